@@ -1,0 +1,41 @@
+package ir
+
+// A Program is the device IR of one kernel: launches that run in order, each over the whole device, what one wrote
+// being visible to the next.
+type Program struct {
+	Name     string
+	Kernel   *Kernel // what it was lowered from: parameters, positions, options
+	Params   []*Var  // the kernel's parameters
+	Scratch  []Scratchpad
+	Funcs    []*Func // functions in device IR, callees first
+	Launches []*Launch
+	NumVars  int
+	FastMath bool
+}
+
+// A Scratchpad is a piece of global memory that exists during one run of a Program: Count elements of Var.Type,
+// zeroed before the first launch. Var is in Scratch space; a Ref of it is a value of type []T (Var.Type is the slice
+// type). Count is evaluated on the host and may ask Query NumTeams of launch number Launch.
+type Scratchpad struct {
+	Var    *Var
+	Count  Expr
+	Launch int
+}
+
+// A Launch is one grid. Every statement of Body is executed by every thread of every team, as in CUDA.
+//
+// Body must be right for every number of teams and of threads within the bounds: the device chooses them.
+// Trip is the number of iterations that the grid shares out, nil where there is none (a launch of sequential code);
+// the natural grid has Trip threads. MaxTeams and MaxThreads are upper bounds (nil: the device's own); the expressions
+// are evaluated on the host (Eval) over the parameters. Warps says that Body uses shuffles or warp barriers, so the
+// number of threads must be a multiple of the warp.
+type Launch struct {
+	Name       string // unique in the program: the kernel's name, "_2" and so on after the first
+	Trip       Expr
+	MaxTeams   Expr
+	MaxThreads Expr
+	Warps      bool
+	Team       []*Var // variables in team memory
+	Body       []Stmt
+	At         Pos
+}

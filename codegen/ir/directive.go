@@ -1,0 +1,139 @@
+package ir
+
+// Parts is the set of constructs that one directive line combines.
+type Parts uint16
+
+// The constructs. "teams distribute parallel for simd" is Teams|Distribute|Parallel|Workshare|Simd.
+const (
+	Teams Parts = 1 << iota
+	Distribute
+	Parallel
+	Workshare // the word "for"
+	Simd
+	Loop // the descriptive form "loop"
+	Single
+	Masked
+)
+
+// A Directive is a parsed and checked statement directive. Fields that were not written are zero.
+type Directive struct {
+	Parts Parts
+	Text  string // as written, without "//omp:", all lines joined by a space
+	At    Pos
+
+	Collapse    int  // number of nested Fors that make one iteration space; 0 and 1 mean one
+	NumTeams    Expr // upper bounds
+	ThreadLimit Expr
+	NumThreads  Expr
+	If          Expr
+
+	Schedule     Schedule // of "for"
+	DistSchedule Schedule // of "distribute": static
+	Mode         TeamMode
+	Bind         Bind
+	Nested       Nested
+	Simdlen      int
+	Safelen      int
+	Nowait       bool
+
+	Private      []*Var
+	Firstprivate []*Var
+	Lastprivate  []*Var
+	Shared       []*Var
+	Reductions   []Reduction
+	DistArrays   []DistArray
+}
+
+// A ScheduleKind is a kind of the schedule clause.
+type ScheduleKind uint8
+
+// The kinds (DIALECT.md section 3).
+const (
+	ScheduleNone ScheduleKind = iota
+	ScheduleStatic
+	ScheduleDynamic
+	ScheduleGuided
+	ScheduleAuto
+	ScheduleOneToOne
+	ScheduleCyclic
+	ScheduleCounter
+)
+
+// A Schedule is a schedule clause; Chunk may be nil.
+type Schedule struct {
+	Kind  ScheduleKind
+	Chunk Expr
+}
+
+// A TeamMode says how team-sequential code runs on a device.
+type TeamMode uint8
+
+// The modes.
+const (
+	ModeAuto TeamMode = iota
+	ModeSPMD
+	ModeBroadcast
+	ModeControlLoop
+	ModeWarpSpecialized
+)
+
+// A Bind is the argument of the bind clause of "loop".
+type Bind uint8
+
+// The bindings.
+const (
+	BindNone Bind = iota
+	BindTeams
+	BindParallel
+	BindThread
+)
+
+// A NestedKind is a strategy for nested parallelism.
+type NestedKind uint8
+
+// The strategies.
+const (
+	NestedNone NestedKind = iota
+	NestedAuto
+	NestedInline
+	NestedEager
+	NestedCTA
+	NestedWarp
+	NestedHost
+	NestedCPU
+	NestedCross
+)
+
+// A Nested is the nested clause.
+type Nested struct {
+	Kind  NestedKind
+	Boost bool
+}
+
+// A Reduction combines the private copies of Place with Op when the construct ends. Place is a Ref, a Deref of a
+// pointer, a whole fixed array or a constant part of one. For MinLoc and MaxLoc, Index is the place of the index.
+type Reduction struct {
+	Op    Op
+	Place Expr
+	Index Expr
+	At    Pos
+}
+
+// A DistKind says how a distributed array is moved.
+type DistKind uint8
+
+// The kinds of dist_ clauses (thesis, section 4.2).
+const (
+	DistPrivate DistKind = iota
+	DistFirstprivate
+	DistLastprivate
+	DistFirstLastprivate
+)
+
+// A DistArray is one array of a dist_ clause: iteration i owns Var[i*Chunk : (i+1)*Chunk].
+type DistArray struct {
+	Kind  DistKind
+	Var   *Var
+	Chunk Expr
+	At    Pos
+}

@@ -1,0 +1,82 @@
+package ir
+
+import "github.com/gompss/gompss/deps"
+
+// A Func is a function that kernels call, monomorphised; never recursive. It may hold orphaned directives.
+type Func struct {
+	Name    string // unique within its Kernel, also for instances of a generic function
+	Params  []*Var
+	Results []*Type
+	Body    []Stmt
+	At      Pos
+}
+
+// A Kernel is the loop IR of one kernel.
+type Kernel struct {
+	Name    string
+	Package string
+	At      Pos
+	Params  []*Var
+	Body    []Stmt
+	Funcs   []*Func // every function called, callees first
+	NumVars int     // IDs of all variables, of Funcs too, are below this
+
+	Target Target
+	Task   Task
+}
+
+// Target is what the target directive of a kernel says.
+type Target struct {
+	Present    bool
+	Kinds      []string // as written: "acc", "smp", "cuda", "opencl"; empty means every kind
+	Resources  []Tokens
+	CopyIn     []Region
+	CopyOut    []Region
+	CopyInOut  []Region
+	NoCopyDeps bool
+	Implements string // the name of the task that this is another version of
+	FastMath   bool
+	NoBounds   bool // check(none)
+}
+
+// Tokens is one entry of the resources clause: how many of the tokens of Kind a running task holds.
+type Tokens struct {
+	Kind   string
+	Tokens Expr
+}
+
+// Task is what the task directive of a kernel says. Expressions are over parameters and constants and can be
+// evaluated on the host at submission (Eval).
+type Task struct {
+	Present  bool
+	Accesses []Access
+	Inferred bool // no access was written: the compiler inferred them
+	Priority Expr
+	If       Expr
+	Final    Expr
+	Untied   bool
+	Label    string
+}
+
+// Access is a region with a mode, still in terms of the parameters.
+type Access struct {
+	Region Region
+	Mode   deps.Mode
+	Op     Op // of a reduction
+}
+
+// A Region is a part of the memory that parameter Var points at: the whole of it (Dims empty), or a box in it.
+// Unshaped regions have one dimension. With Shape, Var is read as a row-major array of these extents (Shape[0] may be
+// nil: unknown); dimensions that are not written are whole.
+type Region struct {
+	Var   *Var
+	Shape []Expr
+	Dims  []Range
+	Text  string // as written
+	At    Pos
+}
+
+// A Range is one dimension of a region: [Lo, Hi), or the index Lo when Hi is nil.
+type Range struct {
+	Lo, Hi Expr
+}
