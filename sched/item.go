@@ -1,0 +1,102 @@
+package sched
+
+import (
+	"math/bits"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// MaxPlaces and MaxKinds bound a machine.
+const (
+	MaxPlaces = 64
+	MaxKinds  = 8
+)
+
+// A PlaceID is the index of a place in Options.Places.
+type PlaceID int
+
+// A Place is where items run: all CPU workers together, or one accelerator.
+type Place struct {
+	Name  string
+	Kind  devices.Kind
+	Width int // items that run at once
+	// Host says that the memory of this place is the Go program's own: where data are before anything is moved.
+	Host bool
+}
+
+// A PlaceSet is a set of places.
+type PlaceSet uint64
+
+// With returns s and p.
+func (s PlaceSet) With(p PlaceID) PlaceSet { return s | 1<<uint(p) }
+
+// Without returns s but for p.
+func (s PlaceSet) Without(p PlaceID) PlaceSet { return s &^ (1 << uint(p)) }
+
+// Has reports whether p is in s.
+func (s PlaceSet) Has(p PlaceID) bool { return s&(1<<uint(p)) != 0 }
+
+// First returns the lowest place of s, which must not be empty.
+func (s PlaceSet) First() PlaceID { return PlaceID(bits.TrailingZeros64(uint64(s))) }
+
+// Len returns the number of places in s.
+func (s PlaceSet) Len() int { return bits.OnesCount64(uint64(s)) }
+
+// Tokens is one entry of a resources clause: what a running item holds of a kind.
+type Tokens struct {
+	Kind  devices.Kind // a kind, or devices.Acc for every accelerator kind
+	Count int
+}
+
+// An Item is a ready task as the scheduler sees it. It is embedded in the owner's record, so that queueing it
+// allocates nothing; the fields below the line are the scheduler's, from Prepare on.
+type Item struct {
+	Owner    any // what the one who pops needs to find the record
+	Name     string
+	Priority int // higher runs first, under policies that look at it
+	Allowed  PlaceSet
+	// Missing is, by place, the bytes that would have to move there; nil when nothing has to move anywhere.
+	Missing []deps.Bytes
+	// Work is what the task touches: the measure of how long it runs, as long as nothing better is known.
+	Work deps.Bytes
+
+	need   [MaxKinds]int32
+	needs  bool // some need is not zero
+	state  itemState
+	at     PlaceID // Queued: the place it was meant for; InFlight: where it runs
+	order  uint64
+	passed int32
+	lane   *lane
+	prev   *Item
+	next   *Item
+}
+
+// An itemState says where an Item is in its life.
+type itemState uint8
+
+const (
+	idle itemState = iota
+	queued
+	inFlight
+)
+
+// Place returns where an item that has been popped runs.
+func (it *Item) Place() PlaceID { return it.at }
+
+// missing returns the bytes to move to p.
+func (it *Item) missing(p PlaceID) deps.Bytes {
+	if it.Missing == nil {
+		return 0
+	}
+	return it.Missing[p]
+}
+
+// Reset makes a finished item ready for another task. The scheduler must not hold it.
+func (it *Item) Reset() {
+	missing, owner := it.Missing[:0], it.Owner
+	if it.state != idle {
+		panic("gompss: bug: sched: reset of an item that is queued or in flight")
+	}
+	*it = Item{Owner: owner, Missing: missing}
+}

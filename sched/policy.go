@@ -1,0 +1,127 @@
+package sched
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Policy keeps ready items and chooses among them. Its owner calls it under one lock.
+type Policy interface {
+	// Push takes a ready item; it may set where it is meant to run.
+	Push(it *Item)
+	// Pop takes out and returns the item that p should run next: one that State.Admit admits there, or nil.
+	Pop(p PlaceID) *Item
+	// Remove takes out an item that was pushed.
+	Remove(it *Item)
+	// Each calls f for all items; f may Remove the item that it is given.
+	Each(f func(*Item))
+	// Len returns the number of items kept.
+	Len() int
+}
+
+// A State is what a policy may see of the machine.
+type State struct {
+	Places []Place
+	Seed   uint64
+	load   []int // by place: items popped and not done
+	pools  []pool
+	pool   []int // by place
+}
+
+// Load returns the number of items that were popped for p and are not done.
+func (s *State) Load(p PlaceID) int { return s.load[p] }
+
+// Admit reports whether it could be granted to p now: p is allowed and has the tokens. A policy calls it on items in
+// the order in which they should run, for the first one refused is the one that ages.
+func (s *State) Admit(it *Item, p PlaceID) bool {
+	if !it.needs {
+		return it.Allowed.Has(p)
+	}
+	k := s.pool[p]
+	return it.Allowed.Has(p) && s.pools[k].admit(it, int(it.need[k]))
+}
+
+// Short reports whether it lacks tokens at p, without ageing it.
+func (s *State) Short(it *Item, p PlaceID) bool {
+	t := &s.pools[s.pool[p]]
+	need := int(it.need[s.pool[p]])
+	return need > 0 && (t.free < need || t.reserved != nil && t.reserved != it)
+}
+
+// registry holds the policies by name: the only package-level state.
+var registry = struct {
+	sync.Mutex
+	policies map[string]func(*State) Policy
+}{policies: map[string]func(*State) Policy{
+	"fifo":     func(s *State) Policy { return &fifo{state: s} },
+	"priority": func(s *State) Policy { return &fifo{state: s, priorities: true} },
+	"locality": newLocality,
+	"random":   newRandom,
+}}
+
+// Register makes a policy known by name. It panics when the name is empty or taken.
+func Register(name string, open func(*State) Policy) {
+	registry.Lock()
+	defer registry.Unlock()
+	if _, taken := registry.policies[name]; taken || name == "" || open == nil {
+		panic(fmt.Sprintf("sched: register policy %q: name empty or taken, or no constructor", name))
+	}
+	registry.policies[name] = open
+}
+
+// Policies returns the names of the policies, sorted.
+func Policies() []string {
+	registry.Lock()
+	defer registry.Unlock()
+	return slices.Sorted(maps.Keys(registry.policies))
+}
+
+func openPolicy(name string, s *State) (Policy, error) {
+	registry.Lock()
+	open := registry.policies[name]
+	registry.Unlock()
+	if open == nil {
+		return nil, fmt.Errorf("sched: policy %q: unknown: the policies are %s", name, strings.Join(Policies(), ", "))
+	}
+	return open(s), nil
+}
+
+// fifo runs items in the order in which they became ready; as "priority", the highest priority first.
+type fifo struct {
+	state      *State
+	items      queue
+	priorities bool
+}
+
+func (f *fifo) Push(it *Item) {
+	priority := 0
+	if f.priorities {
+		priority = it.Priority
+	}
+	f.items.push(it, priority)
+}
+
+func (f *fifo) Pop(p PlaceID) *Item {
+	it := f.items.first(f.state, p)
+	if it != nil {
+		it.remove()
+	}
+	return it
+}
+
+func (f *fifo) Remove(it *Item)        { it.remove() }
+func (f *fifo) Each(visit func(*Item)) { f.items.each(visit) }
+func (f *fifo) Len() int               { return f.items.len }
+
+func (q *queue) each(f func(*Item)) {
+	for _, l := range q.lanes {
+		for it := l.head; it != nil; {
+			next := it.next
+			f(it)
+			it = next
+		}
+	}
+}

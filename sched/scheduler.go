@@ -1,0 +1,193 @@
+package sched
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/devices"
+)
+
+// DefaultPolicy is the policy of Options without one.
+const DefaultPolicy = "locality"
+
+// Options say what to schedule for. Places must not be empty.
+type Options struct {
+	Policy string
+	Places []Place
+	Tokens map[devices.Kind]int // by kind, devices.Acc for all accelerators; DefaultTokens where nothing is said
+	Seed   uint64               // of policies that draw lots
+}
+
+// A Scheduler holds the ready items. See the package comment for its rules.
+type Scheduler struct {
+	State
+	policy  Policy
+	order   uint64
+	retired PlaceSet
+}
+
+// New returns a scheduler without items.
+func New(o Options) (*Scheduler, error) {
+	if len(o.Places) == 0 || len(o.Places) > MaxPlaces {
+		return nil, fmt.Errorf("sched: %d places: between 1 and %d are possible", len(o.Places), MaxPlaces)
+	}
+	if o.Policy == "" {
+		o.Policy = DefaultPolicy
+	}
+	s := &Scheduler{State: State{Places: o.Places, Seed: o.Seed, load: make([]int, len(o.Places))}}
+	var err error
+	if s.pools, s.pool, err = newPools(o.Places, o.Tokens); err != nil {
+		return nil, err
+	}
+	s.policy, err = openPolicy(o.Policy, &s.State)
+	return s, err
+}
+
+// Prepare sets where it may run and what it needs there: places that can never have the tokens are left out.
+//
+// Errors: *UnsatisfiableError when no place is left. Cost: O(places) with tokens, O(1) without.
+func (s *Scheduler) Prepare(it *Item, allowed PlaceSet, needs []Tokens) error {
+	it.Allowed = allowed &^ s.retired
+	it.needs = false
+	if len(needs) > 0 {
+		s.setNeeds(it, needs)
+	}
+	if it.Allowed == 0 {
+		return s.unsatisfiable(it, allowed&^s.retired, needs)
+	}
+	return nil
+}
+
+func (s *Scheduler) setNeeds(it *Item, needs []Tokens) {
+	for k := range s.pools {
+		n := needOf(s.pools[k].kind, needs)
+		it.need[k] = int32(n)
+		it.needs = it.needs || n != 0
+		if n <= s.pools[k].limit && n >= 0 {
+			continue
+		}
+		for p := range s.Places {
+			if s.pool[p] == k {
+				it.Allowed = it.Allowed.Without(PlaceID(p))
+			}
+		}
+	}
+}
+
+func (s *Scheduler) unsatisfiable(it *Item, allowed PlaceSet, needs []Tokens) error {
+	e := &UnsatisfiableError{Task: it.Name, Needs: needs}
+	var seen [MaxKinds]bool
+	for p, place := range s.Places {
+		if !allowed.Has(PlaceID(p)) {
+			continue
+		}
+		e.Places = append(e.Places, place.Name)
+		if k := s.pool[p]; !seen[k] {
+			seen[k] = true
+			e.Limits = append(e.Limits, Tokens{place.Kind, s.pools[k].limit})
+		}
+	}
+	return e
+}
+
+// Push makes a prepared item ready. Missing and Work must be set before. It returns false, and does not hold the item,
+// when all its places were retired since Prepare.
+func (s *Scheduler) Push(it *Item) bool {
+	if it.state != idle || it.Allowed == 0 {
+		panic("gompss: bug: sched: push of an item that is queued, in flight or not prepared")
+	}
+	if it.Allowed &^= s.retired; it.Allowed == 0 {
+		return false
+	}
+	s.order++
+	it.state, it.order, it.passed = queued, s.order, 0
+	s.policy.Push(it)
+	return true
+}
+
+// Pop returns the item that p should start now, with its tokens taken, or nil.
+func (s *Scheduler) Pop(p PlaceID) *Item {
+	t := &s.pools[s.pool[p]]
+	t.refused = nil
+	it := t.reserved
+	if it != nil && it.Allowed.Has(p) && t.free >= int(it.need[s.pool[p]]) {
+		s.policy.Remove(it)
+	} else if it = s.policy.Pop(p); it == nil {
+		return nil
+	}
+	s.grant(it, p)
+	return it
+}
+
+func (s *Scheduler) grant(it *Item, p PlaceID) {
+	k := s.pool[p]
+	if it.needs {
+		s.pools[k].take(it, int(it.need[k]))
+		s.unreserve(it)
+	}
+	if it.state != queued || s.pools[k].free < 0 {
+		panic("gompss: bug: sched: a policy popped an item that was not pushed or not admitted")
+	}
+	it.state, it.at = inFlight, p
+	s.load[p]++
+}
+
+func (s *Scheduler) unreserve(it *Item) {
+	for k := range s.pools {
+		if s.pools[k].reserved == it {
+			s.pools[k].reserved = nil
+		}
+	}
+}
+
+// Done takes an item out of flight and gives its tokens back. The item may be pushed again.
+func (s *Scheduler) Done(it *Item) {
+	if it.state != inFlight {
+		panic("gompss: bug: sched: done with an item that is not in flight")
+	}
+	k := s.pool[it.at]
+	if it.needs {
+		s.pools[k].free += int(it.need[k])
+	}
+	s.load[it.at]--
+	it.state = idle
+}
+
+// Retire takes a place out for good and returns the ready items that can run nowhere else; those are no longer held.
+func (s *Scheduler) Retire(p PlaceID) []*Item {
+	s.retired = s.retired.With(p)
+	var moved, orphans []*Item
+	s.policy.Each(func(it *Item) {
+		if it.Allowed.Has(p) {
+			s.policy.Remove(it)
+			moved = append(moved, it)
+		}
+	})
+	for _, it := range moved {
+		s.unreserve(it)
+		if it.Allowed = it.Allowed.Without(p); it.Allowed != 0 {
+			s.policy.Push(it)
+			continue
+		}
+		it.state = idle
+		orphans = append(orphans, it)
+	}
+	return orphans
+}
+
+// Drain takes out all ready items.
+func (s *Scheduler) Drain() []*Item {
+	var out []*Item
+	s.policy.Each(func(it *Item) {
+		s.policy.Remove(it)
+		s.unreserve(it)
+		it.state = idle
+		out = append(out, it)
+	})
+	return out
+}
+
+// Len returns the number of ready items.
+func (s *Scheduler) Len() int { return s.policy.Len() }
+
+// Free returns the tokens of the kind of p that nobody holds.
+func (s *Scheduler) Free(p PlaceID) int { return s.pools[s.pool[p]].free }

@@ -1,0 +1,127 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gompss/gompss/devices"
+)
+
+// DefaultTokens is what a kind has unless Options.Tokens says otherwise.
+const DefaultTokens = 100
+
+// Patience is how often an item may be passed over by others of its kind before the kind is reserved for it.
+const Patience = 8
+
+// A pool is the tokens of one kind.
+type pool struct {
+	kind     devices.Kind
+	limit    int
+	free     int
+	reserved *Item // the only item that may take tokens, nil mostly
+	refused  *Item // the first item refused in the pop that is going on
+}
+
+// admit reports whether it may take need tokens now, and remembers who was refused.
+func (t *pool) admit(it *Item, need int) bool {
+	if need == 0 {
+		return true
+	}
+	if t.free >= need && (t.reserved == nil || t.reserved == it) {
+		return true
+	}
+	if t.refused == nil {
+		t.refused = it
+	}
+	return false
+}
+
+// take gives need tokens to it, and ages the item that it overtook.
+func (t *pool) take(it *Item, need int) {
+	if need == 0 {
+		return
+	}
+	t.free -= need
+	if r := t.refused; r != nil && r != it {
+		if r.passed++; r.passed >= Patience && t.reserved == nil {
+			t.reserved = r
+		}
+	}
+}
+
+// UnsatisfiableError says why an item can run nowhere.
+type UnsatisfiableError struct {
+	Task   string
+	Places []string // where it was meant to run
+	Needs  []Tokens
+	Limits []Tokens // what the kinds of Places have
+}
+
+func (e *UnsatisfiableError) Error() string {
+	if len(e.Places) == 0 {
+		return fmt.Sprintf("sched: %s: no device that may run it", e.Task)
+	}
+	return fmt.Sprintf("sched: %s: no device that may run it has enough tokens: needs %s, limits are %s",
+		e.Task, tokensText(e.Needs), tokensText(e.Limits))
+}
+
+func tokensText(list []Tokens) string {
+	words := make([]string, len(list))
+	for i, t := range list {
+		words[i] = fmt.Sprintf("%s:%d", t.Kind, t.Count)
+	}
+	return strings.Join(words, ", ")
+}
+
+// newPools returns the pools of the kinds of places, and the index of the pool of each place.
+func newPools(places []Place, limits map[devices.Kind]int) ([]pool, []int, error) {
+	var pools []pool
+	byPlace := make([]int, len(places))
+	for i, p := range places {
+		k := slices.IndexFunc(pools, func(t pool) bool { return t.kind == p.Kind })
+		if k < 0 {
+			k = len(pools)
+			limit := limitOf(p.Kind, limits)
+			pools = append(pools, pool{kind: p.Kind, limit: limit, free: limit})
+		}
+		byPlace[i] = k
+	}
+	if len(pools) > MaxKinds {
+		return nil, nil, fmt.Errorf("sched: %d kinds of devices: at most %d", len(pools), MaxKinds)
+	}
+	return pools, byPlace, checkLimits(pools, limits)
+}
+
+func limitOf(kind devices.Kind, limits map[devices.Kind]int) int {
+	if n, ok := limits[kind]; ok {
+		return n
+	}
+	if n, ok := limits[devices.Acc]; ok && kind != devices.SMP {
+		return n
+	}
+	return DefaultTokens
+}
+
+func checkLimits(pools []pool, limits map[devices.Kind]int) error {
+	for kind, n := range limits {
+		if n < 0 || n > 1<<30 {
+			return fmt.Errorf("sched: tokens of kind %s: %d is not between 0 and %d", kind, n, 1<<30)
+		}
+	}
+	return nil
+}
+
+// needOf returns what needs asks of a kind. An entry that names the kind goes before one for all accelerators.
+func needOf(kind devices.Kind, needs []Tokens) int {
+	all := 0
+	for _, t := range needs {
+		if t.Kind == kind {
+			return t.Count
+		}
+		if t.Kind == devices.Acc && kind != devices.SMP {
+			all = t.Count
+		}
+	}
+	return all
+}

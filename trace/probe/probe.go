@@ -1,0 +1,71 @@
+// Package probe names what can be seen of a task's life: points, and the observer that is told of them.
+//
+// The runtime calls the observer at every arrow of a task's life (submit, edge, ready, choice, transfer, launch, start,
+// end, release, failure); with no observer a point costs one nil check. Traces, metrics and tests are observers.
+//
+// Invariants: of one task, Submit comes before Ready before Choice before Start before End before Release; a task that
+// is skipped has Submit, Failure and Release only. Points of different tasks come from many goroutines at once.
+package probe
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+)
+
+// A TaskID numbers the tasks of a runtime in the order of their submission, from 1.
+type TaskID uint64
+
+// A Kind says what happened.
+type Kind uint8
+
+// The kinds of points, and which fields of Point each sets besides Task and Time.
+const (
+	Submit   Kind = iota + 1 // Label, Kernel
+	Edge                     // Other: the predecessor that is waited for
+	Ready                    // all predecessors are done
+	Choice                   // Device: where it will run, tokens taken; Bytes: what was missing there
+	Transfer                 // From, To, Bytes: a copy was enqueued; Task may be 0
+	Launch                   // Device: enqueued on an accelerator
+	Start                    // Device, Worker: the body begins, or on an accelerator is behind its inputs
+	End                      // Device, Worker, Err: the body is over
+	Release                  // the successors have been told
+	Failure                  // Err: why it failed or was skipped
+)
+
+var kindNames = [...]string{"?", "submit", "edge", "ready", "choice", "transfer", "launch", "start", "end", "release", "failure"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", k)
+}
+
+// A Point is something that happened.
+type Point struct {
+	Kind     Kind
+	Task     TaskID
+	Other    TaskID
+	Time     time.Duration // since the runtime was opened
+	Label    string
+	Kernel   string
+	Device   string // "smp", "sim:1"
+	Worker   int    // of a CPU worker
+	From, To string // address spaces
+	Bytes    deps.Bytes
+	Err      error
+}
+
+// An Observer is told of points. Observe is called from many goroutines, on the path of the tasks: it must be quick,
+// must not block and must not call the runtime.
+type Observer interface {
+	Observe(p Point)
+}
+
+// Func is an Observer made of a function.
+type Func func(p Point)
+
+// Observe calls f.
+func (f Func) Observe(p Point) { f(p) }
