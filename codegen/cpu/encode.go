@@ -1,0 +1,239 @@
+package cpu
+
+import "fmt"
+
+// fields are the parts of a VEX or EVEX encoding, collected from the operands before any byte is written.
+type fields struct {
+	reg    uint8 // ModRM.reg, 5 bits
+	vvvv   uint8 // 5 bits
+	rm     Arg
+	imm    uint8
+	hasImm bool
+}
+
+// Append adds the machine code of in to code. The error says which operand or width the form does not have.
+func Append(code []byte, in Inst) ([]byte, error) {
+	if in.Op == NoOp || in.Op >= numForms {
+		return code, fmt.Errorf("cpu: assembler: unknown operation %d", in.Op)
+	}
+	f := &forms[in.Op]
+	fl, err := f.assign(in)
+	if err != nil {
+		return code, err
+	}
+	evex, err := f.chooseEVEX(in)
+	if err != nil {
+		return code, err
+	}
+	if evex {
+		return f.appendEVEX(code, in, fl), nil
+	}
+	return f.appendVEX(code, in, fl), nil
+}
+
+// assign puts the operands into the fields that the layout names.
+func (f *form) assign(in Inst) (fields, error) {
+	a := in.Args
+	var fl fields
+	fl.reg = f.digit
+	switch f.layout {
+	case lRVM, lRVMI, lRVMX:
+		fl.reg, fl.vvvv, fl.rm = a[0].reg.num(), a[1].reg.num(), a[2]
+		if f.layout == lRVMI {
+			fl.setImm(a[3].imm)
+		} else if f.layout == lRVMX {
+			fl.setImm(int64(a[3].reg.num()) << 4)
+		}
+	case lRM, lRMI:
+		fl.reg, fl.rm = a[0].reg.num(), a[1]
+		if f.layout == lRMI {
+			fl.setImm(a[2].imm)
+		}
+	case lMR, lMRI:
+		fl.rm, fl.reg = a[0], a[1].reg.num()
+		if f.layout == lMRI {
+			fl.setImm(a[2].imm)
+		}
+	case lVMI:
+		fl.vvvv, fl.rm = a[0].reg.num(), a[1]
+		fl.setImm(a[2].imm)
+	case lRMV:
+		fl.reg, fl.rm, fl.vvvv = a[0].reg.num(), a[1], a[2].reg.num()
+	case lMVR:
+		fl.rm, fl.vvvv, fl.reg = a[0], a[1].reg.num(), a[2].reg.num()
+	case lVM:
+		fl.vvvv, fl.rm = a[0].reg.num(), a[1]
+	}
+	if fl.rm.kind != argReg && fl.rm.kind != argMem {
+		return fl, fmt.Errorf("cpu: assembler: %s: operand missing", f.name)
+	}
+	return fl, nil
+}
+
+func (fl *fields) setImm(v int64) { fl.imm, fl.hasImm = uint8(v), true }
+
+// chooseEVEX decides between the encodings: VEX, which is shorter, wherever it can say the same.
+func (f *form) chooseEVEX(in Inst) (bool, error) {
+	need := in.Width == W512 && f.flags&fNoLen == 0 || in.Mask != NoReg
+	for _, a := range in.Args {
+		switch a.kind {
+		case argReg:
+			need = need || a.reg.isVector() && a.reg.num() >= 16 || f.flags&fToMask != 0 && a.reg.isMask()
+		case argMem:
+			need = need || a.mem.Broadcast || a.mem.Index != NoReg && a.mem.Index.isVector() && a.mem.Index.num() >= 16
+		}
+	}
+	if need && f.flags&fEVEX == 0 {
+		return false, fmt.Errorf("cpu: assembler: %s has no EVEX encoding, which its operands need", f.name)
+	}
+	return need || f.flags&fVEX == 0, nil
+}
+
+// highBits are the fourth and fifth bits of reg, index and base, as prefixes carry them.
+type highBits struct{ r, r2, x, b uint8 }
+
+func (fl *fields) high(evex bool) highBits {
+	h := highBits{r: fl.reg >> 3 & 1, r2: fl.reg >> 4 & 1}
+	if fl.rm.kind == argReg {
+		n := fl.rm.reg.num()
+		h.b = n >> 3 & 1
+		if evex {
+			h.x = n >> 4 & 1
+		}
+		return h
+	}
+	h.b = fl.rm.mem.Base.num() >> 3 & 1
+	if fl.rm.mem.Index != NoReg {
+		h.x = fl.rm.mem.Index.num() >> 3 & 1
+	}
+	return h
+}
+
+func (f *form) length(in Inst) uint8 {
+	switch {
+	case f.flags&fNoLen != 0:
+		return 0
+	case f.flags&fLen256 != 0 && in.Width < W256:
+		return 1
+	}
+	return uint8(in.Width)
+}
+
+func (f *form) appendVEX(code []byte, in Inst, fl fields) []byte {
+	h := fl.high(false)
+	w := uint8(0)
+	if f.flags&fVexW != 0 {
+		w = 1
+	}
+	last := (^fl.vvvv&15)<<3 | f.length(in)<<2 | f.pp
+	if h.x == 0 && h.b == 0 && w == 0 && f.mm == m0F {
+		code = append(code, 0xC5, (h.r^1)<<7|last)
+	} else {
+		code = append(code, 0xC4, (h.r^1)<<7|(h.x^1)<<6|(h.b^1)<<5|f.mm, w<<7|last)
+	}
+	code = append(code, f.op)
+	return fl.appendOperands(code, 1)
+}
+
+func (f *form) appendEVEX(code []byte, in Inst, fl fields) []byte {
+	h := fl.high(true)
+	v2 := fl.vvvv >> 4 & 1
+	broadcast := uint8(0)
+	if fl.rm.kind == argMem {
+		if f.flags&fVSIB != 0 {
+			v2 = fl.rm.mem.Index.num() >> 4 & 1
+		}
+		if fl.rm.mem.Broadcast {
+			broadcast = 1
+		}
+	}
+	mask, zero := uint8(0), uint8(0)
+	if in.Mask != NoReg {
+		mask = in.Mask.num()
+		if in.Zero {
+			zero = 1
+		}
+	}
+	code = append(code, 0x62,
+		(h.r^1)<<7|(h.x^1)<<6|(h.b^1)<<5|(h.r2^1)<<4|f.mm,
+		f.w<<7|(^fl.vvvv&15)<<3|1<<2|f.pp,
+		zero<<7|f.length(in)<<5|broadcast<<4|(v2^1)<<3|mask,
+		f.op)
+	return fl.appendOperands(code, f.dispScale(in.Width, broadcast == 1))
+}
+
+// dispScale is N of the compressed displacement disp8*N.
+func (f *form) dispScale(w Width, broadcast bool) int32 {
+	full := int32(w.Bytes())
+	switch f.tuple {
+	case tFull:
+		if broadcast {
+			return int32(f.elem)
+		}
+		return full
+	case tHalf:
+		if broadcast {
+			return int32(f.elem)
+		}
+		return full / 2
+	case tHalfMem:
+		return full / 2
+	case tQuarterMem:
+		return full / 4
+	case tEighthMem:
+		return full / 8
+	case tScalar:
+		return int32(f.elem)
+	case tQuad32:
+		return 16
+	case tOct32:
+		return 32
+	}
+	return full
+}
+
+func (fl *fields) appendOperands(code []byte, scale int32) []byte {
+	code = appendModRM(code, fl.reg, fl.rm, scale)
+	if fl.hasImm {
+		code = append(code, fl.imm)
+	}
+	return code
+}
+
+// appendModRM writes ModRM, SIB and displacement; a displacement that is a multiple of scale and fits is written as 8 bits.
+func appendModRM(code []byte, reg uint8, rm Arg, scale int32) []byte {
+	reg = reg & 7 << 3
+	if rm.kind == argReg {
+		return append(code, 3<<6|reg|rm.reg.num()&7)
+	}
+	m := rm.mem
+	base := m.Base.num() & 7
+	mod, disp8 := uint8(2), m.Disp/scale
+	switch {
+	case m.Disp == 0 && base != 5: // BP and R13 as base always carry a displacement
+		mod = 0
+	case m.Disp%scale == 0 && disp8 >= -128 && disp8 <= 127:
+		mod = 1
+	}
+	if m.Index == NoReg && base != 4 { // SP and R12 as base need a SIB byte
+		code = append(code, mod<<6|reg|base)
+	} else {
+		code = append(code, mod<<6|reg|4, sib(m)|base)
+	}
+	switch mod {
+	case 1:
+		code = append(code, uint8(int8(disp8)))
+	case 2:
+		code = append(code, uint8(m.Disp), uint8(m.Disp>>8), uint8(m.Disp>>16), uint8(m.Disp>>24))
+	}
+	return code
+}
+
+func sib(m Mem) uint8 {
+	index := uint8(4)
+	if m.Index != NoReg {
+		index = m.Index.num() & 7
+	}
+	scale := map[uint8]uint8{0: 0, 1: 0, 2: 1, 4: 2, 8: 3}[m.Scale]
+	return scale<<6 | index<<3
+}

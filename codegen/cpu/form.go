@@ -1,0 +1,71 @@
+package cpu
+
+// A layout says which operand goes to which field of the encoding: R is ModRM.reg, M ModRM.rm, V the extra register
+// of VEX and EVEX, I an immediate byte, X a register in an immediate (is4).
+type layout uint8
+
+const (
+	lRVM layout = iota
+	lRM
+	lMR
+	lRVMI
+	lRMI
+	lMRI
+	lVMI  // V, M, I and a digit in ModRM.reg
+	lRVMX // blends of AVX: the mask is the fourth register
+	lRMV  // shifts of BMI2
+	lMVR  // masked stores of AVX
+	lVM   // V, M and a digit (BLSR)
+)
+
+// A tuple says how EVEX scales an 8-bit displacement.
+type tuple uint8
+
+const (
+	tFull    tuple = iota // a vector, or one element when broadcast
+	tFullMem              // a vector, no broadcast
+	tHalf                 // half a vector, or one element when broadcast
+	tHalfMem
+	tQuarterMem
+	tEighthMem
+	tScalar // one element
+	tQuad32 // 16 bytes
+	tOct32  // 32 bytes
+)
+
+// Prefixes pp and opcode maps mm, as VEX and EVEX number them.
+const (
+	pNone uint8 = 0
+	p66   uint8 = 1
+	pF3   uint8 = 2
+	pF2   uint8 = 3
+
+	m0F   uint8 = 1
+	m0F38 uint8 = 2
+	m0F3A uint8 = 3
+)
+
+// flags of a form.
+const (
+	fVEX    uint8 = 1 << iota // has a VEX encoding
+	fEVEX                     // has an EVEX encoding
+	fVexW                     // VEX.W is set
+	fNoLen                    // scalar: the length field is 0
+	fVSIB                     // the memory operand has a vector index
+	fToMask                   // EVEX writes a mask register (VEX a vector)
+	fLen256                   // the VEX length field is 256 whatever the operands
+)
+
+// A form is one row of the table.
+type form struct {
+	name   string // as the Go assembler writes it
+	layout layout
+	pp, mm uint8
+	op     uint8
+	digit  uint8 // ModRM.reg where no operand is there
+	w      uint8 // EVEX.W
+	tuple  tuple
+	elem   uint8 // bytes of one element, for broadcast and scalar displacement
+	flags  uint8
+	widths string // length of each operand, see forms
+}
