@@ -1,14 +1,17 @@
 package cpu
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // fields are the parts of a VEX or EVEX encoding, collected from the operands before any byte is written.
 type fields struct {
-	reg    uint8 // ModRM.reg, 5 bits
-	vvvv   uint8 // 5 bits
-	rm     Arg
-	imm    uint8
-	hasImm bool
+	reg      uint8 // ModRM.reg, 5 bits
+	vvvv     uint8 // 5 bits
+	rm       Arg
+	imm32    int32
+	immBytes uint8 // 0, 1 or 4
 }
 
 // Append adds the machine code of in to code. The error says which operand or width the form does not have.
@@ -20,6 +23,9 @@ func Append(code []byte, in Inst) ([]byte, error) {
 	fl, err := f.assign(in)
 	if err != nil {
 		return code, err
+	}
+	if f.flags&fLegacy != 0 {
+		return f.appendLegacy(code, fl), nil
 	}
 	evex, err := f.chooseEVEX(in)
 	if err != nil {
@@ -48,6 +54,9 @@ func (f *form) assign(in Inst) (fields, error) {
 		fl.reg, fl.rm = a[0].reg.num(), a[1]
 		if f.layout == lRMI {
 			fl.setImm(a[2].imm)
+			if f.flags&fLegacy != 0 {
+				fl.immBytes = f.elem
+			}
 		}
 	case lMR, lMRI:
 		fl.rm, fl.reg = a[0], a[1].reg.num()
@@ -61,8 +70,11 @@ func (f *form) assign(in Inst) (fields, error) {
 		fl.reg, fl.rm, fl.vvvv = a[0].reg.num(), a[1], a[2].reg.num()
 	case lMVR:
 		fl.rm, fl.vvvv, fl.reg = a[0], a[1].reg.num(), a[2].reg.num()
-	case lVM:
-		fl.vvvv, fl.rm = a[0].reg.num(), a[1]
+	case lMI:
+		fl.rm = a[0]
+		fl.imm32, fl.immBytes = int32(a[1].imm), f.elem
+	case lM:
+		fl.rm = a[0]
 	}
 	if fl.rm.kind != argReg && fl.rm.kind != argMem {
 		return fl, fmt.Errorf("cpu: assembler: %s: operand missing", f.name)
@@ -70,7 +82,7 @@ func (f *form) assign(in Inst) (fields, error) {
 	return fl, nil
 }
 
-func (fl *fields) setImm(v int64) { fl.imm, fl.hasImm = uint8(v), true }
+func (fl *fields) setImm(v int64) { fl.imm32, fl.immBytes = int32(v), 1 }
 
 // chooseEVEX decides between the encodings: VEX, which is shorter, wherever it can say the same.
 func (f *form) chooseEVEX(in Inst) (bool, error) {
@@ -135,6 +147,30 @@ func (f *form) appendVEX(code []byte, in Inst, fl fields) []byte {
 	return fl.appendOperands(code, 1)
 }
 
+// appendLegacy writes an instruction on general registers. The low bytes of SP, BP, SI and DI need a REX prefix.
+func (f *form) appendLegacy(code []byte, fl fields) []byte {
+	if f.pp != pNone {
+		code = append(code, [...]byte{0, 0x66, 0xF3, 0xF2}[f.pp])
+	}
+	op := f.op
+	if f.mm == m00 && op < 0x40 && fl.rm.kind == argReg {
+		// Between registers the Go assembler writes the form that stores; so do we, to be comparable.
+		op -= 2
+		fl.reg, fl.rm = fl.rm.reg.num(), RegArg(R(int(fl.reg)))
+	}
+	h := fl.high(false)
+	lowByte := strings.HasSuffix(f.widths, "b") && (f.layout == lMR && fl.reg >= 4 ||
+		f.layout != lMR && fl.rm.kind == argReg && fl.rm.reg.num() >= 4)
+	if rex := f.w<<3 | h.r<<2 | h.x<<1 | h.b; rex != 0 || lowByte {
+		code = append(code, 0x40|rex)
+	}
+	if f.mm == m0F {
+		code = append(code, 0x0F)
+	}
+	code = append(code, op)
+	return fl.appendOperands(code, 1)
+}
+
 func (f *form) appendEVEX(code []byte, in Inst, fl fields) []byte {
 	h := fl.high(true)
 	v2 := fl.vvvv >> 4 & 1
@@ -194,8 +230,8 @@ func (f *form) dispScale(w Width, broadcast bool) int32 {
 
 func (fl *fields) appendOperands(code []byte, scale int32) []byte {
 	code = appendModRM(code, fl.reg, fl.rm, scale)
-	if fl.hasImm {
-		code = append(code, fl.imm)
+	for i := range fl.immBytes {
+		code = append(code, uint8(fl.imm32>>(8*i)))
 	}
 	return code
 }

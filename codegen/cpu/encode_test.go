@@ -47,6 +47,17 @@ func allInstances(r *rand.Rand) []Inst {
 }
 
 // wide128 lists forms without a 128-bit vector length.
+// generalImm picks an immediate for which the Go assembler takes the same encoding as this form.
+func generalImm(r *rand.Rand, f *form) int64 {
+	switch {
+	case strings.HasPrefix(f.name, "S") && f.op == 0xC1:
+		return int64(2 + r.IntN(60))
+	case f.elem == 1:
+		return int64(r.IntN(256) - 128)
+	}
+	return int64(1000 + r.IntN(1<<30))
+}
+
 func minWidth(f *form) Width {
 	switch {
 	case strings.HasPrefix(f.name, "VPERMPS"), strings.HasPrefix(f.name, "VPERMD"), strings.HasPrefix(f.name, "VPERMPD"),
@@ -93,9 +104,15 @@ func randomInst(r *rand.Rand, op Op) (Inst, bool) {
 	}
 	if n := len(f.widths); f.layout == lRVMI || f.layout == lRMI || f.layout == lMRI || f.layout == lVMI {
 		in.Args[n] = ImmArg(int64(r.IntN(8)))
+		if f.elem == 4 && f.flags&fLegacy != 0 {
+			in.Args[n] = ImmArg(generalImm(r, f))
+		}
 	}
-	if f.name == "VPMOVM2B" {
-		in.Mask = NoReg
+	if f.layout == lMI {
+		in.Args[1] = ImmArg(generalImm(r, f))
+		if in.Args[0].kind == argReg && in.Args[0].reg == AX { // Go has a shorter form for AX alone
+			in.Args[0].reg = R8
+		}
 	}
 	if vsib && f.flags&fEVEX != 0 {
 		in.Mask = K(1 + r.IntN(7))
@@ -146,7 +163,7 @@ func memorySlot(f *form) int {
 	switch f.layout {
 	case lRVM, lRVMI, lRVMX:
 		return 2
-	case lRM, lRMI, lVMI, lRMV, lVM:
+	case lRM, lRMI, lVMI, lRMV:
 		return 1
 	}
 	return 0
@@ -155,6 +172,10 @@ func memorySlot(f *form) int {
 // mustBeMemory: between registers the Go assembler always takes the store form of a move.
 func mustBeMemory(f *form) bool {
 	move := strings.HasPrefix(f.name, "VMOV") && !strings.Contains(f.widths, "g")
+	if f.flags&fLegacy != 0 {
+		return f.layout == lMR && strings.HasPrefix(f.name, "MOV") || f.op == 0x8D || f.op == 0x18 || f.op == 0xC7 ||
+			f.name == "MOVL" || f.name == "MOVQ" && f.layout == lRM
+	}
 	return f.layout == lMVR || strings.HasPrefix(f.name, "VMASKMOV") || strings.HasPrefix(f.name, "VPMASKMOV") ||
 		strings.HasPrefix(f.name, "VMOVNT") || f.name == "VMOVSS" || f.name == "VMOVSD" || move && f.layout == lRM
 }
@@ -170,7 +191,7 @@ func mayBeMemory(f *form) bool {
 
 func randomArg(r *rand.Rand, f *form, i, high int, toMask bool) Arg {
 	switch f.widths[i] {
-	case 'g':
+	case 'g', 'b':
 		return RegArg(randomGeneral(r))
 	case 'm':
 		if f.flags&fToMask != 0 && !toMask {

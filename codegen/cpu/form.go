@@ -15,7 +15,8 @@ const (
 	lRVMX // blends of AVX: the mask is the fourth register
 	lRMV  // shifts of BMI2
 	lMVR  // masked stores of AVX
-	lVM   // V, M and a digit (BLSR)
+	lMI   // M, I and a digit
+	lM    // M and a digit
 )
 
 // A tuple says how EVEX scales an 8-bit displacement.
@@ -40,6 +41,7 @@ const (
 	pF3   uint8 = 2
 	pF2   uint8 = 3
 
+	m00   uint8 = 0 // one-byte opcodes
 	m0F   uint8 = 1
 	m0F38 uint8 = 2
 	m0F3A uint8 = 3
@@ -54,6 +56,7 @@ const (
 	fVSIB                     // the memory operand has a vector index
 	fToMask                   // EVEX writes a mask register (VEX a vector)
 	fLen256                   // the VEX length field is 256 whatever the operands
+	fLegacy                   // neither VEX nor EVEX: REX
 )
 
 // A form is one row of the table.

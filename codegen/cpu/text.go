@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,9 @@ func (in Inst) String() string {
 	order := make([]string, 0, len(args)+1)
 	for i := len(args) - 1; i >= 0; i-- {
 		order = append(order, args[i])
+	}
+	if f.name == "CMPQ" { // the one instruction that Go writes in Intel's order
+		slices.Reverse(order)
 	}
 	if in.Mask != NoReg {
 		at := len(order) - 1
