@@ -1,0 +1,108 @@
+//go:build linux
+
+package cpu
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// arenaSize is the address space of one arena; pages are backed as code is written.
+const arenaSize = 16 << 20
+
+// An Arena is executable memory: one file in memory mapped twice, writable for us and executable for the processor, so
+// that no page is ever both. Where memory files are refused, pages are made executable by mprotect, in whole pages.
+type Arena struct {
+	mu    sync.Mutex
+	write []byte // writable view
+	exec  []byte // executable view; the same memory
+	used  int
+	split bool // the views differ: memory file
+}
+
+// NewArena maps an arena, or says why this system has no executable memory.
+func NewArena() (*Arena, error) {
+	a, err := memfdArena()
+	if err == nil {
+		return a, nil
+	}
+	mem, err2 := unix.Mmap(-1, 0, arenaSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err2 != nil {
+		return nil, fmt.Errorf("cpu: executable memory: %w", errors.Join(err, err2))
+	}
+	if err2 := probeProtect(mem); err2 != nil {
+		return nil, fmt.Errorf("cpu: executable memory: %w", errors.Join(err, err2, unix.Munmap(mem)))
+	}
+	return &Arena{write: mem, exec: mem}, nil
+}
+
+func memfdArena() (*Arena, error) {
+	fd, err := unix.MemfdCreate("gompss-code", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("memfd_create: %w", err)
+	}
+	defer unix.Close(fd) // the mappings keep the memory
+	if err := unix.Ftruncate(fd, arenaSize); err != nil {
+		return nil, fmt.Errorf("ftruncate: %w", err)
+	}
+	write, err := unix.Mmap(fd, 0, arenaSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("mmap writable: %w", err)
+	}
+	exec, err := unix.Mmap(fd, 0, arenaSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("mmap executable: %w", err), unix.Munmap(write))
+	}
+	return &Arena{write: write, exec: exec, split: true}, nil
+}
+
+// probeProtect finds out on the last page whether writable memory may become executable.
+func probeProtect(mem []byte) error {
+	last := mem[len(mem)-unix.Getpagesize():]
+	if err := unix.Mprotect(last, unix.PROT_READ|unix.PROT_EXEC); err != nil {
+		return fmt.Errorf("mprotect: %w", err)
+	}
+	return unix.Mprotect(last, unix.PROT_READ|unix.PROT_WRITE)
+}
+
+// Add copies machine code into the arena and returns its address. It stays until Close.
+func (a *Arena) Add(code []byte) (uintptr, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	align := 64
+	if !a.split {
+		align = unix.Getpagesize()
+	}
+	at := (a.used + align - 1) &^ (align - 1)
+	if at+len(code) > len(a.write) {
+		return 0, fmt.Errorf("cpu: executable memory: arena full: need %d bytes, free %d of %d", len(code), len(a.write)-at, len(a.write))
+	}
+	copy(a.write[at:], code)
+	a.used = at + len(code)
+	if !a.split {
+		if err := unix.Mprotect(a.write[at:(a.used+align-1)&^(align-1)], unix.PROT_READ|unix.PROT_EXEC); err != nil {
+			return 0, fmt.Errorf("cpu: executable memory: mprotect: %w", err)
+		}
+	}
+	// Safe: the mapping lives outside the Go heap until Close and is never moved.
+	return uintptr(unsafe.Pointer(&a.exec[at])), nil
+}
+
+// Close unmaps the arena; code in it must not run any more.
+func (a *Arena) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.write == nil {
+		return nil
+	}
+	err := unix.Munmap(a.write)
+	if a.split {
+		err = errors.Join(err, unix.Munmap(a.exec))
+	}
+	a.write, a.exec = nil, nil
+	return err
+}
