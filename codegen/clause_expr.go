@@ -1,0 +1,225 @@
+package codegen
+
+import (
+	"go/token"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A clauseReader turns the arguments of clauses into IR. Every method reports what is wrong at its place and then
+// returns a zero value, so that all errors of a directive are found.
+type clauseReader struct {
+	b     *builder
+	scope token.Pos         // where the names in clauses are looked up
+	host  bool              // the clauses are evaluated at submission: no memory may be read
+	lets  map[string]string // of the function, expanded
+}
+
+func (r *clauseReader) fail(p piece, what, why, instead string) { r.b.fail(p.at, what, why, instead) }
+
+// expr returns p as an expression, nil where it is none.
+func (r *clauseReader) expr(what string, p piece) ir.Expr {
+	if p.text == "" {
+		r.fail(p, what, "an expression is missing", "write one, or leave the clause out")
+		return nil
+	}
+	e := r.b.clauseExpr(r.expand(p.text), p.at, r.scope)
+	if e == nil || !r.host {
+		return e
+	}
+	if bad := readsMemory(e); bad != nil {
+		r.fail(p, what, ir.ExprString(bad)+" reads memory, but this clause is evaluated when the task is submitted",
+			"use parameters, constants and len of slices")
+		return nil
+	}
+	return e
+}
+
+// readsMemory returns a part of e that the host cannot evaluate from the arguments alone.
+func readsMemory(e ir.Expr) (bad ir.Expr) {
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Deref, *ir.AddrOf, *ir.Reslice, *ir.Composite, *ir.Query:
+			bad = x
+		case *ir.Index:
+			if x.X.Type().Kind == ir.Slice {
+				bad = x
+			}
+		}
+		return bad == nil
+	})
+	return bad
+}
+
+// expand replaces the names of lets in text by what they stand for.
+func (r *clauseReader) expand(text string) string {
+	if len(r.lets) == 0 {
+		return text
+	}
+	var out strings.Builder
+	p := piece{text: text}
+	for i := 0; i < len(p.text); {
+		word, _ := nextWord(p.from(i))
+		switch by, ok := r.lets[word.text]; {
+		case word.text == "":
+			n := literalLength(p.text, i)
+			out.WriteString(p.text[i : i+n])
+			i += n
+			continue
+		case ok && !strings.HasSuffix(strings.TrimRight(p.text[:i], blanks), "."):
+			out.WriteString("(" + by + ")")
+		default:
+			out.WriteString(word.text)
+		}
+		i += len(word.text)
+	}
+	return out.String()
+}
+
+// literalLength returns the length of the quoted or numeric literal that starts at i, 1 for any other byte.
+func literalLength(s string, i int) int {
+	switch {
+	case strings.IndexByte("\"'`", s[i]) >= 0:
+		return min(closingQuote(s, i)+1, len(s)) - i
+	case '0' <= s[i] && s[i] <= '9':
+		n := 1
+		for i+n < len(s) && isWordByte(s[i+n], true) {
+			n++
+		}
+		return n
+	}
+	return 1
+}
+
+func (r *clauseReader) integer(what string, p piece) ir.Expr {
+	e := r.expr(what, p)
+	if e != nil && !e.Type().IsInteger() {
+		r.fail(p, what, "it needs an integer, and "+p.text+" is "+e.Type().String(), "convert it: int("+p.text+")")
+		return nil
+	}
+	return e
+}
+
+// positive returns an integer expression that, if it is constant, is at least 1.
+func (r *clauseReader) positive(what string, p piece) ir.Expr {
+	e := r.integer(what, p)
+	if v, ok := constInt(e); ok && v < 1 {
+		r.fail(p, what, "it needs a number of at least 1, not "+p.text, "write 1 or more")
+		return nil
+	}
+	return e
+}
+
+// constant returns a constant of at least 1; 0 where there is none.
+func (r *clauseReader) constant(what string, p piece) int {
+	e := r.positive(what, p)
+	if e == nil {
+		return 0
+	}
+	v, ok := constInt(e)
+	switch {
+	case !ok:
+		r.fail(p, what, p.text+" is not a constant", "write a number or a constant")
+		return 0
+	case v > 1<<20:
+		r.fail(p, what, p.text+" is too large", "write at most 1048576")
+		return 0
+	}
+	return int(v)
+}
+
+func (r *clauseReader) boolean(what string, p piece) ir.Expr {
+	e := r.expr(what, p)
+	if e != nil && e.Type().Kind != ir.Bool {
+		r.fail(p, what, "it needs a condition, and "+p.text+" is "+e.Type().String(), "compare it: "+p.text+" > 0")
+		return nil
+	}
+	return e
+}
+
+// constInt returns the value of an integer constant.
+func constInt(e ir.Expr) (int64, bool) {
+	c, ok := e.(*ir.Const)
+	if !ok || !c.T.IsInteger() {
+		return 0, false
+	}
+	return int64(c.Bits), true
+}
+
+// word returns the index of p in words; ok is false, and the error reported, where it is none of them.
+func (r *clauseReader) word(what string, p piece, words []string) (i int, ok bool) {
+	for i, w := range words {
+		if w == p.text {
+			return i, true
+		}
+	}
+	instead := "write one of " + strings.Join(words, ", ")
+	if near := nearest(p.text, words); near != "" {
+		instead = "write " + near
+	}
+	r.fail(p, what, "it does not know '"+p.text+"'", instead)
+	return 0, false
+}
+
+// variable returns the variable that p names.
+func (r *clauseReader) variable(what string, p piece) *ir.Var {
+	name, rest := nextWord(p)
+	if name.text == "" || rest.text != "" {
+		r.fail(p, what, "'"+p.text+"' is not the name of a variable", "list variables by name")
+		return nil
+	}
+	v := r.b.lookup(name.text, r.scope)
+	if v == nil {
+		r.fail(p, what, p.text+" is not a variable that is declared above and can be seen here", "name such a variable")
+	}
+	return v
+}
+
+// reductionOps are the operators as written in clauses.
+var reductionOps = map[string]ir.Op{"+": ir.Add, "*": ir.Mul, "min": ir.Min, "max": ir.Max, "&": ir.And, "|": ir.Or,
+	"^": ir.Xor, "&&": ir.LAnd, "||": ir.LOr, "minloc": ir.MinLoc, "maxloc": ir.MaxLoc}
+
+const reductionNames = "+ * min max & | ^ && || minloc maxloc"
+
+// reduction splits "op: list".
+func (r *clauseReader) reduction(what string, args piece) (ir.Op, []piece) {
+	op, list, found := args.cut(':')
+	if !found {
+		r.fail(args.trim(), what, "the operator and its colon are missing", "write reduction(+: x)")
+		return ir.NoOp, nil
+	}
+	o, known := reductionOps[op.text]
+	if !known {
+		instead := "write one of " + reductionNames
+		if op.text == "-" {
+			instead = "write reduction(+: x); s -= e is one of its forms"
+		}
+		r.fail(op, what, "there is no operator '"+op.text+"'", instead)
+		return ir.NoOp, nil
+	}
+	items := list.split(',')
+	if len(items) == 0 {
+		r.fail(list, what, "no variable follows the colon", "write reduction("+op.text+": x)")
+	}
+	return o, items
+}
+
+// reducible says why values of type t cannot be combined with op, "" where they can.
+func reducible(op ir.Op, t *ir.Type) string {
+	switch op {
+	case ir.Add, ir.Mul, ir.Min, ir.Max, ir.MinLoc, ir.MaxLoc:
+		if !t.IsInteger() && !t.IsFloat() {
+			return "it needs numbers"
+		}
+	case ir.And, ir.Or, ir.Xor:
+		if !t.IsInteger() {
+			return "it needs integers"
+		}
+	case ir.LAnd, ir.LOr:
+		if t.Kind != ir.Bool {
+			return "it needs bools"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,330 @@
+package codegen
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+)
+
+// deviceWords are the kinds that a kernel can name; acc stands for every accelerator.
+var deviceWords = []string{"acc", "smp", "cuda", "opencl"}
+
+// functionDirective fills k.Target and k.Task from d, which stands on decl.
+func (b *builder) functionDirective(k *ir.Kernel, d *directive, decl *ast.FuncDecl) {
+	r := &kernelReader{k: k, shapes: map[*ir.Var][]ir.Expr{}}
+	r.clauseReader = clauseReader{b: b, scope: bodyStart(decl), host: true, lets: map[string]string{}}
+	for _, l := range d.named("let") {
+		r.let(l)
+	}
+	for _, l := range d.named("shape") {
+		r.shape(l)
+	}
+	k.Target.Present, k.Task.Present = d.has("target"), d.has("task")
+	for _, l := range d.named("target") {
+		for _, c := range l.clauses {
+			r.targetClause(c)
+		}
+	}
+	r.checkTokens()
+	for _, l := range d.named("task") {
+		for _, c := range l.clauses {
+			r.taskClause(c)
+		}
+	}
+	k.Task.Accesses = mergeAccesses(k.Task.Accesses)
+}
+
+// bodyStart is where the parameters can be seen and nothing of the body.
+func bodyStart(decl *ast.FuncDecl) token.Pos { return decl.Body.Lbrace + 1 }
+
+type kernelReader struct {
+	clauseReader
+	k      *ir.Kernel
+	shapes map[*ir.Var][]ir.Expr
+	tokens []piece // of the resources clauses, beside k.Target.Resources
+}
+
+// let reads "name = expr".
+func (r *kernelReader) let(l *line) {
+	name, expr, found := l.rest.cut('=')
+	word, rest := nextWord(name)
+	switch {
+	case !found || word.text == "" || rest.text != "" || expr.text == "":
+		r.b.fail(l.rest.at, "directive let", "'"+l.rest.text+"' does not name an expression", "write //omp:let name = expression")
+		return
+	case r.lets[word.text] != "" || r.b.lookup(word.text, r.scope) != nil:
+		r.b.fail(word.at, "directive let", word.text+" is declared already", "take another name")
+		return
+	}
+	if r.expr("directive let", expr) != nil {
+		r.lets[word.text] = r.expand(expr.text)
+	}
+}
+
+// shape reads "a [n][m]".
+func (r *kernelReader) shape(l *line) {
+	name, rest := nextWord(l.rest)
+	groups, after, ok := brackets(rest)
+	if name.text == "" || !ok || len(groups) == 0 || after.text != "" {
+		r.b.fail(l.rest.at, "directive shape", "'"+l.rest.text+"' does not give a slice its extents", "write //omp:shape a [n][m]")
+		return
+	}
+	v := r.parameter("directive shape", name)
+	if v == nil {
+		return
+	}
+	switch {
+	case v.Type.Kind != ir.Slice:
+		r.fail(name, "directive shape", v.Name+" is "+v.Type.String(), "name a parameter that is a slice")
+	case r.shapes[v] != nil:
+		r.fail(name, "directive shape", v.Name+" has a shape already", "keep one of them")
+	default:
+		r.shapes[v] = r.extents("directive shape", groups)
+	}
+}
+
+// extents reads the extents of a shape; the first may be empty.
+func (r *kernelReader) extents(what string, groups []piece) []ir.Expr {
+	out := make([]ir.Expr, len(groups))
+	for i, g := range groups {
+		if i > 0 || g.text != "" {
+			out[i] = r.positive(what, g)
+		}
+	}
+	return out
+}
+
+// brackets cuts all leading [ ] groups off p and returns what stands in them.
+func brackets(p piece) (groups []piece, rest piece, ok bool) {
+	for rest = p.trim(); strings.HasPrefix(rest.text, "["); rest = rest.trim() {
+		end := rest.closing()
+		if end < 0 || rest.text[end] != ']' {
+			return groups, rest, false
+		}
+		groups = append(groups, rest.sub(1, end).trim())
+		rest = rest.from(end + 1)
+	}
+	return groups, rest, true
+}
+
+// parameter returns the parameter that p names.
+func (r *kernelReader) parameter(what string, p piece) *ir.Var {
+	for _, v := range r.k.Params {
+		if v.Name == p.text && v.Name != "_" {
+			return v
+		}
+	}
+	names := make([]string, len(r.k.Params))
+	for i, v := range r.k.Params {
+		names[i] = v.Name
+	}
+	instead := "name a parameter of " + r.k.Name
+	if near := nearest(p.text, names); near != "" {
+		instead = "write " + near
+	}
+	r.fail(p, what, "'"+p.text+"' is not a parameter of "+r.k.Name, instead)
+	return nil
+}
+
+func (r *kernelReader) targetClause(c clause) {
+	what, arg, t := "clause "+c.name.text, c.args.trim(), &r.k.Target
+	switch c.name.text {
+	case "device":
+		r.devices(what, c.args)
+	case "resources":
+		r.resources(what, c.args)
+	case "copy_in":
+		t.CopyIn = append(t.CopyIn, r.regions(what, c.args)...)
+	case "copy_out":
+		t.CopyOut = append(t.CopyOut, r.regions(what, c.args)...)
+	case "copy_inout":
+		t.CopyInOut = append(t.CopyInOut, r.regions(what, c.args)...)
+	case "no_copy_deps":
+		t.NoCopyDeps = true
+	case "implements":
+		t.Implements = r.function(what, arg)
+	case "fastmath":
+		t.FastMath = true
+	case "check":
+		i, _ := r.word(what, arg, []string{"bounds", "none"})
+		t.NoBounds = i == 1
+	}
+}
+
+func (r *kernelReader) devices(what string, args piece) {
+	for _, p := range args.split(',') {
+		if _, ok := r.word(what, p, deviceWords); !ok {
+			continue
+		}
+		if slices.Contains(r.k.Target.Kinds, p.text) {
+			r.fail(p, what, p.text+" stands in it twice", "name it once")
+			continue
+		}
+		r.k.Target.Kinds = append(r.k.Target.Kinds, p.text)
+	}
+}
+
+func (r *kernelReader) resources(what string, args piece) {
+	for _, p := range args.split(',') {
+		kind, tokens, found := p.cut(':')
+		if !found {
+			r.fail(p, what, "'"+p.text+"' is not a kind and its tokens", "write resources(acc: 1)")
+			continue
+		}
+		if _, ok := r.word(what, kind, deviceWords); !ok {
+			continue
+		}
+		e := r.integer(what, tokens)
+		if v, ok := constInt(e); ok && (v < 0 || v > 100) {
+			r.fail(tokens, what, "a kind has 100 tokens, and "+tokens.text+" is outside 0 to 100", "write a part of 100")
+			continue
+		}
+		same := func(t ir.Tokens) bool { return t.Kind == kind.text }
+		if slices.ContainsFunc(r.k.Target.Resources, same) {
+			r.fail(kind, what, kind.text+" stands in it twice", "name it once")
+			continue
+		}
+		r.k.Target.Resources = append(r.k.Target.Resources, ir.Tokens{Kind: kind.text, Tokens: e})
+		r.tokens = append(r.tokens, kind)
+	}
+}
+
+// checkTokens refuses tokens of a kind that may not run the kernel.
+func (r *kernelReader) checkTokens() {
+	kinds := r.k.Target.Kinds
+	if len(kinds) == 0 {
+		return
+	}
+	for _, p := range r.tokens {
+		accelerator := p.text != "smp" && slices.ContainsFunc(kinds, func(k string) bool {
+			return k == "acc" || p.text == "acc" && k != "smp"
+		})
+		if !accelerator && !slices.Contains(kinds, p.text) {
+			r.fail(p, "clause resources", p.text+" is not one of the kinds in device("+strings.Join(kinds, ", ")+")",
+				"name it in device, or leave it out here")
+		}
+	}
+}
+
+// function reads the name of a function of the package.
+func (r *kernelReader) function(what string, p piece) string {
+	name, rest := nextWord(p)
+	switch {
+	case name.text == "" || rest.text != "":
+		r.fail(p, what, "'"+p.text+"' is not the name of a function", "write implements(F)")
+	case name.text == r.k.Name:
+		r.fail(p, what, name.text+" is this kernel itself", "name the task that this is another version of")
+	default:
+		return name.text
+	}
+	return ""
+}
+
+func (r *kernelReader) taskClause(c clause) {
+	what, arg, t := "clause "+c.name.text, c.args.trim(), &r.k.Task
+	switch c.name.text {
+	case "priority":
+		t.Priority = r.integer(what, arg)
+	case "if":
+		t.If = r.boolean(what, arg)
+	case "final":
+		t.Final = r.boolean(what, arg)
+	case "untied":
+		t.Untied = true
+	case "label":
+		t.Label = r.label(what, arg)
+	case "reduction":
+		r.taskReduction(what, c.args)
+	default:
+		for _, region := range r.regions(what, c.args) {
+			t.Accesses = append(t.Accesses, ir.Access{Region: region, Mode: accessModes[c.name.text]})
+		}
+	}
+}
+
+var accessModes = map[string]deps.Mode{"in": deps.In, "out": deps.Out, "inout": deps.InOut,
+	"concurrent": deps.Concurrent, "commutative": deps.Commutative}
+
+func (r *kernelReader) label(what string, p piece) string {
+	s, err := strconv.Unquote(p.text)
+	if err != nil || p.text[0] == '\'' {
+		r.fail(p, what, p.text+" is not a quoted string", `write label("name")`)
+		return ""
+	}
+	return s
+}
+
+func (r *kernelReader) taskReduction(what string, args piece) {
+	op, items := r.reduction(what, args)
+	if op == ir.MinLoc || op == ir.MaxLoc {
+		r.fail(args.trim(), what, "a task cannot combine pairs", "use min or max, or reduce inside the kernel")
+		return
+	}
+	for _, p := range items {
+		region, ok := r.region(what, p)
+		if !ok {
+			continue
+		}
+		if why := reducible(op, region.Var.Type.Elem); why != "" {
+			r.fail(p, what, why+" for "+op.String()+", and "+region.Var.Name+" has elements of type "+region.Var.Type.Elem.String(),
+				"use another operator")
+			continue
+		}
+		r.k.Task.Accesses = append(r.k.Task.Accesses, ir.Access{Region: region, Mode: deps.Reduction, Op: op})
+	}
+}
+
+// mergeAccesses drops repeats, and makes in and out of the same region inout.
+func mergeAccesses(list []ir.Access) []ir.Access {
+	var out []ir.Access
+	for _, a := range list {
+		i := slices.IndexFunc(out, func(b ir.Access) bool { return sameRegion(a.Region, b.Region) })
+		if i < 0 || !merge(&out[i], a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// merge takes b into a, an access to the same region, where one mode stands for both.
+func merge(a *ir.Access, b ir.Access) bool {
+	plain := func(m deps.Mode) bool { return m == deps.In || m == deps.Out || m == deps.InOut }
+	switch {
+	case a.Mode == b.Mode && a.Op == b.Op:
+		return true
+	case plain(a.Mode) && plain(b.Mode):
+		a.Mode = deps.InOut
+		return true
+	}
+	return false
+}
+
+// sameRegion reports whether a and b are the same as written, expanded.
+func sameRegion(a, b ir.Region) bool {
+	if a.Var != b.Var || len(a.Shape) != len(b.Shape) || len(a.Dims) != len(b.Dims) {
+		return false
+	}
+	for i := range a.Shape {
+		if !sameExpr(a.Shape[i], b.Shape[i]) {
+			return false
+		}
+	}
+	for i := range a.Dims {
+		if !sameExpr(a.Dims[i].Lo, b.Dims[i].Lo) || !sameExpr(a.Dims[i].Hi, b.Dims[i].Hi) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameExpr(a, b ir.Expr) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return ir.ExprString(a) == ir.ExprString(b)
+}

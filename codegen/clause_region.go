@@ -1,0 +1,137 @@
+package codegen
+
+import (
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// regions reads a list of regions.
+func (r *kernelReader) regions(what string, args piece) []ir.Region {
+	var out []ir.Region
+	for _, p := range args.split(',') {
+		if region, ok := r.region(what, p); ok {
+			out = append(out, region)
+		}
+	}
+	return out
+}
+
+// region reads x, *p, x[i], x[lo:hi], x[start;length] and the shaped forms [n][m]x[i][lo:hi].
+func (r *kernelReader) region(what string, p piece) (ir.Region, bool) {
+	shape, rest, ok := brackets(p)
+	if !ok {
+		r.fail(rest, what, "brackets do not match in "+p.text, "write x[lo:hi]")
+		return ir.Region{}, false
+	}
+	if strings.HasPrefix(rest.text, "*") {
+		return r.pointee(what, p, shape, rest.from(1).trim())
+	}
+	name, rest := nextWord(rest)
+	dims, after, ok := brackets(rest)
+	if name.text == "" || !ok || after.text != "" {
+		r.fail(p, what, "'"+p.text+"' is not a region", "write x, *p, x[i], x[lo:hi], x[start;length] or [n][m]x[i][lo:hi]")
+		return ir.Region{}, false
+	}
+	v := r.parameter(what, name)
+	if v == nil || !r.isMemory(what, name, v) {
+		return ir.Region{}, false
+	}
+	region := ir.Region{Var: v, Text: p.text, At: r.b.pos(p.at)}
+	if region.Shape = r.shapes[v]; len(shape) > 0 {
+		region.Shape = r.extents(what, shape)
+	}
+	if n := max(len(region.Shape), 1); len(dims) > n {
+		r.fail(dims[n], what, tooManyDims(v, n), "give it a shape: //omp:shape "+v.Name+" "+strings.Repeat("[n]", len(dims)))
+		return ir.Region{}, false
+	}
+	for i, d := range dims {
+		rg, ok := r.dimension(what, d, r.extent(region, i, p))
+		if !ok {
+			return ir.Region{}, false
+		}
+		region.Dims = append(region.Dims, rg)
+	}
+	return region, true
+}
+
+func tooManyDims(v *ir.Var, n int) string {
+	if n == 1 {
+		return v.Name + " has one dimension"
+	}
+	return v.Name + " has only the dimensions of its shape"
+}
+
+// pointee reads what follows the star.
+func (r *kernelReader) pointee(what string, p piece, shape []piece, name piece) (ir.Region, bool) {
+	v := r.parameter(what, name)
+	switch {
+	case v == nil:
+	case v.Type.Kind != ir.Pointer:
+		r.fail(p, what, v.Name+" is "+v.Type.String()+", not a pointer", "write "+v.Name)
+	case len(shape) > 0:
+		r.fail(p, what, "a pointer has no shape", "write *"+v.Name)
+	default:
+		return ir.Region{Var: v, Text: p.text, At: r.b.pos(p.at)}, true
+	}
+	return ir.Region{}, false
+}
+
+// isMemory reports a parameter that is no slice.
+func (r *kernelReader) isMemory(what string, p piece, v *ir.Var) bool {
+	switch v.Type.Kind {
+	case ir.Slice:
+		return true
+	case ir.Pointer:
+		r.fail(p, what, v.Name+" is a pointer", "write *"+v.Name)
+	default:
+		r.fail(p, what, v.Name+" is "+v.Type.String()+", which is passed by value", "leave it out: it needs no access")
+	}
+	return false
+}
+
+// extent returns the length of dimension i of region: of the whole slice where it has no shape. It is nil where the
+// first extent of a shape is left open.
+func (r *kernelReader) extent(region ir.Region, i int, p piece) ir.Expr {
+	if len(region.Shape) > 0 {
+		return region.Shape[i]
+	}
+	at := r.b.pos(p.at)
+	return &ir.Len{X: &ir.Ref{Var: region.Var, At: at}, At: at}
+}
+
+// dimension reads i, lo:hi with either bound left out, and start;length.
+func (r *kernelReader) dimension(what string, p piece, extent ir.Expr) (ir.Range, bool) {
+	at := r.b.pos(p.at)
+	if start, length, found := p.cut(';'); found {
+		lo, n := r.index(what, start), r.index(what, length)
+		if lo == nil || n == nil {
+			return ir.Range{}, false
+		}
+		return ir.Range{Lo: lo, Hi: &ir.Binary{Op: ir.Add, X: lo, Y: n, T: ir.IntType, At: at}}, true
+	}
+	first, second, found := p.cut(':')
+	if !found {
+		lo := r.index(what, p)
+		return ir.Range{Lo: lo}, lo != nil
+	}
+	out := ir.Range{Lo: intConst(0, at), Hi: extent}
+	if first.text != "" {
+		out.Lo = r.index(what, first)
+	}
+	if second.text != "" {
+		out.Hi = r.index(what, second)
+	} else if extent == nil {
+		r.fail(p, what, "the first extent of the shape is open, so the range needs an upper bound", "write lo:hi")
+	}
+	return out, out.Lo != nil && out.Hi != nil
+}
+
+// index returns an integer expression as an int.
+func (r *kernelReader) index(what string, p piece) ir.Expr {
+	e := r.integer(what, p)
+	if e == nil || e.Type().Kind == ir.Int64 {
+		return e
+	}
+	return &ir.Convert{T: ir.IntType, X: e, At: e.Pos()}
+}

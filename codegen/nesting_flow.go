@@ -1,0 +1,186 @@
+package codegen
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// private checks that private copies, which start without a value, are assigned before they are read.
+func (c *nestingCheck) private(list []ir.Stmt) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		d := ir.DirectiveOf(s)
+		if d == nil {
+			return true
+		}
+		for _, v := range d.Private {
+			f := &privateFlow{nestingCheck: c, v: v, d: d}
+			ir.Lists(s, func(body []ir.Stmt) { f.stmts(body, unassigned) })
+		}
+		return true
+	})
+}
+
+// An assignedState says whether a variable has a value at a point of the program.
+type assignedState uint8
+
+const (
+	unassigned assignedState = iota // on no path
+	maybe                           // on some path
+	assigned                        // on every path
+	unreached                       // the point is behind a jump
+)
+
+func joinStates(a, b assignedState) assignedState {
+	switch {
+	case a == b, b == unreached:
+		return a
+	case a == unreached:
+		return b
+	}
+	return maybe
+}
+
+// privateFlow follows one private variable through a body.
+type privateFlow struct {
+	*nestingCheck
+	v      *ir.Var
+	d      *ir.Directive
+	warned bool
+}
+
+func (f *privateFlow) stmts(list []ir.Stmt, in assignedState) assignedState {
+	for _, s := range list {
+		in = f.stmt(s, in)
+	}
+	return in
+}
+
+func (f *privateFlow) stmt(s ir.Stmt, in assignedState) assignedState {
+	switch s := s.(type) {
+	case *ir.Assign:
+		f.place(s.Place, in)
+		f.read(s.Value, in)
+		if ir.RootVar(s.Place) == f.v {
+			return assigned // an element or field counts for the whole: what is left out cannot be told
+		}
+	case *ir.Call:
+		f.reads(s, in)
+		for _, v := range s.Results {
+			if v == f.v {
+				return assigned
+			}
+		}
+	case *ir.If:
+		f.read(s.Cond, in)
+		return joinStates(f.stmts(s.Then, in), f.stmts(s.Else, in))
+	case *ir.While:
+		in = f.stmts(s.Pre, in)
+		f.reads(s, in)
+		return joinStates(in, f.stmts(s.Post, f.stmts(s.Body, in)))
+	case *ir.For:
+		f.reads(s, in)
+		if privateAgain(s.Directive, f.v) {
+			return in
+		}
+		return joinStates(in, f.stmts(s.Body, in))
+	case *ir.Construct:
+		if privateAgain(s.Directive, f.v) {
+			return in
+		}
+		return f.stmts(s.Body, in)
+	case *ir.Block:
+		return f.block(s, in)
+	case *ir.Atomic:
+		return f.atomic(s, in)
+	case *ir.Break, *ir.Continue, *ir.Return:
+		f.reads(s, in)
+		return unreached
+	default:
+		f.reads(s, in)
+	}
+	return in
+}
+
+// block joins what holds at its end with what may hold where a Break leaves it.
+func (f *privateFlow) block(s *ir.Block, in assignedState) assignedState {
+	out := f.stmts(s.Body, in)
+	left := false
+	ir.WalkStmts(s.Body, func(t ir.Stmt) bool {
+		b, ok := t.(*ir.Break)
+		left = left || ok && s.Label != nil && b.Label == s.Label
+		return true
+	})
+	if left && in != assigned && out != unassigned {
+		return maybe
+	}
+	return out
+}
+
+func (f *privateFlow) atomic(s *ir.Atomic, in assignedState) assignedState {
+	if s.Kind != ir.AtomicWrite {
+		f.read(s.Place, in)
+	}
+	f.read(s.Value, in)
+	f.read(s.Compare, in)
+	if ir.RootVar(s.Place) == f.v || s.Old != nil && ir.RootVar(s.Old) == f.v {
+		return assigned
+	}
+	return in
+}
+
+// privateAgain reports whether d makes copies of v of its own.
+func privateAgain(d *ir.Directive, v *ir.Var) bool {
+	if d == nil {
+		return false
+	}
+	for _, list := range [][]*ir.Var{d.Private, d.Firstprivate, d.Lastprivate} {
+		for _, x := range list {
+			if x == v {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// place checks the indices and pointers of an assigned place.
+func (f *privateFlow) place(e ir.Expr, in assignedState) {
+	switch e := e.(type) {
+	case *ir.Ref:
+	case *ir.Index:
+		f.read(e.I, in)
+		if e.X.Type().Kind == ir.Array {
+			f.place(e.X, in)
+			return
+		}
+		f.read(e.X, in)
+	case *ir.Member:
+		f.place(e.X, in)
+	default:
+		f.read(e, in)
+	}
+}
+
+func (f *privateFlow) reads(s ir.Stmt, in assignedState) {
+	for _, e := range directExprs(s) {
+		f.read(e, in)
+	}
+}
+
+// read reports the first read of the variable where it has no value, or may have none.
+func (f *privateFlow) read(e ir.Expr, in assignedState) {
+	if e == nil || in == assigned || in == unreached || f.warned {
+		return
+	}
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		ref, ok := x.(*ir.Ref)
+		if !ok || ref.Var != f.v || f.warned {
+			return !f.warned
+		}
+		f.warned = true
+		what, why := "private("+f.v.Name+")", "its copies have no value at "+f.d.At.String()+", and it is read "
+		if in == unassigned {
+			f.fail(ref.At, what, why+"before anything assigns to it", "assign to it first, or write firstprivate("+f.v.Name+")")
+		} else {
+			f.warn(ref.At, what, why+"where only some paths have assigned to it", "assign to it on every path, or write firstprivate("+f.v.Name+")")
+		}
+		return false
+	})
+}

@@ -1,0 +1,351 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// teamWrites warns of writes to shared memory that every team makes: inside teams, outside distribute, not atomic, and
+// as far as can be seen not to a place, nor under a condition, that depends on the team.
+func (c *nestingCheck) teamWrites(k *ir.Kernel) {
+	own := teamDependent(k.Body)
+	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
+		d := ir.DirectiveOf(s)
+		if d == nil || d.Parts&ir.Teams == 0 {
+			return true
+		}
+		if d.Parts&(ir.Distribute|ir.Loop) == 0 {
+			c.teamBody(k, s, d, own)
+		}
+		return false
+	})
+}
+
+func (c *nestingCheck) teamBody(k *ir.Kernel, s ir.Stmt, d *ir.Directive, own *ir.VarSet) {
+	inside := ir.Declared([]ir.Stmt{s})
+	for _, r := range collectStmt(k, s) {
+		if !r.write || r.atomic || inside.Has(r.base) || r.shared(s) || ownedByTeam(r, own) || copied(d, r.base) {
+			continue
+		}
+		name := ir.ExprString(r.expr)
+		c.warn(r.at, "write to "+name, "every team of "+d.At.String()+" makes it, and "+r.base.Name+" is shared by all teams",
+			"put it in a distribute loop, or write //omp:atomic above it")
+	}
+}
+
+// collectStmt returns the reaches of the statements inside s.
+func collectStmt(k *ir.Kernel, s ir.Stmt) []reach {
+	c := newCollector(k)
+	c.define(k.Body)
+	ir.Lists(s, c.stmts)
+	return c.out
+}
+
+// shared reports whether a loop around r, inside outer, shares its iterations out to the teams.
+func (r *reach) shared(outer ir.Stmt) bool {
+	return slices.ContainsFunc(r.in, func(s ir.Stmt) bool {
+		d := ir.DirectiveOf(s)
+		return s != outer && (d.Parts&ir.Distribute != 0 || d.Parts&ir.Loop != 0 && d.Bind != ir.BindThread && d.Parts&ir.Parallel == 0)
+	})
+}
+
+// ownedByTeam reports whether the place of r, or a condition around it, depends on the team.
+func ownedByTeam(r reach, own *ir.VarSet) bool {
+	return slices.ContainsFunc(append([]ir.Expr{r.expr}, r.conds...), func(e ir.Expr) bool { return e != nil && fromTeam(e, own) })
+}
+
+func fromTeam(e ir.Expr, own *ir.VarSet) bool {
+	found := false
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Query:
+			found = found || x.What == ir.TeamNum
+		case *ir.Ref:
+			found = found || own.Has(x.Var)
+		}
+		return !found
+	})
+	return found
+}
+
+// teamDependent returns the variables whose value comes from kernel.TeamNum.
+func teamDependent(list []ir.Stmt) *ir.VarSet {
+	own := &ir.VarSet{}
+	for before := -1; before != own.Len(); {
+		before = own.Len()
+		ir.WalkStmts(list, func(s ir.Stmt) bool {
+			switch s := s.(type) {
+			case *ir.Decl:
+				addIf(own, s.Var, s.Init)
+			case *ir.Assign:
+				addIf(own, ir.RootVar(s.Place), s.Value)
+			case *ir.For:
+				addIf(own, s.Var, s.Lo)
+			}
+			return true
+		})
+	}
+	return own
+}
+
+func addIf(own *ir.VarSet, v *ir.Var, e ir.Expr) {
+	if e != nil && fromTeam(e, own) {
+		own.Add(v)
+	}
+}
+
+// copied reports whether every iteration, team or thread of d has its own v, or combines it.
+func copied(d *ir.Directive, v *ir.Var) bool {
+	if d == nil {
+		return false
+	}
+	for _, r := range d.Reductions {
+		if placeVar(r.Place) == v || r.Index != nil && placeVar(r.Index) == v {
+			return true
+		}
+	}
+	for _, a := range d.DistArrays {
+		if a.Var == v {
+			return true
+		}
+	}
+	return privateAgain(d, v)
+}
+
+// dependences warns of prescriptive loops whose iterations visibly depend on one another.
+func (c *nestingCheck) dependences(k *ir.Kernel) {
+	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
+		l, ok := s.(*ir.For)
+		if ok && l.Directive != nil && l.Directive.Parts&(ir.Distribute|ir.Workshare|ir.Simd) != 0 {
+			c.dependence(k, l)
+		}
+		return true
+	})
+}
+
+// dependence looks at pairs of a write and another use of the same memory in the body of l. It warns once per pair of
+// places, and only where the distance between two iterations that meet is known.
+func (c *nestingCheck) dependence(k *ir.Kernel, l *ir.For) {
+	reaches := collectStmt(k, l)
+	nest := nestOf(l)
+	inside := ir.Declared([]ir.Stmt{l})
+	if l.Directive.Parts&(ir.Parallel|ir.Simd|ir.Workshare) == 0 {
+		for _, v := range teamLocals(k, l).List() {
+			inside.Add(v) // a team runs its iterations one after the other
+		}
+	}
+	for i, w := range reaches {
+		if !w.write || w.atomic || inside.Has(w.base) || w.guarded(nest) || w.copiedIn(l) {
+			continue
+		}
+		for j, r := range reaches {
+			if r.base != w.base || r.write && j < i {
+				continue
+			}
+			if c.meet(l, nest, w, r, i == j) {
+				break
+			}
+		}
+	}
+}
+
+// nestOf returns l and the loops that are collapsed into it.
+func nestOf(l *ir.For) []*ir.For {
+	nest := []*ir.For{l}
+	for n := 1; n < l.Directive.Collapse; n++ {
+		inner := onlyLoop(nest[n-1].Body)
+		if inner == nil {
+			break
+		}
+		nest = append(nest, inner)
+	}
+	return nest
+}
+
+// teamLocals returns the variables of the construct of teams around l, of which each team has its own.
+func teamLocals(k *ir.Kernel, l *ir.For) *ir.VarSet {
+	out := &ir.VarSet{}
+	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
+		d := ir.DirectiveOf(s)
+		if d == nil || d.Parts&ir.Teams == 0 {
+			return true
+		}
+		around := false
+		ir.WalkStmts([]ir.Stmt{s}, func(t ir.Stmt) bool { around = around || t == ir.Stmt(l); return true })
+		if around {
+			out = ir.Declared([]ir.Stmt{s})
+		}
+		return false
+	})
+	return out
+}
+
+// guarded reports whether a condition around r singles out iterations or threads, so that not all of them come to it.
+func (r *reach) guarded(nest []*ir.For) bool {
+	for _, cond := range r.conds {
+		single := false
+		ir.WalkExpr(cond, func(e ir.Expr) bool {
+			switch e := e.(type) {
+			case *ir.Query:
+				single = true
+			case *ir.Binary:
+				single = single || e.Op == ir.Eq && slices.ContainsFunc(nest, func(l *ir.For) bool { return ir.ExprVars(e).Has(l.Var) })
+			}
+			return true
+		})
+		if single {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.in, func(s ir.Stmt) bool { return ir.DirectiveOf(s).Parts&(ir.Single|ir.Masked) != 0 })
+}
+
+// copiedIn reports whether l, or a construct inside it around r, gives r.base copies.
+func (r *reach) copiedIn(l *ir.For) bool {
+	return copied(l.Directive, r.base) || slices.ContainsFunc(r.in, func(s ir.Stmt) bool { return copied(ir.DirectiveOf(s), r.base) })
+}
+
+// meet warns where w in one iteration of the nest and r in another are sure to touch the same element.
+func (c *nestingCheck) meet(l *ir.For, nest []*ir.For, w, r reach, same bool) bool {
+	if !w.index.Known() || !r.index.Known() {
+		return false
+	}
+	for _, n := range nest {
+		distance, ok := meetingDistance(n, w, r)
+		if !ok || distance == 0 && (same && coefficient(w.index, n.Var) != 0) {
+			continue
+		}
+		c.dependenceFound(l, n, w, r, distance, same)
+		return true
+	}
+	return false
+}
+
+// meetingDistance returns how many steps of n lie between the iterations in which w and r touch the same element;
+// ok is false where they never do or it cannot be told. 0 means that all iterations touch the same.
+func meetingDistance(n *ir.For, w, r reach) (distance int64, ok bool) {
+	cw, okw := w.index.Coef(n.Var)
+	cr, okr := r.index.Coef(n.Var)
+	a, constant := cw.Const()
+	gap, known := w.index.Without(n.Var).Sub(r.index.Without(n.Var)).Const()
+	if !okw || !okr || !cw.Equal(cr) || !constant || !known || !sameInner(n, w, r) {
+		return 0, false
+	}
+	step, constStep := constInt(n.Step)
+	switch {
+	case a == 0:
+		return 0, gap == 0
+	case !constStep || gap == 0 || gap%(a*step) != 0:
+		return 0, false
+	}
+	distance = gap / (a * step)
+	if trips, ok := constTrips(n); ok && magnitude(distance) >= uint64(trips) {
+		return 0, false
+	}
+	return distance, true
+}
+
+// sameInner reports whether the indices are free of the variables of loops inside n, so that a gap between them is
+// one between iterations of n; equal indices may hold any.
+func sameInner(n *ir.For, w, r reach) bool {
+	if w.index.Equal(r.index) {
+		return rectangular(n, w.loops) && rectangular(n, r.loops)
+	}
+	for _, loops := range [][]loopRange{w.loops, r.loops} {
+		for _, l := range loops {
+			if l.For != n && (w.index.Has(l.Var) || r.index.Has(l.Var)) && !outside(l.For, n) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// outside reports whether l is a loop around n.
+func outside(l, n *ir.For) bool {
+	around := false
+	ir.WalkStmts(l.Body, func(s ir.Stmt) bool { around = around || s == ir.Stmt(n); return true })
+	return around
+}
+
+// rectangular reports whether the bounds of the loops do not depend on the variable of n.
+func rectangular(n *ir.For, loops []loopRange) bool {
+	return !slices.ContainsFunc(loops, func(l loopRange) bool {
+		return l.For != n && (ir.ExprVars(l.Lo).Has(n.Var) || ir.ExprVars(l.Hi).Has(n.Var))
+	})
+}
+
+func coefficient(a Affine, v *ir.Var) int64 {
+	coef, _ := a.Coef(v)
+	c, _ := coef.Const()
+	return c
+}
+
+// constTrips returns the number of iterations of l where its bounds are constant.
+func constTrips(l *ir.For) (int64, bool) {
+	lo, ok1 := constInt(l.Lo)
+	hi, ok2 := constInt(l.Hi)
+	step, ok3 := constInt(l.Step)
+	if !ok1 || !ok2 || !ok3 || step == 0 {
+		return 0, false
+	}
+	switch {
+	case l.Rel == ir.Lt && step > 0:
+		return max((hi-lo+step-1)/step, 0), true
+	case l.Rel == ir.Le && step > 0:
+		return max((hi-lo)/step+1, 0), true
+	case l.Rel == ir.Gt && step < 0:
+		return max((lo-hi-step-1)/-step, 0), true
+	case l.Rel == ir.Ge && step < 0:
+		return max((lo-hi)/-step+1, 0), true
+	}
+	return 0, false
+}
+
+func (c *nestingCheck) dependenceFound(l, n *ir.For, w, r reach, distance int64, same bool) {
+	what := "directive " + l.Directive.Parts.String()
+	place, other, verb := ir.ExprString(w.expr), ir.ExprString(r.expr), "reads"
+	if r.write {
+		verb = "writes"
+	}
+	why := fmt.Sprintf("the iterations over %s depend on one another: %s is written here, and an iteration %d away %s %s at %v",
+		n.Var.Name, place, magnitude(distance), verb, other, r.at)
+	instead := "take the directive off, or make the iterations independent"
+	if distance == 0 {
+		why = fmt.Sprintf("every iteration over %s writes %s here", n.Var.Name, place)
+		if !same {
+			why += fmt.Sprintf(" and %s it at %v", verb, r.at)
+		}
+		instead = "write private, lastprivate or reduction, or //omp:atomic above the update"
+	}
+	c.warn(w.at, what, why+" (loop at "+l.Directive.At.String()+")", instead)
+}
+
+// distArrays checks that each iteration of s touches its own part of the arrays of its dist_ clauses.
+func (c *nestingCheck) distArrays(s *ir.For) {
+	if len(s.Directive.DistArrays) == 0 {
+		return
+	}
+	for _, r := range collectStmt(c.kernel, s) {
+		i := slices.IndexFunc(s.Directive.DistArrays, func(a ir.DistArray) bool { return a.Var == r.base })
+		if i < 0 {
+			continue
+		}
+		a := s.Directive.DistArrays[i]
+		chunk, ok := affineOf(a.Chunk)
+		rel := r.index.Sub(varAffine(s.Var).Mul(chunk))
+		lo, hi, known := extremes(rel, r.loops)
+		if !ok || !known {
+			continue
+		}
+		first, below := lo.Const()
+		past, above := hi.Sub(chunk).Const()
+		if below && first < 0 || above && past >= 0 {
+			c.fail(r.at, a.Kind.String()+" of "+a.Var.Name, fmt.Sprintf("%s is outside %s[%s*%s : (%s+1)*%s], the part that iteration %s owns",
+				ir.ExprString(r.expr), a.Var.Name, s.Var.Name, chunk, s.Var.Name, chunk, s.Var.Name),
+				"touch only the iteration's own part, or take "+a.Var.Name+" out of the clause")
+		}
+	}
+}

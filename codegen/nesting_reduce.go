@@ -1,0 +1,200 @@
+package codegen
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// reductions checks, for every construct of list that combines copies of a place, that its body uses the place in
+// the written forms of a reduction alone.
+func (c *nestingCheck) reductions(list []ir.Stmt) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		d := ir.DirectiveOf(s)
+		if d == nil {
+			return true
+		}
+		for _, r := range d.Reductions {
+			check := &reductionCheck{nestingCheck: c, r: r, v: placeVar(r.Place)}
+			if r.Index != nil {
+				check.index = placeVar(r.Index)
+			}
+			ir.Lists(s, check.stmts)
+		}
+		return true
+	})
+}
+
+// A reductionCheck follows one reduction through the body of its construct.
+type reductionCheck struct {
+	*nestingCheck
+	r     ir.Reduction
+	v     *ir.Var // the variable combined: the array for a part, the pointer for *p
+	index *ir.Var // of minloc and maxloc
+}
+
+func (c *reductionCheck) stmts(list []ir.Stmt) {
+	for _, s := range list {
+		if !c.updates(s) {
+			c.uses(s)
+			ir.Lists(s, c.stmts)
+		}
+	}
+}
+
+// updates reports whether s is one of the written forms.
+func (c *reductionCheck) updates(s ir.Stmt) bool {
+	switch s := s.(type) {
+	case *ir.Assign:
+		return c.touches(s.Place) && c.assigns(s)
+	case *ir.If:
+		return c.selects(s)
+	case *ir.Atomic:
+		return s.Kind == ir.AtomicUpdate && c.touches(s.Place) && s.Op == c.r.Op && !c.mentions(s.Value)
+	}
+	return false
+}
+
+// touches reports whether place is what the reduction combines, or an element of it.
+func (c *reductionCheck) touches(place ir.Expr) bool {
+	if c.index != nil {
+		return false // a pair is only ever replaced under a comparison
+	}
+	switch p := place.(type) {
+	case *ir.Ref:
+		return p.Var == c.v
+	case *ir.Deref:
+		return refVar(p.X) == c.v
+	case *ir.Index:
+		return placeVar(place) == c.v && !c.mentions(p.I)
+	}
+	return false
+}
+
+// mentions reports whether the variable occurs in e.
+func (c *reductionCheck) mentions(e ir.Expr) bool {
+	if e == nil {
+		return false
+	}
+	vars := ir.ExprVars(e)
+	return vars.Has(c.v) || c.index != nil && vars.Has(c.index)
+}
+
+// assigns accepts s op= e, s -= e under +, s = s op e, s = e op s, and chains of these, s = s + a - b.
+func (c *reductionCheck) assigns(s *ir.Assign) bool {
+	value := s.Value
+	for {
+		op, operand, swapped, ok := updateForm(s.Place, value)
+		if ok {
+			return c.combines(op) && !swapped && !c.mentions(operand)
+		}
+		b, isBinary := value.(*ir.Binary)
+		if !isBinary || !c.combines(b.Op) || c.mentions(b.Y) {
+			return false
+		}
+		value = b.X
+	}
+}
+
+// combines reports whether updating with op agrees with the operator of the clause.
+func (c *reductionCheck) combines(op ir.Op) bool {
+	return op == c.r.Op || op == ir.Sub && c.r.Op == ir.Add
+}
+
+// selects accepts if e < s { s = e } for min and if e > s { s = e } for max, and the same with the index for pairs.
+func (c *reductionCheck) selects(s *ir.If) bool {
+	value := c.comparedWith(s.Cond)
+	if value == nil || len(s.Else) > 0 {
+		return false
+	}
+	set, setIndex := false, c.index == nil
+	for _, t := range flatten(s.Then) {
+		a, ok := t.(*ir.Assign)
+		switch {
+		case !ok || c.mentions(a.Value):
+			return false
+		case sameExpr(a.Place, c.r.Place) || c.touches(a.Place):
+			set = sameExpr(a.Value, value)
+		case c.index != nil && sameExpr(a.Place, c.r.Index):
+			setIndex = true
+		default:
+			return false
+		}
+	}
+	return set && setIndex
+}
+
+// comparedWith returns what cond compares the place with, nil where it does not decide a minimum or maximum.
+func (c *reductionCheck) comparedWith(cond ir.Expr) ir.Expr {
+	b, ok := cond.(*ir.Binary)
+	if !ok {
+		return nil
+	}
+	less, greater := b.Op == ir.Lt || b.Op == ir.Le, b.Op == ir.Gt || b.Op == ir.Ge
+	if c.index != nil && (b.Op == ir.Le || b.Op == ir.Ge) {
+		return nil // among equals the first one wins
+	}
+	wantLess := c.r.Op == ir.Min || c.r.Op == ir.MinLoc
+	wantGreater := c.r.Op == ir.Max || c.r.Op == ir.MaxLoc
+	onRight, onLeft := c.isPlace(b.Y), c.isPlace(b.X)
+	switch {
+	case onRight && (less && wantLess || greater && wantGreater) && !c.mentions(b.X):
+		return b.X
+	case onLeft && (greater && wantLess || less && wantGreater) && !c.mentions(b.Y):
+		return b.Y
+	}
+	return nil
+}
+
+func (c *reductionCheck) isPlace(e ir.Expr) bool { return sameExpr(e, c.r.Place) || c.touches(e) }
+
+// uses reports every other use of the variable that stands directly in s. Clauses of inner directives are no use.
+func (c *reductionCheck) uses(s ir.Stmt) {
+	if call, ok := s.(*ir.Call); ok {
+		for _, v := range call.Results {
+			if v != nil && (v == c.v || v == c.index) {
+				c.misuse(v, call.At)
+			}
+		}
+	}
+	if con, ok := s.(*ir.Construct); ok && con != nil {
+		return
+	}
+	for _, e := range directExprs(s) {
+		ir.WalkExpr(e, func(x ir.Expr) bool {
+			if ref, ok := x.(*ir.Ref); ok && (ref.Var == c.v || ref.Var == c.index) {
+				c.misuse(ref.Var, ref.At)
+			}
+			return true
+		})
+	}
+}
+
+// directExprs returns the expressions of s itself, without those of its directive.
+func directExprs(s ir.Stmt) []ir.Expr {
+	var out []ir.Expr
+	if f, ok := s.(*ir.For); ok {
+		for _, e := range []ir.Expr{f.Lo, f.Hi, f.Step} {
+			if e != nil {
+				out = append(out, e)
+			}
+		}
+		return out
+	}
+	ir.StmtExprs(s, func(e ir.Expr) { out = append(out, e) })
+	return out
+}
+
+func (c *reductionCheck) misuse(v *ir.Var, at ir.Pos) {
+	op := c.r.Op.String()
+	name := ir.ExprString(c.r.Place)
+	instead := name + " = " + op + "(" + name + ", e)"
+	switch c.r.Op {
+	case ir.Add, ir.Mul, ir.And, ir.Or, ir.Xor:
+		instead = name + " " + op + "= e"
+	case ir.LAnd, ir.LOr:
+		instead = name + " = " + name + " " + op + " e"
+	case ir.MinLoc:
+		instead = "if e < " + name + " { " + name + " = e; " + c.index.Name + " = i }"
+	case ir.MaxLoc:
+		instead = "if e > " + name + " { " + name + " = e; " + c.index.Name + " = i }"
+	}
+	c.fail(at, "reduction("+op+") of "+name, v.Name+" is combined at "+c.r.At.String()+" and may only be updated by its operator here",
+		"write "+instead)
+}
