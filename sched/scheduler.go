@@ -45,14 +45,15 @@ func New(o Options) (*Scheduler, error) {
 // Prepare sets where it may run and what it needs there: places that can never have the tokens are left out.
 //
 // Errors: *UnsatisfiableError when no place is left. Cost: O(places) with tokens, O(1) without.
+// It looks at nothing that changes, so it needs no lock.
 func (s *Scheduler) Prepare(it *Item, allowed PlaceSet, needs []Tokens) error {
-	it.Allowed = allowed &^ s.retired
+	it.Allowed = allowed
 	it.needs = false
 	if len(needs) > 0 {
 		s.setNeeds(it, needs)
 	}
 	if it.Allowed == 0 {
-		return s.unsatisfiable(it, allowed&^s.retired, needs)
+		return s.unsatisfiable(it, allowed, needs)
 	}
 	return nil
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A TaskID numbers the tasks of a runtime in the order of their submission, from 1.
-type TaskID uint64
-
 // A Kind says what happened.
 type Kind uint8
 
@@ -46,8 +43,8 @@ func (k Kind) String() string {
 // A Point is something that happened.
 type Point struct {
 	Kind     Kind
-	Task     TaskID
-	Other    TaskID
+	Task     deps.TaskID
+	Other    deps.TaskID
 	Time     time.Duration // since the runtime was opened
 	Label    string
 	Kernel   string
