@@ -1,0 +1,219 @@
+package cuda
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+)
+
+// program prints every function and kernel.
+func (p *printer) program() {
+	for _, l := range p.prog.Launches { // first, so that they keep their names
+		p.entries = append(p.entries, Entry{Name: p.file.fresh(l.Name), Launch: l})
+	}
+	for _, f := range p.prog.Funcs {
+		p.function(f)
+	}
+	for i := range p.entries {
+		p.kernel(&p.entries[i])
+	}
+	for name := range p.file.scopes[1] {
+		p.used[name] = true
+	}
+}
+
+// start begins a function: its variables may take no name of the file.
+func (p *printer) start(f *ir.Func) {
+	p.body = body{flat: map[*ir.Var]*flatSlice{}, copied: map[*ir.Var]*flatSlice{}, fn: f, labelNames: map[string]bool{}}
+	hidden := map[string]bool{"fault": true}
+	for name := range p.hidden {
+		hidden[name] = true
+	}
+	p.names = newNames(hidden)
+	p.push()
+}
+
+// function prints a device function. A function with several results returns a struct of them.
+func (p *printer) function(f *ir.Func) {
+	p.start(f)
+	name := p.file.fresh(f.Name)
+	p.funcNames[f] = name
+	p.analyse(f.Body, nil, nil)
+	var params []string
+	for _, v := range f.Params {
+		params = append(params, p.declarator(v.Type, p.declare(v)))
+	}
+	p.depth = 1
+	p.stmts(f.Body)
+	if p.fault {
+		p.faulting[f] = true
+		params = append(params, p.use("gompss_fault")+"* fault")
+	}
+	head := fmt.Sprintf("\n__device__ %s %s(%s)\n{\n", p.resultType(f, name), name, strings.Join(params, ", "))
+	p.functions.WriteString(head + p.out.String() + "}\n")
+}
+
+// resultType prints the type that f returns, and its definition.
+func (p *printer) resultType(f *ir.Func, name string) string {
+	switch len(f.Results) {
+	case 0:
+		return "void"
+	case 1:
+		return p.typeName(f.Results[0])
+	}
+	p.results[f] = p.file.fresh(name + "_results")
+	var b strings.Builder
+	for i, t := range f.Results {
+		fmt.Fprintf(&b, "\t%s;\n", p.declarator(t, fmt.Sprintf("r%d", i)))
+	}
+	fmt.Fprintf(&p.structText, "\nstruct %s {\n%s};\n", p.results[f], b.String())
+	return p.results[f]
+}
+
+// kernel prints one launch. The body is printed first: it says which arguments are used.
+func (p *printer) kernel(e *Entry) {
+	p.start(nil)
+	l := e.Launch
+	p.analyse(l.Body, p.prog.Params, l.Trip)
+	p.declareParams(l.Body)
+	p.depth = 1
+	for _, v := range l.Team {
+		e.TeamMemory = alignUp(e.TeamMemory, v.Type.Align) + v.Type.Size
+		p.printf(v.At, "__shared__ %s;", p.declarator(v.Type, p.declare(v)))
+	}
+	copies := p.copies(l.Body)
+	p.stmts(l.Body)
+	e.Fault = p.fault
+	e.MaxThreads = p.maxThreads(l)
+	params := p.arguments(e, ir.Used(l.Body))
+	bounds := ""
+	if e.MaxThreads > 0 {
+		bounds = fmt.Sprintf(" __launch_bounds__(%d)", e.MaxThreads)
+	}
+	head := fmt.Sprintf("\nextern \"C\" __global__ void%s\n%s(%s)\n{\n", bounds, e.Name, wrapLines(params))
+	p.functions.WriteString(head + copies + p.out.String() + "}\n")
+}
+
+// wrapLines breaks a list of parameters into lines of at most 110 columns.
+func wrapLines(params []string) string {
+	var b strings.Builder
+	column := 0
+	for i, s := range params {
+		if i > 0 {
+			b.WriteByte(',')
+			if column+len(s) > 110 {
+				b.WriteString("\n\t")
+				column = 4
+			} else {
+				b.WriteByte(' ')
+			}
+		}
+		b.WriteString(s)
+		column += len(s) + 2
+	}
+	return b.String()
+}
+
+func alignUp(n, align deps.Bytes) deps.Bytes { return (n + align - 1) / align * align }
+
+// maxThreads returns the constant bound of the threads of a team.
+func (p *printer) maxThreads(l *ir.Launch) int {
+	if c, ok := l.MaxThreads.(*ir.Const); ok && int64(c.Bits) > 0 && int64(c.Bits) <= maxTeam {
+		return int(c.Bits)
+	}
+	return p.opt.MaxThreads
+}
+
+// declareParams names the parameters and scratchpads. Slices are taken apart.
+func (p *printer) declareParams(list []ir.Stmt) {
+	for _, v := range p.globals() {
+		if v.Type.Kind != ir.Slice {
+			p.declare(v)
+			continue
+		}
+		name := p.declare(v)
+		p.flat[v] = &flatSlice{ptr: name, len: p.fresh(name + "_len"), cap: p.fresh(name + "_cap")}
+	}
+}
+
+func (p *printer) globals() []*ir.Var {
+	vars := append([]*ir.Var{}, p.prog.Params...)
+	for i := range p.prog.Scratch {
+		vars = append(vars, p.prog.Scratch[i].Var)
+	}
+	return vars
+}
+
+// copies makes variables of the slice parameters that the kernel changes; the text goes before the body.
+func (p *printer) copies(list []ir.Stmt) string {
+	changed := ir.Assigned(list)
+	for _, v := range ir.AddressTaken(list).List() {
+		changed.Add(v)
+	}
+	var b strings.Builder
+	for _, v := range p.globals() {
+		s := p.flat[v]
+		if s == nil || !changed.Has(v) {
+			continue
+		}
+		whole := p.wholeSlice(v, s)
+		name := p.fresh(v.Name + "_now")
+		p.copied[v], p.of[v] = s, name
+		delete(p.flat, v)
+		fmt.Fprintf(&b, "\t%s %s = %s;\n", p.typeName(v.Type), name, whole)
+	}
+	return b.String()
+}
+
+// arguments lays out the parameters of the kernel that its body uses.
+func (p *printer) arguments(e *Entry, used *ir.VarSet) []string {
+	var out []string
+	add := func(kind ArgKind, v *ir.Var, size, align deps.Bytes, text string, narrow bool) {
+		at := alignUp(e.ArgsSize, align)
+		e.Args = append(e.Args, Argument{Kind: kind, Var: v, Offset: at, Size: size, Narrow: narrow})
+		e.ArgsSize = at + size
+		out = append(out, text)
+	}
+	for _, v := range p.globals() {
+		if !used.Has(v) {
+			continue
+		}
+		if s := p.slice(v); s != nil {
+			p.sliceArguments(v, s, add)
+			continue
+		}
+		size, align := v.Type.Size, v.Type.Align
+		if p.narrow[v] {
+			size, align = 4, 4
+		}
+		add(Value, v, size, align, p.declaration(v, p.of[v]), p.narrow[v])
+	}
+	if p.fault {
+		add(Fault, nil, 8, 8, p.use("gompss_fault")+"* fault", false)
+	}
+	return out
+}
+
+func (p *printer) slice(v *ir.Var) *flatSlice {
+	if s := p.copied[v]; s != nil {
+		return s
+	}
+	return p.flat[v]
+}
+
+type addArgument func(kind ArgKind, v *ir.Var, size, align deps.Bytes, text string, narrow bool)
+
+func (p *printer) sliceArguments(v *ir.Var, s *flatSlice, add addArgument) {
+	size := deps.Bytes(p.lengthType().bits() / 8)
+	if s.usePtr {
+		add(Data, v, 8, 8, p.typeName(v.Type.Elem)+"* "+s.ptr, false)
+	}
+	if s.useLen {
+		add(Length, v, size, size, p.lengthType().String()+" "+s.len, p.opt.Index32)
+	}
+	if s.useCap {
+		add(Capacity, v, size, size, p.lengthType().String()+" "+s.cap, p.opt.Index32)
+	}
+}

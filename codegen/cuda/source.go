@@ -1,0 +1,228 @@
+package cuda
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+)
+
+// Options choose the version of a program that Print writes. The zero value is right for every launch.
+type Options struct {
+	// Index32 computes indices, lengths and Go ints in 32 bits where interval analysis proves that they fit, provided
+	// that the launch keeps to Limit and GridLimit; the caller checks that for every launch (Argument.Narrow).
+	Index32 bool
+	// Lines writes #line directives, so that messages of NVRTC and profilers name the Go source.
+	Lines bool
+	// MaxThreads bounds the threads of a team where the launch itself has no constant bound; 0 is no bound.
+	MaxThreads int
+}
+
+// Source is a printed program.
+type Source struct {
+	Text    string
+	Options []string // of NVRTC, without the architecture; the text has its meaning only with them
+	Entries []Entry  // one per launch of the program, in order
+	Sites   []Site   // of checks: site number n of a fault is Sites[n-1]
+	Hash    string   // of Text and Options, hexadecimal
+}
+
+// FaultSize is the size of the fault record, which the caller zeroes before a run: site (uint32 at offset 0, 0 is no
+// fault), index (int64 at 8) and length (int64 at 16).
+const FaultSize deps.Bytes = 24
+
+// An Entry is one kernel of a Source.
+type Entry struct {
+	Name       string // of the extern "C" function
+	Launch     *ir.Launch
+	Args       []Argument
+	ArgsSize   deps.Bytes // of the whole parameter block
+	TeamMemory deps.Bytes // static __shared__ bytes
+	MaxThreads int        // in __launch_bounds__; 0 is none
+	Fault      bool       // the last argument is the fault record
+}
+
+// An ArgKind says what an Argument holds.
+type ArgKind uint8
+
+// The kinds of arguments.
+const (
+	Value    ArgKind = iota // a scalar, struct, array or pointer parameter, in its own layout
+	Data                    // the address of a slice's first element
+	Length                  // len of a slice
+	Capacity                // cap of a slice
+	Fault                   // the address of the fault record
+)
+
+// An Argument is one argument of a kernel. Var is a parameter or scratchpad of the program, nil for Fault.
+type Argument struct {
+	Kind   ArgKind
+	Var    *ir.Var
+	Offset deps.Bytes // in the parameter block
+	Size   deps.Bytes
+	Narrow bool // a Go integer passed in 32 bits: its value must be within Limit, both ways
+}
+
+// A SiteKind says what a check tests.
+type SiteKind uint8
+
+// The kinds of checks, and what the index and length of their faults mean.
+const (
+	IndexSite   SiteKind = iota // index out of range; the index and the length
+	SliceSite                   // slice bounds out of range; the bound and what it may be at most
+	DivisorSite                 // integer division by zero
+	CountSite                   // negative shift count; the count
+	PointerSite                 // nil pointer
+	StepSite                    // step of a counted loop that is zero or goes the wrong way; the step
+)
+
+func (k SiteKind) String() string {
+	return [...]string{"index out of range", "slice bounds out of range", "integer divide by zero",
+		"negative shift amount", "nil pointer dereference", "loop step of zero or of the wrong sign"}[k]
+}
+
+// A Site is one check in the text.
+type Site struct {
+	Pos      ir.Pos
+	Kind     SiteKind
+	What     string // the slice, divisor, count or pointer, as Go text
+	Unsigned bool   // the index is a uint64
+}
+
+// Print returns p as CUDA C++.
+//
+// Errors: what CUDA C++ or this printer cannot express, naming the kernel and the position.
+func Print(p *ir.Program, opt Options) (*Source, error) {
+	first := newPrinter(p, opt, nil)
+	first.program()
+	pr := newPrinter(p, opt, first.used) // names that the prelude takes are known only after printing
+	pr.program()
+	if pr.err != nil {
+		return nil, fmt.Errorf("cuda: kernel %s: %w", p.Name, pr.err)
+	}
+	src := &Source{Text: pr.text(), Options: nvrtcOptions(p), Entries: pr.entries, Sites: pr.sites}
+	sum := sha256.Sum256([]byte(src.Text + "\x00" + strings.Join(src.Options, "\x00")))
+	src.Hash = hex.EncodeToString(sum[:])
+	return src, nil
+}
+
+// nvrtcOptions returns the options that decide what the text means. Contraction is chosen here and not by intrinsics:
+// the dialect has one fastmath for a whole kernel as NVRTC has one --fmad for a whole program, and a * b + c stays
+// readable.
+func nvrtcOptions(p *ir.Program) []string {
+	precise := "true"
+	if p.FastMath {
+		precise = "false"
+	}
+	return []string{"--std=c++17", "--fmad=" + map[bool]string{true: "true", false: "false"}[p.FastMath],
+		"--ftz=false", "--prec-div=" + precise, "--prec-sqrt=" + precise}
+}
+
+// A printer writes one program once.
+type printer struct {
+	prog       *ir.Program
+	opt        Options
+	names                      // of the function being printed
+	file       *names          // of the file
+	hidden     map[string]bool // names that variables may not take: what the text uses of the file
+	used       map[string]bool
+	structs    map[string]string
+	structText strings.Builder
+	equals     map[string]bool
+	wrapped    map[string]bool
+	functions  strings.Builder
+	results    map[*ir.Func]string // the struct of a function's results
+	faulting   map[*ir.Func]bool   // functions with a fault parameter
+	funcNames  map[*ir.Func]string
+	entries    []Entry
+	sites      []Site
+	err        error
+
+	body
+}
+
+// body is the state of the function being printed.
+type body struct {
+	out        strings.Builder
+	depth      int
+	ranges     *ranges
+	narrow     map[*ir.Var]bool
+	constants  map[*ir.Var]ir.Expr    // float32 variables that keep their first value
+	flat       map[*ir.Var]*flatSlice // slices that are parameters of a kernel
+	fault      bool                   // a check was printed
+	wrap32     bool                   // the expression is an index of which 32 bits are right
+	targets    []target
+	copied     map[*ir.Var]*flatSlice // those of which the kernel has a variable of its own
+	labelNames map[string]bool
+	fn         *ir.Func // nil in a kernel
+	line       ir.Pos   // of the output line, as a compiler counts it
+}
+
+func newPrinter(p *ir.Program, opt Options, used map[string]bool) *printer {
+	file := newNames(map[string]bool{})
+	file.push()
+	for _, piece := range pieces {
+		file.scopes[0][piece.name] = true
+	}
+	return &printer{prog: p, opt: opt, file: &file, hidden: used, used: map[string]bool{}, structs: map[string]string{},
+		equals: map[string]bool{}, wrapped: wrappedArrays(p), results: map[*ir.Func]string{},
+		faulting: map[*ir.Func]bool{}, funcNames: map[*ir.Func]string{}}
+}
+
+func (p *printer) fail(at ir.Pos, format string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))
+	}
+}
+
+// use notes a piece of the prelude or a function of CUDA and returns its name.
+func (p *printer) use(name string) string {
+	p.used[name] = true
+	return name
+}
+
+// text puts the file together: head, prelude, types, functions.
+func (p *printer) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "// Kernel %s, %s. Generated by gompss.\n", p.prog.Name, position(p.prog))
+	fmt.Fprintf(&b, "// Compile with %s.\n\n", strings.Join(nvrtcOptions(p.prog), " "))
+	b.WriteString(prelude(p.used))
+	b.WriteString(p.structText.String())
+	b.WriteString(p.functions.String())
+	return b.String()
+}
+
+func position(p *ir.Program) string {
+	at := ir.Pos{}
+	if p.Kernel != nil {
+		at = p.Kernel.At
+	}
+	if at == (ir.Pos{}) && len(p.Launches) > 0 {
+		at = p.Launches[0].At
+	}
+	at.Col = 0
+	return at.String()
+}
+
+// prelude returns the pieces that are used, and those that they need.
+func prelude(used map[string]bool) string {
+	need := map[string]bool{}
+	for i := len(pieces) - 1; i >= 0; i-- { // a piece needs earlier ones only
+		if piece := pieces[i]; used[piece.name] || need[piece.name] {
+			need[piece.name] = true
+			for _, n := range piece.needs {
+				need[n] = true
+			}
+		}
+	}
+	var b strings.Builder
+	for _, piece := range pieces {
+		if need[piece.name] {
+			b.WriteString(piece.text)
+		}
+	}
+	return b.String()
+}

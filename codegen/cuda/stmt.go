@@ -1,0 +1,365 @@
+package cuda
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// printf writes one line of code that belongs to the Go position at, with a #line directive where the compiler would
+// count another one.
+func (p *printer) printf(at ir.Pos, format string, args ...any) {
+	at.Col = 0
+	if p.opt.Lines && at.Line > 0 && at != p.line {
+		fmt.Fprintf(&p.out, "#line %d %q\n", at.Line, at.File)
+		p.line = at
+	}
+	p.out.WriteString(strings.Repeat("\t", p.depth))
+	fmt.Fprintf(&p.out, format, args...)
+	p.out.WriteByte('\n')
+	p.line.Line++
+}
+
+// block prints list one level deeper in a scope of its own; the caller prints the braces.
+func (p *printer) block(list []ir.Stmt) {
+	p.push()
+	p.depth++
+	p.stmts(list)
+	p.depth--
+	p.pop()
+}
+
+// stmts prints a list. A declaration without value right before the call that fills it becomes one with value.
+func (p *printer) stmts(list []ir.Stmt) {
+	for i := 0; i < len(list); i++ {
+		if n, call := p.declaredResults(list[i:]); call != nil {
+			p.callStmt(call, list[i:i+n])
+			i += n
+			continue
+		}
+		p.stmt(list[i])
+	}
+}
+
+// declaredResults returns the call that n declarations at the start of list stand before and fill nothing else.
+func (p *printer) declaredResults(list []ir.Stmt) (n int, call *ir.Call) {
+	declared := map[*ir.Var]bool{}
+	for ; n < len(list); n++ {
+		d, ok := list[n].(*ir.Decl)
+		if !ok || d.Init != nil {
+			break
+		}
+		declared[d.Var] = true
+	}
+	if n == 0 || n == len(list) {
+		return 0, nil
+	}
+	c, ok := list[n].(*ir.Call)
+	if !ok {
+		return 0, nil
+	}
+	filled := 0
+	for _, v := range c.Results {
+		if v != nil && declared[v] {
+			filled++
+		}
+	}
+	if filled != len(declared) || usesAny(c.Args, declared) {
+		return 0, nil
+	}
+	return n, c
+}
+
+func usesAny(list []ir.Expr, vars map[*ir.Var]bool) bool {
+	for _, e := range list {
+		for _, v := range ir.ExprVars(e).List() {
+			if vars[v] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p *printer) stmt(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Decl:
+		p.decl(s)
+	case *ir.Assign:
+		p.printf(s.At, "%s;", p.assign(s))
+	case *ir.Call:
+		p.callStmt(s, nil)
+	case *ir.If:
+		p.ifElse(s, "if ")
+	case *ir.Block:
+		p.scope(s)
+	case *ir.While:
+		p.while(s)
+	case *ir.For:
+		p.forLoop(s)
+	case *ir.Break:
+		p.printf(s.At, "%s;", p.leave(s.Label))
+	case *ir.Continue:
+		p.printf(s.At, "%s;", p.again(s.Label))
+	case *ir.Return:
+		p.returns(s)
+	case *ir.Atomic:
+		p.atomic(s)
+	case *ir.Barrier:
+		p.barrier(s)
+	default:
+		p.fail(s.Pos(), "statement %T in device IR", s)
+	}
+}
+
+func (p *printer) decl(s *ir.Decl) {
+	v := s.Var
+	init := ""
+	if v.Space != ir.Team {
+		init = " = " + p.initial(s) // before the name is declared: it may read a variable that v hides
+	}
+	name := p.declare(v)
+	prefix := ""
+	if v.Space == ir.Team {
+		prefix = "__shared__ "
+	}
+	p.printf(s.At, "%s%s%s;", prefix, p.declaration(v, name), init)
+}
+
+func (p *printer) declaration(v *ir.Var, name string) string {
+	if p.narrow[v] {
+		return "int " + name
+	}
+	return p.declarator(v.Type, name)
+}
+
+// initial prints the first value of a variable.
+func (p *printer) initial(s *ir.Decl) string {
+	t := s.Var.Type
+	switch init := s.Init.(type) {
+	case nil:
+		return zero(t)
+	case *ir.Composite:
+		return p.element(init, t)
+	}
+	return p.valueFor(s.Init, s.Var)
+}
+
+func zero(t *ir.Type) string {
+	switch t.Kind {
+	case ir.Bool:
+		return "false"
+	case ir.Float32:
+		return "0.0f"
+	case ir.Float64:
+		return "0.0"
+	case ir.Pointer:
+		return "nullptr"
+	case ir.Array, ir.Struct, ir.Slice:
+		return "{}"
+	}
+	return "0"
+}
+
+// valueFor prints e as it is assigned to v.
+func (p *printer) valueFor(e ir.Expr, v *ir.Var) string {
+	ct := ctypeOf(v.Type)
+	if p.narrow[v] {
+		ct = i32
+	}
+	return p.assigned(e, ct)
+}
+
+// assign prints an assignment, x op= y and x++ where C++ means the same by it.
+func (p *printer) assign(s *ir.Assign) string {
+	if b, ok := s.Value.(*ir.Binary); ok && sameExpr(s.Place, b.X) {
+		if text, ok := p.compound(s.Place, b); ok {
+			return text
+		}
+	}
+	place := p.expr(s.Place)
+	return place.text + " = " + p.assigned(s.Value, place.ct)
+}
+
+// compound prints place = place op y in the short form.
+func (p *printer) compound(place ir.Expr, b *ir.Binary) (string, bool) {
+	if b.Checked || !p.isPlain(b) {
+		return "", false
+	}
+	text, y, op := p.expr(place).text, b.Y, cOps[b.Op].text
+	if c, ok := y.(*ir.Const); ok && b.Op == ir.Add && b.T.IsInteger() {
+		switch n := int64(c.Bits); {
+		case n == 1:
+			return text + "++", true
+		case n == -1 && b.T.IsSigned():
+			return text + "--", true
+		case n < 0 && b.T.IsSigned():
+			return fmt.Sprintf("%s -= %d", text, -n), true
+		}
+	}
+	if b.Op == ir.AndNot {
+		return text + " &= ~" + p.number(y).at(precUnary), true
+	}
+	return text + " " + op + "= " + p.assigned(y, p.peek(place).ct), true
+}
+
+// isPlain reports whether b is C++'s operation on the type of its place, cut to that type by the assignment.
+func (p *printer) isPlain(b *ir.Binary) bool {
+	if b.T.IsFloat() {
+		return true
+	}
+	if !b.T.IsInteger() {
+		return false
+	}
+	switch b.Op {
+	case ir.Add, ir.Sub, ir.Mul:
+		return !p.mustWrap(b, ctypeOf(b.T).promote(), p.ranges.wraps(b))
+	case ir.And, ir.Or, ir.Xor, ir.AndNot:
+		return true
+	case ir.Shr:
+		return p.ranges.of(b.Y).within(span(0, int64(width(b.T)-1)))
+	}
+	return false
+}
+
+// sameExpr reports whether a and b are the same expression; two checked accesses to one place are checked once.
+func sameExpr(a, b ir.Expr) bool {
+	switch a := a.(type) {
+	case *ir.Ref:
+		b, ok := b.(*ir.Ref)
+		return ok && a.Var == b.Var
+	case *ir.Const:
+		b, ok := b.(*ir.Const)
+		return ok && a.Bits == b.Bits && ir.Same(a.T, b.T)
+	case *ir.Query:
+		b, ok := b.(*ir.Query)
+		return ok && a.What == b.What
+	case *ir.Index:
+		b, ok := b.(*ir.Index)
+		return ok && a.Checked == b.Checked && sameExpr(a.X, b.X) && sameExpr(a.I, b.I)
+	case *ir.Member:
+		b, ok := b.(*ir.Member)
+		return ok && a.Field == b.Field && sameExpr(a.X, b.X)
+	case *ir.Deref:
+		b, ok := b.(*ir.Deref)
+		return ok && a.Checked == b.Checked && sameExpr(a.X, b.X)
+	case *ir.Binary:
+		b, ok := b.(*ir.Binary)
+		return ok && a.Op == b.Op && a.Checked == b.Checked && sameExpr(a.X, b.X) && sameExpr(a.Y, b.Y)
+	case *ir.Convert:
+		b, ok := b.(*ir.Convert)
+		return ok && ir.Same(a.T, b.T) && sameExpr(a.X, b.X)
+	}
+	return false
+}
+
+// callStmt prints a call; decls are the declarations of its results where the call makes them.
+func (p *printer) callStmt(s *ir.Call, decls []ir.Stmt) {
+	made := map[*ir.Var]bool{}
+	for _, d := range decls {
+		made[d.(*ir.Decl).Var] = true
+	}
+	text := p.callText(s)
+	switch n := wanted(s.Results); {
+	case n == 0:
+		p.printf(s.At, "%s;", text)
+	case len(s.Results) == 1:
+		p.printf(s.At, "%s = %s;", p.result(s.Results[0], made), text)
+	default:
+		p.spread(s, text, made)
+	}
+}
+
+func wanted(list []*ir.Var) int {
+	n := 0
+	for _, v := range list {
+		if v != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// result prints the variable that takes a result, with its type where it is declared here.
+func (p *printer) result(v *ir.Var, made map[*ir.Var]bool) string {
+	if made[v] {
+		return p.declarator(v.Type, p.declare(v))
+	}
+	return p.of[v]
+}
+
+// spread assigns several results.
+func (p *printer) spread(s *ir.Call, text string, made map[*ir.Var]bool) {
+	all := p.fresh(s.Fn.Name + "_result")
+	p.printf(s.At, "const %s %s = %s;", p.results[s.Fn], all, text)
+	for i, v := range s.Results {
+		if v != nil {
+			p.printf(s.At, "%s = %s.r%d;", p.result(v, made), all, i)
+		}
+	}
+}
+
+func (p *printer) callText(s *ir.Call) string {
+	args := make([]string, len(s.Args))
+	for i, a := range s.Args {
+		args[i] = p.assigned(a, ctypeOf(s.Fn.Params[i].Type))
+	}
+	name, ok := p.funcNames[s.Fn]
+	if !ok {
+		p.fail(s.At, "function %s is called and not in the program before its caller", s.Fn.Name)
+	}
+	if p.faulting[s.Fn] {
+		p.fault = true
+		args = append(args, "fault")
+	}
+	return name + "(" + strings.Join(args, ", ") + ")"
+}
+
+func (p *printer) ifElse(s *ir.If, head string) {
+	then := s.Then
+	cond := p.expr(s.Cond)
+	if len(then) == 0 && len(s.Else) > 0 {
+		cond, then = value("!"+cond.at(precUnary), precUnary, boolean), s.Else
+		s = &ir.If{Cond: s.Cond, Then: then, At: s.At}
+	}
+	p.printf(s.At, "%s(%s) {", head, cond.text)
+	p.block(then)
+	if len(s.Else) == 1 {
+		if next, ok := s.Else[0].(*ir.If); ok {
+			p.ifElse(next, "} else if ")
+			return
+		}
+	}
+	if len(s.Else) > 0 {
+		p.printf(s.At, "} else {")
+		p.block(s.Else)
+	}
+	p.printf(ir.Pos{}, "}")
+}
+
+func (p *printer) returns(s *ir.Return) {
+	switch len(s.Results) {
+	case 0:
+		p.printf(s.At, "return;")
+	case 1:
+		p.printf(s.At, "return %s;", p.assigned(s.Results[0], ctypeOf(p.fn.Results[0])))
+	default:
+		out := make([]string, len(s.Results))
+		for i, e := range s.Results {
+			out[i] = p.element(e, p.fn.Results[i])
+		}
+		p.printf(s.At, "return {%s};", strings.Join(out, ", "))
+	}
+}
+
+func (p *printer) barrier(s *ir.Barrier) {
+	switch s.Scope {
+	case ir.TeamBarrier:
+		p.printf(s.At, "__syncthreads();")
+	case ir.WarpBarrier:
+		p.printf(s.At, "__syncwarp();")
+	default:
+		p.printf(s.At, "%s;", p.call("barrier", fmt.Sprint(s.ID), p.number(s.Count).text))
+	}
+}

@@ -1,0 +1,271 @@
+package cuda
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// typeName returns the C++ type of a value of t. Plain arrays have none (declare prints them).
+func (p *printer) typeName(t *ir.Type) string {
+	switch t.Kind {
+	case ir.Struct:
+		return p.structName(t)
+	case ir.Array:
+		p.use("Array")
+		return fmt.Sprintf("Array<%s, %d>", p.typeName(t.Elem), t.Len)
+	case ir.Slice:
+		p.use("Slice")
+		return "Slice<" + p.typeName(t.Elem) + ">"
+	case ir.Pointer:
+		return p.typeName(t.Elem) + "*"
+	}
+	return p.scalarName(ctypeOf(t))
+}
+
+// scalarName returns the name of c and remembers that its typedef is needed.
+func (p *printer) scalarName(c ctype) string {
+	switch c {
+	case i8, i16, i64, u8, u16, u64:
+		p.use(c.String())
+	}
+	return c.String()
+}
+
+// declarator returns a declaration of name with type t, without initial value.
+func (p *printer) declarator(t *ir.Type, name string) string {
+	dims := ""
+	for t.Kind == ir.Array && !p.isWrapped(t) {
+		dims += fmt.Sprintf("[%d]", t.Len)
+		t = t.Elem
+	}
+	return p.typeName(t) + " " + name + dims
+}
+
+// isWrapped reports whether arrays of type t are printed as Array<T, N>, because somewhere the program copies one.
+func (p *printer) isWrapped(t *ir.Type) bool { return p.wrapped[typeKey(t)] }
+
+// typeKey tells types apart that need different C++ types.
+func typeKey(t *ir.Type) string {
+	switch t.Kind {
+	case ir.Array:
+		return fmt.Sprintf("[%d]%s", t.Len, typeKey(t.Elem))
+	case ir.Slice:
+		return "[]" + typeKey(t.Elem)
+	case ir.Pointer:
+		return "*" + typeKey(t.Elem)
+	case ir.Struct:
+		return structKey(t)
+	}
+	return t.Kind.String()
+}
+
+// structKey tells structs apart by name and layout. Types behind a pointer are named only: a struct may point at its
+// own kind.
+func structKey(t *ir.Type) string {
+	var b strings.Builder
+	b.WriteString("struct " + t.Name + "{")
+	for _, f := range t.Fields {
+		key := f.Type.String()
+		if f.Type.Kind != ir.Pointer && f.Type.Kind != ir.Slice {
+			key = typeKey(f.Type)
+		}
+		fmt.Fprintf(&b, "%s %s@%d;", f.Name, key, f.Offset)
+	}
+	return b.String() + "}"
+}
+
+// structName returns the name of struct t and prints its definition when it comes for the first time.
+func (p *printer) structName(t *ir.Type) string {
+	key := structKey(t)
+	if name, ok := p.structs[key]; ok {
+		return name
+	}
+	want := t.Name
+	if i := strings.LastIndexByte(want, '.'); i >= 0 && !strings.ContainsRune(want, '[') {
+		want = want[i+1:]
+	}
+	if want == "" {
+		want = "Struct"
+	}
+	name := p.file.fresh(want)
+	p.structs[key] = name
+	p.defineStruct(t, name)
+	return name
+}
+
+func (p *printer) defineStruct(t *ir.Type, name string) {
+	var fields, checks strings.Builder
+	for i, f := range t.Fields {
+		if f.Type.Size == 0 {
+			p.fail(ir.Pos{}, "field %s of struct %s has no size: not supported yet by cuda", f.Name, t)
+		}
+		fmt.Fprintf(&fields, "\t%s;\n", p.declarator(f.Type, p.fieldName(t, i)))
+		fmt.Fprintf(&checks, " && __builtin_offsetof(%s, %s) == %d", name, p.fieldName(t, i), f.Offset)
+	}
+	fmt.Fprintf(&p.structText, "\nstruct %s {\n%s};\n", name, fields.String())
+	fmt.Fprintf(&p.structText, "static_assert(sizeof(%s) == %d%s, \"layout of %s\");\n", name, t.Size, checks.String(), name)
+}
+
+// fieldName returns the C++ name of field i: Go's, but for blanks and words of C++.
+func (p *printer) fieldName(t *ir.Type, i int) string {
+	name := t.Fields[i].Name
+	if name == "_" || name == "" {
+		return fmt.Sprintf("blank%d", i)
+	}
+	if name = identifier(name); reserved[name] {
+		name += "_"
+	}
+	return name
+}
+
+// equality prints operator== of a struct or array type once and remembers it.
+func (p *printer) equality(t *ir.Type) {
+	key := typeKey(t)
+	if p.equals[key] || t.Kind != ir.Struct && t.Kind != ir.Array {
+		return
+	}
+	p.equals[key] = true
+	name := p.typeName(t)
+	var b strings.Builder
+	if t.Kind == ir.Array {
+		p.equality(t.Elem)
+		fmt.Fprintf(&b, "\tfor (int i = 0; i < %d; i++) {\n\t\tif (!(x.v[i] == y.v[i]))\n\t\t\treturn false;\n\t}\n\treturn true;\n", t.Len)
+	} else {
+		fmt.Fprintf(&b, "\treturn %s;\n", p.equalFields(t))
+	}
+	fmt.Fprintf(&p.structText, "\n__device__ __forceinline__ bool operator==(const %s& x, const %s& y)\n{\n%s}\n", name, name, b.String())
+}
+
+func (p *printer) equalFields(t *ir.Type) string {
+	var terms []string
+	for i, f := range t.Fields {
+		if f.Name == "_" {
+			continue // Go leaves blank fields out
+		}
+		p.equality(f.Type)
+		n := p.fieldName(t, i)
+		terms = append(terms, fmt.Sprintf("x.%s == y.%s", n, n))
+	}
+	if terms == nil {
+		return "true"
+	}
+	return strings.Join(terms, " && ")
+}
+
+// wrappedArrays returns the array types that p uses as values: copied, passed, compared, pointed at or held by slices.
+func wrappedArrays(prog *ir.Program) map[string]bool {
+	w := wrapping{keys: map[string]bool{}}
+	for _, v := range prog.Params {
+		w.value(v.Type)
+	}
+	for _, s := range prog.Scratch {
+		w.value(s.Var.Type)
+	}
+	for _, f := range prog.Funcs {
+		for _, v := range f.Params {
+			w.value(v.Type)
+		}
+		for _, r := range f.Results {
+			w.value(r)
+		}
+		w.body(f.Body)
+	}
+	for _, l := range prog.Launches {
+		for _, v := range l.Team {
+			w.held(v.Type)
+		}
+		w.body(l.Body)
+	}
+	return w.keys
+}
+
+type wrapping struct{ keys map[string]bool }
+
+// value notes that t is the type of a value.
+func (w *wrapping) value(t *ir.Type) {
+	if t.Kind == ir.Array {
+		if w.keys[typeKey(t)] {
+			return
+		}
+		w.keys[typeKey(t)] = true
+		w.value(t.Elem)
+		return
+	}
+	w.held(t)
+}
+
+// held notes what follows from a variable of type t: elements behind a slice or pointer are values.
+func (w *wrapping) held(t *ir.Type) {
+	switch t.Kind {
+	case ir.Slice, ir.Pointer:
+		if t.Elem.Kind != ir.Struct { // its fields are seen where they are used; it may point at itself
+			w.value(t.Elem)
+		}
+	case ir.Array:
+		w.held(t.Elem)
+	}
+}
+
+func (w *wrapping) body(list []ir.Stmt) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if d, ok := s.(*ir.Decl); ok {
+			w.decl(d)
+			return true
+		}
+		ir.StmtExprs(s, w.expr)
+		return true
+	})
+}
+
+func (w *wrapping) decl(d *ir.Decl) {
+	w.held(d.Var.Type)
+	if c, ok := d.Init.(*ir.Composite); ok {
+		w.literal(c)
+		return
+	}
+	if d.Init != nil {
+		w.expr(d.Init)
+	}
+}
+
+// literal looks into a literal that initialises a variable: an array in it is no copy.
+func (w *wrapping) literal(c *ir.Composite) {
+	for _, e := range c.Elems {
+		if inner, ok := e.(*ir.Composite); ok {
+			w.literal(inner)
+			continue
+		}
+		w.expr(e)
+	}
+}
+
+// expr notes e as a value and what is in it; the base of an element or a part is no value.
+func (w *wrapping) expr(e ir.Expr) {
+	w.value(e.Type())
+	w.inside(e)
+}
+
+func (w *wrapping) inside(e ir.Expr) {
+	base := ir.Expr(nil)
+	switch e := e.(type) {
+	case *ir.Index:
+		base = e.X
+	case *ir.Member:
+		base = e.X
+	case *ir.Reslice:
+		base = e.X
+	case *ir.AddrOf:
+		base = e.X
+		w.value(e.X.Type())
+	}
+	ir.Operands(e, func(x ir.Expr) {
+		if x == base && ir.IsPlace(x) {
+			w.held(x.Type())
+			w.inside(x)
+			return
+		}
+		w.expr(x)
+	})
+}
