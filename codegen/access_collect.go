@@ -9,12 +9,12 @@ type reach struct {
 	index   Affine  // in elements of base; unknown where it depends on data
 	write   bool
 	atomic  bool
-	certain bool      // it happens whenever the loops around come to it
+	certain bool        // it happens whenever the loops around come to it
 	loops   []loopRange // around, outermost first
-	conds   []ir.Expr // of the Ifs around
-	in      []ir.Stmt // directives around, outermost first: Fors and Constructs
-	at      ir.Pos    // of the access
-	expr    ir.Expr   // as written
+	conds   []ir.Expr   // of the Ifs around
+	in      []ir.Stmt   // directives around, outermost first: Fors and Constructs
+	at      ir.Pos      // of the access
+	expr    ir.Expr     // as written
 }
 
 // A view is what a slice or pointer variable refers to: base from element off on.

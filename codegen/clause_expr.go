@@ -138,15 +138,6 @@ func (r *clauseReader) boolean(what string, p piece) ir.Expr {
 	return e
 }
 
-// constInt returns the value of an integer constant.
-func constInt(e ir.Expr) (int64, bool) {
-	c, ok := e.(*ir.Const)
-	if !ok || !c.T.IsInteger() {
-		return 0, false
-	}
-	return int64(c.Bits), true
-}
-
 // word returns the index of p in words; ok is false, and the error reported, where it is none of them.
 func (r *clauseReader) word(what string, p piece, words []string) (i int, ok bool) {
 	for i, w := range words {

@@ -284,15 +284,15 @@ func mergeAccesses(list []ir.Access) []ir.Access {
 	var out []ir.Access
 	for _, a := range list {
 		i := slices.IndexFunc(out, func(b ir.Access) bool { return sameRegion(a.Region, b.Region) })
-		if i < 0 || !merge(&out[i], a) {
+		if i < 0 || !mergeModes(&out[i], a) {
 			out = append(out, a)
 		}
 	}
 	return out
 }
 
-// merge takes b into a, an access to the same region, where one mode stands for both.
-func merge(a *ir.Access, b ir.Access) bool {
+// mergeModes takes b into a, an access to the same region, where one mode stands for both.
+func mergeModes(a *ir.Access, b ir.Access) bool {
 	plain := func(m deps.Mode) bool { return m == deps.In || m == deps.Out || m == deps.InOut }
 	switch {
 	case a.Mode == b.Mode && a.Op == b.Op:
@@ -320,11 +320,4 @@ func sameRegion(a, b ir.Region) bool {
 		}
 	}
 	return true
-}
-
-func sameExpr(a, b ir.Expr) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return ir.ExprString(a) == ir.ExprString(b)
 }

@@ -1,0 +1,316 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+)
+
+// checkAccesses compares the accesses that the author of k wrote with what the body does.
+//
+// Errors: a touch that is provably outside, a write to what is only in, an out that is provably not written in full.
+// Warnings: a touch whose place depends on data and that a region may not hold, an out that cannot be proved written.
+func checkAccesses(k *ir.Kernel) []Diagnostic {
+	reaches := collect(k, k.Body)
+	c := &accessCheck{k: k, said: map[string]bool{}}
+	for _, v := range k.Params {
+		if v.Type.Kind != ir.Slice && v.Type.Kind != ir.Pointer {
+			continue
+		}
+		var own []reach
+		for _, r := range reaches {
+			if r.base == v {
+				own = append(own, r)
+			}
+		}
+		c.parameter(v, own)
+	}
+	return c.diags
+}
+
+type accessCheck struct {
+	nestingCheck
+	k    *ir.Kernel
+	said map[string]bool
+}
+
+// declared returns the accesses to v, those that the copy clauses imply too.
+func (c *accessCheck) declared(v *ir.Var) []ir.Access {
+	var out []ir.Access
+	add := func(list []ir.Region, m deps.Mode) {
+		for _, r := range list {
+			out = append(out, ir.Access{Region: r, Mode: m})
+		}
+	}
+	out = append(out, c.k.Task.Accesses...)
+	add(c.k.Target.CopyIn, deps.In)
+	add(c.k.Target.CopyOut, deps.InOut)
+	add(c.k.Target.CopyInOut, deps.InOut)
+	return slices.DeleteFunc(out, func(a ir.Access) bool { return a.Region.Var != v })
+}
+
+func (c *accessCheck) parameter(v *ir.Var, reaches []reach) {
+	declared := c.declared(v)
+	for _, r := range reaches {
+		c.reach(v, r, declared)
+	}
+	c.firstUse(v, reaches, declared)
+	for _, a := range declared {
+		if a.Mode == deps.Out {
+			c.written(a, reaches)
+		}
+	}
+}
+
+// once reports whether this was not said yet.
+func (c *accessCheck) once(v *ir.Var, what string) bool {
+	key := v.Name + " " + what
+	if c.said[key] {
+		return false
+	}
+	c.said[key] = true
+	return true
+}
+
+func (c *accessCheck) reach(v *ir.Var, r reach, declared []ir.Access) {
+	verb, name := "reads", ir.ExprString(r.expr)
+	may := declared
+	if r.write {
+		verb = "writes"
+		may = slices.DeleteFunc(slices.Clone(declared), func(a ir.Access) bool { return !a.Mode.Writes() })
+	}
+	what := "access to " + v.Name
+	switch {
+	case len(declared) == 0:
+		if c.once(v, "missing") {
+			c.fail(r.at, what, fmt.Sprintf("the body %s %s, and no clause of the task names %s", verb, name, v.Name),
+				"write "+suggestedMode(r)+"("+v.Name+") in //omp:task")
+		}
+	case len(may) == 0:
+		if c.once(v, "in") {
+			c.fail(r.at, what, fmt.Sprintf("the body writes %s, and the task declares it in (%v)", name, declared[0].Region.At),
+				"write inout("+declared[0].Region.Text+")")
+		}
+	default:
+		c.inside(v, r, may, verb)
+	}
+}
+
+func suggestedMode(r reach) string {
+	if r.write {
+		return "inout"
+	}
+	return "in"
+}
+
+// inside checks that r lies in one of the regions.
+func (c *accessCheck) inside(v *ir.Var, r reach, may []ir.Access, verb string) {
+	if slices.ContainsFunc(may, func(a ir.Access) bool { return isWhole(a.Region) }) {
+		return
+	}
+	name, what, regions := ir.ExprString(r.expr), "access to "+v.Name, regionList(may)
+	if !r.index.Known() {
+		if c.once(v, "data "+verb) {
+			c.warn(r.at, what, fmt.Sprintf("the body %s %s, whose place depends on data; it may lie outside %s", verb, name, regions),
+				"declare all of "+v.Name+", or make sure that it stays inside")
+		}
+		return
+	}
+	for _, a := range may {
+		if !c.outside(r, a.Region) {
+			return
+		}
+	}
+	if c.once(v, "outside "+verb+name) {
+		c.fail(r.at, what, fmt.Sprintf("the body %s %s, which is outside %s", verb, name, regions), "widen the region, or declare "+v.Name)
+	}
+}
+
+func regionList(list []ir.Access) string {
+	text := ""
+	for i, a := range list {
+		if i > 0 {
+			text += ", "
+		}
+		text += a.Region.Text
+	}
+	return text
+}
+
+// outside reports whether r provably touches an element outside region: any where it may not happen at all, else the
+// first or the last one that it comes to.
+func (c *accessCheck) outside(r reach, region ir.Region) bool {
+	spans, ok := r.spans(region.Shape, c.k.Params)
+	if !ok {
+		return false
+	}
+	for i, d := range region.Dims {
+		a, b, ok := rangeForms(d)
+		if !ok || i >= len(spans) {
+			continue
+		}
+		s := spans[i]
+		if atLeast(s.lo.Sub(b), 0) || atLeast(a.Sub(s.hi), 1) {
+			return true
+		}
+		if r.certain && s.dense && (atLeast(s.hi.Sub(b), 0) || atLeast(a.Sub(s.lo), 1)) {
+			return true
+		}
+	}
+	return false
+}
+
+// rangeForms returns [a, b) of a dimension as forms.
+func rangeForms(d ir.Range) (a, b Affine, ok bool) {
+	a, ok1 := affineOf(d.Lo)
+	if d.Hi == nil {
+		return a, a.AddConst(1), ok1
+	}
+	b, ok2 := affineOf(d.Hi)
+	return a, b, ok1 && ok2
+}
+
+// atLeast reports whether a is a constant of at least n.
+func atLeast(a Affine, n int64) bool {
+	c, ok := a.Const()
+	return ok && c >= n
+}
+
+// firstUse refuses an out parameter that is read before anything is written to it: its old value is not there.
+func (c *accessCheck) firstUse(v *ir.Var, reaches []reach, declared []ir.Access) {
+	if len(declared) == 0 || slices.ContainsFunc(declared, func(a ir.Access) bool { return a.Mode != deps.Out }) {
+		return
+	}
+	for _, r := range reaches {
+		if r.write {
+			return
+		}
+		if c.once(v, "first use") {
+			c.fail(r.at, "access to "+v.Name, fmt.Sprintf("the body reads %s before it writes it, and the task declares it out (%v)",
+				ir.ExprString(r.expr), declared[0].Region.At), "write inout("+declared[0].Region.Text+")")
+			return
+		}
+	}
+}
+
+// written checks the promise of an out access.
+func (c *accessCheck) written(a ir.Access, reaches []reach) {
+	var writes []reach
+	for _, r := range reaches {
+		if r.write {
+			writes = append(writes, r)
+		}
+	}
+	what, instead := "out("+a.Region.Text+")", "write inout("+a.Region.Text+"), or the part that is written"
+	if len(writes) == 0 {
+		c.fail(a.Region.At, what, "it promises that every element is written, and the body never writes "+a.Region.Var.Name, "write in, or leave it out")
+		return
+	}
+	if a.Region.Var.Type.Kind == ir.Pointer {
+		if !slices.ContainsFunc(writes, func(r reach) bool { return r.certain }) {
+			c.warn(a.Region.At, what, "it promises that the variable is written, which only happens under a condition", instead)
+		}
+		return
+	}
+	switch c.coverage(a.Region, writes) {
+	case gap:
+		c.fail(a.Region.At, what, fmt.Sprintf("it promises that every element is written, and the only write, %s (%v), leaves some out",
+			ir.ExprString(writes[0].expr), writes[0].at), instead)
+	case unproved:
+		c.warn(a.Region.At, what, fmt.Sprintf("it promises that every element is written, which cannot be proved of %s (%v)",
+			ir.ExprString(writes[0].expr), writes[0].at), instead)
+	}
+}
+
+// coverage says how much of a region is written.
+type coverage uint8
+
+const (
+	unproved coverage = iota
+	full
+	gap
+)
+
+func (c *accessCheck) coverage(region ir.Region, writes []reach) coverage {
+	want, ok := c.wanted(region)
+	if !ok {
+		return unproved
+	}
+	var exact [][]span
+	for _, w := range writes {
+		spans, ok := w.spans(region.Shape, c.k.Params)
+		if ok && w.certain && !slices.ContainsFunc(spans, func(s span) bool { return !s.dense }) {
+			exact = append(exact, spans)
+		}
+	}
+	if slices.ContainsFunc(exact, func(s []span) bool { return holds(s, want) }) || len(want) == 1 && chained(exact, want[0]) {
+		return full
+	}
+	if len(writes) == 1 && len(exact) == 1 && leavesOut(exact[0], want) {
+		return gap
+	}
+	return unproved
+}
+
+// wanted returns the region as spans.
+func (c *accessCheck) wanted(region ir.Region) ([]span, bool) {
+	n := max(len(region.Shape), 1)
+	out := make([]span, n)
+	for i := range out {
+		a, b, ok := constAffine(0), Affine{unknown: true}, true
+		switch {
+		case i < len(region.Dims):
+			a, b, ok = rangeForms(region.Dims[i])
+		case len(region.Shape) > 0 && region.Shape[i] != nil:
+			b, ok = affineOf(region.Shape[i])
+		case len(region.Shape) == 0:
+			b = atomAffine(Atom{Var: region.Var, Of: LenOf})
+		}
+		if !ok || !b.Known() {
+			return nil, false
+		}
+		out[i] = span{lo: a, hi: b.AddConst(-1)}
+	}
+	return out, true
+}
+
+// holds reports whether the box s provably holds the box want.
+func holds(s, want []span) bool {
+	for i, w := range want {
+		if !atLeast(w.lo.Sub(s[i].lo), 0) || !atLeast(s[i].hi.Sub(w.hi), 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// chained reports whether intervals that meet one another hold want together.
+func chained(list [][]span, want span) bool {
+	next := want.lo
+	for range list {
+		i := slices.IndexFunc(list, func(s []span) bool {
+			return atLeast(next.Sub(s[0].lo), 0) && atLeast(s[0].hi.Sub(next), 0) || next.Equal(s[0].lo)
+		})
+		if i < 0 {
+			return false
+		}
+		next = list[i][0].hi.AddConst(1)
+		if atLeast(next.Sub(want.hi), 1) {
+			return true
+		}
+		list = slices.Delete(slices.Clone(list), i, i+1)
+	}
+	return false
+}
+
+// leavesOut reports whether the box s provably misses an element of want.
+func leavesOut(s, want []span) bool {
+	for i, w := range want {
+		if atLeast(s[i].lo.Sub(w.lo), 1) || atLeast(w.hi.Sub(s[i].hi), 1) {
+			return true
+		}
+	}
+	return false
+}
