@@ -25,13 +25,17 @@ type Scratchpad struct {
 // A Launch is one grid. Every statement of Body is executed by every thread of every team, as in CUDA.
 //
 // Body must be right for every number of teams and of threads within the bounds: the device chooses them.
-// Trip is the number of iterations that the grid shares out, nil where there is none (a launch of sequential code);
-// the natural grid has Trip threads. MaxTeams and MaxThreads are upper bounds (nil: the device's own); the expressions
-// are evaluated on the host (Eval) over the parameters. Warps says that Body uses shuffles or warp barriers, so the
-// number of threads must be a multiple of the warp.
+// Trip is the number of iterations that the grid shares out, nil where there is none (sequential code) or where it is
+// not known before the launch (then MaxTeams is not 1 and the device takes the grid that suits it best); the natural
+// grid has Trip threads. TeamTrip, where given, is the number of iterations that the teams share out: the natural grid
+// then has TeamTrip teams, of Trip threads each. MaxTeams and MaxThreads are upper bounds (nil: the device's own); the
+// expressions are evaluated on the host (Eval) over the parameters. A team never has more than 1024 threads. Warps says
+// that Body uses shuffles or warp barriers, so the number of threads must be a multiple of the warp, and at most 32
+// warps.
 type Launch struct {
 	Name       string // unique in the program: the kernel's name, "_2" and so on after the first
 	Trip       Expr
+	TeamTrip   Expr
 	MaxTeams   Expr
 	MaxThreads Expr
 	Warps      bool

@@ -104,7 +104,9 @@ const (
 )
 
 // Atomic is one indivisible operation on Place, a scalar. Op is one of Add Sub Mul Div And Or Xor AndNot Shl Shr Min Max
-// LAnd LOr; Swapped means Place = Value Op Place. Old is a place or nil.
+// LAnd LOr; Swapped means Place = Value Op Place. Old is a place or nil. Ordered (device IR) orders memory for the whole
+// device: who sees its value also sees all that its thread wrote before, and what other threads of the team wrote
+// before a barrier that came before; the user's atomics order nothing.
 type Atomic struct {
 	Kind    AtomicKind
 	Op      Op
@@ -114,6 +116,7 @@ type Atomic struct {
 	Compare Expr
 	Old     Expr
 	After   bool
+	Ordered bool
 	At      Pos
 }
 

@@ -128,7 +128,7 @@ func (t *text) stmt(s Stmt) {
 	case *Return:
 		t.line("%s", strings.TrimSpace("return "+t.list(s.Results)))
 	case *Atomic:
-		t.line("atomic { %s }", t.atomic(s))
+		t.line("atomic%s { %s }", suffix(s.Ordered, " ordered"), t.atomic(s))
 	case *Barrier:
 		t.barrier(s)
 	case *Construct:

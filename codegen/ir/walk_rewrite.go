@@ -150,7 +150,8 @@ func (r *Rewrite) plain(s Stmt) Stmt {
 		return &Return{Results: r.CopyExprs(s.Results), At: s.At}
 	case *Atomic:
 		return &Atomic{Kind: s.Kind, Op: s.Op, Swapped: s.Swapped, Place: r.CopyExpr(s.Place), Value: r.CopyExpr(s.Value),
-			Compare: r.CopyExpr(s.Compare), Old: r.CopyExpr(s.Old), After: s.After, At: s.At}
+			Compare: r.CopyExpr(s.Compare), Old: r.CopyExpr(s.Old), After: s.After, Ordered: s.Ordered,
+			At: s.At}
 	case *Barrier:
 		return &Barrier{Scope: s.Scope, ID: s.ID, Count: r.CopyExpr(s.Count), At: s.At}
 	}
