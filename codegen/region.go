@@ -1,0 +1,154 @@
+package codegen
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A Box is the part [Lo[d], Hi[d]) in every dimension d of a slice that is read as a row-major array of the extents
+// Shape; all in elements, from the start of the slice. No dimension is empty. An unshaped region has one dimension,
+// whose extent is the length of the slice.
+type Box struct {
+	Shape, Lo, Hi []int64
+}
+
+// A RegionError says why a region is no part of the memory that was passed for its parameter.
+type RegionError struct {
+	Region string // as written
+	Param  string
+	Pos    ir.Pos
+	What   string // with the numbers
+}
+
+func (e *RegionError) Error() string {
+	return fmt.Sprintf("%v: region %s of parameter %s: %s", e.Pos, e.Region, e.Param, e.What)
+}
+
+// EvalRegion returns the boxes of r over the arguments in env; none where r is empty.
+//
+// Errors: *RegionError where the region does not lie inside the slice that env has for r.Var, where its shape does not
+// fit, or where an expression cannot be evaluated (a division by zero). Nothing has been touched then.
+func EvalRegion(r ir.Region, env ir.Env) ([]Box, error) {
+	e := &regionEval{r: r, env: env, length: 1}
+	if r.Var.Type.Kind == ir.Slice {
+		e.length = e.integer(&ir.Len{X: &ir.Ref{Var: r.Var, At: r.At}, At: r.At})
+	}
+	box := e.box()
+	if e.err != nil {
+		return nil, e.err
+	}
+	for d := range box.Lo {
+		if box.Lo[d] >= box.Hi[d] {
+			return nil, nil
+		}
+	}
+	if e.inside(box); e.err != nil {
+		return nil, e.err
+	}
+	return []Box{box}, nil
+}
+
+// regionEval evaluates one region; the first error stays.
+type regionEval struct {
+	r      ir.Region
+	length int64 // of the slice; 1 for a pointer
+	env    ir.Env
+	err    error
+}
+
+func (e *regionEval) fail(format string, args ...any) {
+	if e.err == nil {
+		e.err = &RegionError{Region: e.r.Text, Param: e.r.Var.Name, Pos: e.r.At, What: fmt.Sprintf(format, args...)}
+	}
+}
+
+func (e *regionEval) integer(x ir.Expr) int64 {
+	if e.err != nil {
+		return 0
+	}
+	bits, err := ir.Eval(x, e.env)
+	if err != nil {
+		e.fail("%v", err)
+	}
+	return int64(bits)
+}
+
+func (e *regionEval) box() Box {
+	b := Box{Shape: e.shape()}
+	for d, extent := range b.Shape {
+		lo, hi := int64(0), extent
+		if d < len(e.r.Dims) {
+			lo, hi = e.dimension(e.r.Dims[d])
+		}
+		b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, hi)
+	}
+	return b
+}
+
+func (e *regionEval) dimension(d ir.Range) (lo, hi int64) {
+	lo = e.integer(d.Lo)
+	if d.Hi == nil {
+		return lo, lo + 1
+	}
+	return lo, e.integer(d.Hi)
+}
+
+// shape returns the extents. An open first one is as many whole rows as the slice holds.
+func (e *regionEval) shape() []int64 {
+	if len(e.r.Shape) == 0 {
+		return []int64{e.length}
+	}
+	out := make([]int64, len(e.r.Shape))
+	product := int64(1)
+	for d := len(out) - 1; d >= 0; d-- {
+		switch {
+		case e.r.Shape[d] != nil:
+			out[d] = e.integer(e.r.Shape[d])
+		case product > 0:
+			out[d] = e.length / product
+		}
+		if out[d] < 0 {
+			e.fail("extent %d of its shape is %d", d+1, out[d])
+		}
+		var ok bool
+		if product, ok = mulInt64(product, out[d]); !ok {
+			e.fail("its shape %v has more elements than an int counts", out)
+			product = 0
+		}
+	}
+	if product > e.length {
+		e.fail("its shape %v has %d elements, and the slice has %d", out, product, e.length)
+	}
+	return out
+}
+
+func (e *regionEval) inside(b Box) {
+	for d, extent := range b.Shape {
+		if b.Lo[d] >= 0 && b.Hi[d] <= extent {
+			continue
+		}
+		what := "the slice has %d elements"
+		if len(b.Shape) > 1 {
+			what = fmt.Sprintf("dimension %d of the shape has", d+1) + " %d"
+		}
+		e.fail("it is [%d:%d], and "+what, b.Lo[d], b.Hi[d], extent)
+	}
+}
+
+// Interval returns the box as one run of elements [lo, hi) of the slice; ok is false where it is several.
+func (b Box) Interval() (lo, hi int64, ok bool) {
+	stride := int64(1)
+	single := true // every dimension further in is whole
+	for d := len(b.Shape) - 1; d >= 0; d-- {
+		n := b.Hi[d] - b.Lo[d]
+		if !single && n != 1 {
+			return 0, 0, false
+		}
+		lo += b.Lo[d] * stride
+		hi += (b.Hi[d] - 1) * stride
+		single = single && n == b.Shape[d]
+		stride *= b.Shape[d]
+	}
+	return lo, hi + 1, true
+}
