@@ -1,0 +1,311 @@
+package codegen
+
+import (
+	"strconv"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// An access is one read or write of memory in a loop: element form of the slice or array root.
+type accessForm struct {
+	root  *ir.Var
+	form  Affine
+	kinds uint32
+	write bool
+	known bool
+	loops []*ir.For // around the access, inside the loop that is looked at, outermost first
+	at    ir.Pos
+}
+
+// dependent returns why the iterations of f cannot be proved independent, "" where they are.
+//
+// Slices of the same element type may overlap, so a loop that writes one and touches another has no proof.
+func (m *mapper) dependent(f *ir.For) string {
+	if why := m.scalarDependence(f); why != "" {
+		return why
+	}
+	list, why := m.accesses(f)
+	if why != "" {
+		return why
+	}
+	for i, w := range list {
+		for j, a := range list {
+			if !w.write || j < i && a.write || w.kinds&a.kinds == 0 {
+				continue
+			}
+			if why := m.conflict(f, w, a); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// scalarDependence looks for variables that iterations share and change, and for jumps and effects that order them.
+func (m *mapper) scalarDependence(f *ir.For) string {
+	if jumpsOut(f) {
+		return "it can be left early"
+	}
+	declared := ir.Declared(f.Body)
+	for _, v := range ir.Assigned(f.Body).List() {
+		if !declared.Has(v) {
+			return "every iteration changes " + v.Name
+		}
+	}
+	if asksForPlace(f.Body) {
+		return "it asks for its place in the grid"
+	}
+	x := (&effects{}).stmts(f.Body)
+	if x.atomics || x.calls {
+		return "it holds atomics or calls that write memory"
+	}
+	leaves := false
+	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
+		if b, ok := s.(*ir.Break); ok && b.Label == f.Label && f.Label != nil {
+			leaves = true
+		}
+		return true
+	})
+	if leaves {
+		return "it can be left early"
+	}
+	return ""
+}
+
+// accesses lists what the body of f touches in memory.
+func (m *mapper) accesses(f *ir.For) (list []accessForm, why string) {
+	c := &collector{defs: definitions{}, changed: ir.Assigned(f.Body), taken: ir.AddressTaken(f.Body)}
+	c.stmts(f.Body)
+	return c.list, c.why
+}
+
+type collector struct {
+	defs           definitions
+	changed, taken *ir.VarSet
+	loops          []*ir.For
+	list           []accessForm
+	why            string
+}
+
+func (c *collector) stmts(list []ir.Stmt) {
+	for _, s := range list {
+		c.stmt(s)
+	}
+}
+
+func (c *collector) stmt(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Assign:
+		c.place(s.Place, true)
+		c.expr(s.Value)
+		return
+	case *ir.For:
+		c.exprs(s.Lo, s.Hi, s.Step)
+		c.loops = append(c.loops, s)
+		c.stmts(s.Body)
+		c.loops = c.loops[:len(c.loops)-1]
+		return
+	case *ir.Decl:
+		if form, ok := c.defs.affineOf(s.Init); s.Init != nil && ok && !c.changed.Has(s.Var) && !c.taken.Has(s.Var) {
+			c.defs[s.Var] = form
+		}
+	case *ir.Call:
+		if x := (&effects{}).stmts([]ir.Stmt{s}); !x.reads.empty() || !x.writes.empty() {
+			c.why = "it calls " + s.Fn.Name + ", which touches memory"
+		}
+	}
+	ir.StmtExprs(s, c.expr)
+	ir.Lists(s, c.stmts)
+}
+
+func (c *collector) exprs(list ...ir.Expr) {
+	for _, e := range list {
+		if e != nil {
+			c.expr(e)
+		}
+	}
+}
+
+func (c *collector) expr(e ir.Expr) {
+	switch e := e.(type) {
+	case *ir.Index, *ir.Member, *ir.Deref:
+		c.place(e, false)
+	case *ir.AddrOf, *ir.Reslice:
+		c.why = "it takes addresses"
+	default:
+		ir.Operands(e, c.expr)
+	}
+}
+
+// place records the access of a place in global memory.
+func (c *collector) place(e ir.Expr, write bool) {
+	switch x := e.(type) {
+	case *ir.Member:
+		c.within(x.X, e, write)
+		return
+	case *ir.Index:
+		if x.X.Type().Kind == ir.Array {
+			c.expr(x.I)
+			c.within(x.X, e, write)
+			return
+		}
+	}
+	c.within(e, e, write)
+}
+
+// within finds the slice element or pointer target that holds place e, which is of the kinds of whole.
+func (c *collector) within(e, whole ir.Expr, write bool) {
+	a := accessForm{kinds: kindsOf(whole.Type()), write: write, at: whole.Pos(), loops: append([]*ir.For{}, c.loops...)}
+	switch x := e.(type) {
+	case *ir.Member:
+		c.within(x.X, whole, write)
+		return
+	case *ir.Ref:
+		return
+	case *ir.Index:
+		if x.X.Type().Kind == ir.Array {
+			c.expr(x.I)
+			c.within(x.X, whole, write)
+			return
+		}
+		c.exprs(x.I)
+		if r, ok := x.X.(*ir.Ref); ok {
+			a.root = r.Var
+			a.form, a.known = c.defs.affineOf(x.I)
+		}
+	case *ir.Deref:
+		if r, ok := x.X.(*ir.Ref); ok {
+			a.root, a.form, a.known = r.Var, constAffine(0), true
+		}
+	default:
+		c.expr(e)
+		return
+	}
+	c.list = append(c.list, a)
+}
+
+// conflict returns why iterations i and i' of f may touch the same element through w and a, "" where they cannot.
+func (m *mapper) conflict(f *ir.For, w, a accessForm) string {
+	if w.root == nil || a.root == nil || w.root != a.root {
+		return "the memory of " + rootName(w) + " and " + rootName(a) + " may overlap"
+	}
+	if !w.known || !a.known {
+		return "an index of " + w.root.Name + " is not affine in the loop variables"
+	}
+	cw, ok1 := w.form.Coef(f.Var)
+	ca, ok2 := a.form.Coef(f.Var)
+	why := "two iterations may touch the same element of " + w.root.Name
+	if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) {
+		return why
+	}
+	// w at i equals a at i' where c*(i-i') = rest(a) - rest(w); impossible for i != i' while |difference| < |c|*step.
+	diff, ok := m.restRange(w, a, f)
+	if !ok {
+		return why
+	}
+	if diff.lo.Equal(Affine{}) && diff.hi.Equal(Affine{}) {
+		return "" // the rests are equal, so i = i'
+	}
+	step, ok := constInt(f.Step)
+	if !ok {
+		return why
+	}
+	if step < 0 {
+		step = -step
+	}
+	reach := cw.Mul(constAffine(step))
+	p := &prover{}
+	below := p.notNegative(reach.AddConst(-1).Sub(diff.hi)) && p.notNegative(reach.AddConst(-1).Add(diff.lo))
+	if !below && !m.stepIsCount(reach, diff) {
+		return why
+	}
+	return ""
+}
+
+func rootName(a accessForm) string {
+	if a.root == nil {
+		return "a slice made in the loop"
+	}
+	return a.root.Name
+}
+
+// A span is a range of a form over the inner loops' iterations.
+type span struct{ lo, hi Affine }
+
+// restRange returns the range of rest(a) - rest(w), the inner loop variables of the two being independent of each other.
+func (m *mapper) restRange(w, a accessForm, f *ir.For) (span, bool) {
+	rw, ok1 := m.rangeOf(w.form.Without(f.Var), w.loops, f)
+	ra, ok2 := m.rangeOf(a.form.Without(f.Var), a.loops, f)
+	if !ok1 || !ok2 {
+		return span{}, false
+	}
+	s := span{lo: ra.lo.Sub(rw.hi), hi: ra.hi.Sub(rw.lo)}
+	return s, s.lo.Known() && s.hi.Known()
+}
+
+// rangeOf returns the least and greatest value of form over the loops, whose bounds must not depend on f.
+func (m *mapper) rangeOf(form Affine, loops []*ir.For, f *ir.For) (span, bool) {
+	s := span{form, form}
+	p := &prover{changed: &ir.VarSet{}, taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}}
+	for k := len(loops) - 1; k >= 0; k-- {
+		b := p.boundsOf(loops[k])
+		if !form.Has(b.v) && !s.lo.Has(b.v) && !s.hi.Has(b.v) {
+			continue
+		}
+		coef, ok := form.Coef(b.v)
+		c, isConst := coef.Const()
+		switch {
+		case !ok || !b.lo.Known() || !b.hi.Known() || b.lo.Has(f.Var) || b.hi.Has(f.Var):
+			return span{}, false
+		case !isConst && !positiveTerms(coef):
+			return span{}, false
+		case isConst && c < 0:
+			s.lo, s.hi = s.lo.Subst(b.v, b.hi), s.hi.Subst(b.v, b.lo)
+		default:
+			s.lo, s.hi = s.lo.Subst(b.v, b.lo), s.hi.Subst(b.v, b.hi)
+		}
+	}
+	inside := map[*ir.Var]bool{}
+	for _, g := range loops {
+		inside[g.Var] = true
+	}
+	for _, x := range append(s.lo.Atoms(), s.hi.Atoms()...) {
+		if inside[x.Var] {
+			return span{}, false
+		}
+	}
+	return s, true
+}
+
+// stepIsCount recognises i*n + j with j below n: the range is n-1 wide, and n is at least 1 where the inner loop runs.
+func (m *mapper) stepIsCount(reach Affine, s span) bool {
+	return reach.AddConst(-1).Equal(s.hi) && reach.AddConst(-1).Equal(Affine{}.Sub(s.lo))
+}
+
+// stride1 counts the accesses in list whose address moves by one element with v, less those that jump; accesses in
+// inner loops weigh more.
+func (m *mapper) stride1(list []ir.Stmt, v *ir.Var) int {
+	c := &collector{defs: definitions{}, changed: ir.Assigned(list), taken: ir.AddressTaken(list)}
+	c.stmts(list)
+	score := 0
+	for _, a := range c.list {
+		weight := 1
+		for range a.loops {
+			weight *= 4
+		}
+		if !a.known {
+			continue
+		}
+		coef, ok := a.form.Coef(v)
+		n, isConst := coef.Const()
+		switch {
+		case ok && isConst && (n == 1 || n == -1):
+			score += weight
+		case !ok || !isConst || n != 0:
+			score -= weight
+		}
+	}
+	return score
+}

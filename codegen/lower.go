@@ -1,0 +1,236 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// LowerOptions says what the device can do. The zero value is a GPU.
+type LowerOptions struct {
+	// Target names the device in errors; "" is "device code".
+	Target string
+	// NoShuffles keeps warp operations out of the code: the device has none, or runs teams of any number of threads.
+	NoShuffles bool
+}
+
+// A Lowering is what became of a kernel: its device IR, and what was decided on the way.
+type Lowering struct {
+	Program   *ir.Program
+	Decisions []Decision
+	Warnings  []Diagnostic
+}
+
+// Lower makes device IR of k, which it leaves as it is. The result is the same in every run.
+//
+// Every launch is right for every number of teams and threads within its bounds. Errors: an ErrorList of all that the
+// kernel asks for and device code does not do yet.
+// Source: 001_ab8d859d95f513d8, sections 3.6 and 3.7; 003_299c3d2fb599beff, sections 5 and 6.2; differs: reductions
+// over the league end in the team that finishes last and combine in a fixed order, not by atomics.
+func Lower(k *ir.Kernel, opt LowerOptions) (*Lowering, error) {
+	l := newLowering(k, opt)
+	for _, p := range passes {
+		p.run(l)
+		if len(l.errors) > 0 {
+			return nil, sortedErrors(l.errors)
+		}
+		if err := p.check(l); err != nil {
+			panic(fmt.Sprintf("gompss: bug: lower %s: after %q: %v", k.Name, p.name, err))
+		}
+	}
+	return &Lowering{Program: l.program, Decisions: l.decided(), Warnings: l.warnings}, nil
+}
+
+// A pass does one step; check looks at what it left.
+type pass struct {
+	name  string
+	run   func(*lowering)
+	check func(*lowering) error
+}
+
+// passes is the way from loop IR to device IR. The ones before "split into launches" work on the loop IR.
+var passes = []pass{
+	{"inline orphaned constructs", (*lowering).inlineOrphans, checkKernelIR},
+	{"keep parameters", (*lowering).keepParameters, checkKernelIR},
+	{"structure returns", (*lowering).structureReturns, checkKernelIR},
+	{"map loops", (*lowering).mapLoops, checkKernelIR},
+	{"prove bounds", (*lowering).proveBounds, checkKernelIR},
+	{"split into launches", (*lowering).split, checkNothing},
+	{"lower launches", (*lowering).lowerSegments, checkNothing},
+	{"place scratch", (*lowering).placeScratch, checkNothing},
+	{"number variables", (*lowering).number, checkProgramIR},
+}
+
+func checkKernelIR(l *lowering) error  { return ir.VerifyKernel(l.kernel) }
+func checkProgramIR(l *lowering) error { return ir.VerifyProgram(l.program) }
+func checkNothing(*lowering) error     { return nil }
+
+// lowering is the state of one run of Lower.
+type lowering struct {
+	opt      LowerOptions
+	kernel   *ir.Kernel // a copy of our own
+	program  *ir.Program
+	segments []*segment
+	scratch  map[*ir.Var]*ir.Var // variables of the kernel's sequential code that live in scratch memory
+
+	decisions []Decision
+	warnings  []Diagnostic
+	errors    ErrorList
+}
+
+func newLowering(k *ir.Kernel, opt LowerOptions) *lowering {
+	if opt.Target == "" {
+		opt.Target = "device code"
+	}
+	l := &lowering{opt: opt, scratch: map[*ir.Var]*ir.Var{}}
+	own := *k
+	own.Body = l.copyOf(k.Body, &own.NumVars)
+	l.kernel = &own
+	l.program = &ir.Program{Name: k.Name, Kernel: k, Params: k.Params, NumVars: own.NumVars, FastMath: k.Target.FastMath}
+	return l
+}
+
+// copyOf copies list with variables and labels of its own.
+func (l *lowering) copyOf(list []ir.Stmt, numVars *int) []ir.Stmt {
+	return ir.Fresh(list, func(v *ir.Var) *ir.Var {
+		c := *v
+		c.ID = *numVars
+		*numVars++
+		return &c
+	}).CopyStmts(list)
+}
+
+// local makes a new variable that is private to a thread.
+func (l *lowering) local(name string, t *ir.Type, at ir.Pos) *ir.Var {
+	return l.variable(name, t, ir.Local, at)
+}
+
+func (l *lowering) variable(name string, t *ir.Type, space ir.Space, at ir.Pos) *ir.Var {
+	v := &ir.Var{Name: name, Type: t, Space: space, ID: l.kernel.NumVars, At: at}
+	l.kernel.NumVars++
+	return v
+}
+
+// refuse records an error of the user's.
+func (l *lowering) refuse(at ir.Pos, what, why, instead string) {
+	d := Diagnostic{Pos: at, Severity: Error, What: what, Why: why, Instead: instead}
+	if !slices.Contains(l.errors, d) {
+		l.errors = append(l.errors, d)
+	}
+}
+
+// notYet records that a construct has no lowering yet.
+func (l *lowering) notYet(at ir.Pos, what string) {
+	l.refuse(at, "kernel "+l.kernel.Name, "not supported yet by "+l.opt.Target+": "+what, "")
+}
+
+func (l *lowering) warn(at ir.Pos, what, why, instead string) {
+	d := Diagnostic{Pos: at, Severity: Warning, What: what, Why: why, Instead: instead}
+	if !slices.Contains(l.warnings, d) {
+		l.warnings = append(l.warnings, d)
+	}
+}
+
+// number gives the variables of the program dense IDs in the order in which they appear, which is the same in every
+// run, and collects the functions that are still called.
+func (l *lowering) number() {
+	next := 0
+	give := func(v *ir.Var) {
+		v.ID = next
+		next++
+	}
+	mine := map[*ir.Var]*ir.Var{}
+	l.program.Params = nil
+	for _, p := range l.kernel.Params {
+		c := *p
+		give(&c)
+		mine[p] = &c
+		l.program.Params = append(l.program.Params, &c)
+	}
+	for _, s := range l.program.Scratch {
+		give(s.Var)
+	}
+	l.program.Funcs = l.functions(give)
+	for _, g := range l.program.Launches {
+		l.numberLaunch(g, give, mine)
+	}
+	for i := range l.program.Scratch {
+		l.program.Scratch[i].Count = paramsOf(mine).CopyExpr(l.program.Scratch[i].Count)
+	}
+	l.program.NumVars = next
+}
+
+func paramsOf(mine map[*ir.Var]*ir.Var) *ir.Rewrite {
+	return &ir.Rewrite{Var: func(v *ir.Var) *ir.Var {
+		if c, ok := mine[v]; ok {
+			return c
+		}
+		return v
+	}}
+}
+
+// numberLaunch gives g variables of its own: launches share what they compute again.
+func (l *lowering) numberLaunch(g *ir.Launch, give func(*ir.Var), params map[*ir.Var]*ir.Var) {
+	for _, v := range g.Team {
+		give(v)
+	}
+	fresh := ir.Fresh(g.Body, func(v *ir.Var) *ir.Var {
+		c := *v
+		give(&c)
+		return &c
+	})
+	r := paramsOf(params)
+	g.Trip, g.TeamTrip = r.CopyExpr(g.Trip), r.CopyExpr(g.TeamTrip)
+	g.MaxTeams, g.MaxThreads = r.CopyExpr(g.MaxTeams), r.CopyExpr(g.MaxThreads)
+	g.Body = r.CopyStmts(fresh.CopyStmts(g.Body))
+}
+
+// functions returns copies of the functions that the launches call, callees first, with the calls renewed.
+func (l *lowering) functions(give func(*ir.Var)) []*ir.Func {
+	copies := map[*ir.Func]*ir.Func{}
+	var out []*ir.Func
+	var renew func([]ir.Stmt)
+	renew = func(list []ir.Stmt) {
+		ir.WalkStmts(list, func(s ir.Stmt) bool {
+			if c, ok := s.(*ir.Call); ok {
+				if copies[c.Fn] == nil {
+					copies[c.Fn] = l.function(c.Fn, give)
+					renew(copies[c.Fn].Body)
+					out = append(out, copies[c.Fn])
+				}
+				c.Fn = copies[c.Fn]
+			}
+			return true
+		})
+	}
+	for _, g := range l.program.Launches {
+		renew(g.Body)
+	}
+	return out
+}
+
+// function copies f for the device: no directive is left in it, its loops run in order.
+func (l *lowering) function(f *ir.Func, give func(*ir.Var)) *ir.Func {
+	c := &ir.Func{Name: f.Name, Results: f.Results, At: f.At}
+	vars := map[*ir.Var]*ir.Var{}
+	for _, p := range f.Params {
+		q := *p
+		give(&q)
+		vars[p] = &q
+		c.Params = append(c.Params, &q)
+	}
+	fresh := ir.Fresh(f.Body, func(v *ir.Var) *ir.Var {
+		q := *v
+		give(&q)
+		return &q
+	})
+	fresh.Stmt = func(s ir.Stmt) []ir.Stmt {
+		if loop, ok := s.(*ir.For); ok {
+			loop.Directive = nil
+		}
+		return []ir.Stmt{s}
+	}
+	c.Body = paramsOf(vars).CopyStmts(fresh.CopyStmts(f.Body))
+	return c
+}

@@ -1,0 +1,476 @@
+package codegen
+
+import (
+	"maps"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A segment is a piece of a kernel that becomes one launch: one construct, or code that runs once.
+type segment struct {
+	guards    []ir.Expr // of the Ifs around it
+	list      []ir.Stmt
+	construct bool
+	oneTeam   bool   // list is sequential code with constructs in it, run by one team
+	known     values // of variables from outside, where the segment begins
+}
+
+// values maps variables of the kernel's sequential code to what they hold, as an expression over the parameters alone.
+type values map[*ir.Var]ir.Expr
+
+// maxKnown bounds the size of such an expression.
+const maxKnown = 60
+
+// split cuts the kernel's body into segments.
+func (l *lowering) split() {
+	sp := &splitter{l: l, known: values{}, taken: ir.AddressTaken(l.kernel.Body)}
+	for _, p := range l.kernel.Params {
+		sp.known[p] = ref(p, p.At)
+	}
+	sp.list(l.kernel.Body, nil)
+	sp.flush(nil)
+	l.segments = sp.segments
+	l.chooseScratch(sp.taken)
+}
+
+type splitter struct {
+	l        *lowering
+	segments []*segment
+	run      []ir.Stmt // sequential statements since the last segment
+	atRun    values    // what was known where run begins
+	known    values
+	taken    *ir.VarSet
+}
+
+func (sp *splitter) list(list []ir.Stmt, guards []ir.Expr) {
+	for i, s := range list {
+		if !isParallel(s) {
+			sp.sequential(s)
+			if returns([]ir.Stmt{s}) && (anyParallel(list[i+1:]) || len(sp.segments) > 0) {
+				sp.l.notYet(s.Pos(), "a return inside sequential code with constructs before or after it")
+			}
+			continue
+		}
+		if jumpsOut(s) {
+			sp.l.notYet(s.Pos(), "a break, continue or return across constructs in the kernel's sequential code")
+			continue
+		}
+		sp.parallel(s, guards)
+	}
+}
+
+func (sp *splitter) sequential(s ir.Stmt) {
+	if len(sp.run) == 0 {
+		sp.atRun = maps.Clone(sp.known)
+	}
+	s = onceOnly(s)
+	sp.run = append(sp.run, s)
+	sp.known.track(s, sp.taken)
+}
+
+// onceOnly answers the queries of code that one thread of one team runs.
+func onceOnly(s ir.Stmt) ir.Stmt { return (&ir.Rewrite{Expr: onceExpr}).CopyStmt(s)[0] }
+
+func onceExpr(e ir.Expr) ir.Expr {
+	if q, ok := e.(*ir.Query); ok {
+		switch q.What {
+		case ir.ThreadNum, ir.TeamNum:
+			return intConst(0, q.At)
+		}
+		return intConst(1, q.At)
+	}
+	return e
+}
+
+func (sp *splitter) flush(guards []ir.Expr) {
+	if len(sp.run) > 0 {
+		sp.segments = append(sp.segments, &segment{guards: guards, list: sp.run, known: sp.atRun})
+		sp.run = nil
+	}
+}
+
+func (sp *splitter) parallel(s ir.Stmt, guards []ir.Expr) {
+	switch s := s.(type) {
+	case *ir.Barrier: // one thread waits for nobody
+	case *ir.If:
+		sp.branch(s, guards)
+	case *ir.Block:
+		sp.list(s.Body, guards)
+	case *ir.Construct:
+		sp.construct(s, guards, false)
+	case *ir.For:
+		sp.construct(s, guards, !governed(s))
+	default:
+		sp.construct(s, guards, true)
+	}
+}
+
+func (sp *splitter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
+	sp.flush(guards)
+	sp.segments = append(sp.segments, &segment{guards: guards, list: []ir.Stmt{s}, construct: true, oneTeam: oneTeam,
+		known: maps.Clone(sp.known)})
+	if oneTeam {
+		sp.l.decide(s.Pos(), "loop around constructs", "one team runs it",
+			"a launch cannot be repeated from the device, and only one team can wait for all its threads between constructs",
+			"loop on the host: one task an iteration")
+		sp.l.warn(s.Pos(), "loop around constructs", "runs on one team of the device",
+			"make the body of the loop a task of its own and loop on the host")
+	}
+	for _, v := range changedOutside([]ir.Stmt{s}).List() {
+		delete(sp.known, v)
+	}
+}
+
+// branch turns the constructs of both sides into segments under a guard.
+func (sp *splitter) branch(s *ir.If, guards []ir.Expr) {
+	cond := sp.known.of(onceExprs(s.Cond))
+	if cond == nil {
+		v := sp.l.local("branch", ir.BoolType, s.At)
+		sp.sequential(decl(v, s.Cond, s.At))
+		cond = ref(v, s.At)
+	}
+	sp.flush(guards)
+	before := maps.Clone(sp.known)
+	sp.side(s.Then, guards, cond)
+	then := sp.known
+	sp.known = before
+	sp.side(s.Else, guards, not(cond, s.At))
+	sp.known = merge(cond, then, sp.known)
+}
+
+func onceExprs(e ir.Expr) ir.Expr { return (&ir.Rewrite{Expr: onceExpr}).CopyExpr(e) }
+
+func (sp *splitter) side(list []ir.Stmt, guards []ir.Expr, cond ir.Expr) {
+	inner := append(append([]ir.Expr{}, guards...), cond)
+	sp.list(list, inner)
+	sp.flush(inner)
+}
+
+// of returns the value of e over the parameters, nil where it is not known.
+func (k values) of(e ir.Expr) ir.Expr {
+	if e == nil || !loadFree(e) {
+		return nil
+	}
+	for _, v := range ir.ExprVars(e).List() {
+		if k[v] == nil {
+			return nil
+		}
+	}
+	e = simplifyLen(ir.Subst(e, k))
+	size := 0
+	ir.WalkExpr(e, func(ir.Expr) bool { size++; return true })
+	if size > maxKnown {
+		return nil
+	}
+	return e
+}
+
+// simplifyLen makes len(a[lo:hi]) hi-lo, which the host can evaluate.
+func simplifyLen(e ir.Expr) ir.Expr {
+	return (&ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		ln, ok := e.(*ir.Len)
+		if !ok {
+			return e
+		}
+		rs, ok := ln.X.(*ir.Reslice)
+		if !ok || rs.X.Type().Kind != ir.Slice {
+			return e
+		}
+		hi := rs.Hi
+		if hi == nil {
+			hi = &ir.Len{X: rs.X, At: e.Pos()}
+		}
+		if rs.Lo == nil {
+			return asInt(hi)
+		}
+		return binary(ir.Sub, asInt(hi), asInt(rs.Lo), e.Pos())
+	}}).CopyExpr(e)
+}
+
+// track follows what statement s, which holds no construct, does to the values.
+func (k values) track(s ir.Stmt, taken *ir.VarSet) {
+	switch s := s.(type) {
+	case *ir.Decl:
+		init := s.Init
+		if init == nil && s.Var.Type.IsScalar() {
+			init = zero(s.Var.Type, s.At)
+		}
+		k.set(s.Var, init, taken)
+	case *ir.Assign:
+		if r, ok := s.Place.(*ir.Ref); ok {
+			k.set(r.Var, s.Value, taken)
+		} else {
+			k.forget(s)
+		}
+	case *ir.If:
+		cond := k.of(s.Cond)
+		if cond == nil || jumpsOut(s) {
+			k.forget(s)
+			return
+		}
+		then, els := maps.Clone(k), maps.Clone(k)
+		then.trackAll(s.Then, taken)
+		els.trackAll(s.Else, taken)
+		both := merge(cond, then, els)
+		clear(k)
+		maps.Copy(k, both)
+	default:
+		k.forget(s)
+	}
+}
+
+func (k values) trackAll(list []ir.Stmt, taken *ir.VarSet) {
+	for _, s := range list {
+		k.track(s, taken)
+	}
+}
+
+func (k values) set(v *ir.Var, e ir.Expr, taken *ir.VarSet) {
+	value := k.of(e)
+	t := v.Type
+	if value == nil || taken.Has(v) || !t.IsScalar() && t.Kind != ir.Slice && t.Kind != ir.Pointer {
+		delete(k, v)
+		return
+	}
+	k[v] = value
+}
+
+func (k values) forget(s ir.Stmt) {
+	for _, v := range ir.Assigned([]ir.Stmt{s}).List() {
+		delete(k, v)
+	}
+}
+
+// merge joins what is known after both sides of an If.
+func merge(cond ir.Expr, then, els values) values {
+	out := values{}
+	for v, x := range then {
+		y := els[v]
+		switch {
+		case y == nil:
+		case sameExpr(x, y):
+			out[v] = x
+		case v.Type.IsScalar():
+			out[v] = choose(cond, x, y, x.Pos())
+		}
+	}
+	return out
+}
+
+// chooseScratch finds the variables that must live across launches in memory: what a construct changes or takes the
+// address of, and what cannot be computed again from the parameters.
+func (l *lowering) chooseScratch(taken *ir.VarSet) {
+	for _, s := range l.segments {
+		changed := &ir.VarSet{}
+		if s.construct {
+			changed = changedOutside(s.list)
+		}
+		for _, v := range l.outside(s) {
+			if s.known[v] == nil || changed.Has(v) || taken.Has(v) {
+				l.keepInScratch(v, s)
+			}
+		}
+	}
+}
+
+// changedOutside returns what list assigns but for its own firstprivate copies.
+func changedOutside(list []ir.Stmt) *ir.VarSet {
+	private := map[*ir.Var]bool{}
+	if d := ir.DirectiveOf(list[0]); d != nil {
+		for _, v := range d.Firstprivate {
+			private[v] = true
+		}
+		for _, v := range d.Lastprivate {
+			private[v] = false
+		}
+	}
+	out := &ir.VarSet{}
+	for _, v := range ir.Assigned(list).List() {
+		if !private[v] {
+			out.Add(v)
+		}
+	}
+	return out
+}
+
+// outside returns the variables that s uses and other segments declare.
+func (l *lowering) outside(s *segment) []*ir.Var {
+	var out []*ir.Var
+	used := append([]ir.Stmt{}, s.list...)
+	for _, g := range s.guards {
+		used = append(used, &ir.If{Cond: g})
+	}
+	for _, v := range ir.Free(used).List() {
+		if v.Space != ir.Param {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func (l *lowering) keepInScratch(v *ir.Var, s *segment) {
+	if l.scratch[v] != nil {
+		return
+	}
+	if hasAddress(v.Type) {
+		l.notYet(s.list[0].Pos(), "variable "+v.Name+" of type "+typeName(v.Type)+" that lives across launches and is not a "+
+			"function of the parameters")
+		return
+	}
+	pad := l.variable(v.Name, ir.SliceOf(v.Type), ir.Scratch, v.At)
+	l.scratch[v] = pad
+	l.program.Scratch = append(l.program.Scratch, ir.Scratchpad{Var: pad, Count: intConst(1, v.At)})
+	l.decide(v.At, "variable "+v.Name, "device memory", "it lives across launches", "")
+}
+
+// typeName writes t for an error.
+func typeName(t *ir.Type) string {
+	switch {
+	case t.Name != "":
+		return t.Name
+	case t.Kind == ir.Slice:
+		return "[]" + typeName(t.Elem)
+	case t.Kind == ir.Pointer:
+		return "*" + typeName(t.Elem)
+	case t.Kind == ir.Array:
+		return "array of " + typeName(t.Elem)
+	}
+	return "struct"
+}
+
+// lowerSegments makes the launches.
+func (l *lowering) lowerSegments() {
+	for _, s := range l.segments {
+		switch {
+		case s.construct:
+			l.lowerLeague(s)
+		case l.hasEffect(s):
+			g := l.launch(s)
+			g.MaxTeams, g.MaxThreads = intConst(1, g.At), intConst(1, g.At)
+			g.Body = l.guarded(s, s.list)
+			l.decide(g.At, "sequential code", "one thread", "it is outside of every construct and runs once", "")
+		}
+	}
+}
+
+// hasEffect reports whether sequential code does more than compute variables that launches compute again.
+func (l *lowering) hasEffect(s *segment) bool {
+	e := &effects{shared: func(v *ir.Var) bool { return l.scratch[v] != nil }, exact: nil}
+	for _, st := range s.list {
+		if d, ok := st.(*ir.Decl); ok && d.Init == nil && l.scratch[d.Var] != nil {
+			continue // scratch memory begins as zero
+		}
+		t := e.stmts([]ir.Stmt{st})
+		if !t.writes.empty() || t.atomics || t.calls {
+			return true
+		}
+	}
+	return false
+}
+
+// launch adds the launch of s to the program.
+func (l *lowering) launch(s *segment) *ir.Launch {
+	g := &ir.Launch{Name: l.kernel.Name, At: s.list[0].Pos()}
+	if n := len(l.program.Launches); n > 0 {
+		g.Name = launchName(l.kernel.Name, n+1)
+	}
+	l.program.Launches = append(l.program.Launches, g)
+	return g
+}
+
+// guarded puts in front of list what it needs from before, and around it the guards of s.
+func (l *lowering) guarded(s *segment, list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, v := range l.outside(s) {
+		if l.scratch[v] == nil && s.known[v] != nil {
+			out = append(out, decl(v, s.known[v], v.At))
+		}
+	}
+	out = append(out, list...)
+	for i := len(s.guards) - 1; i >= 0; i-- {
+		out = []ir.Stmt{&ir.If{Cond: s.guards[i], Then: out, At: s.guards[i].Pos()}}
+	}
+	return out
+}
+
+// onHost returns e as an expression that the host can evaluate before the launch, nil where it cannot.
+func (s *segment) onHost(e ir.Expr) ir.Expr {
+	e = s.known.of(onceExprs(e))
+	if e == nil {
+		return nil
+	}
+	fine := true
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Const, *ir.Unary, *ir.Binary, *ir.Convert, *ir.Math, *ir.Select:
+		case *ir.Ref:
+			fine = fine && x.Var.Type.IsScalar()
+		case *ir.Len:
+			fine = fine && isRef(x.X)
+			return false
+		case *ir.Cap:
+			fine = fine && isRef(x.X)
+			return false
+		default:
+			fine = false
+		}
+		return fine
+	})
+	if !fine {
+		return nil
+	}
+	return e
+}
+
+func isRef(e ir.Expr) bool {
+	_, ok := e.(*ir.Ref)
+	return ok
+}
+
+// placeScratch redirects the variables that live across launches to scratch memory.
+func (l *lowering) placeScratch() {
+	r := &ir.Rewrite{
+		Expr: func(e ir.Expr) ir.Expr {
+			if x, ok := e.(*ir.Ref); ok && l.scratch[x.Var] != nil {
+				return index(ref(l.scratch[x.Var], x.At), intConst(0, x.At), x.At)
+			}
+			return e
+		},
+		Stmt: l.scratchStmt,
+	}
+	for _, g := range l.program.Launches {
+		g.Body = r.CopyStmts(g.Body)
+	}
+}
+
+func (l *lowering) scratchStmt(s ir.Stmt) []ir.Stmt {
+	switch s := s.(type) {
+	case *ir.Decl:
+		pad := l.scratch[s.Var]
+		if pad == nil {
+			return []ir.Stmt{s}
+		}
+		if s.Init == nil {
+			return nil
+		}
+		return []ir.Stmt{assign(index(ref(pad, s.At), intConst(0, s.At), s.At), s.Init, s.At)}
+	case *ir.Call:
+		return l.scratchResults(s)
+	}
+	return []ir.Stmt{s}
+}
+
+// scratchResults stores results of a call by way of locals: results are variables, not places.
+func (l *lowering) scratchResults(c *ir.Call) []ir.Stmt {
+	var before, after []ir.Stmt
+	for i, v := range c.Results {
+		if v == nil || l.scratch[v] == nil {
+			continue
+		}
+		t := l.local(v.Name, v.Type, c.At)
+		before = append(before, decl(t, nil, c.At))
+		after = append(after, assign(index(ref(l.scratch[v], c.At), intConst(0, c.At), c.At), ref(t, c.At), c.At))
+		c.Results[i] = t
+	}
+	return append(append(before, c), after...)
+}

@@ -1,0 +1,283 @@
+package codegen
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// A shareOut is what a loop that teams share out leaves to do when it ends.
+type shareOut struct {
+	reductions *reductions
+	last       []ir.Stmt // stores of lastprivate copies
+}
+
+// expose declares what each team has of its own in a loop that the teams share out - copies of firstprivate and
+// lastprivate variables, parts of reductions - in front of the loop, where variables of the team are looked for.
+func (t *team) expose(list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		out = append(out, t.exposeIn(s)...)
+	}
+	return out
+}
+
+func (t *team) exposeIn(s ir.Stmt) []ir.Stmt {
+	switch s := s.(type) {
+	case *ir.If:
+		return []ir.Stmt{&ir.If{Cond: s.Cond, Then: t.expose(s.Then), Else: t.expose(s.Else), At: s.At}}
+	case *ir.Block:
+		return []ir.Stmt{&ir.Block{Label: s.Label, Body: t.expose(s.Body), At: s.At}}
+	case *ir.While:
+		c := *s
+		c.Body = t.expose(s.Body)
+		return []ir.Stmt{&c}
+	case *ir.For:
+		return t.exposeLoop(s)
+	case *ir.Construct:
+		if s.Directive.Parts&ir.Parallel == 0 {
+			return []ir.Stmt{&ir.Construct{Directive: s.Directive, Body: t.expose(s.Body), At: s.At}}
+		}
+	}
+	return []ir.Stmt{s}
+}
+
+func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
+	c := *s
+	if s.Directive == nil {
+		c.Body = t.expose(s.Body)
+		return []ir.Stmt{&c}
+	}
+	d := *s.Directive
+	d.Parts &^= ir.Teams
+	c.Directive = &d
+	if forThreads(&c) || d.Parts&ir.Distribute == 0 {
+		return []ir.Stmt{&c}
+	}
+	firsts, body := t.ownCopies(d.Firstprivate, s.Body)
+	lasts, last, body := t.lastCopies(d.Lastprivate, body, s.At)
+	red := t.startReductions(d.Reductions, &body, s.At)
+	d.Firstprivate, d.Lastprivate, d.Reductions = nil, nil, nil
+	c.Body = t.expose(body)
+	red.league = true
+	t.shareOuts[&c] = shareOut{reductions: red, last: last}
+	return append(append(append(firsts, lasts...), red.decls...), &c)
+}
+
+// distribute lets each team take iterations.
+func (t *team) distribute(s *ir.For) []ir.Stmt {
+	d, ends := s.Directive, t.shareOuts[s]
+	t.staticOnly(d.DistSchedule, d.At)
+	sp, ok := t.nest(s, d.Collapse)
+	if !ok {
+		return nil
+	}
+	t.note(sp, &t.trips.team)
+	t.decide(s.At, "loop "+s.Var.Name, "teams", because(d), "")
+	for _, a := range d.DistArrays {
+		t.decide(a.At, "array "+a.Var.Name, "device memory", "on-chip copies of distributed arrays are not made yet", "")
+	}
+	var out, body, last []ir.Stmt
+	for _, f := range sp.loops {
+		out = append(out, t.reads(s.At, f.Lo, f.Hi, f.Step)...)
+	}
+	t.repeat(sp.label, true, func() {
+		body = t.list(sp.body)
+		if sp.label != nil {
+			t.open.add(t.jump(sp.label).continues)
+		}
+		if len(ends.last) > 0 {
+			last = t.alone(ends.last)
+		}
+	})
+	p := portion{first: query(ir.TeamNum, s.At), stride: query(ir.NumTeams, s.At)}
+	out = append(out, t.walk(sp, p, body, last)...)
+	return append(out, t.finishReductions(ends.reductions, s.At, t.barrier)...)
+}
+
+// overLeague combines what the teams hold. Each team leaves its part in scratch memory and takes a ticket; the team
+// with the last ticket finds all parts there and combines them in the order of the teams, so that the result depends
+// on the shape of the grid alone.
+func (t *team) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	if t.depth > 0 {
+		t.notYet(at, "a reduction over the league under an if or in a loop of the teams")
+		return nil
+	}
+	t.decide(at, "reduction", "over the league", "the team that finishes last combines the teams' parts in their order", "")
+	out := t.reads(at, t.copies(r, at)...)
+	last := t.slot(slot{what: "last"}, ir.BoolType, "last", at)
+	var w touch
+	w.writes.addVar(last)
+	out = append(out, t.sync(w, true, at)...)
+	store := t.storeParts(r, at)
+	store = append(store, t.ticket(last, at)...)
+	out = append(out, &ir.If{Cond: thread0(at), Then: store, At: at})
+	t.open.solo.add(w)
+	out = append(out, barrier(at)...)
+	t.open.all.reads.addVar(last)
+	before := t.open.clone()
+	finish := t.combineParts(r, at, barrier)
+	t.open.add(before)
+	return append(out, &ir.If{Cond: ref(last, at), Then: finish, At: at})
+}
+
+func thread0(at ir.Pos) ir.Expr {
+	return compare(ir.Eq, query(ir.ThreadNum, at), intConst(0, at), at)
+}
+
+func (t *team) copies(r *reductions, at ir.Pos) []ir.Expr {
+	var out []ir.Expr
+	for _, it := range r.items {
+		out = append(out, ref(it.acc, at))
+	}
+	return out
+}
+
+// ticket counts the teams that are done; last says that this one is the last of them.
+func (t *team) ticket(last *ir.Var, at ir.Pos) []ir.Stmt {
+	counter := t.pad("ticket", ir.Uint32Type, intConst(1, at), at)
+	old := t.local("ticket", ir.Uint32Type, at)
+	one := &ir.Const{T: ir.Uint32Type, Bits: 1, At: at}
+	teams := convert(ir.Uint32Type, query(ir.NumTeams, at), at)
+	return []ir.Stmt{
+		decl(old, nil, at),
+		&ir.Atomic{Kind: ir.AtomicCapture, Op: ir.Add, Place: index(ref(counter, at), intConst(0, at), at), Value: one,
+			Old: ref(old, at), Ordered: true, At: at},
+		assign(ref(last, at), compare(ir.Eq, ref(old, at), binary(ir.Sub, teams, one, at), at), at),
+	}
+}
+
+// pad adds scratch memory of count elements, evaluated for this launch.
+func (t *team) pad(name string, elem *ir.Type, count ir.Expr, at ir.Pos) *ir.Var {
+	v := t.variable(name, ir.SliceOf(elem), ir.Scratch, ir.Pos{})
+	t.program.Scratch = append(t.program.Scratch, ir.Scratchpad{Var: v, Count: count, Launch: t.number})
+	return v
+}
+
+// A part is where the teams leave one reduced value: of each array element, n of them for each team.
+type part struct {
+	pad  *ir.Var
+	elem *ir.Type // of the value; the pad holds it in at least 32 bits, which every device can access atomically
+	n    int64
+}
+
+func (t *team) newPart(name string, elem *ir.Type, n int64, at ir.Pos) part {
+	count := binary(ir.Mul, query(ir.NumTeams, at), intConst(n, at), at)
+	return part{pad: t.pad(name, storable(elem), count, at), elem: elem, n: n}
+}
+
+func storable(t *ir.Type) *ir.Type {
+	switch t.Kind {
+	case ir.Bool, ir.Uint8, ir.Uint16:
+		return ir.Uint32Type
+	case ir.Int8, ir.Int16:
+		return ir.Int32Type
+	}
+	return t
+}
+
+func (p part) place(team, e ir.Expr, at ir.Pos) ir.Expr {
+	i := binary(ir.Mul, team, intConst(p.n, at), at)
+	return index(ref(p.pad, at), binary(ir.Add, i, e, at), at)
+}
+
+func (p part) store(team, e, value ir.Expr, at ir.Pos) ir.Stmt {
+	t := storable(p.elem)
+	if p.elem.Kind == ir.Bool {
+		value = choose(value, &ir.Const{T: t, Bits: 1, At: at}, &ir.Const{T: t, At: at}, at)
+	}
+	return &ir.Atomic{Kind: ir.AtomicWrite, Place: p.place(team, e, at), Value: convert(t, value, at), At: at}
+}
+
+// load reads into a new variable of the pad's type and returns the value in the type of the reduction.
+func (p part) load(t *team, team, e ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
+	v := t.local("other", storable(p.elem), at)
+	out := []ir.Stmt{decl(v, nil, at), &ir.Atomic{Kind: ir.AtomicRead, Place: p.place(team, e, at), Old: ref(v, at), At: at}}
+	if p.elem.Kind == ir.Bool {
+		return out, compare(ir.Ne, ref(v, at), &ir.Const{T: v.Type, At: at}, at)
+	}
+	return out, convert(p.elem, ref(v, at), at)
+}
+
+// storeParts leaves the copies of thread 0 in new scratch memory.
+func (t *team) storeParts(r *reductions, at ir.Pos) []ir.Stmt {
+	var out []ir.Stmt
+	for i := range r.items {
+		it := &r.items[i]
+		name := it.acc.Name + "Parts"
+		me := query(ir.TeamNum, at)
+		if it.n > 0 {
+			it.part = t.newPart(name, it.acc.Type.Elem, it.n, at)
+			e := t.local("e", ir.IntType, at)
+			k := binary(ir.Sub, ref(e, at), intConst(it.lo, at), at)
+			body := []ir.Stmt{it.part.store(me, k, index(ref(it.acc, at), ref(e, at), at), at)}
+			out = append(out, t.elements(*it, e, body, at))
+			continue
+		}
+		it.part = t.newPart(name, it.acc.Type, 1, at)
+		out = append(out, it.part.store(me, intConst(0, at), ref(it.acc, at), at))
+		if it.idx != nil {
+			it.idxPart = t.newPart(name, it.idx.Type, 1, at)
+			out = append(out, it.idxPart.store(me, intConst(0, at), ref(it.idx, at), at))
+		}
+	}
+	return out
+}
+
+// combineParts is what the last team does: its threads share the parts out, then combine.
+func (t *team) combineParts(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	var whole []item
+	for _, it := range r.items {
+		if it.n > 0 {
+			continue
+		}
+		total := it
+		total.acc = t.local(it.acc.Name, it.acc.Type, at)
+		out = append(out, decl(total.acc, identity(it.Op, it.acc.Type, at), at))
+		if it.idx != nil {
+			total.idx = t.local(it.idx.Name, it.idx.Type, at)
+			out = append(out, decl(total.idx, identity(ir.Min, it.idx.Type, at), at))
+		}
+		whole = append(whole, total)
+	}
+	if len(whole) > 0 {
+		out = append(out, t.gather(whole, at)...)
+		out = append(out, t.overTeam(whole, at, barrier)...)
+		out = append(out, t.apply(whole, at)...)
+	}
+	for i, it := range r.items {
+		if it.n > 0 {
+			out = append(out, t.gatherElements(it, i, at, barrier)...)
+		}
+	}
+	return out
+}
+
+// gather folds every NumThreads-th part into the copies of a thread.
+func (t *team) gather(items []item, at ir.Pos) []ir.Stmt {
+	k := t.local("k", ir.IntType, at)
+	var body []ir.Stmt
+	for _, it := range items {
+		load, value := it.part.load(t, ref(k, at), intConst(0, at), at)
+		body = append(body, load...)
+		var idx ir.Expr
+		if it.idx != nil {
+			load, idx = it.idxPart.load(t, ref(k, at), intConst(0, at), at)
+			body = append(body, load...)
+		}
+		body = append(body, fold(scalar{op: it.Op, acc: it.acc, idx: it.idx}, value, idx, at)...)
+	}
+	return t.stride(k, query(ir.NumTeams, at), body, at)
+}
+
+func (t *team) gatherElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	e, k := t.local("e", ir.IntType, at), t.local("k", ir.IntType, at)
+	x := t.local("x", it.part.elem, at)
+	load, value := it.part.load(t, ref(k, at), binary(ir.Sub, ref(e, at), intConst(it.lo, at), at), at)
+	s := scalar{op: it.Op, acc: x, n: n}
+	body := []ir.Stmt{decl(x, identity(it.Op, x.Type, at), at)}
+	body = append(body, t.stride(k, query(ir.NumTeams, at), append(load, fold(s, value, nil, at)...), at)...)
+	body = append(body, t.combineTeam([]scalar{s}, at, barrier)...)
+	place := index(masterOf(it.Place), ref(e, at), at)
+	update := []ir.Stmt{assign(place, combine(it.Op, place, ref(x, at), at), at)}
+	body = append(body, &ir.If{Cond: thread0(at), Then: update, At: at})
+	body = append(body, barrier(at)...)
+	return []ir.Stmt{t.elements(it, e, body, at)}
+}

@@ -1,0 +1,211 @@
+package codegen
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// inlineOrphans replaces each call of a function whose meaning depends on the construct around the call - it holds
+// directives, barriers or asks for its place in the grid - by the function's body.
+func (l *lowering) inlineOrphans() {
+	orphaned := map[*ir.Func]bool{}
+	for _, f := range l.kernel.Funcs { // callees come first
+		orphaned[f] = dependsOnPlace(f.Body, orphaned)
+	}
+	l.kernel.Body = l.inlineIn(l.kernel.Body, orphaned)
+}
+
+func dependsOnPlace(list []ir.Stmt, orphaned map[*ir.Func]bool) bool {
+	depends := false
+	ir.Inspect(list, func(s ir.Stmt) {
+		switch s := s.(type) {
+		case *ir.Construct, *ir.Barrier:
+			depends = true
+		case *ir.For:
+			depends = depends || s.Directive != nil && s.Directive.Parts&^ir.Simd != 0
+		case *ir.Call:
+			depends = depends || orphaned[s.Fn]
+		}
+	}, func(e ir.Expr) {
+		if _, ok := e.(*ir.Query); ok {
+			depends = true
+		}
+	})
+	return depends
+}
+
+func (l *lowering) inlineIn(list []ir.Stmt, orphaned map[*ir.Func]bool) []ir.Stmt {
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		c, ok := s.(*ir.Call)
+		if !ok || !orphaned[c.Fn] {
+			return []ir.Stmt{s}
+		}
+		l.decide(c.At, "call of "+c.Fn.Name, "inlined", "its directives belong to the construct around the call", "")
+		return l.inlineIn(l.inline(c), orphaned)
+	}}
+	return r.CopyStmts(list)
+}
+
+// inline returns the body of the function that c calls, in place of the call.
+func (l *lowering) inline(c *ir.Call) []ir.Stmt {
+	f := c.Fn
+	var out []ir.Stmt
+	params := map[*ir.Var]*ir.Var{}
+	for i, p := range f.Params {
+		v := l.local(p.Name, p.Type, c.At)
+		params[p] = v
+		out = append(out, decl(v, c.Args[i], c.At))
+	}
+	body := paramsOf(params).CopyStmts(l.copyOf(f.Body, &l.kernel.NumVars))
+	end := &ir.Label{}
+	if n := len(body); n > 0 {
+		if r, ok := body[n-1].(*ir.Return); ok {
+			body = append(body[:n-1], l.results(c, r)...)
+		}
+	}
+	jumps := false
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if ret, ok := s.(*ir.Return); ok {
+			jumps = true
+			return append(l.results(c, ret), &ir.Break{Label: end, At: ret.At})
+		}
+		return []ir.Stmt{s}
+	}}
+	block := &ir.Block{Body: append(out, r.CopyStmts(body)...), At: c.At}
+	if jumps {
+		block.Label = end
+	}
+	return []ir.Stmt{block}
+}
+
+// results assigns what ret returns to where c wants it, all values being computed before any is assigned.
+func (l *lowering) results(c *ir.Call, ret *ir.Return) []ir.Stmt {
+	var temps, stores []ir.Stmt
+	for i, v := range c.Results {
+		if v == nil {
+			continue
+		}
+		t := l.local(v.Name, v.Type, ret.At)
+		temps = append(temps, decl(t, ret.Results[i], ret.At))
+		stores = append(stores, assign(ref(v, ret.At), ref(t, ret.At), ret.At))
+	}
+	if len(temps) == 1 {
+		init := temps[0].(*ir.Decl).Init
+		return []ir.Stmt{assign(stores[0].(*ir.Assign).Place, init, ret.At)}
+	}
+	return append(temps, stores...)
+}
+
+// keepParameters gives each parameter that the kernel assigns to a local variable in its place, so that parameters
+// have one value in all launches.
+func (l *lowering) keepParameters() {
+	assigned, taken := ir.Assigned(l.kernel.Body), ir.AddressTaken(l.kernel.Body)
+	locals := map[*ir.Var]*ir.Var{}
+	var decls []ir.Stmt
+	for _, p := range l.kernel.Params {
+		if !assigned.Has(p) && !taken.Has(p) {
+			continue
+		}
+		v := l.local(p.Name, p.Type, p.At)
+		locals[p] = v
+		decls = append(decls, decl(v, ref(p, p.At), p.At))
+	}
+	l.kernel.Body = append(decls, paramsOf(locals).CopyStmts(l.kernel.Body)...)
+}
+
+// structureReturns turns a return in front of constructs into the Else of its If, so that control flow around
+// constructs is structured.
+func (l *lowering) structureReturns() { l.kernel.Body = structured(l.kernel.Body) }
+
+func structured(list []ir.Stmt) []ir.Stmt {
+	for i, s := range list {
+		switch s := s.(type) {
+		case *ir.Return:
+			return list[:i]
+		case *ir.If:
+			if !returns(s.Then) && !returns(s.Else) {
+				continue
+			}
+			if fixed, ok := structuredIf(s, list[i+1:]); ok {
+				return append(append([]ir.Stmt{}, list[:i]...), fixed)
+			}
+		}
+	}
+	return list
+}
+
+func structuredIf(s *ir.If, rest []ir.Stmt) (ir.Stmt, bool) {
+	switch {
+	case ends(s.Then) && !returns(s.Then[:len(s.Then)-1]):
+		return &ir.If{Cond: s.Cond, Then: s.Then[:len(s.Then)-1], At: s.At,
+			Else: structured(append(append([]ir.Stmt{}, s.Else...), rest...))}, true
+	case ends(s.Else) && !returns(s.Else[:len(s.Else)-1]):
+		return &ir.If{Cond: s.Cond, Else: s.Else[:len(s.Else)-1], At: s.At,
+			Then: structured(append(append([]ir.Stmt{}, s.Then...), rest...))}, true
+	}
+	return nil, false
+}
+
+func ends(list []ir.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	_, ok := list[len(list)-1].(*ir.Return)
+	return ok
+}
+
+func returns(list []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if _, ok := s.(*ir.Return); ok {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// isParallel reports whether s is a construct or holds one, or a barrier.
+func isParallel(s ir.Stmt) bool {
+	found := false
+	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Construct, *ir.Barrier:
+			found = true
+		case *ir.For:
+			found = found || governed(s)
+		}
+		return !found
+	})
+	return found
+}
+
+// governed reports whether f has a directive that means more on a device than a plain loop.
+func governed(f *ir.For) bool { return f.Directive != nil && f.Directive.Parts&^ir.Simd != 0 }
+
+func anyParallel(list []ir.Stmt) bool {
+	for _, s := range list {
+		if isParallel(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// jumpsOut reports whether s has a break, continue or return whose target is outside of s.
+func jumpsOut(s ir.Stmt) bool {
+	inside := map[*ir.Label]bool{}
+	out := false
+	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
+		if l := ir.LabelOf(s); l != nil {
+			inside[l] = true
+		}
+		switch s := s.(type) {
+		case *ir.Break:
+			out = out || !inside[s.Label]
+		case *ir.Continue:
+			out = out || !inside[s.Label]
+		case *ir.Return:
+			out = true
+		}
+		return !out
+	})
+	return out
+}

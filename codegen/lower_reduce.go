@@ -1,0 +1,455 @@
+package codegen
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// An item is one reduced place with its private copy.
+type item struct {
+	ir.Reduction
+	acc, idx *ir.Var // the copy, of the place's type; idx for MinLoc and MaxLoc
+	lo, n    int64   // the part of a fixed array that is reduced; n is 0 for a scalar
+
+	part, idxPart part // where the teams leave theirs
+}
+
+// reductions are those of one construct.
+type reductions struct {
+	items     []item
+	decls     []ir.Stmt // of the copies
+	perThread bool      // each thread has a result of its own
+	league    bool      // the teams' results are to be combined
+}
+
+// maxWarps is the greatest number of warps of a team that uses shuffles, maxTeam the greatest number of threads of any.
+const (
+	maxWarps = 32
+	maxTeam  = 1024
+)
+
+// startReductions makes the copies that begin with the identity and puts them into body.
+func (l *lowering) startReductions(list []ir.Reduction, body *[]ir.Stmt, at ir.Pos) *reductions {
+	out := &reductions{}
+	vars := map[*ir.Var]*ir.Var{}
+	type swap struct {
+		place ir.Expr
+		acc   *ir.Var
+	}
+	var swaps []swap
+	copyFor := func(place ir.Expr, init ir.Expr) *ir.Var {
+		name := "part"
+		root := ir.RootVar(place)
+		if root != nil {
+			name = root.Name
+		}
+		c := l.local(name, place.Type(), at)
+		out.decls = append(out.decls, decl(c, init, at))
+		if r, ok := place.(*ir.Ref); ok {
+			vars[r.Var] = c
+		} else {
+			swaps = append(swaps, swap{place, c})
+		}
+		return c
+	}
+	for _, r := range list {
+		it := item{Reduction: r}
+		whole := l.reducedPlace(&it)
+		if whole == nil {
+			continue
+		}
+		it.Place = whole
+		it.acc = copyFor(whole, l.startValue(&it, at))
+		if r.Index != nil {
+			it.idx = copyFor(r.Index, identity(ir.Min, r.Index.Type(), at))
+		}
+		out.items = append(out.items, it)
+	}
+	rw := &ir.Rewrite{
+		Var: func(v *ir.Var) *ir.Var {
+			if c := vars[v]; c != nil {
+				return c
+			}
+			return v
+		},
+		Expr: func(e ir.Expr) ir.Expr {
+			for _, s := range swaps {
+				if sameExpr(e, s.place) {
+					return ref(s.acc, e.Pos())
+				}
+			}
+			return e
+		},
+	}
+	if len(out.items) > 0 {
+		*body = rw.CopyStmts(*body)
+	}
+	return out
+}
+
+// reducedPlace returns the place that the copy stands for: all of an array where only a part of it is reduced.
+func (l *lowering) reducedPlace(it *item) ir.Expr {
+	place := it.Place
+	if rs, ok := place.(*ir.Reslice); ok {
+		lo, okLo := constInt(orZero(rs.Lo))
+		hi, okHi := int64(0), false
+		if rs.X.Type().Kind == ir.Array {
+			hi, okHi = rs.X.Type().Len, true
+			if rs.Hi != nil {
+				hi, okHi = constInt(rs.Hi)
+			}
+		}
+		if !okLo || !okHi {
+			l.notYet(it.At, "a reduction of a part that is not constant")
+			return nil
+		}
+		it.lo, it.n = lo, hi-lo
+		return rs.X
+	}
+	if t := place.Type(); t.Kind == ir.Array {
+		it.n = t.Len
+	} else if !t.IsScalar() {
+		l.notYet(it.At, "a reduction of type "+typeName(t))
+		return nil
+	}
+	return place
+}
+
+func (l *lowering) startValue(it *item, at ir.Pos) ir.Expr {
+	t := it.Place.Type()
+	if t.Kind != ir.Array {
+		return identity(it.Op, t, at)
+	}
+	if t.Elem.Kind == ir.Array {
+		l.notYet(it.At, "a reduction of an array of arrays")
+	}
+	c := &ir.Composite{T: t, At: at}
+	for range t.Len {
+		c.Elems = append(c.Elems, identity(it.Op, t.Elem, at))
+	}
+	return c
+}
+
+// A slot names a piece of team or scratch memory that a launch uses again and again.
+type slot struct {
+	what string
+	of   *ir.Var
+	kind ir.Kind
+	n    int
+}
+
+// slot returns the team variable of s.
+func (t *team) slot(s slot, typ *ir.Type, name string, at ir.Pos) *ir.Var {
+	if v := t.slots[s]; v != nil {
+		return v
+	}
+	v := t.variable(name, typ, ir.Team, at)
+	v.At = ir.Pos{}
+	t.slots[s] = v
+	t.effects.exact[v] = true
+	t.launch.Team = append(t.launch.Team, v)
+	return v
+}
+
+// scalar is one value to combine over a team: held in acc (and idx) of every thread.
+type scalar struct {
+	op       ir.Op
+	acc, idx *ir.Var
+	n        int // tells the slots of one construct apart
+}
+
+func (t *team) accSlot(s scalar, at ir.Pos) *ir.Var {
+	return t.slot(slot{what: "reduce", kind: s.acc.Type.Kind, n: s.n}, t.slotType(s.acc.Type), "slots", at)
+}
+
+func (t *team) idxSlot(s scalar, at ir.Pos) *ir.Var {
+	return t.slot(slot{what: "reduce index", kind: s.idx.Type.Kind, n: s.n}, t.slotType(s.idx.Type), "slots", at)
+}
+
+func (t *team) slotType(elem *ir.Type) *ir.Type {
+	if t.shuffles() {
+		return ir.ArrayOf(elem, maxWarps)
+	}
+	if n, ok := constInt(orZero(t.launch.MaxThreads)); ok && n > 0 && n < maxTeam {
+		return ir.ArrayOf(elem, n)
+	}
+	return ir.ArrayOf(elem, maxTeam)
+}
+
+// shuffles reports whether teams of this launch are sure to be whole warps.
+func (t *team) shuffles() bool {
+	if t.opt.NoShuffles {
+		return false
+	}
+	if t.launch.MaxThreads == nil {
+		return true
+	}
+	n, ok := constInt(t.launch.MaxThreads)
+	return ok && n >= 64
+}
+
+// slotsOf returns the team memory that finishing r uses, so that it can be free when the construct begins.
+func (t *team) slotsOf(r *reductions) []*ir.Var {
+	var out []*ir.Var
+	for i, it := range r.items {
+		s := scalar{op: it.Op, acc: it.acc, idx: it.idx, n: i}
+		if it.n > 0 {
+			s.acc = &ir.Var{Type: it.acc.Type.Elem}
+		}
+		out = append(out, t.accSlot(s, it.At))
+		if it.idx != nil {
+			out = append(out, t.idxSlot(s, it.At))
+		}
+	}
+	return out
+}
+
+// allSlots is slotsOf for a parallel body and the worksharing loops in it.
+func (t *team) allSlots(s *ir.Construct, r *reductions) []*ir.Var {
+	out := t.slotsOf(r)
+	ir.WalkStmts(s.Body, func(st ir.Stmt) bool {
+		f, ok := st.(*ir.For)
+		if !ok || f.Directive == nil || f.Directive.Parts&ir.Workshare == 0 {
+			return true
+		}
+		var body []ir.Stmt
+		out = append(out, t.slotsOf(t.startReductions(f.Directive.Reductions, &body, f.At))...)
+		return true
+	})
+	return out
+}
+
+// finishReductions combines the copies and applies them to their places once. barrier makes a barrier.
+func (t *team) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	if len(r.items) == 0 {
+		return nil
+	}
+	var out []ir.Stmt
+	if r.perThread {
+		out = append(out, t.overTeam(r.items, at, barrier)...)
+		t.decide(at, "reduction", "over the team", how(t.shuffles()), "")
+	}
+	if r.league && !t.single && !t.ofTeam(r) {
+		return append(out, t.overLeague(r, at, barrier)...)
+	}
+	return append(out, t.apply(r.items, at)...)
+}
+
+func how(shuffles bool) string {
+	if shuffles {
+		return "shuffles in each warp, then team memory"
+	}
+	return "a tree in team memory: teams need not be whole warps"
+}
+
+// ofTeam reports whether the places belong to the team, so that nothing is combined over the league.
+func (t *team) ofTeam(r *reductions) bool {
+	for _, it := range r.items {
+		v := ir.RootVar(it.Place)
+		if v == nil || !t.own[v] {
+			return false
+		}
+	}
+	return true
+}
+
+// overTeam leaves the combination of all threads' copies in the copy of every thread.
+func (t *team) overTeam(items []item, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	var scalars []scalar
+	var out []ir.Stmt
+	for i, it := range items {
+		if it.n == 0 {
+			scalars = append(scalars, scalar{op: it.Op, acc: it.acc, idx: it.idx, n: i})
+		}
+	}
+	if len(scalars) > 0 {
+		out = t.combineTeam(scalars, at, barrier)
+	}
+	for i, it := range items {
+		if it.n > 0 {
+			out = append(out, t.overElements(it, i, at, barrier)...)
+		}
+	}
+	return out
+}
+
+// overElements combines an array copy element by element.
+func (t *team) overElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	e := t.local("e", ir.IntType, at)
+	x := t.local("x", it.acc.Type.Elem, at)
+	place := func() ir.Expr { return index(ref(it.acc, at), ref(e, at), at) }
+	body := []ir.Stmt{decl(x, place(), at)}
+	body = append(body, t.combineTeam([]scalar{{op: it.Op, acc: x, n: n}}, at, barrier)...)
+	body = append(body, assign(place(), ref(x, at), at))
+	body = append(body, barrier(at)...)
+	return []ir.Stmt{t.elements(it, e, body, at)}
+}
+
+func (t *team) elements(it item, e *ir.Var, body []ir.Stmt, at ir.Pos) ir.Stmt {
+	return &ir.For{Label: &ir.Label{}, Var: e, Lo: intConst(it.lo, at), Hi: intConst(it.lo+it.n, at), Step: intConst(1, at),
+		Rel: ir.Lt, Body: body, At: at}
+}
+
+// combineTeam leaves in acc of every thread what all of them held, combined in the order of the threads.
+// Source: 001_ab8d859d95f513d8, section 3.6.3; differs: every thread reads the warps' results, so one barrier is enough.
+func (t *team) combineTeam(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	if !t.shuffles() {
+		return t.tree(list, at, barrier)
+	}
+	t.launch.Warps = true
+	out := t.overWarp(list, at)
+	warp := binary(ir.Div, query(ir.ThreadNum, at), query(ir.WarpSize, at), at)
+	var store []ir.Stmt
+	for _, s := range list {
+		store = append(store, t.toSlot(s, warp, at)...)
+	}
+	lead := compare(ir.Eq, query(ir.Lane, at), intConst(0, at), at)
+	out = append(out, &ir.If{Cond: lead, Then: store, At: at})
+	out = append(out, barrier(at)...)
+	w := t.local("w", ir.IntType, at)
+	var read, more []ir.Stmt
+	for _, s := range list {
+		read = append(read, t.fromSlot(s, intConst(0, at), at)...)
+		more = append(more, t.foldSlot(s, ref(w, at), at)...)
+		t.readSlot(s, at)
+	}
+	warps := binary(ir.Div, query(ir.NumThreads, at), query(ir.WarpSize, at), at)
+	loop := &ir.For{Label: &ir.Label{}, Var: w, Lo: intConst(1, at), Hi: warps, Step: intConst(1, at), Rel: ir.Lt, Body: more,
+		At: at}
+	return append(append(out, read...), loop)
+}
+
+// readSlot remembers that all threads read the slots after the last barrier.
+func (t *team) readSlot(s scalar, at ir.Pos) {
+	t.open.all.reads.addVar(t.accSlot(s, at))
+	if s.idx != nil {
+		t.open.all.reads.addVar(t.idxSlot(s, at))
+	}
+}
+
+// overWarp leaves the combination of a warp in its lane 0.
+func (t *team) overWarp(list []scalar, at ir.Pos) []ir.Stmt {
+	d := t.local("d", ir.IntType, at)
+	var body []ir.Stmt
+	for _, s := range list {
+		other := t.local("other", s.acc.Type, at)
+		body = append(body, decl(other, &ir.Shuffle{Kind: ir.ShuffleDown, X: ref(s.acc, at), By: ref(d, at), At: at}, at))
+		var otherIdx *ir.Var
+		if s.idx != nil {
+			otherIdx = t.local("otherIndex", s.idx.Type, at)
+			body = append(body, decl(otherIdx, &ir.Shuffle{Kind: ir.ShuffleDown, X: ref(s.idx, at), By: ref(d, at), At: at}, at))
+		}
+		body = append(body, fold(s, ref(other, at), refOr(otherIdx, at), at)...)
+	}
+	half := func(x ir.Expr) ir.Expr { return binary(ir.Div, x, intConst(2, at), at) }
+	loop := &ir.While{Label: &ir.Label{}, Cond: compare(ir.Gt, ref(d, at), intConst(0, at), at), Body: body,
+		Post: []ir.Stmt{assign(ref(d, at), half(ref(d, at)), at)}, At: at}
+	return []ir.Stmt{&ir.Block{Body: []ir.Stmt{decl(d, half(query(ir.WarpSize, at)), at), loop}, At: at}}
+}
+
+func refOr(v *ir.Var, at ir.Pos) ir.Expr {
+	if v == nil {
+		return nil
+	}
+	return ref(v, at)
+}
+
+// tree combines in team memory, for teams of any number of threads.
+func (t *team) tree(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	me := query(ir.ThreadNum, at)
+	var out, fold, read []ir.Stmt
+	d := t.local("d", ir.IntType, at)
+	mate := binary(ir.Add, me, ref(d, at), at)
+	for _, s := range list {
+		out = append(out, t.toSlot(s, me, at)...)
+		fold = append(fold, t.fromSlot(s, me, at)...)
+		fold = append(fold, t.foldSlot(s, mate, at)...)
+		fold = append(fold, t.toSlot(s, me, at)...)
+		read = append(read, t.fromSlot(s, intConst(0, at), at)...)
+	}
+	out = append(out, barrier(at)...)
+	twice := binary(ir.Mul, ref(d, at), intConst(2, at), at)
+	leads := compare(ir.Eq, &ir.Binary{Op: ir.Rem, X: me, Y: twice, T: ir.IntType, At: at}, intConst(0, at), at)
+	has := compare(ir.Lt, mate, query(ir.NumThreads, at), at)
+	step := append([]ir.Stmt{&ir.If{Cond: compare(ir.LAnd, leads, has, at), Then: fold, At: at}}, barrier(at)...)
+	loop := &ir.While{Label: &ir.Label{}, Cond: compare(ir.Lt, ref(d, at), query(ir.NumThreads, at), at), Body: step,
+		Post: []ir.Stmt{assign(ref(d, at), twice, at)}, At: at}
+	out = append(out, decl(d, intConst(1, at), at), loop)
+	for _, s := range list {
+		t.readSlot(s, at)
+	}
+	return append(out, read...)
+}
+
+func (t *team) toSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
+	out := []ir.Stmt{assign(index(ref(t.accSlot(s, at), at), i, at), ref(s.acc, at), at)}
+	if s.idx != nil {
+		out = append(out, assign(index(ref(t.idxSlot(s, at), at), i, at), ref(s.idx, at), at))
+	}
+	return out
+}
+
+func (t *team) fromSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
+	out := []ir.Stmt{assign(ref(s.acc, at), index(ref(t.accSlot(s, at), at), i, at), at)}
+	if s.idx != nil {
+		out = append(out, assign(ref(s.idx, at), index(ref(t.idxSlot(s, at), at), i, at), at))
+	}
+	return out
+}
+
+func (t *team) foldSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
+	var other ir.Expr
+	if s.idx != nil {
+		other = index(ref(t.idxSlot(s, at), at), i, at)
+	}
+	return fold(s, index(ref(t.accSlot(s, at), at), i, at), other, at)
+}
+
+// fold combines another value into s.
+func fold(s scalar, value, idx ir.Expr, at ir.Pos) []ir.Stmt {
+	if s.idx == nil {
+		return []ir.Stmt{assign(ref(s.acc, at), combine(s.op, ref(s.acc, at), value, at), at)}
+	}
+	better := compare(beats(s.op), value, ref(s.acc, at), at)
+	tie := compare(ir.LAnd, compare(ir.Eq, value, ref(s.acc, at), at), compare(ir.Lt, idx, ref(s.idx, at), at), at)
+	return []ir.Stmt{&ir.If{Cond: compare(ir.LOr, better, tie, at), At: at,
+		Then: []ir.Stmt{assign(ref(s.idx, at), idx, at), assign(ref(s.acc, at), value, at)}}}
+}
+
+func beats(op ir.Op) ir.Op {
+	if op == ir.MinLoc {
+		return ir.Lt
+	}
+	return ir.Gt
+}
+
+// apply combines the results, which all threads hold, into their places: each thread into its copy of a replicated
+// variable, thread 0 into memory.
+func (t *team) apply(items []item, at ir.Pos) []ir.Stmt {
+	var all, one []ir.Stmt
+	for _, it := range items {
+		if v := ir.RootVar(it.Place); v != nil && !t.isShared(v) {
+			all = append(all, t.update(it, at)...)
+			continue
+		}
+		one = append(one, t.update(it, at)...)
+	}
+	if len(one) > 0 {
+		t.open.solo.add(t.effects.stmts(one))
+		all = append(all, &ir.If{Cond: compare(ir.Eq, query(ir.ThreadNum, at), intConst(0, at), at), Then: one, At: at})
+	}
+	return all
+}
+
+// update applies one result. On a tie a location from before the construct stays, as it does in Go.
+func (t *team) update(it item, at ir.Pos) []ir.Stmt {
+	place := masterOf(it.Place)
+	switch {
+	case it.idx != nil:
+		return []ir.Stmt{&ir.If{Cond: compare(beats(it.Op), ref(it.acc, at), place, at), At: at,
+			Then: []ir.Stmt{assign(masterOf(it.Index), ref(it.idx, at), at), assign(place, ref(it.acc, at), at)}}}
+	case it.n > 0:
+		e := t.local("e", ir.IntType, at)
+		elem := index(place, ref(e, at), at)
+		value := combine(it.Op, elem, index(ref(it.acc, at), ref(e, at), at), at)
+		return []ir.Stmt{t.elements(it, e, []ir.Stmt{assign(elem, value, at)}, at)}
+	}
+	return []ir.Stmt{assign(place, combine(it.Op, place, ref(it.acc, at), at), at)}
+}

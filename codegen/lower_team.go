@@ -1,0 +1,330 @@
+package codegen
+
+import (
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// team lowers what the teams of one launch run. Code of the team outside parallel constructs is run by all threads
+// alike where that is harmless, else by thread 0 with its results broadcast; every thread follows the control flow
+// around parallel constructs.
+//
+// A variable of the team is either replicated - each thread has a copy and all hold the same value - or shared, in team
+// memory. Barriers stand where threads would otherwise see memory in the wrong order, and nowhere else: open holds what
+// was touched since the last one.
+type team struct {
+	*lowering
+	seg       *segment
+	launch    *ir.Launch
+	number    int  // of the launch
+	single    bool // the league has one team
+	mode      ir.TeamMode
+	shared    map[*ir.Var]bool
+	own       map[*ir.Var]bool // variables that each team has for itself
+	effects   *effects
+	open      open
+	jumps     map[*ir.Label]*jump
+	depth     int // of loops of the team that may repeat a construct
+	trips     tripCounts
+	slots     map[slot]*ir.Var
+	shareOuts map[*ir.For]shareOut
+}
+
+// open is what was touched since the last barrier: by thread 0 alone, and by any thread.
+type open struct{ solo, all touch }
+
+func (o open) clone() open { return open{o.solo.clone(), o.all.clone()} }
+
+func (o *open) add(other open) {
+	o.solo.add(other.solo)
+	o.all.add(other.all)
+}
+
+func (o open) within(other open) bool { return o.solo.within(other.solo) && o.all.within(other.all) }
+
+// jump collects what is open at the breaks and continues of one label.
+type jump struct{ breaks, continues open }
+
+// tripCounts are the iteration counts, on the host, of the loops that a launch shares out.
+type tripCounts struct {
+	grid, team, threads []ir.Expr
+	unknown             bool
+}
+
+// lowerLeague makes the launch of a construct.
+func (l *lowering) lowerLeague(s *segment) {
+	t := &team{lowering: l, seg: s, number: len(l.program.Launches), launch: l.launch(s), shared: map[*ir.Var]bool{},
+		own: map[*ir.Var]bool{}, jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{}, shareOuts: map[*ir.For]shareOut{}}
+	list, red := t.teamLevel()
+	list = t.expose(list)
+	t.place(list)
+	t.effects = &effects{shared: t.isShared, exact: t.exact(list)}
+	body := t.list(list)
+	body = append(body, t.finishReductions(red, list[0].Pos(), t.barrier)...)
+	t.launch.Body = l.guarded(s, body)
+	t.finishBounds()
+}
+
+// teamLevel reads the clauses of the league and returns the code of a team, and the reductions of a teams body.
+func (t *team) teamLevel() ([]ir.Stmt, *reductions) {
+	s := t.seg.list[0]
+	d := ir.DirectiveOf(s)
+	if t.seg.oneTeam || d == nil || d.Parts&ir.Teams == 0 {
+		t.single = true
+		t.launch.MaxTeams = intConst(1, s.Pos())
+		return t.seg.list, &reductions{}
+	}
+	t.mode = d.Mode
+	t.checkMode(d)
+	t.launch.MaxTeams = t.bound(d.NumTeams, "num_teams")
+	t.limitThreads(t.bound(d.ThreadLimit, "thread_limit"))
+	if n, ok := constInt(orZero(t.launch.MaxTeams)); ok && n == 1 {
+		t.single = true
+	}
+	if c, ok := s.(*ir.Construct); ok {
+		return t.teamsBody(c)
+	}
+	return t.seg.list, &reductions{}
+}
+
+// teamsBody returns the code of a teams body. With parallel on the same line, the threads have the private copies.
+func (t *team) teamsBody(s *ir.Construct) ([]ir.Stmt, *reductions) {
+	d := *s.Directive
+	d.Parts &^= ir.Teams
+	body := s.Body
+	if d.Parts != 0 {
+		d.Reductions = nil
+		body = []ir.Stmt{&ir.Construct{Directive: &d, Body: s.Body, At: s.At}}
+	}
+	red := t.startReductions(s.Directive.Reductions, &body, s.At)
+	red.league = true
+	if d.Parts != 0 && len(red.items) > 0 {
+		inner := &d
+		for i, r := range s.Directive.Reductions { // the threads reduce into the copy of their team
+			r.Place = ref(red.items[i].acc, r.At)
+			if red.items[i].idx != nil {
+				r.Index = ref(red.items[i].idx, r.At)
+			}
+			inner.Reductions = append(inner.Reductions, r)
+		}
+		body = []ir.Stmt{&ir.Construct{Directive: inner, Body: bodyOf(body[0]), At: s.At}}
+	}
+	var copies []ir.Stmt
+	if d.Parts == 0 {
+		copies, body = t.ownCopies(s.Directive.Firstprivate, body)
+	}
+	return append(append(copies, red.decls...), body...), red
+}
+
+func orZero(e ir.Expr) ir.Expr {
+	if e == nil {
+		return intConst(0, ir.Pos{})
+	}
+	return e
+}
+
+func (t *team) checkMode(d *ir.Directive) {
+	switch d.Mode {
+	case ir.ModeControlLoop:
+		t.notYet(d.At, "mode(control_loop)")
+	case ir.ModeWarpSpecialized:
+		t.notYet(d.At, "mode(warp_specialized)")
+	}
+}
+
+// bound returns the upper bound e of a clause for the host.
+func (t *team) bound(e ir.Expr, clause string) ir.Expr {
+	if e == nil {
+		return nil
+	}
+	host := t.seg.onHost(e)
+	if host == nil {
+		t.notYet(e.Pos(), clause+" that is not a function of the parameters")
+	}
+	return asInt(orZero(host))
+}
+
+// limitThreads lowers the upper bound on the threads of a team to n, which may be nil.
+func (t *team) limitThreads(n ir.Expr) {
+	if n == nil {
+		return
+	}
+	g := t.launch
+	have, okHave := constInt(orZero(g.MaxThreads))
+	want, okWant := constInt(n)
+	switch {
+	case g.MaxThreads == nil || sameExpr(g.MaxThreads, n):
+		g.MaxThreads = n
+	case okHave && okWant:
+		g.MaxThreads = intConst(min(have, want), n.Pos())
+	default:
+		g.MaxThreads = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{g.MaxThreads, n}, T: ir.IntType, At: n.Pos()}
+	}
+}
+
+// ownCopies declares copies of vars, initialised with their values, for body, which is returned with the copies in.
+func (l *lowering) ownCopies(vars []*ir.Var, body []ir.Stmt) (decls, renamed []ir.Stmt) {
+	if len(vars) == 0 {
+		return nil, body
+	}
+	copies := map[*ir.Var]*ir.Var{}
+	for _, v := range vars {
+		c := l.local(v.Name, v.Type, v.At)
+		copies[v] = c
+		decls = append(decls, decl(c, ref(v, v.At), v.At))
+	}
+	return decls, paramsOf(copies).CopyStmts(body)
+}
+
+// maxReplicated is the size up to which each thread keeps its own copy of an array of the team.
+const maxReplicated = 64
+
+// place decides which variables of the team are shared.
+func (t *team) place(list []ir.Stmt) {
+	var region func(list []ir.Stmt)
+	region = func(list []ir.Stmt) {
+		for _, s := range list {
+			switch s := s.(type) {
+			case *ir.Decl:
+				t.own[s.Var] = true
+			case *ir.For:
+				t.own[s.Var] = true
+			}
+			if forThreads(s) {
+				t.placeIn(s)
+				continue
+			}
+			ir.Lists(s, region)
+		}
+	}
+	region(list)
+	for _, v := range ir.AddressTaken(list).List() {
+		t.share(v, "its address is taken")
+	}
+	for v := range t.own {
+		if v.Type.Kind == ir.Array && v.Type.Size > maxReplicated {
+			t.share(v, "it is too large for a copy in each thread")
+		}
+	}
+}
+
+// forThreads reports whether all threads of the team run s, each for itself.
+func forThreads(s ir.Stmt) bool {
+	switch s := s.(type) {
+	case *ir.For:
+		return s.Directive != nil && s.Directive.Parts&(ir.Parallel|ir.Workshare) == ir.Parallel|ir.Workshare
+	case *ir.Construct:
+		return s.Directive.Parts&ir.Parallel != 0
+	}
+	return false
+}
+
+// placeIn shares the variables of the team that the threads of s write.
+func (t *team) placeIn(s ir.Stmt) {
+	d := ir.DirectiveOf(s)
+	private := map[*ir.Var]bool{}
+	for _, v := range d.Firstprivate {
+		private[v] = true
+	}
+	reduced := map[*ir.Var]bool{}
+	reducedIn([]ir.Stmt{s}, reduced)
+	written := ir.Assigned(bodyOf(s))
+	for _, v := range d.Lastprivate {
+		written.Add(v)
+		delete(private, v)
+	}
+	for _, v := range written.List() {
+		if t.own[v] && !private[v] && !reduced[v] {
+			t.share(v, "threads of the team write it")
+		}
+	}
+}
+
+func bodyOf(s ir.Stmt) []ir.Stmt {
+	switch s := s.(type) {
+	case *ir.For:
+		return s.Body
+	case *ir.Construct:
+		return s.Body
+	}
+	return nil
+}
+
+// reducedIn finds the variables that constructs in list reduce into; the threads write copies of them.
+func reducedIn(list []ir.Stmt, into map[*ir.Var]bool) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if d := ir.DirectiveOf(s); d != nil {
+			for _, r := range d.Reductions {
+				into[ir.RootVar(r.Place)] = true
+				if r.Index != nil {
+					into[ir.RootVar(r.Index)] = true
+				}
+			}
+		}
+		return true
+	})
+}
+
+func (t *team) share(v *ir.Var, why string) {
+	if !t.own[v] || t.shared[v] {
+		return
+	}
+	if hasAddress(v.Type) {
+		t.notYet(v.At, "variable "+v.Name+" of type "+typeName(v.Type)+" in team memory ("+why+")")
+		return
+	}
+	t.shared[v] = true
+	v.Space = ir.Team
+	t.launch.Team = append(t.launch.Team, v)
+	t.decide(v.At, "variable "+v.Name, "team memory", why, "declare it inside the parallel construct to make it private")
+}
+
+func (t *team) isShared(v *ir.Var) bool {
+	return t.shared[v] || t.scratch[v] != nil || v.Space == ir.Team || v.Space == ir.Scratch
+}
+
+// exact returns the shared variables that no pointer reaches.
+func (t *team) exact(list []ir.Stmt) map[*ir.Var]bool {
+	taken, out := ir.AddressTaken(list), map[*ir.Var]bool{}
+	for _, v := range append(ir.Used(list).List(), ir.Declared(list).List()...) {
+		if !taken.Has(v) {
+			out[v] = true
+		}
+	}
+	return out
+}
+
+// finishBounds writes down how many iterations the launch shares out.
+func (t *team) finishBounds() {
+	g, c := t.launch, t.trips
+	switch {
+	case c.unknown:
+	case len(c.grid) > 0:
+		g.Trip = largestOf(c.grid)
+	case len(c.team) > 0:
+		g.TeamTrip, g.Trip = largestOf(c.team), largestOf(c.threads)
+	default:
+		g.Trip = largestOf(c.threads)
+	}
+}
+
+func largestOf(list []ir.Expr) ir.Expr {
+	var out ir.Expr
+	for _, e := range list {
+		switch {
+		case out == nil || sameExpr(out, e):
+			out = e
+		default:
+			out = &ir.Math{Fn: ir.IMax, Args: []ir.Expr{out, e}, T: ir.IntType, At: e.Pos()}
+		}
+	}
+	return out
+}
+
+// note adds the count of a loop that is shared out to counts.
+func (t *team) note(sp *space, counts *[]ir.Expr) {
+	if n := t.seg.onHost(sp.count()); n != nil {
+		*counts = append(*counts, n)
+	} else if counts != &t.trips.threads {
+		t.trips.unknown = true
+	}
+}

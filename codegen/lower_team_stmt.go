@@ -1,0 +1,364 @@
+package codegen
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// list lowers code of the team. Neighbours that thread 0 runs alone share one guard.
+func (t *team) list(list []ir.Stmt) []ir.Stmt {
+	var out, alone []ir.Stmt
+	flush := func() {
+		out = append(out, t.alone(alone)...)
+		alone = nil
+	}
+	for _, s := range list {
+		s = t.declared(s, &out)
+		if s == nil {
+			continue
+		}
+		if t.forOne(s) {
+			alone = append(alone, s)
+			continue
+		}
+		flush()
+		out = append(out, t.stmt(s)...)
+	}
+	flush()
+	return out
+}
+
+// declared takes the declaration of a shared variable apart: it exists from the start of the launch, and its initial
+// value is stored. Arrays are cleared by all threads together.
+func (t *team) declared(s ir.Stmt, out *[]ir.Stmt) ir.Stmt {
+	d, ok := s.(*ir.Decl)
+	if !ok {
+		return s
+	}
+	switch {
+	case t.shared[d.Var] && d.Init == nil && d.Var.Type.Kind == ir.Array:
+		*out = append(*out, t.clear(d)...)
+		return nil
+	case t.shared[d.Var] && d.Init == nil:
+		return assign(ref(d.Var, d.At), zero(d.Var.Type, d.At), d.At)
+	case t.shared[d.Var]:
+		return assign(ref(d.Var, d.At), d.Init, d.At)
+	case t.mode == ir.ModeBroadcast && d.Init != nil && !hasAddress(d.Var.Type):
+		*out = append(*out, decl(d.Var, nil, d.At))
+		return assign(ref(d.Var, d.At), d.Init, d.At)
+	}
+	return s
+}
+
+// clear zeroes a team array, each thread its part.
+func (t *team) clear(d *ir.Decl) []ir.Stmt {
+	var w touch
+	w.writes.addVar(d.Var)
+	out := t.sync(w, false, d.At)
+	k := t.local("k", ir.IntType, d.At)
+	elem := d.Var.Type.Elem
+	body := clearElem(t, index(ref(d.Var, d.At), ref(k, d.At), d.At), elem, d.At)
+	t.open.all.add(w)
+	return append(out, t.stride(k, intConst(d.Var.Type.Len, d.At), body, d.At)...)
+}
+
+func clearElem(t *team, place ir.Expr, elem *ir.Type, at ir.Pos) []ir.Stmt {
+	if elem.Kind != ir.Array {
+		return []ir.Stmt{assign(place, zero(elem, at), at)}
+	}
+	j := t.local("j", ir.IntType, at)
+	return []ir.Stmt{&ir.For{Label: &ir.Label{}, Var: j, Lo: intConst(0, at), Hi: intConst(elem.Len, at),
+		Step: intConst(1, at), Rel: ir.Lt, Body: clearElem(t, index(place, ref(j, at), at), elem.Elem, at), At: at}}
+}
+
+// stride runs body for k = ThreadNum, ThreadNum+NumThreads, ... below n.
+func (t *team) stride(k *ir.Var, n ir.Expr, body []ir.Stmt, at ir.Pos) []ir.Stmt {
+	next := assign(ref(k, at), binary(ir.Add, ref(k, at), query(ir.NumThreads, at), at), at)
+	loop := &ir.While{Label: &ir.Label{}, Cond: compare(ir.Lt, ref(k, at), n, at), Post: []ir.Stmt{next}, Body: body, At: at}
+	return []ir.Stmt{&ir.Block{Body: []ir.Stmt{decl(k, query(ir.ThreadNum, at), at), loop}, At: at}}
+}
+
+// forOne reports whether thread 0 must run s for the team.
+func (t *team) forOne(s ir.Stmt) bool {
+	if isParallel(s) || jumpsOut(s) {
+		return false
+	}
+	if _, ok := s.(*ir.Decl); ok {
+		return false
+	}
+	x := t.effects.stmts([]ir.Stmt{s})
+	if !x.writes.empty() || x.atomics || x.calls {
+		return true
+	}
+	return t.mode == ir.ModeBroadcast && t.sendable(s)
+}
+
+// sendable reports whether what s assigns can be broadcast.
+func (t *team) sendable(s ir.Stmt) bool {
+	out := t.results([]ir.Stmt{s})
+	for _, v := range out {
+		if hasAddress(v.Type) {
+			return false
+		}
+	}
+	return len(out) > 0
+}
+
+// results returns the replicated variables that list assigns and does not declare.
+func (t *team) results(list []ir.Stmt) []*ir.Var {
+	declared := ir.Declared(list)
+	var out []*ir.Var
+	for _, v := range ir.Assigned(list).List() {
+		if !declared.Has(v) && !t.isShared(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// alone lets thread 0 run list and gives the other threads the values that it computed.
+func (t *team) alone(list []ir.Stmt) []ir.Stmt {
+	if len(list) == 0 {
+		return nil
+	}
+	at := list[0].Pos()
+	x := t.effects.stmts(list)
+	send := t.results(list)
+	body := (&ir.Rewrite{Expr: masterExpr}).CopyStmts(list)
+	var receive []ir.Stmt
+	for _, v := range send {
+		if hasAddress(v.Type) {
+			t.notYet(at, "broadcasting variable "+v.Name+" of type "+typeName(v.Type))
+			continue
+		}
+		box := t.slot(slot{what: "broadcast", of: v}, v.Type, v.Name, at)
+		x.writes.addVar(box)
+		body = append(body, assign(ref(box, at), ref(v, at), at))
+		receive = append(receive, assign(ref(v, at), ref(box, at), at))
+	}
+	if len(send) > 0 && t.mode == ir.ModeSPMD {
+		t.refuse(at, "mode(spmd)", "the value of "+send[0].Name+" depends on code that only one thread may run",
+			"use mode(auto) or mode(broadcast)")
+	}
+	out := t.sync(x, true, at)
+	t.open.solo.add(x)
+	guard := &ir.If{Cond: compare(ir.Eq, query(ir.ThreadNum, at), intConst(0, at), at), Then: body, At: at}
+	t.decide(at, "sequential code of the team", "thread 0", "it writes memory that the team shares", "")
+	return append(append(out, guard), t.receive(send, receive, at)...)
+}
+
+func (t *team) receive(send []*ir.Var, copies []ir.Stmt, at ir.Pos) []ir.Stmt {
+	if len(copies) == 0 {
+		return nil
+	}
+	for _, v := range send {
+		t.decide(at, "variable "+v.Name, "broadcast through team memory", "thread 0 computes it and all threads need it", "")
+	}
+	out := append(t.barrier(at), copies...)
+	t.open.all.add(t.effects.stmts(copies))
+	return out
+}
+
+// masterExpr answers the queries of the code of a team: it is run once, by what the program sees as one thread.
+func masterExpr(e ir.Expr) ir.Expr {
+	if q, ok := e.(*ir.Query); ok {
+		switch q.What {
+		case ir.ThreadNum:
+			return intConst(0, q.At)
+		case ir.NumThreads:
+			return intConst(1, q.At)
+		}
+	}
+	return e
+}
+
+func masterOf(e ir.Expr) ir.Expr { return (&ir.Rewrite{Expr: masterExpr}).CopyExpr(e) }
+
+// sync returns the barrier that x needs before it, if any. solo: only thread 0 is about to do x.
+func (t *team) sync(x touch, solo bool, at ir.Pos) []ir.Stmt {
+	if t.open.all.conflicts(x) || !solo && t.open.solo.conflicts(x) {
+		return t.barrier(at)
+	}
+	return nil
+}
+
+func (t *team) barrier(at ir.Pos) []ir.Stmt {
+	t.open = open{}
+	return []ir.Stmt{barrier(at)}
+}
+
+// reads orders what all threads are about to read alike.
+func (t *team) reads(at ir.Pos, exprs ...ir.Expr) []ir.Stmt {
+	var x touch
+	t.effects.exprs(&x, exprs...)
+	out := t.sync(x, false, at)
+	t.open.all.add(x)
+	return out
+}
+
+// stmt lowers a statement that all threads run: alike, or as the code around parallel constructs, or as one of these.
+func (t *team) stmt(s ir.Stmt) []ir.Stmt {
+	if !isParallel(s) && !jumpsOut(s) {
+		x := t.effects.stmts([]ir.Stmt{s})
+		out := t.sync(x, false, s.Pos())
+		t.open.all.add(x)
+		return append(out, (&ir.Rewrite{Expr: masterExpr}).CopyStmt(s)...)
+	}
+	switch s := s.(type) {
+	case *ir.If:
+		return t.branch(s)
+	case *ir.Block:
+		return t.block(s)
+	case *ir.While:
+		return t.while(s)
+	case *ir.For:
+		return t.loop(s)
+	case *ir.Construct:
+		return t.construct(s)
+	case *ir.Break:
+		t.jump(s.Label).breaks.add(t.open.clone())
+		return []ir.Stmt{s}
+	case *ir.Continue:
+		t.jump(s.Label).continues.add(t.open.clone())
+		return []ir.Stmt{s}
+	case *ir.Return:
+		return []ir.Stmt{s}
+	case *ir.Barrier:
+		return nil // the team's code is one thread's: it waits for nobody
+	}
+	panic("gompss: bug: no lowering of this statement of a team")
+}
+
+func (t *team) jump(l *ir.Label) *jump {
+	if t.jumps[l] == nil {
+		t.jumps[l] = &jump{}
+	}
+	return t.jumps[l]
+}
+
+// condition returns what all threads test: the condition itself, or what thread 0 found.
+func (t *team) condition(cond ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
+	if t.mode != ir.ModeBroadcast {
+		return t.reads(at, cond), masterOf(cond)
+	}
+	v := t.local("cond", ir.BoolType, at)
+	out := []ir.Stmt{decl(v, nil, at)}
+	out = append(out, t.alone([]ir.Stmt{assign(ref(v, at), cond, at)})...)
+	return out, ref(v, at)
+}
+
+func (t *team) branch(s *ir.If) []ir.Stmt {
+	t.depth++
+	defer func() { t.depth-- }()
+	out, cond := t.condition(s.Cond, s.At)
+	before := t.open.clone()
+	then := t.list(s.Then)
+	after := t.open
+	t.open = before
+	els := t.list(s.Else)
+	t.open.add(after)
+	return append(out, &ir.If{Cond: cond, Then: then, Else: els, At: s.At})
+}
+
+func (t *team) block(s *ir.Block) []ir.Stmt {
+	body := t.list(s.Body)
+	if j := t.jumps[s.Label]; s.Label != nil && j != nil {
+		t.open.add(j.breaks)
+		delete(t.jumps, s.Label)
+	}
+	return []ir.Stmt{&ir.Block{Label: s.Label, Body: body, At: s.At}}
+}
+
+func (t *team) while(s *ir.While) []ir.Stmt {
+	out := &ir.While{Label: s.Label, At: s.At}
+	t.repeat(s.Label, false, func() {
+		out.Pre = t.list(s.Pre)
+		if s.Cond != nil {
+			pre, cond := t.condition(s.Cond, s.At)
+			out.Pre, out.Cond = append(out.Pre, pre...), cond
+		}
+		out.Body = t.list(s.Body)
+		t.open.add(t.jump(s.Label).continues)
+		out.Post = t.list(s.Post)
+	})
+	return []ir.Stmt{out}
+}
+
+// repeat lowers the body of a loop until what is open at its end is in what was assumed open at its start. The
+// iterations of a distribute loop touch nothing of each other but the memory of the team.
+func (t *team) repeat(label *ir.Label, distribute bool, body func()) {
+	t.depth++
+	defer func() { t.depth-- }()
+	head := t.open.clone()
+	for {
+		t.open = head.clone()
+		delete(t.jumps, label)
+		body()
+		back := t.open.clone()
+		if distribute {
+			back = back.teamOnly()
+		}
+		if back.within(head) {
+			break
+		}
+		head.add(back)
+	}
+	t.open.add(head)
+	if label != nil {
+		t.open.add(t.jump(label).breaks)
+		delete(t.jumps, label)
+	}
+}
+
+// teamOnly leaves out what other teams see too.
+func (o open) teamOnly() open {
+	for _, m := range []*memory{&o.solo.reads, &o.solo.writes, &o.all.reads, &o.all.writes} {
+		m.kinds = 0
+		for v := range m.vars {
+			if v.Space != ir.Team {
+				delete(m.vars, v)
+			}
+		}
+	}
+	return o
+}
+
+// loop lowers a loop of the team: one that its threads share out, one that the teams share out, or a plain one.
+func (t *team) loop(s *ir.For) []ir.Stmt {
+	d := s.Directive
+	switch {
+	case d == nil || d.Parts&^(ir.Simd|ir.Workshare) == 0:
+		return t.plainLoop(s)
+	case forThreads(s):
+		return t.shareLoop(s)
+	case d.Parts&ir.Distribute != 0:
+		return t.distribute(s)
+	}
+	panic("gompss: bug: no lowering of the loop directive " + d.Text)
+}
+
+func (t *team) plainLoop(s *ir.For) []ir.Stmt {
+	out := t.reads(s.At, s.Lo, s.Hi, s.Step)
+	loop := &ir.For{Label: s.Label, Var: s.Var, Lo: masterOf(s.Lo), Hi: masterOf(s.Hi), Step: masterOf(s.Step), Rel: s.Rel,
+		At: s.At}
+	t.repeat(s.Label, false, func() {
+		loop.Body = t.list(s.Body)
+		t.open.add(t.jump(s.Label).continues)
+	})
+	return append(out, loop)
+}
+
+func (t *team) staticOnly(s ir.Schedule, at ir.Pos) {
+	if s.Kind != ir.ScheduleNone && s.Kind != ir.ScheduleStatic {
+		t.notYet(at, "a dist_schedule other than static")
+	}
+}
+
+// construct lowers a construct on a body in the code of a team.
+func (t *team) construct(s *ir.Construct) []ir.Stmt {
+	d := s.Directive
+	switch {
+	case d.Parts&ir.Parallel != 0:
+		return t.parallel(s)
+	case d.Parts&ir.Teams != 0, d.Parts&(ir.Single|ir.Masked) != 0:
+		return []ir.Stmt{&ir.Block{Body: t.list(s.Body), At: s.At}}
+	}
+	panic("gompss: bug: no lowering of the directive " + d.Text)
+}

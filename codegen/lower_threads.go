@@ -1,0 +1,349 @@
+package codegen
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// threads lowers code that the threads of a team run, each for itself: the inside of a parallel construct.
+type threads struct {
+	*team
+	count  ir.Expr // how many threads the construct has
+	serial bool    // inside a loop that the threads share out: what is parallel in there runs in order
+	nested bool    // inside a parallel construct inside this one, which has one thread
+}
+
+// shareLoop lowers a loop whose iterations the threads of the team share out, or with distribute those of all teams.
+func (t *team) shareLoop(s *ir.For) []ir.Stmt {
+	d := s.Directive
+	grid := d.Parts&ir.Distribute != 0
+	t.schedule(d)
+	sp, ok := t.nest(s, d.Collapse)
+	if !ok {
+		return nil
+	}
+	t.noteShare(sp, d, grid)
+	count, only := t.participants(d, s)
+	x := t.effects.stmts([]ir.Stmt{s})
+	body := sp.body
+	firsts, body := t.ownCopies(d.Firstprivate, body)
+	red := t.startReductions(d.Reductions, &body, s.At)
+	lasts, last, body := t.lastCopies(d.Lastprivate, body, s.At)
+	for _, v := range t.slotsOf(red) {
+		x.writes.addVar(v)
+	}
+	out := t.sync(x, false, s.At)
+	t.open.all.add(x)
+	out = append(append(append(out, firsts...), red.decls...), lasts...)
+	th := &threads{team: t, count: count, serial: true}
+	out = append(out, t.walk(sp, t.portion(grid, count, only, s.At), th.list(body), last)...)
+	red.perThread, red.league = true, grid
+	return append(out, t.finishReductions(red, s.At, t.barrier)...)
+}
+
+func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
+	name := sp.loops[0].Var.Name
+	if grid {
+		t.note(sp, &t.trips.grid)
+		t.decide(sp.at, "loop "+name, "threads of all teams", because(d), "")
+		return
+	}
+	t.note(sp, &t.trips.threads)
+	t.decide(sp.at, "loop "+name, "threads of one team", because(d),
+		"teams distribute parallel for spreads it over all teams")
+}
+
+// portion deals iterations out one by one, so that neighbouring threads touch neighbouring memory.
+func (t *team) portion(grid bool, count, only ir.Expr, at ir.Pos) portion {
+	p := portion{first: query(ir.ThreadNum, at), stride: count, only: only}
+	if grid && !t.single {
+		p.first = binary(ir.Add, binary(ir.Mul, query(ir.TeamNum, at), count, at), p.first, at)
+		p.stride = binary(ir.Mul, query(ir.NumTeams, at), count, at)
+	}
+	return p
+}
+
+// schedule refuses the schedules that are not dealt out one by one; guided has no meaning of its own on a device.
+func (t *team) schedule(d *ir.Directive) {
+	switch d.Schedule.Kind {
+	case ir.ScheduleDynamic:
+		t.notYet(d.At, "schedule(dynamic)")
+	case ir.ScheduleCounter:
+		t.notYet(d.At, "schedule(counter)")
+	}
+	t.staticOnly(d.DistSchedule, d.At)
+}
+
+// participants returns how many threads a parallel construct has, and the test that a thread is one of them (nil: all).
+func (t *team) participants(d *ir.Directive, s ir.Stmt) (count, only ir.Expr) {
+	at := s.Pos()
+	count = query(ir.NumThreads, at)
+	if n := d.NumThreads; n != nil {
+		if host := t.seg.onHost(n); host != nil && t.isRoot(s) {
+			t.limitThreads(asInt(host))
+		} else {
+			count = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{count, asInt(masterOf(n))}, T: ir.IntType, At: at}
+			only = compare(ir.Lt, query(ir.ThreadNum, at), count, at)
+		}
+	}
+	if d.If != nil {
+		count = choose(masterOf(d.If), count, intConst(1, at), at)
+		only = compare(ir.Lt, query(ir.ThreadNum, at), count, at)
+	}
+	return count, only
+}
+
+// isRoot reports whether s is what the whole launch is for, so that its bounds may be those of the launch.
+func (t *team) isRoot(s ir.Stmt) bool {
+	return !t.seg.oneTeam && ir.DirectiveOf(t.seg.list[0]) != nil && ir.DirectiveOf(t.seg.list[0]).Text == ir.DirectiveOf(s).Text &&
+		t.seg.list[0].Pos() == s.Pos()
+}
+
+// lastCopies gives body private copies of vars; last stores those of the last iteration.
+func (l *lowering) lastCopies(vars []*ir.Var, body []ir.Stmt, at ir.Pos) (decls, last, renamed []ir.Stmt) {
+	if len(vars) == 0 {
+		return nil, nil, body
+	}
+	copies := map[*ir.Var]*ir.Var{}
+	for _, v := range vars {
+		c := l.local(v.Name, v.Type, v.At)
+		copies[v] = c
+		decls = append(decls, decl(c, nil, at))
+		last = append(last, assign(ref(v, at), ref(c, at), at))
+	}
+	return decls, last, paramsOf(copies).CopyStmts(body)
+}
+
+// parallel lowers a parallel body.
+func (t *team) parallel(s *ir.Construct) []ir.Stmt {
+	d := s.Directive
+	if n, ok := constInt(orZero(d.NumThreads)); ok && n == 1 {
+		t.decide(s.At, "parallel", "one thread", "num_threads(1)", "")
+		return t.list(t.serial(s))
+	}
+	if d.If != nil {
+		return t.parallelIf(s)
+	}
+	count, only := t.region(s)
+	x := t.effects.stmts([]ir.Stmt{s})
+	decls, body := t.ownCopies(d.Firstprivate, s.Body)
+	red := t.startReductions(d.Reductions, &body, s.At)
+	for _, v := range t.allSlots(s, red) {
+		x.writes.addVar(v)
+	}
+	out := t.sync(x, false, s.At)
+	t.open.all.add(x)
+	th := &threads{team: t, count: count}
+	inner := append(append(decls, red.decls...), th.region(body)...)
+	if only != nil {
+		inner = []ir.Stmt{&ir.If{Cond: only, Then: inner, At: s.At}}
+	}
+	red.perThread, red.league = true, false
+	out = append(out, &ir.Block{Body: inner, At: s.At})
+	if len(red.items) > 0 {
+		out = append(out[:len(out)-1], inner...) // the copies must still be in scope
+	}
+	t.decide(s.At, "parallel", "threads of one team", because(d), "")
+	return append(out, t.finishReductions(red, s.At, t.barrier)...)
+}
+
+// region returns how many threads run a parallel body and the test for them.
+func (t *team) region(s *ir.Construct) (count, only ir.Expr) {
+	d, at := s.Directive, s.At
+	count = query(ir.NumThreads, at)
+	if d.NumThreads == nil {
+		return count, nil
+	}
+	host := t.seg.onHost(d.NumThreads)
+	switch {
+	case host != nil && (t.isRoot(s) || meets(s)):
+		t.limitThreads(asInt(host))
+		t.decide(at, "parallel", "bounds the threads of the launch", "its threads meet at barriers, where all must come", "")
+		return count, nil
+	case meets(s):
+		t.notYet(at, "num_threads that is not a function of the parameters on a body with barriers")
+	}
+	count = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{count, asInt(masterOf(d.NumThreads))}, T: ir.IntType, At: at}
+	return count, compare(ir.Lt, query(ir.ThreadNum, at), count, at)
+}
+
+// meets reports whether the threads that run s wait for each other in it.
+func meets(s *ir.Construct) bool {
+	found := len(s.Directive.Reductions) > 0
+	ir.WalkStmts(s.Body, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Barrier:
+			found = true
+		case *ir.For:
+			found = found || governed(s)
+		case *ir.Construct:
+			found = found || s.Directive.Parts&ir.Single != 0
+		}
+		return !found
+	})
+	return found
+}
+
+// parallelIf lowers both the parallel body and the same code as one thread runs it.
+func (t *team) parallelIf(s *ir.Construct) []ir.Stmt {
+	d := *s.Directive
+	d.If = nil
+	c := &ir.Construct{Directive: &d, Body: s.Body, At: s.At}
+	alone := t.copyOf(t.serial(s), &t.kernel.NumVars)
+	t.decide(s.At, "parallel", "two versions", "if chooses between the team and one thread", "")
+	return t.branch(&ir.If{Cond: s.Directive.If, Then: []ir.Stmt{c}, Else: alone, At: s.At})
+}
+
+// serial returns the body of s as one thread runs it.
+func (t *team) serial(s *ir.Construct) []ir.Stmt {
+	decls, body := t.ownCopies(s.Directive.Firstprivate, s.Body)
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		switch s := s.(type) {
+		case *ir.Barrier:
+			return nil
+		case *ir.For:
+			s.Directive = nil
+		case *ir.Construct:
+			return []ir.Stmt{&ir.Block{Body: s.Body, At: s.At}}
+		}
+		return []ir.Stmt{s}
+	}}
+	for _, v := range ir.Declared(body).List() {
+		t.own[v] = true
+	}
+	return []ir.Stmt{&ir.Block{Body: append(decls, r.CopyStmts(body)...), At: s.At}}
+}
+
+// region lowers the whole body of a parallel construct: what comes last needs no barrier of its own.
+func (p *threads) region(list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for i, s := range list {
+		out = append(out, p.stmt(s, i == len(list)-1)...)
+	}
+	return out
+}
+
+func (p *threads) list(list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		out = append(out, p.stmt(s, false)...)
+	}
+	return out
+}
+
+func (p *threads) rewrite() *ir.Rewrite {
+	return &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		q, ok := e.(*ir.Query)
+		switch {
+		case !ok:
+			return e
+		case p.nested:
+			return masterExpr(e)
+		case q.What == ir.NumThreads:
+			return p.count
+		}
+		return e
+	}}
+}
+
+func (p *threads) expr(e ir.Expr) ir.Expr { return p.rewrite().CopyExpr(e) }
+
+func (p *threads) stmt(s ir.Stmt, tail bool) []ir.Stmt {
+	switch s := s.(type) {
+	case *ir.If:
+		return []ir.Stmt{&ir.If{Cond: p.expr(s.Cond), Then: p.list(s.Then), Else: p.list(s.Else), At: s.At}}
+	case *ir.Block:
+		return []ir.Stmt{&ir.Block{Label: s.Label, Body: p.list(s.Body), At: s.At}}
+	case *ir.While:
+		return []ir.Stmt{&ir.While{Label: s.Label, Pre: p.list(s.Pre), Cond: p.expr(s.Cond), Post: p.list(s.Post),
+			Body: p.list(s.Body), At: s.At}}
+	case *ir.For:
+		return p.loop(s, tail)
+	case *ir.Construct:
+		return p.construct(s, tail)
+	case *ir.Barrier:
+		if p.nested {
+			return nil
+		}
+		if p.serial {
+			p.refuse(s.At, "barrier", "the iterations of a loop that threads share out cannot wait for each other",
+				"end the loop before it")
+		}
+	}
+	return p.rewrite().CopyStmt(s)
+}
+
+func (p *threads) loop(s *ir.For, tail bool) []ir.Stmt {
+	d := s.Directive
+	switch {
+	case d == nil || d.Parts&^(ir.Simd|ir.Loop) == 0:
+		return p.plain(s)
+	case d.Parts&ir.Parallel != 0:
+		return p.nestedIn(d, s.At, s.Var.Name).plain(s)
+	case p.serial || p.nested:
+		return p.plain(s)
+	case d.Parts&ir.Distribute != 0:
+		p.notYet(s.At, "distribute inside parallel")
+		return nil
+	}
+	return p.share(s, tail)
+}
+
+func (p *threads) plain(s *ir.For) []ir.Stmt {
+	return []ir.Stmt{&ir.For{Label: s.Label, Var: s.Var, Lo: p.expr(s.Lo), Hi: p.expr(s.Hi), Step: p.expr(s.Step), Rel: s.Rel,
+		Body: p.list(s.Body), At: s.At}}
+}
+
+// nestedIn is for a parallel construct inside this one: each thread runs it alone.
+func (p *threads) nestedIn(d *ir.Directive, at ir.Pos, name string) *threads {
+	switch d.Nested.Kind {
+	case ir.NestedNone, ir.NestedAuto, ir.NestedInline:
+	default:
+		p.notYet(at, "this strategy for nested parallelism; write nested(inline)")
+	}
+	p.decide(at, "loop "+name, "one thread", "it is nested in a parallel construct: each thread runs all of it",
+		"collapse, where the loops are perfectly nested")
+	return &threads{team: p.team, count: intConst(1, at), serial: true, nested: true}
+}
+
+// share lowers a worksharing loop inside a parallel construct.
+func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
+	d := s.Directive
+	p.schedule(d)
+	sp, ok := p.team.nest(s, d.Collapse)
+	if !ok {
+		return nil
+	}
+	p.noteShare(sp, d, false)
+	firsts, body := p.ownCopies(d.Firstprivate, sp.body)
+	red := p.startReductions(d.Reductions, &body, s.At)
+	lasts, last, body := p.lastCopies(d.Lastprivate, body, s.At)
+	out := append(append(firsts, red.decls...), lasts...)
+	inner := &threads{team: p.team, count: p.count, serial: true}
+	out = append(out, p.walk(sp, portion{first: query(ir.ThreadNum, s.At), stride: p.count}, inner.list(body), last)...)
+	red.perThread = true
+	plain := func(at ir.Pos) []ir.Stmt { return []ir.Stmt{barrier(at)} }
+	out = append(out, p.finishReductions(red, s.At, plain)...)
+	if len(red.items) > 0 || !d.Nowait && !tail {
+		out = append(out, barrier(s.At))
+	}
+	return out
+}
+
+func (p *threads) construct(s *ir.Construct, tail bool) []ir.Stmt {
+	d := s.Directive
+	switch {
+	case d.Parts&ir.Parallel != 0:
+		return []ir.Stmt{&ir.Block{Body: p.nestedIn(d, s.At, "of parallel").list(s.Body), At: s.At}}
+	case p.serial || p.nested:
+		return []ir.Stmt{&ir.Block{Body: p.list(s.Body), At: s.At}}
+	case d.Parts&(ir.Single|ir.Masked) != 0:
+		first := compare(ir.Eq, query(ir.ThreadNum, s.At), intConst(0, s.At), s.At)
+		decls, body := p.ownCopies(d.Firstprivate, s.Body)
+		inner := &threads{team: p.team, count: p.count, serial: true}
+		out := []ir.Stmt{&ir.If{Cond: first, Then: append(decls, inner.list(body)...), At: s.At}}
+		if d.Parts&ir.Single != 0 && !d.Nowait && !tail {
+			out = append(out, barrier(s.At))
+		}
+		return out
+	}
+	p.notYet(s.At, d.Text+" inside parallel")
+	return nil
+}

@@ -1,0 +1,349 @@
+package codegen
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// mapLoops gives every loop its place: descriptive loops become prescriptive ones, a kernel without directives gets
+// them where its loops are provably independent, and a loop in the kernel's sequential code that need not know its team
+// is spread over the whole league.
+// Source: 003_299c3d2fb599beff, section 5; 004_6454e45de51181e3, sections 4.1.2 and 4.1.3.
+func (l *lowering) mapLoops() {
+	m := &mapper{lowering: l}
+	if l.kernel.Target.Present && !anyDirective(l.kernel.Body) {
+		m.undirected(l.kernel.Body)
+	}
+	m.list(l.kernel.Body, inKernel)
+	l.kernel.Body = l.privatise(l.kernel.Body)
+}
+
+// A level says what code runs a statement.
+type level uint8
+
+const (
+	inKernel  level = iota // one thread of one team
+	inTeams                // each team
+	inTeam                 // each team, in a loop that the teams share out
+	inThreads              // each thread
+	inLane                 // each thread, in a loop that the threads share out
+)
+
+type mapper struct{ *lowering }
+
+func anyDirective(list []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		found = found || ir.DirectiveOf(s) != nil
+		return !found
+	})
+	return found
+}
+
+// undirected marks the outermost loops that are provably independent.
+func (m *mapper) undirected(list []ir.Stmt) {
+	for _, s := range list {
+		f, ok := s.(*ir.For)
+		if !ok {
+			ir.Lists(s, m.undirected)
+			continue
+		}
+		if why := m.dependent(f); why != "" {
+			m.decide(f.At, "loop "+f.Var.Name, "one thread", why, "//omp:loop, where its iterations are independent")
+			m.undirected(f.Body)
+			continue
+		}
+		f.Directive = &ir.Directive{Parts: ir.Loop, At: f.At}
+	}
+}
+
+func (m *mapper) list(list []ir.Stmt, at level) {
+	for _, s := range list {
+		m.stmt(s, at)
+	}
+}
+
+func (m *mapper) stmt(s ir.Stmt, at level) {
+	inner := at
+	switch s := s.(type) {
+	case *ir.Construct:
+		inner = levelOf(s.Directive, at)
+	case *ir.For:
+		if s.Directive != nil {
+			m.loop(s, at)
+			inner = levelOf(s.Directive, at)
+		}
+	}
+	ir.Lists(s, func(list []ir.Stmt) { m.list(list, inner) })
+}
+
+// levelOf returns the level of the body of d.
+func levelOf(d *ir.Directive, at level) level {
+	switch {
+	case d.Parts&ir.Workshare != 0 && (d.Parts&ir.Parallel != 0 || at >= inThreads):
+		return inLane
+	case d.Parts&(ir.Single|ir.Masked) != 0:
+		return inLane
+	case d.Parts&ir.Parallel != 0:
+		return max(at, inThreads)
+	case d.Parts&ir.Distribute != 0:
+		return max(at, inTeam)
+	case d.Parts&ir.Teams != 0:
+		return max(at, inTeams)
+	}
+	return at
+}
+
+// loop decides about one loop with a directive.
+func (m *mapper) loop(f *ir.For, at level) {
+	d := f.Directive
+	switch {
+	case d.Parts&ir.Loop != 0:
+		m.descriptive(f, at)
+	case at == inKernel && d.Parts&(ir.Teams|ir.Distribute) == 0 && d.Parts&(ir.Parallel|ir.Workshare) != 0:
+		m.spread(f)
+	}
+}
+
+// spread gives a loop of the kernel's sequential code to the whole league where nothing in it can tell.
+func (m *mapper) spread(f *ir.For) {
+	d := f.Directive
+	name := "loop " + f.Var.Name
+	why := ""
+	switch {
+	case d.NumThreads != nil:
+		why = "num_threads bounds the threads that share it"
+	case d.If != nil:
+		why = "if chooses between a team and one thread"
+	case asksForPlace(f.Body):
+		why = "its body asks for its place in the team"
+	}
+	if why != "" {
+		m.decide(f.At, name, "one team", why, "teams distribute parallel for")
+		if d.Parts&ir.Parallel == 0 {
+			d.Parts = 0 // worksharing of one thread
+		}
+		return
+	}
+	d.Parts |= ir.Teams | ir.Distribute | ir.Parallel | ir.Workshare
+	m.decide(f.At, name, "the whole league", "nothing in it depends on the team that runs it", "parallel for num_threads(n)")
+}
+
+func asksForPlace(list []ir.Stmt) bool {
+	found := false
+	ir.WalkExprs(list, func(e ir.Expr) bool {
+		if _, ok := e.(*ir.Query); ok {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// descriptive makes a loop directive prescriptive.
+func (m *mapper) descriptive(f *ir.For, at level) {
+	d := f.Directive
+	d.Parts &^= ir.Loop
+	switch {
+	case d.Bind == ir.BindThread || at == inLane:
+		d.Parts = ir.Simd
+		why := "bind(thread) says so"
+		if at == inLane {
+			why = "the loops around it use all threads already"
+		}
+		m.decide(f.At, "loop "+f.Var.Name, "one thread", why, "")
+	case at == inThreads:
+		d.Parts |= ir.Workshare
+	case d.Bind == ir.BindParallel || at == inTeam:
+		d.Parts |= ir.Parallel | ir.Workshare
+	default:
+		if at == inKernel {
+			d.Parts |= ir.Teams
+		}
+		m.overLeague(f)
+	}
+}
+
+// overLeague maps a parallel loop that no other is around: to the teams or to their threads, together with the parallel
+// loops in it.
+func (m *mapper) overLeague(f *ir.For) {
+	d := f.Directive
+	d.Parts |= ir.Distribute
+	if d.Parts&ir.Parallel == 0 && d.Collapse <= 1 {
+		if n := m.chain(f); n > 1 {
+			d.Collapse = n
+			m.decide(f.At, "loop "+f.Var.Name, "one iteration space of "+itoa(n)+" loops",
+				"they are parallel and perfectly nested", "loop collapse(1) and bind(parallel) on the inner loop")
+			m.swap(f, n)
+		} else if inner := m.threadLoop(f); inner != nil {
+			m.inTeam(f, inner)
+			return
+		}
+	} else if d.Collapse > 1 {
+		m.swap(f, d.Collapse)
+	}
+	d.Parts |= ir.Parallel | ir.Workshare
+}
+
+// inTeam gives f to the teams and inner to their threads.
+func (m *mapper) inTeam(f, inner *ir.For) {
+	if inner.Directive == nil {
+		inner.Directive = &ir.Directive{At: inner.At}
+	}
+	inner.Directive.Parts = ir.Parallel | ir.Workshare
+	m.decide(f.At, "loop "+f.Var.Name, "teams", "loop "+inner.Var.Name+" in it has more accesses of stride 1 to give to threads",
+		"bind(thread) on the inner loop")
+	m.decide(inner.At, "loop "+inner.Var.Name, "threads of one team", "neighbouring threads touch neighbouring memory",
+		"bind(thread)")
+}
+
+// isParallelLoop reports whether the iterations of f may run in any order: it says so, or it is proved.
+func (m *mapper) isParallelLoop(f *ir.For) bool {
+	if d := f.Directive; d != nil {
+		return d.Parts&ir.Loop != 0 && d.Bind == ir.BindNone || d.Parts&ir.Loop != 0 && d.Bind == ir.BindParallel
+	}
+	return m.dependent(f) == ""
+}
+
+// chain returns how many perfectly nested parallel loops f begins whose space is a rectangle.
+func (m *mapper) chain(f *ir.For) int {
+	outer := map[*ir.Var]bool{}
+	n := 1
+	for ; n < 3; n++ {
+		outer[f.Var] = true
+		if len(f.Body) != 1 {
+			break
+		}
+		inner, ok := f.Body[0].(*ir.For)
+		if !ok || !m.isParallelLoop(inner) || inner.Directive != nil && len(inner.Directive.Reductions) > 0 {
+			break
+		}
+		for _, e := range []ir.Expr{inner.Lo, inner.Hi, inner.Step} {
+			for _, v := range ir.ExprVars(e).List() {
+				if outer[v] {
+					return n
+				}
+			}
+		}
+		f = inner
+	}
+	return n
+}
+
+// swap exchanges the loops of a chain of n so that the one with the most accesses of stride 1 is the innermost, which
+// varies fastest from thread to thread.
+func (m *mapper) swap(f *ir.For, n int) {
+	loops := []*ir.For{f}
+	for len(loops) < n {
+		inner := loops[len(loops)-1]
+		if len(inner.Body) != 1 {
+			return
+		}
+		next, ok := inner.Body[0].(*ir.For)
+		if !ok {
+			return
+		}
+		loops = append(loops, next)
+	}
+	last := loops[n-1]
+	best, most := n-1, m.stride1(last.Body, last.Var)
+	for i := n - 2; i >= 0; i-- {
+		if s := m.stride1(last.Body, loops[i].Var); s > most {
+			best, most = i, s
+		}
+	}
+	if best == n-1 {
+		return
+	}
+	m.decide(loops[best].At, "loop "+loops[best].Var.Name, "innermost", "most accesses have stride 1 in it", "")
+	a, b := loops[best], last
+	a.Var, b.Var = b.Var, a.Var
+	a.Lo, b.Lo, a.Hi, b.Hi = b.Lo, a.Lo, b.Hi, a.Hi
+	a.Step, b.Step, a.Rel, b.Rel = b.Step, a.Step, b.Rel, a.Rel
+}
+
+// threadLoop returns the loop inside f that should have the threads of a team, nil where f should have them itself.
+func (m *mapper) threadLoop(f *ir.For) *ir.For {
+	mine := m.stride1(f.Body, f.Var)
+	var best *ir.For
+	most := mine
+	for _, inner := range m.innerLoops(f.Body) {
+		if s := m.stride1(inner.Body, inner.Var); m.isParallelLoop(inner) && s > most && m.worthTeam(inner) {
+			best, most = inner, s
+		}
+	}
+	return best
+}
+
+// innerLoops returns the loops directly in list, not under conditions or loops.
+func (m *mapper) innerLoops(list []ir.Stmt) []*ir.For {
+	var out []*ir.For
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.For:
+			out = append(out, s)
+		case *ir.Block:
+			if s.Label == nil {
+				out = append(out, m.innerLoops(s.Body)...)
+			}
+		}
+	}
+	return out
+}
+
+// warpTrips is the number of iterations below which a loop is not given to the threads of a team.
+const warpTrips = 32
+
+// worthTeam reports whether f is likely to have an iteration for each thread of a team. A trip count read from memory,
+// as in the rows of a sparse matrix, is taken to be small.
+func (m *mapper) worthTeam(f *ir.For) bool {
+	n := trips(f, asInt(f.Lo), asInt(f.Hi), asInt(f.Step))
+	if c, ok := constInt(n); ok && c < warpTrips {
+		m.decide(f.At, "loop "+f.Var.Name, "one thread", "it has fewer iterations than a warp has lanes", "bind(parallel)")
+		return false
+	}
+	if !loadFree(f.Lo) || !loadFree(f.Hi) {
+		m.decide(f.At, "loop "+f.Var.Name, "one thread", "its length depends on memory and is taken to be small",
+			"bind(parallel)")
+		return false
+	}
+	return true
+}
+
+// privatise gives constructs with a private clause variables of their own: a loop in every iteration, a body once.
+func (l *lowering) privatise(list []ir.Stmt) []ir.Stmt {
+	own := func(vars []*ir.Var, body []ir.Stmt, at ir.Pos) []ir.Stmt {
+		decls, _, body := l.lastCopies(vars, body, at)
+		return append(decls, body...)
+	}
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		d := ir.DirectiveOf(s)
+		if d == nil || len(d.Private) == 0 {
+			return []ir.Stmt{s}
+		}
+		private := d.Private
+		d.Private = nil
+		switch s := s.(type) {
+		case *ir.For:
+			s.Body = l.privateIn(s, private, own)
+		case *ir.Construct:
+			s.Body = own(private, s.Body, s.At)
+		}
+		return []ir.Stmt{s}
+	}}
+	return r.CopyStmts(list)
+}
+
+// privateIn puts the copies into the innermost of the loops that the directive of f governs.
+func (l *lowering) privateIn(f *ir.For, vars []*ir.Var, own func([]*ir.Var, []ir.Stmt, ir.Pos) []ir.Stmt) []ir.Stmt {
+	inner := f
+	for k := 1; k < f.Directive.Collapse; k++ {
+		_, next := perfect(inner.Body)
+		if next == nil {
+			break
+		}
+		inner = next
+	}
+	if inner == f {
+		return own(vars, f.Body, f.At)
+	}
+	inner.Body = own(vars, inner.Body, inner.At)
+	return f.Body
+}
