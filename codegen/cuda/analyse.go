@@ -7,11 +7,13 @@ import (
 )
 
 // analyse prepares the body of a function: the ranges of its variables, and which Go ints may be 32 bits wide.
-func (p *printer) analyse(list []ir.Stmt, params []*ir.Var, trip ir.Expr) {
+func (p *printer) analyse(list []ir.Stmt, params []*ir.Var, trips ...ir.Expr) {
 	p.ranges = &ranges{index32: p.opt.Index32, vars: map[*ir.Var]interval{}}
 	p.narrow, p.constants = map[*ir.Var]bool{}, map[*ir.Var]ir.Expr{}
-	if trip != nil {
-		p.ranges.trip = ir.ExprString(trip)
+	for _, e := range trips {
+		if e != nil {
+			p.ranges.trips = append(p.ranges.trips, ir.ExprString(e))
+		}
 	}
 	changed := ir.Assigned(list)
 	for _, v := range ir.AddressTaken(list).List() {
@@ -126,8 +128,8 @@ func (r *ranges) upward(f *ir.For, lo, hi, step interval) (inside, all interval,
 		}
 		top--
 	}
-	end, ok := add(max(top, lo.hi), step.hi)
-	all = span(lo.lo, max(end, lo.lo))
+	end, ok := add(top, step.hi) // the step is taken from the body only
+	all = span(lo.lo, max(end, lo.hi))
 	return span(lo.lo, max(top, lo.lo)), all, ok && fits(all, f.Var.Type)
 }
 
@@ -139,8 +141,8 @@ func (r *ranges) downward(f *ir.For, lo, hi, step interval) (inside, all interva
 		}
 		bottom++
 	}
-	end, ok := add(min(bottom, lo.lo), step.lo)
-	all = span(min(end, lo.hi), lo.hi)
+	end, ok := add(bottom, step.lo)
+	all = span(min(end, lo.lo), lo.hi)
 	return span(min(bottom, lo.hi), lo.hi), all, ok && fits(all, f.Var.Type)
 }
 

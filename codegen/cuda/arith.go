@@ -99,6 +99,9 @@ func join(op ir.Op, x, y val, ct ctype) val {
 	if op == ir.AndNot {
 		return value(x.at(left)+" & ~"+y.at(precUnary), o.prec, ct)
 	}
+	if op == ir.Add && y.prec == precAdd && x.ct == ct && y.ct == ct && ct.isUnsigned() {
+		right = precAdd // sums of unsigned numbers may be read from the left
+	}
 	rhs := y.at(right)
 	if strings.HasPrefix(rhs, "-") {
 		rhs = "(" + rhs + ")"
@@ -434,7 +437,7 @@ func (p *printer) unary(e *ir.Unary) val {
 	if e.Op == ir.Neg {
 		return p.negate(e, x)
 	}
-	if !t.IsSigned() && x.ct != ctypeOf(t) {
+	if !t.IsSigned() && width(t) >= 32 && x.ct != ctypeOf(t) {
 		x = x.cast(p.typed(ctypeOf(t)))
 	}
 	if t.IsSigned() && x.ct.isUnsigned() {
@@ -458,12 +461,7 @@ func (p *printer) negate(e *ir.Unary, x val) val {
 		}
 		return out
 	case wraps || !t.IsSigned():
-		ct := unsigned(max(x.ct.bits(), width(t)))
-		out := value("0 - "+x.cast(p.typed(ct)).at(precMul), precAdd, ct)
-		if t.IsSigned() {
-			out.bits = width(t)
-		}
-		return out
+		return p.negateWrapping(e)
 	case x.ct.isUnsigned():
 		x = p.signed(x, e.X)
 	}
@@ -472,4 +470,19 @@ func (p *printer) negate(e *ir.Unary, x val) val {
 		text = "(" + text + ")"
 	}
 	return value("-"+text, precUnary, x.ct.promote())
+}
+
+// negateWrapping prints 0 - x modulo 2^width.
+func (p *printer) negateWrapping(e *ir.Unary) val {
+	t := e.Type()
+	n := width(t)
+	x := p.ringOperand(e.X, n, false)
+	if !x.ct.isUnsigned() || x.ct.bits() < n {
+		x = p.toUnsigned(x, n)
+	}
+	out := value("0 - "+x.at(precMul), precAdd, x.ct)
+	if out.bits = min(x.bits, n); !t.IsSigned() {
+		out.bits = exactAt(out.bits, n)
+	}
+	return out
 }

@@ -13,6 +13,10 @@ func (p *printer) atomic(s *ir.Atomic) {
 		p.private(s)
 		return
 	}
+	if s.Ordered {
+		p.printf(s.At, "__threadfence();")
+		defer p.printf(s.At, "__threadfence();")
+	}
 	switch s.Kind {
 	case ir.AtomicRead:
 		p.keep(s, p.volatile(s.Place))

@@ -40,7 +40,7 @@ func (p *printer) function(f *ir.Func) {
 	p.start(f)
 	name := p.file.fresh(f.Name)
 	p.funcNames[f] = name
-	p.analyse(f.Body, nil, nil)
+	p.analyse(f.Body, nil)
 	var params []string
 	for _, v := range f.Params {
 		params = append(params, p.declarator(v.Type, p.declare(v)))
@@ -76,7 +76,7 @@ func (p *printer) resultType(f *ir.Func, name string) string {
 func (p *printer) kernel(e *Entry) {
 	p.start(nil)
 	l := e.Launch
-	p.analyse(l.Body, p.prog.Params, l.Trip)
+	p.analyse(l.Body, p.prog.Params, l.Trip, l.TeamTrip)
 	p.declareParams(l.Body)
 	p.depth = 1
 	for _, v := range l.Team {

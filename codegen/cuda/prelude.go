@@ -18,6 +18,10 @@ var pieces = []piece{
 	{"uint16", nil, "typedef unsigned short uint16;\n"},
 	{"int64", nil, "typedef long long int64;\n"},
 	{"uint64", nil, "typedef unsigned long long uint64;\n"},
+	{"go_offset", nil, `
+// go_offset is offsetof, which NVRTC has under this name only.
+#define go_offset(T, field) __INTADDR__(&((T*)0)->field)
+`},
 	{"Slice", []string{"int64"}, `
 // Slice is a Go slice.
 template <class T> struct Slice {
@@ -149,8 +153,8 @@ template <class T> __device__ __forceinline__ T go_shl(T x, uint64 n)
 // go_shr is x >> n for any n.
 template <class T> __device__ __forceinline__ T go_shr(T x, uint64 n)
 {
-	const T sign = x < 0 ? (T)-1 : (T)0;
-	return n < sizeof(T) * 8 ? (T)(x >> n) : sign;
+	const uint64 bits = sizeof(T) * 8;
+	return n < bits ? (T)(x >> n) : (T)(x >> (bits - 1) >> 1);
 }
 `},
 	{"go_int32", nil, `
@@ -275,14 +279,14 @@ template <class T, class W> __device__ __forceinline__ T unpack(W w, unsigned sh
 {
 	const W bits = w >> shift;
 	T x;
-	__builtin_memcpy(&x, &bits, sizeof(T));
+	memcpy(&x, &bits, sizeof(T));
 	return x;
 }
 
 template <class T, class W> __device__ __forceinline__ W pack(W w, unsigned shift, T x)
 {
 	W bits = 0;
-	__builtin_memcpy(&bits, &x, sizeof(T));
+	memcpy(&bits, &x, sizeof(T));
 	const W mask = (W)~(W)0 >> (sizeof(W) - sizeof(T)) * 8;
 	return w & ~(mask << shift) | bits << shift;
 }

@@ -3,6 +3,7 @@ package cuda
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -64,8 +65,7 @@ func width(t *ir.Type) int { return int(t.Size) * 8 }
 type ranges struct {
 	index32 bool
 	vars    map[*ir.Var]interval
-	fixed   map[*ir.Var]bool // of vars: never assigned again, address not taken
-	trip    string           // text of the trip count that the caller promises to be within Limit; "" for none
+	trips   []string // texts of the trip counts that the caller promises to be within Limit
 }
 
 // of returns the values that e can have.
@@ -90,7 +90,7 @@ func (r *ranges) eval(e ir.Expr) (interval, bool) {
 	if exact && r.promised(e) {
 		v, exact = span(-Limit, Limit), true
 	}
-	if all := typeRange(t); !exact || !v.within(all) {
+	if all := typeRange(t); !exact || !v.known || !fits(v, t) {
 		return all, true
 	}
 	return v, false
@@ -98,13 +98,10 @@ func (r *ranges) eval(e ir.Expr) (interval, bool) {
 
 // promised reports whether e is the trip count that the launch keeps within Limit.
 func (r *ranges) promised(e ir.Expr) bool {
-	if r.trip == "" || !r.index32 {
+	if _, ok := e.(*ir.Binary); !ok || !r.index32 || len(r.trips) == 0 {
 		return false
 	}
-	if _, ok := e.(*ir.Binary); !ok {
-		return false
-	}
-	return ir.ExprString(e) == r.trip
+	return slices.Contains(r.trips, ir.ExprString(e))
 }
 
 // raw returns the values of e as if integers had no width; exact is false where they do not fit an interval.

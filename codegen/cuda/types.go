@@ -102,7 +102,7 @@ func (p *printer) defineStruct(t *ir.Type, name string) {
 			p.fail(ir.Pos{}, "field %s of struct %s has no size: not supported yet by cuda", f.Name, t)
 		}
 		fmt.Fprintf(&fields, "\t%s;\n", p.declarator(f.Type, p.fieldName(t, i)))
-		fmt.Fprintf(&checks, " && __builtin_offsetof(%s, %s) == %d", name, p.fieldName(t, i), f.Offset)
+		fmt.Fprintf(&checks, " && %s(%s, %s) == %d", p.use("go_offset"), name, p.fieldName(t, i), f.Offset)
 	}
 	fmt.Fprintf(&p.structText, "\nstruct %s {\n%s};\n", name, fields.String())
 	fmt.Fprintf(&p.structText, "static_assert(sizeof(%s) == %d%s, \"layout of %s\");\n", name, t.Size, checks.String(), name)

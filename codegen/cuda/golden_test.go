@@ -1,0 +1,67 @@
+package cuda_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen/cuda"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// versions are the two that a device chooses from; the 32-bit one is the one to read first.
+var versions = []struct {
+	suffix  string
+	options cuda.Options
+}{
+	{".cu", cuda.Options{Index32: true}},
+	{"_64.cu", cuda.Options{}},
+}
+
+type goldenCase struct {
+	name string
+	prog *ir.Program
+}
+
+func (c goldenCase) print(t *testing.T, opt cuda.Options) *cuda.Source {
+	t.Helper()
+	src, err := cuda.Print(c.prog, opt)
+	require.NoError(t, err, c.name)
+	return src
+}
+
+func goldenCases(t *testing.T) []goldenCase {
+	var out []goldenCase
+	for _, h := range handBuilt {
+		out = append(out, goldenCase{h.name, h.make()})
+	}
+	return out
+}
+
+func TestGoldens(t *testing.T) {
+	for _, c := range goldenCases(t) {
+		for _, v := range versions {
+			t.Run(c.name+v.suffix, func(t *testing.T) {
+				src := c.print(t, v.options)
+				compareGolden(t, filepath.Join("testdata", c.name+v.suffix), src.Text)
+				require.Equal(t, src, c.print(t, v.options), "printed twice, the same")
+			})
+		}
+	}
+}
+
+func compareGolden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "no golden file: go test ./codegen/cuda -update writes it")
+	require.Equal(t, string(want), got)
+}

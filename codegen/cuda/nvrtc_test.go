@@ -1,0 +1,76 @@
+package cuda_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen/cuda"
+)
+
+// archs are the generations that goldens are compiled for: the oldest that CUDA 13 knows, A100, H100 and B200.
+var archs = []string{"sm_75", "sm_80", "sm_90", "sm_100"}
+
+type nvrtcSource struct {
+	Name    string   `json:"name"`
+	Text    string   `json:"text"`
+	Options []string `json:"options"`
+}
+
+type nvrtcAnswer struct {
+	Version string
+	Skip    string
+	Results []struct {
+		Name, Arch, Log, Code string
+		OK                    bool
+		Cubin                 int
+	}
+}
+
+// compile gives sources to NVRTC, by way of Python: codegen/cuda loads no library. It skips the test where there is
+// none.
+func compile(t *testing.T, archs []string, sources []nvrtcSource) nvrtcAnswer {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3 to load NVRTC with")
+	}
+	request, err := json.Marshal(map[string]any{"archs": archs, "sources": sources})
+	require.NoError(t, err)
+	cmd := exec.Command(python, "testdata/nvrtc.py")
+	cmd.Stdin = bytes.NewReader(request)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	var answer nvrtcAnswer
+	require.NoError(t, json.Unmarshal(out, &answer), string(out))
+	if answer.Skip != "" {
+		t.Skip(answer.Skip)
+	}
+	return answer
+}
+
+func source(name string, s *cuda.Source) nvrtcSource {
+	return nvrtcSource{Name: name, Text: s.Text, Options: s.Options}
+}
+
+// TestNVRTCTakesEveryGolden compiles every golden without any header, for every generation, without a warning.
+func TestNVRTCTakesEveryGolden(t *testing.T) {
+	var sources []nvrtcSource
+	for _, c := range goldenCases(t) {
+		for _, v := range versions {
+			sources = append(sources, source(c.name+v.suffix, c.print(t, v.options)))
+		}
+	}
+	answer := compile(t, archs, sources)
+	require.Len(t, answer.Results, len(archs)*len(sources))
+	for _, r := range answer.Results {
+		require.True(t, r.OK, "%s for %s:\n%s", r.Name, r.Arch, r.Log)
+		require.Empty(t, r.Log, "%s for %s", r.Name, r.Arch)
+	}
+	t.Logf("NVRTC %s compiled %d programs for %d architectures", answer.Version, len(sources), len(archs))
+}
