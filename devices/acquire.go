@@ -1,0 +1,336 @@
+package devices
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/deps"
+)
+
+// Acquire starts to make what ws reads valid in its space, and room there for all of it.
+//
+// It returns true when all is there already, on the host; then Ready is not called. Otherwise, on the host, Ready is
+// called once everything has arrived. On an accelerator the whole working set gets its room at once or waits, first
+// come first served; then its copies are enqueued, each made once for all who need it, and Launch may be called at any
+// time after Acquire. Failures come through Ready and Done. Every working set that was acquired must be released.
+//
+// Cost: on the host, for buffers that no accelerator has to do with, one atomic load an access and no allocation.
+func (m *Machine) Acquire(ws *WorkingSet) bool {
+	if ws.state != idleSet {
+		panic(fmt.Sprintf("gompss: bug: devices: %s: working set is acquired twice", ws.Label))
+	}
+	if ws.Space == Host && m.ownedByHost(ws.Accesses) {
+		ws.state = ownedSet
+		return true
+	}
+	ws.machine, ws.told = m, false
+	m.mu.Lock()
+	if ws.Space == Host {
+		m.grant(ws)
+	} else {
+		m.queue(ws)
+	}
+	there := ws.Space == Host && ws.state == grantedSet && ws.pending == 0
+	ws.told = ws.told || there
+	m.mu.Unlock()
+	if !there {
+		m.drive()
+	}
+	return there
+}
+
+// ownedByHost reports whether no accelerator has to do with any of the buffers.
+func (m *Machine) ownedByHost(accesses []deps.Access) bool {
+	if len(m.spaces) == 1 {
+		return true
+	}
+	for i := range accesses {
+		if m.buffer(accesses[i].Region.Buffer).away.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// queue lets ws wait for room, and serves those who wait. Requires: m.mu held.
+func (m *Machine) queue(ws *WorkingSet) {
+	s := m.spaces[ws.Space.Device]
+	if m.closed.Load() {
+		m.fail(ws, ErrClosed)
+		return
+	}
+	ws.state = waitingSet
+	s.waiting.push(ws)
+	m.serve(s)
+}
+
+// serve gives room to those who wait for it, in order, until one does not get it. Requires: m.mu held.
+func (m *Machine) serve(s *space) {
+	if s.held == nil {
+		return
+	}
+	for s.waiting.head != nil {
+		ws := s.waiting.head
+		if s.retired != nil {
+			s.waiting.pop()
+			m.fail(ws, s.retired)
+			continue
+		}
+		m.collect(ws, s)
+		victims, ok := s.held.reserve(&ws.need, ws.victims[:0])
+		if n := len(ws.need.granules); n > s.held.limit {
+			s.waiting.pop()
+			ws.need.clear()
+			m.fail(ws, m.noSpace(s, ws.Accesses, ws.Label, ws.Pos, n))
+			continue
+		}
+		if !ok {
+			ws.need.clear()
+			return
+		}
+		s.waiting.pop()
+		ws.victims = victims
+		m.makeRoom(ws, s)
+	}
+}
+
+// collect finds the granules that ws needs. Requires: m.mu held.
+func (m *Machine) collect(ws *WorkingSet, s *space) {
+	s.held.begin()
+	for i := range ws.Accesses {
+		r := ws.Accesses[i].Region
+		b := m.buffer(r.Buffer)
+		mirror := s.held.mirrorOf(r.Buffer)
+		if mirror == nil {
+			mirror = s.held.add(b.Buffer)
+		}
+		eachGranules(r, b.Elem, s.held.size, func(lo, hi int) { s.held.collect(&ws.need, mirror, lo, hi) })
+	}
+}
+
+// makeRoom starts to write back what is dirty in the victims of ws. Requires: m.mu held.
+func (m *Machine) makeRoom(ws *WorkingSet, s *space) {
+	ws.state = makingRoom
+	m.plan.Reset()
+	for _, g := range ws.victims {
+		m.dir.Evict(g.elements(s.held.size), s.id, &m.plan)
+	}
+	m.counted.Evictions += int64(len(ws.victims))
+	m.counted.WriteBacks += int64(len(m.plan.Copies))
+	m.enqueue(m.plan.Copies)
+	m.follow(ws, m.plan.Copies)
+	if ws.pending == 0 {
+		m.proceed(ws)
+	}
+}
+
+// follow makes ws wait for flights. Requires: m.mu held.
+func (m *Machine) follow(ws *WorkingSet, flights []*Flight) {
+	ws.pending += len(flights)
+	for _, f := range flights {
+		f.waiters = append(f.waiters, ws)
+	}
+}
+
+// proceed takes ws to its next state, now that nothing is pending. Requires: m.mu held.
+func (m *Machine) proceed(ws *WorkingSet) {
+	switch {
+	case ws.state == makingRoom && ws.err != nil:
+		m.giveUpRoom(ws)
+	case ws.state == makingRoom && (len(ws.victims) > 0 || ws.need.absent > 0):
+		m.steps = append(m.steps, step{what: stepRoom, set: ws})
+	case ws.state == makingRoom:
+		m.grant(ws)
+	default:
+		m.tell(ws)
+	}
+}
+
+// giveUpRoom ends a working set that could not get its room: the write-back of a victim failed. Requires: m.mu held.
+func (m *Machine) giveUpRoom(ws *WorkingSet) {
+	s := m.spaces[ws.Space.Device]
+	for _, g := range ws.victims {
+		s.held.settle(g, false)
+	}
+	for _, g := range ws.need.granules {
+		if g.state == mapping {
+			s.held.settle(g, false)
+		}
+	}
+	ws.victims = ws.victims[:0]
+	m.fail(ws, ws.err)
+	m.serve(s)
+}
+
+// roomChanged settles what the device was asked for: victims up to unmapped have gone, granules up to mapped are
+// backed. Requires: m.mu held.
+func (m *Machine) roomChanged(ws *WorkingSet, unmapped, mapped int, err error) {
+	s := m.spaces[ws.Space.Device]
+	for i, g := range ws.victims {
+		s.held.settle(g, i < unmapped)
+	}
+	ws.victims = ws.victims[:0]
+	for i, g := range ws.need.granules {
+		if g.state == mapping {
+			s.held.settle(g, i < mapped)
+		}
+	}
+	if err == nil && s.retired != nil {
+		err = s.retired
+	}
+	if err != nil {
+		m.fail(ws, err)
+		m.retireFor(err)
+	} else {
+		m.grant(ws)
+	}
+	m.serve(s)
+}
+
+// grant plans the copies that ws needs, now that it has its room. Requires: m.mu held.
+func (m *Machine) grant(ws *WorkingSet) {
+	ws.state = grantedSet
+	m.plan.Reset()
+	for i := range ws.Accesses {
+		if ws.Space != Host {
+			m.buffer(ws.Accesses[i].Region.Buffer).away.Store(true)
+		}
+		if err := m.dir.Plan(ws.Accesses[i], ws.Space, &m.plan); err != nil && ws.err == nil {
+			ws.err = err
+		}
+	}
+	m.enqueue(m.plan.Copies)
+	if ws.Space == Host {
+		m.follow(ws, m.plan.Wait)
+		if ws.err != nil && ws.pending == 0 {
+			m.fail(ws, ws.err)
+		}
+		return
+	}
+	if ws.err != nil { // what was planned goes on, and serves those who come later
+		m.fail(ws, ws.err)
+		return
+	}
+	ws.waits = append(ws.waits[:0], m.plan.Wait...)
+	if ws.Ready != nil {
+		m.follow(ws, m.plan.Wait)
+	}
+	if ws.launch != nil {
+		m.steps = append(m.steps, step{what: stepLaunch, set: ws})
+	}
+	if ws.pending == 0 {
+		m.tell(ws)
+	}
+}
+
+// fail ends ws with an error: it holds what it holds until Release. Requires: m.mu held.
+func (m *Machine) fail(ws *WorkingSet, err error) {
+	ws.state, ws.err = failedSet, err
+	m.tell(ws)
+	if ws.launch != nil {
+		m.steps = append(m.steps, step{what: stepDone, set: ws, err: err})
+	}
+}
+
+// tell has Ready called, once. Requires: m.mu held.
+func (m *Machine) tell(ws *WorkingSet) {
+	if ws.told || ws.Ready == nil {
+		return
+	}
+	ws.told = true
+	m.steps = append(m.steps, step{what: stepReady, set: ws, err: ws.err})
+}
+
+// Launch enqueues a kernel behind the copies of ws, on its accelerator; ws.Done is called when the kernel is over or
+// will not run. The caller leaves l and its arguments alone until then.
+func (m *Machine) Launch(ws *WorkingSet, l *Launch) {
+	m.mu.Lock()
+	if ws.Space == Host || ws.state == idleSet || ws.launch != nil || ws.Done == nil {
+		panic(fmt.Sprintf("gompss: bug: devices: launch of %s: not acquired on an accelerator, launched before or without Done", l.Label))
+	}
+	ws.launch = l
+	switch ws.state {
+	case grantedSet:
+		m.steps = append(m.steps, step{what: stepLaunch, set: ws})
+	case failedSet:
+		m.steps = append(m.steps, step{what: stepDone, set: ws, err: ws.err})
+	}
+	m.mu.Unlock()
+	m.drive()
+}
+
+// ReleaseSet ends the use of ws. With a nil err what its accesses write is valid in its space and nowhere else;
+// otherwise the task has failed, and copies from before that other spaces hold are what counts.
+//
+// It must not be called between Launch and Done, nor between an Acquire that returned false and Ready on the host.
+func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
+	if ws.state == ownedSet {
+		ws.state = idleSet
+		return
+	}
+	if ws.state == idleSet {
+		panic(fmt.Sprintf("gompss: bug: devices: %s: working set is released twice", ws.Label))
+	}
+	m.mu.Lock()
+	s := m.spaces[ws.Space.Device]
+	if ws.state == grantedSet {
+		m.commit(ws, err)
+	}
+	for i := 0; ws.pending > 0 && i < len(ws.waits); i++ { // on an accelerator the kernel can be over before we hear of its inputs
+		ws.waits[i].forget(ws)
+	}
+	for _, g := range ws.need.granules {
+		s.held.unpin(g)
+	}
+	ws.reset()
+	m.serve(s)
+	m.quiet.Broadcast()
+	m.mu.Unlock()
+	m.drive()
+}
+
+// commit tells the directory what ws has written, or failed to write. Requires: m.mu held.
+func (m *Machine) commit(ws *WorkingSet, err error) {
+	m.plan.Reset()
+	for _, a := range ws.Accesses {
+		if !a.Mode.Writes() {
+			continue
+		}
+		if err != nil {
+			m.dir.Spoil(a.Region, ws.Space)
+			continue
+		}
+		m.dir.Commit(a.Region, ws.Space)
+		b := m.buffer(a.Region.Buffer)
+		switch {
+		case m.spaces[ws.Space.Device].retired != nil:
+		case ws.Space == Host:
+			b.away.Store(!m.dir.OnlyOnHost(a.Region.Buffer))
+		case m.options.WriteThrough:
+			m.writeThrough(a)
+		}
+	}
+	m.enqueue(m.plan.Copies)
+}
+
+// writeThrough plans the copies that make what was written valid on the host too. Requires: m.mu held.
+func (m *Machine) writeThrough(a deps.Access) {
+	before := len(m.plan.Copies)
+	a.Mode = deps.In
+	if err := m.dir.Plan(a, Host, &m.plan); err != nil {
+		panic(fmt.Sprintf("gompss: bug: devices: %v was written just now: %v", a.Region, err))
+	}
+	m.counted.WriteBacks += int64(len(m.plan.Copies) - before)
+}
+
+// reset empties ws for the next use and keeps its memory.
+func (ws *WorkingSet) reset() {
+	ws.need.clear()
+	clear(ws.waits)
+	ws.waits = ws.waits[:0]
+	ws.state, ws.err, ws.launch, ws.pending = idleSet, nil, nil, 0
+}
+
+func (n *need) clear() {
+	clear(n.granules)
+	*n = need{granules: n.granules[:0]}
+}

@@ -1,0 +1,149 @@
+package devices
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+)
+
+// A Kind names a family of devices: "smp", "sim", "cuda". Tokens are counted per kind.
+type Kind string
+
+// SMP is the kind of the CPU workers. Kinds other than SMP are accelerators: they have an address space of their own.
+const SMP Kind = "smp"
+
+// Acc in a device clause or in resources stands for every accelerator kind.
+const Acc Kind = "acc"
+
+// A SpaceID names an address space: a node (0 is this process) and a device of it (0 is host memory, shared by all
+// CPU workers; accelerator i of the machine has i+1).
+type SpaceID struct {
+	Node, Device uint16
+}
+
+// Host is the address space of the Go program.
+var Host = SpaceID{}
+
+func (s SpaceID) String() string {
+	if s == Host {
+		return "host"
+	}
+	return fmt.Sprintf("space %d.%d", s.Node, s.Device)
+}
+
+// Properties says what a device is. They do not change while it is open.
+type Properties struct {
+	Name        string // "smp:0", "sim:2", "cuda:0"
+	Kind        Kind
+	Description string     // for people: "CPU, 8 workers", "simulated accelerator, 64 MiB, exec=simt"
+	Memory      deps.Bytes // limit of the address space; 0 for host memory
+	Granule     deps.Bytes // unit in which memory is backed and evicted
+	Workers     int        // tasks that run at once: CPU workers, or 1 for an accelerator
+	Depth       int        // tasks worth having in flight, so that transfers overlap with kernels
+}
+
+// A Device is an opened device. Methods may be called from any goroutine.
+type Device interface {
+	Properties() Properties
+	// Prepare compiles the kernel for this device, once (memoised by the device). An error says that the kernel has
+	// no variant here and why.
+	Prepare(k *Kernel) error
+	// Close waits for the work in flight and frees everything.
+	Close() error
+}
+
+// An Accelerator is a device with its own address space, whose work is asynchronous and ordered by events.
+type Accelerator interface {
+	Device
+	Memory
+	// Reaches reports whether Copy can read directly from address space s into this device's; it can always copy
+	// from and to the host.
+	Reaches(s SpaceID) bool
+	// Copy and Launch enqueue work that starts when all events in after have happened, and return at once. A failure
+	// is carried by the event; work whose predecessor event failed does not run and fails with the same error.
+	Copy(t Transfer, after []Event) Event
+	Launch(l *Launch, after []Event) Event
+}
+
+// Memory is the mirrors of an accelerator: for each buffer an address range of the buffer's size, backed on demand.
+// Offsets are bytes in the buffer and multiples of Properties.Granule (but for the end of the buffer).
+type Memory interface {
+	Reserve(b Buffer) error
+	Map(b deps.BufferID, lo, hi deps.Bytes) error // errors.Is ErrNoMemory when the device is full
+	Unmap(b deps.BufferID, lo, hi deps.Bytes) error
+	Release(b deps.BufferID) error
+}
+
+// A Buffer is memory of the Go program that tasks work on: Size bytes at Host, in elements of Elem bytes.
+type Buffer struct {
+	ID   deps.BufferID
+	Host unsafe.Pointer
+	Size deps.Bytes
+	Elem deps.Bytes
+}
+
+// An Event is a point in a device's work: it happens once.
+type Event interface {
+	// Done reports whether the event has happened, and Err with what; Err is nil before.
+	Done() bool
+	Err() error
+	// Then calls f once when the event has happened, at once if it has. f must not block.
+	Then(f func(error))
+}
+
+// A Transfer is one copy of a region between two address spaces.
+type Transfer struct {
+	Region   deps.Region
+	Elem     deps.Bytes // size of one element
+	From, To SpaceID
+}
+
+// Size returns the number of bytes that move.
+func (t Transfer) Size() deps.Bytes { return deps.Bytes(t.Region.Len()) * t.Elem }
+
+// A Kernel is what a device needs to know of a kernel to make its variant: the Go function for CPU workers and the
+// lowered program for accelerators.
+type Kernel struct {
+	Name string
+	Pos  ir.Pos
+	// Go runs the Go function on memory of the host's address space; always there.
+	Go func(a *Args)
+	// Split runs iterations lo to hi of the Trips(a) iterations of the kernel's one parallel loop; nil when the
+	// kernel cannot be cut.
+	Split func(a *Args, lo, hi int64)
+	Trips func(a *Args) int64
+	// Program is the device IR; nil when the kernel has no accelerator variant, and then Refused says why.
+	Program *ir.Program
+	Refused error
+}
+
+// A Launch is one run of a kernel.
+type Launch struct {
+	Kernel *Kernel
+	Args   *Args
+	Label  string
+}
+
+// Args are the actual arguments of a launch, by parameter. Buffer arguments name a buffer and an offset; At resolves
+// them to memory of the place where the kernel runs.
+type Args struct {
+	List []Arg
+	// At gives the address of byte 0 of a buffer where the kernel runs, in memory that this process can read. Set
+	// by the device that runs Kernel.Go or Kernel.Split.
+	At func(b deps.BufferID) unsafe.Pointer
+}
+
+// An Arg is one argument: a scalar in Bits (as ir.Const.Bits), a struct or array by value in Blob, a slice or pointer in
+// Buffer, Offset, Len and Cap. A nil slice or pointer has Nil set.
+type Arg struct {
+	Type   *ir.Type
+	Bits   uint64
+	Blob   []byte
+	Nil    bool
+	Buffer deps.BufferID
+	Offset deps.Bytes
+	Len    int64
+	Cap    int64
+}

@@ -1,0 +1,416 @@
+package devices
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gompss/gompss/deps"
+)
+
+// A Directory knows, for every buffer, which elements are valid in which address space, and which copies are under
+// way. It is pure: it plans flights, its owner makes the copies and says when they have landed.
+//
+// What a flight brings counts as valid at its end from the moment it is planned; who uses it there waits for the
+// flight. Invariant: every element is valid somewhere, or lost.
+type Directory struct {
+	spaces  int
+	reaches func(from, to SpaceID) bool
+	buffers []*entry
+	gone    []*DeviceError // by space: why what it held is lost
+}
+
+// An entry is what the directory knows of one buffer.
+type entry struct {
+	id    deps.BufferID
+	elem  deps.Bytes
+	whole deps.Region
+	at    []replicas // by space
+	lost  deps.Set
+	from  int // space that lost it last
+}
+
+// replicas is one buffer in one address space.
+type replicas struct {
+	valid deps.Set
+	in    []*Flight // copies to here that have not landed
+	out   []*Flight // copies from here that have not landed
+}
+
+// A Flight is a copy that has been planned and has not landed.
+type Flight struct {
+	Transfer
+	// After are the flights that it must not overtake.
+	After []*Flight
+	// Event is set by the owner when the copy has been enqueued.
+	Event Event
+
+	waiters []*WorkingSet
+	pinned  [2][]*granule // at From and at To
+}
+
+// forget takes ws out of those who wait for f.
+func (f *Flight) forget(ws *WorkingSet) {
+	if i := slices.Index(f.waiters, ws); i >= 0 {
+		f.waiters = slices.Delete(f.waiters, i, i+1)
+	}
+}
+
+// A Plan is what makes an access valid: copies to make, in this order, and copies under way to wait for. It is filled
+// by several calls and used again.
+type Plan struct {
+	Copies []*Flight
+	Wait   []*Flight // all flights whose landing makes the accesses valid, those of Copies included
+}
+
+// Reset empties p and keeps its memory.
+func (p *Plan) Reset() {
+	clear(p.Copies)
+	clear(p.Wait)
+	p.Copies, p.Wait = p.Copies[:0], p.Wait[:0]
+}
+
+// NewDirectory returns a directory of the host's space alone. reaches says whether one copy can go from a space to
+// another; what cannot goes through the host, which reaches and is reached by all.
+func NewDirectory(reaches func(from, to SpaceID) bool) *Directory {
+	return &Directory{spaces: 1, reaches: reaches, gone: make([]*DeviceError, 1)}
+}
+
+// AddSpace adds an address space; it gets the next SpaceID.Device. No buffer may have been added yet.
+func (d *Directory) AddSpace() {
+	d.spaces++
+	d.gone = append(d.gone, nil)
+}
+
+// Add makes a buffer known, all of it valid on the host and nowhere else.
+func (d *Directory) Add(b deps.BufferID, elems int64, elem deps.Bytes) {
+	for int(b) >= len(d.buffers) {
+		d.buffers = append(d.buffers, nil)
+	}
+	e := &entry{id: b, elem: elem, whole: deps.Interval(b, 0, elems), at: make([]replicas, d.spaces)}
+	if elems > 0 {
+		e.at[0].valid.Add(e.whole)
+	}
+	d.buffers[b] = e
+}
+
+// Drop forgets a buffer. Requires: nothing of it is in flight.
+func (d *Directory) Drop(b deps.BufferID) {
+	if d.InFlight(b) {
+		panic(fmt.Sprintf("gompss: bug: devices: buffer %d is dropped while copies of it are under way", b))
+	}
+	d.buffers[b] = nil
+}
+
+// InFlight reports whether copies of a buffer are under way.
+func (d *Directory) InFlight(b deps.BufferID) bool {
+	for i := range d.buffers[b].at {
+		if len(d.buffers[b].at[i].in) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Missing returns the bytes that would have to be copied to make access valid in a space. Cost: O(replicas that
+// overlap).
+func (d *Directory) Missing(a deps.Access, to SpaceID) deps.Bytes {
+	if !a.Mode.Reads() {
+		return 0
+	}
+	e := d.buffers[a.Region.Buffer]
+	return deps.Bytes(a.Region.Len()-e.at[to.Device].valid.Count(a.Region)) * e.elem
+}
+
+// Valid reports whether all of a region is valid in a space, copies under way included.
+func (d *Directory) Valid(r deps.Region, at SpaceID) bool {
+	return d.buffers[r.Buffer].at[at.Device].valid.Contains(r)
+}
+
+// OnlyOnHost reports whether a buffer is valid on the host alone, all of it, with nothing under way.
+func (d *Directory) OnlyOnHost(b deps.BufferID) bool {
+	e := d.buffers[b]
+	for i := range e.at {
+		at := &e.at[i]
+		if len(at.in) > 0 || len(at.out) > 0 || i > 0 && !at.valid.Empty() {
+			return false
+		}
+	}
+	return e.lost.Empty()
+}
+
+// Plan adds to p what makes access a valid in space to, for a task that will run there.
+//
+// What is only written is not copied, but waited for where copies to or from the same elements are under way. Copies
+// are planned once: a second Plan finds the flights of the first. Cost: O(replicas and flights that overlap); no
+// allocation when the region is valid already. Errors: *LostError; what is not lost has been planned all the same.
+func (d *Directory) Plan(a deps.Access, to SpaceID, p *Plan) (err error) {
+	e := d.buffers[a.Region.Buffer]
+	here := &e.at[to.Device]
+	if a.Mode.Reads() && !here.valid.Contains(a.Region) {
+		err = d.fetch(e, a.Region, to, p)
+	}
+	p.Wait = overlapping(p.Wait, here.in, a.Region)
+	if a.Mode.Writes() {
+		p.Wait = overlapping(p.Wait, here.out, a.Region)
+	}
+	return err
+}
+
+// overlapping adds those of flights that touch r and are not in list yet.
+func overlapping(list, flights []*Flight, r deps.Region) []*Flight {
+next:
+	for _, f := range flights {
+		if !f.Region.Overlaps(r) {
+			continue
+		}
+		for _, g := range list {
+			if g == f {
+				continue next
+			}
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// fetch plans the copies of what is missing of r in space to.
+func (d *Directory) fetch(e *entry, r deps.Region, to SpaceID, p *Plan) error {
+	var missing deps.Set
+	missing.Add(r)
+	removeAll(&missing, e.at[to.Device].valid.Intersect(r, nil))
+	err := d.takeLost(e, &missing)
+	for _, landed := range []bool{true, false} {
+		for _, from := range d.sources(to) {
+			if missing.Empty() {
+				return err
+			}
+			d.copyFrom(e, &missing, from, to, landed, p)
+		}
+	}
+	d.stage(e, &missing, to, p)
+	if !missing.Empty() {
+		panic(fmt.Sprintf("gompss: bug: devices: %v is valid nowhere", r))
+	}
+	return err
+}
+
+// takeLost takes what is lost out of missing, and says so.
+func (d *Directory) takeLost(e *entry, missing *deps.Set) (err error) {
+	if e.lost.Empty() {
+		return nil
+	}
+	for _, r := range missing.Regions() {
+		for _, gone := range e.lost.Intersect(r, nil) {
+			missing.Remove(gone)
+			if err == nil {
+				cause := d.gone[e.from]
+				err = &LostError{Device: cause.Device, Region: gone, Cause: cause}
+			}
+		}
+	}
+	return err
+}
+
+// sources returns the spaces that reach to, the best first: other accelerators, whose links are faster and leave the
+// host's alone, beginning with the one before to, so that one buffer for all does not come from one device; then the
+// host.
+func (d *Directory) sources(to SpaceID) []SpaceID {
+	out := make([]SpaceID, 0, d.spaces)
+	for i := 1; i < d.spaces && to != Host; i++ {
+		n := (int(to.Device)-1-i+d.spaces-1)%(d.spaces-1) + 1
+		from := SpaceID{Node: to.Node, Device: uint16(n)}
+		if from != to && d.reaches(from, to) {
+			out = append(out, from)
+		}
+	}
+	if to != Host {
+		return append(out, Host)
+	}
+	for n := 1; n < d.spaces; n++ {
+		out = append(out, SpaceID{Device: uint16(n)})
+	}
+	return out
+}
+
+// copyFrom plans copies of what space from has of missing, and takes it out of missing. With landed, what is still on
+// its way to from does not count.
+func (d *Directory) copyFrom(e *entry, missing *deps.Set, from, to SpaceID, landed bool, p *Plan) {
+	source := &e.at[from.Device]
+	if source.valid.Empty() {
+		return
+	}
+	var found deps.Set
+	for _, r := range missing.Regions() {
+		for _, piece := range source.valid.Intersect(r, nil) {
+			found.Add(piece)
+		}
+	}
+	if landed {
+		for _, f := range source.in {
+			found.Remove(f.Region)
+		}
+	}
+	for _, piece := range found.Regions() {
+		missing.Remove(piece)
+		d.take(e, piece, from, to, p)
+	}
+}
+
+// stage plans copies through the host of what no space that reaches to has.
+func (d *Directory) stage(e *entry, missing *deps.Set, to SpaceID, p *Plan) {
+	for n := 1; n < d.spaces && !missing.Empty(); n++ {
+		from := SpaceID{Node: to.Node, Device: uint16(n)}
+		var found deps.Set
+		for _, r := range missing.Regions() {
+			for _, piece := range e.at[n].valid.Intersect(r, nil) {
+				found.Add(piece)
+			}
+		}
+		for _, piece := range found.Regions() {
+			missing.Remove(piece)
+			d.take(e, piece, from, Host, p)
+			d.take(e, piece, Host, to, p)
+		}
+	}
+}
+
+// take plans one copy. It comes after the copies that bring the piece to its source, and after those that write or
+// read the same elements at its end.
+func (d *Directory) take(e *entry, piece deps.Region, from, to SpaceID, p *Plan) *Flight {
+	f := &Flight{Transfer: Transfer{Region: piece, Elem: e.elem, From: from, To: to}}
+	source, end := &e.at[from.Device], &e.at[to.Device]
+	f.After = overlapping(f.After, source.in, piece)
+	f.After = overlapping(f.After, end.in, piece)
+	f.After = overlapping(f.After, end.out, piece)
+	source.out = append(source.out, f)
+	end.in = append(end.in, f)
+	end.valid.Add(piece)
+	p.Copies = append(p.Copies, f)
+	p.Wait = append(p.Wait, f)
+	return f
+}
+
+// Land ends a flight. When the copy was not made, what it would have brought is not valid at its end after all; what
+// had been given up at its source in favour of the copy is valid there again, or lost with the source.
+func (d *Directory) Land(f *Flight, made bool) {
+	e := d.buffers[f.Region.Buffer]
+	source, end := &e.at[f.From.Device], &e.at[f.To.Device]
+	source.out = without(source.out, f)
+	end.in = without(end.in, f)
+	f.After = nil
+	if made {
+		return
+	}
+	end.valid.Remove(f.Region)
+	for _, r := range d.nowhere(e, f.Region) {
+		if d.gone[f.From.Device] == nil {
+			source.valid.Add(r)
+			continue
+		}
+		e.lost.Add(r)
+		e.from = int(f.From.Device)
+	}
+}
+
+func without(list []*Flight, f *Flight) []*Flight {
+	for i, g := range list {
+		if g == f {
+			last := len(list) - 1
+			list[i], list[last] = list[last], nil
+			return list[:last]
+		}
+	}
+	panic("gompss: bug: devices: a copy lands twice")
+}
+
+// nowhere returns the parts of r that are neither valid in a space nor known as lost.
+func (d *Directory) nowhere(e *entry, r deps.Region) []deps.Region {
+	var rest deps.Set
+	rest.Add(r)
+	for i := range e.at {
+		removeAll(&rest, e.at[i].valid.Intersect(r, nil))
+	}
+	removeAll(&rest, e.lost.Intersect(r, nil))
+	return rest.Regions()
+}
+
+// Commit says that a task has written all it declared of r in a space: it is valid there and nowhere else. If the
+// space was lost meanwhile, r is lost with it.
+func (d *Directory) Commit(r deps.Region, at SpaceID) {
+	e := d.buffers[r.Buffer]
+	for i := range e.at {
+		if i != int(at.Device) && !e.at[i].valid.Empty() {
+			e.at[i].valid.Remove(r)
+		}
+	}
+	if d.gone[at.Device] != nil {
+		e.lost.Add(r)
+		e.from = int(at.Device)
+		return
+	}
+	e.at[at.Device].valid.Add(r)
+	if !e.lost.Empty() {
+		e.lost.Remove(r)
+	}
+}
+
+// Spoil says that a task that writes r in a space has failed: where another space has the value from before, this one
+// does not count any more. What only this one has stays, as it would in sequential execution.
+func (d *Directory) Spoil(r deps.Region, at SpaceID) {
+	e := d.buffers[r.Buffer]
+	for i := range e.at {
+		if i != int(at.Device) && !e.at[i].valid.Empty() {
+			removeAll(&e.at[at.Device].valid, e.at[i].valid.Intersect(r, nil))
+		}
+	}
+}
+
+// Evict says that an accelerator gives up r: what no other space has is copied to the host first (p), and from now on
+// r counts as not valid there. Nothing of r may be used there, nor be under way to there.
+func (d *Directory) Evict(r deps.Region, at SpaceID, p *Plan) {
+	e := d.buffers[r.Buffer]
+	here := &e.at[at.Device]
+	if here.valid.Empty() {
+		return
+	}
+	var dirty deps.Set
+	for _, piece := range here.valid.Intersect(r, nil) {
+		dirty.Add(piece)
+	}
+	for i := range e.at {
+		if i != int(at.Device) && !e.at[i].valid.Empty() {
+			removeAll(&dirty, e.at[i].valid.Intersect(r, nil))
+		}
+	}
+	for _, piece := range dirty.Regions() {
+		d.take(e, piece, at, Host, p)
+	}
+	here.valid.Remove(r)
+}
+
+// Lose says that a device is out of service: nothing is valid there any more. It returns what is lost by that.
+func (d *Directory) Lose(at SpaceID, cause *DeviceError) []deps.Region {
+	d.gone[at.Device] = cause
+	var lost []deps.Region
+	for _, e := range d.buffers {
+		if e == nil || e.at[at.Device].valid.Empty() {
+			continue
+		}
+		had := e.at[at.Device].valid.Regions()
+		e.at[at.Device].valid = deps.Set{}
+		for _, r := range had {
+			for _, gone := range d.nowhere(e, r) {
+				e.lost.Add(gone)
+				e.from = int(at.Device)
+				lost = append(lost, gone)
+			}
+		}
+	}
+	return lost
+}
+
+func removeAll(s *deps.Set, regions []deps.Region) {
+	for _, r := range regions {
+		s.Remove(r)
+	}
+}

@@ -1,0 +1,105 @@
+package devices
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+)
+
+// The errors that callers branch on.
+var (
+	// ErrNoMemory says that a device could not back memory.
+	ErrNoMemory = errors.New("out of memory")
+	// ErrRetired says that a device is out of service: everything asked of it fails.
+	ErrRetired = errors.New("device is out of service")
+	// ErrLost says that the newest value of some data was on a device that failed.
+	ErrLost = errors.New("lost with its device")
+	// ErrClosed says that the machine was closed.
+	ErrClosed = errors.New("machine is closed")
+	// ErrUnknownBuffer says that a buffer was never added, or was dropped.
+	ErrUnknownBuffer = errors.New("unknown buffer")
+)
+
+// A NoSpaceError says that a working set can never be in a device's memory at once.
+type NoSpaceError struct {
+	Device  string
+	Label   string
+	Pos     ir.Pos
+	Need    deps.Bytes // granules that the accesses touch, together
+	Memory  deps.Bytes // what the device has
+	Granule deps.Bytes
+	Largest deps.Region // the access that touches most
+	Size    deps.Bytes  // and how much
+}
+
+func (e *NoSpaceError) Error() string {
+	return fmt.Sprintf("devices: %s: %s: working set never fits: need %v in granules of %v, memory %v; the largest access, %v, needs %v",
+		e.Device, who(e.Label, e.Pos), e.Need, e.Granule, e.Memory, e.Largest, e.Size)
+}
+
+// Is makes errors.Is(err, ErrNoMemory) true.
+func (e *NoSpaceError) Is(target error) bool { return target == ErrNoMemory }
+
+// A LostError says that data are gone: no address space holds their newest value since Device failed with Cause.
+type LostError struct {
+	Device string
+	Region deps.Region
+	Cause  error
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("devices: %s: %v: lost with its device: %v", e.Device, e.Region, e.Cause)
+}
+
+// Is makes errors.Is(err, ErrLost) true.
+func (e *LostError) Is(target error) bool { return target == ErrLost }
+
+func (e *LostError) Unwrap() error { return e.Cause }
+
+// A DeviceError is the failure of something that a device was asked to do.
+type DeviceError struct {
+	Device string
+	What   string // "launch Forces", "copy", "map"
+	Pos    ir.Pos
+	Err    error
+	// Fatal says that the device is of no more use; the machine retires it.
+	Fatal bool
+}
+
+func (e *DeviceError) Error() string {
+	return fmt.Sprintf("devices: %s: %s: %v", e.Device, who(e.What, e.Pos), e.Err)
+}
+
+func (e *DeviceError) Unwrap() error { return e.Err }
+
+// fatal returns the error that ends the life of a device, and which, if err holds one.
+func fatal(err error) (*DeviceError, bool) {
+	var e *DeviceError
+	if errors.As(err, &e) && e.Fatal {
+		return e, true
+	}
+	return nil, false
+}
+
+func who(label string, pos ir.Pos) string {
+	if pos.File == "" {
+		return label
+	}
+	return fmt.Sprintf("%s (%s:%d)", label, pos.File, pos.Line)
+}
+
+// A PanicError is a kernel that panicked on a device.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the value when it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

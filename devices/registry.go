@@ -1,0 +1,89 @@
+package devices
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// An Opener opens devices of one kind: Config.Count of them, or as many as there are when Count is 0.
+type Opener func(Config) ([]Device, error)
+
+// registry is the only package-level state: the plug-ins that the program has imported, as in database/sql.
+var registry struct {
+	mu   sync.Mutex
+	open map[Kind]Opener
+}
+
+// Register makes a kind of devices known to Open. Plug-ins call it from init; a kind registered twice is a bug.
+func Register(kind Kind, open Opener) {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	if open == nil || registry.open[kind] != nil {
+		panic(fmt.Sprintf("gompss: bug: devices: kind %q is registered twice or without an opener", kind))
+	}
+	if registry.open == nil {
+		registry.open = make(map[Kind]Opener)
+	}
+	registry.open[kind] = open
+}
+
+// Kinds returns the registered kinds, sorted.
+func Kinds() []Kind {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	return slices.Sorted(maps.Keys(registry.open))
+}
+
+func opener(kind Kind) Opener {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	return registry.open[kind]
+}
+
+// A Config is what a plug-in is asked to open: one part of a device specification.
+type Config struct {
+	Kind    Kind
+	Count   int // 0: not said
+	Params  []Param
+	Options any // the plug-in's own options, from Options.ByKind; may be nil
+	// First is the address space of the first accelerator that is opened; those after it count up. CPU workers share
+	// the host's.
+	First SpaceID
+}
+
+// A Param is one "key=value" of a device specification.
+type Param struct {
+	Key, Value string
+	Column     int // in the specification, from 1
+}
+
+// Scan gives every parameter to the setter of its key.
+//
+// Errors: an unknown key, with those known; what the setter says; both with the column.
+func (c Config) Scan(set map[string]func(string) error) error {
+	for _, p := range c.Params {
+		f, ok := set[p.Key]
+		if !ok {
+			known := slices.Sorted(maps.Keys(set))
+			return specError(p.Column, "%s: unknown parameter %q: known are %s", c.Kind, p.Key, list(known))
+		}
+		if err := f(p.Value); err != nil {
+			return specError(p.Column, "%s: %s=%s: %w", c.Kind, p.Key, p.Value, err)
+		}
+	}
+	return nil
+}
+
+func list[S ~string](names []S) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	words := make([]string, len(names))
+	for i, n := range names {
+		words[i] = string(n)
+	}
+	return strings.Join(words, ", ")
+}

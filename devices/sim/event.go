@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"sync"
+	"time"
+
+	"github.com/gompss/gompss/devices"
+)
+
+// An event is a point in a stream: it happens once, with an error or without, at a moment of the device's time.
+type event struct {
+	mu   sync.Mutex
+	done bool
+	err  error
+	at   time.Duration // virtual time
+	then []func(error)
+}
+
+// Done reports whether e has happened.
+func (e *event) Done() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.done
+}
+
+// Err returns what went wrong, nil before e has happened.
+func (e *event) Err() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.err
+}
+
+// Then calls f when e has happened.
+func (e *event) Then(f func(error)) {
+	e.mu.Lock()
+	if !e.done {
+		e.then = append(e.then, f)
+		e.mu.Unlock()
+		return
+	}
+	err := e.err
+	e.mu.Unlock()
+	f(err)
+}
+
+// happen makes e happen.
+func (e *event) happen(at time.Duration, err error) {
+	e.mu.Lock()
+	e.done, e.err, e.at = true, err, at
+	then := e.then
+	e.then = nil
+	e.mu.Unlock()
+	for _, f := range then {
+		f(err)
+	}
+}
+
+// moment returns when e happened; events of other plug-ins happened before time began.
+func moment(e devices.Event) time.Duration {
+	if e, ok := e.(*event); ok {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.at
+	}
+	return 0
+}

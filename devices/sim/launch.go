@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+	"unsafe"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// Launch enqueues a run of a kernel.
+func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event {
+	return d.kernels.enqueue(operation{
+		after: append([]devices.Event(nil), after...),
+		run:   func() error { return d.start(l) },
+		cost:  d.costOf(l),
+	})
+}
+
+// costOf models how long a launch takes.
+func (d *Device) costOf(l *devices.Launch) time.Duration {
+	if d.options.Cost != nil {
+		return d.options.Cost(l)
+	}
+	var touched deps.Bytes
+	for i := range l.Args.List {
+		if a := &l.Args.List[i]; !a.Nil && a.Type.Elem != nil {
+			touched += deps.Bytes(a.Len) * a.Type.Elem.Size
+		}
+	}
+	return d.options.during(touched, d.options.Speed)
+}
+
+func (d *Device) start(l *devices.Launch) error {
+	if err := d.alive(); err != nil {
+		return err
+	}
+	what := "launch " + l.Kernel.Name
+	if fault(&d.platform.launches, d.options.Faults.Launch) {
+		return d.inject(what)
+	}
+	var err error
+	if d.options.Exec == SIMT {
+		err = d.interpret(l)
+	} else {
+		err = d.call(l)
+	}
+	if err != nil {
+		return &devices.DeviceError{Device: d.name, What: what, Pos: l.Kernel.Pos, Err: err}
+	}
+	return nil
+}
+
+// call runs the Go function of a kernel over this device's mirrors. A panic is the error of the launch, and so is
+// touching memory that is not backed.
+func (d *Device) call(l *devices.Launch) (err error) {
+	ended := false
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if ended {
+			return
+		}
+		value := recover()
+		if fault, ok := value.(interface{ Addr() uintptr }); ok {
+			value = d.explain(fault.Addr(), value)
+		}
+		err = &devices.PanicError{Value: value, Stack: debug.Stack()}
+	}()
+	args := *l.Args
+	args.At = d.at
+	l.Kernel.Go(&args)
+	ended = true
+	return nil
+}
+
+// explain says which element of which buffer was touched and is not there.
+func (d *Device) explain(addr uintptr, value any) any {
+	d.mirrors.mu.RLock()
+	defer d.mirrors.mu.RUnlock()
+	for id, m := range d.mirrors.of {
+		base := uintptr(unsafe.Pointer(unsafe.SliceData(m.memory)))
+		if offset := addr - base; addr >= base && offset < uintptr(len(m.memory)) {
+			return fmt.Errorf("element %d of buffer %d is not on the device: the kernel touches what its accesses do not declare",
+				deps.Bytes(offset)/m.buffer.Elem, id)
+		}
+	}
+	if err, ok := value.(runtime.Error); ok {
+		return err
+	}
+	return value
+}

@@ -1,0 +1,65 @@
+package smp
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/gompss/gompss/devices"
+)
+
+func init() { devices.Register(devices.SMP, open) }
+
+// A Device is the processors of this machine: one device with as many workers as were asked for, GOMAXPROCS when
+// nothing was said. It has no memory of its own; whoever runs tasks starts its Workers.
+type Device struct {
+	properties devices.Properties
+}
+
+// New returns the device with n workers.
+func New(n int) (*Device, error) {
+	if n <= 0 || n > MaxWorkers {
+		return nil, fmt.Errorf("smp: %d workers: between 1 and %d are possible", n, MaxWorkers)
+	}
+	plural := "s"
+	if n == 1 {
+		plural = ""
+	}
+	return &Device{properties: devices.Properties{
+		Name:        "smp",
+		Kind:        devices.SMP,
+		Description: fmt.Sprintf("CPU (%s), %d worker%s", runtime.GOARCH, n, plural),
+		Workers:     n,
+		Depth:       n,
+	}}, nil
+}
+
+func open(c devices.Config) ([]devices.Device, error) {
+	if err := c.Scan(nil); err != nil {
+		return nil, err
+	}
+	n := c.Count
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	d, err := New(n)
+	if err != nil {
+		return nil, err
+	}
+	return []devices.Device{d}, nil
+}
+
+// Properties says what the device is.
+func (d *Device) Properties() devices.Properties { return d.properties }
+
+// Prepare finds the Go function of a kernel, which is always there.
+func (d *Device) Prepare(k *devices.Kernel) error {
+	if k.Go == nil {
+		return &devices.DeviceError{Device: d.properties.Name, What: "kernel " + k.Name, Pos: k.Pos, Err: errNoGo}
+	}
+	return nil
+}
+
+var errNoGo = fmt.Errorf("it has no Go function")
+
+// Close does nothing: workers belong to the one who started them.
+func (d *Device) Close() error { return nil }

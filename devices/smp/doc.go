@@ -1,0 +1,12 @@
+// Package smp is the plug-in of the CPU: workers, which are goroutines that take work from a source and sleep when it
+// has none.
+//
+// A worker that runs a parallel loop shares it (Share): idle workers wake and take chunks of it. A sleeping worker
+// uses no processor time; Wake brings back as many as there is work for.
+//
+// Invariants: a wake-up is never lost (a worker announces that it will sleep before it looks at the source a last
+// time, and Wake looks for announcements after the work is in the source); Share returns only after the last chunk,
+// and a panic in a chunk is a panic of the one who shares.
+//
+// Lock order: Workers.mu guards the sleepers and the list of loops; nothing is called under it.
+package smp

@@ -1,0 +1,146 @@
+package smp
+
+import (
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+)
+
+// A Source is where workers find what to run.
+type Source interface {
+	// RunNext runs one thing on a worker and reports whether there was one. It is called by all workers at once.
+	RunNext(worker int) bool
+}
+
+// MaxWorkers bounds the workers of one Workers.
+const MaxWorkers = 1024
+
+// Workers are goroutines that run what a Source has.
+type Workers struct {
+	source Source
+	rooms  []room
+	loops  atomic.Int32 // open loops that can use more workers
+	ending atomic.Bool
+	done   sync.WaitGroup
+
+	asleep atomic.Int32 // workers that announced that they will sleep
+	mu     sync.Mutex
+	beds   []uint64 // a bit for each worker that sleeps, or is about to
+	open   []*loop
+}
+
+// A room is where one worker sleeps; padded, since neighbours are used by other processors.
+type room struct {
+	wake chan struct{} // holds one token at most: sent by who took the worker out of beds
+	_    [56]byte
+}
+
+// NewWorkers starts n workers on a source. Close ends them.
+func NewWorkers(n int, source Source) (*Workers, error) {
+	if n <= 0 || n > MaxWorkers {
+		return nil, fmt.Errorf("smp: %d workers: between 1 and %d are possible", n, MaxWorkers)
+	}
+	w := &Workers{source: source, rooms: make([]room, n), beds: make([]uint64, (n+63)/64)}
+	w.done.Add(n)
+	for i := range w.rooms {
+		w.rooms[i].wake = make(chan struct{}, 1)
+		go w.work(i)
+	}
+	return w, nil
+}
+
+// Len returns the number of workers.
+func (w *Workers) Len() int { return len(w.rooms) }
+
+// Idle returns the number of workers that sleep or are about to.
+func (w *Workers) Idle() int { return int(w.asleep.Load()) }
+
+// Close waits until every worker has found its source empty and ends them all. Calls after the first wait too.
+func (w *Workers) Close() {
+	w.ending.Store(true)
+	w.Wake(len(w.rooms))
+	w.done.Wait()
+}
+
+// Wake wakes up to n sleeping workers. It is called after work was put into the source; cost: one atomic load when
+// nobody sleeps.
+func (w *Workers) Wake(n int) {
+	if n <= 0 || w.asleep.Load() == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for word := range w.beds {
+		for n > 0 && w.beds[word] != 0 {
+			i := word*64 + bits.TrailingZeros64(w.beds[word])
+			w.rise(i)
+			w.rooms[i].wake <- struct{}{} // never blocks: the worker left beds just now, and empties this before it returns
+			n--
+		}
+	}
+}
+
+// rise takes worker i out of its bed. Requires: w.mu held, i in beds.
+func (w *Workers) rise(i int) {
+	w.beds[i/64] &^= 1 << (i % 64)
+	w.asleep.Add(-1)
+}
+
+// work runs until the end. A body that ends the goroutine (runtime.Goexit) costs it, not the worker.
+func (w *Workers) work(i int) {
+	ended := false
+	defer func() {
+		if ended {
+			w.done.Done()
+			return
+		}
+		go w.work(i)
+	}()
+	for !w.ended(i) {
+	}
+	ended = true
+}
+
+// ended makes one round of worker i, and reports whether it was the last.
+func (w *Workers) ended(i int) bool {
+	if w.source.RunNext(i) || w.assist() {
+		return false
+	}
+	if w.ending.Load() {
+		return true
+	}
+	w.sleep(i)
+	return false
+}
+
+// sleep announces that worker i will sleep, looks a last time, and sleeps until it is woken.
+func (w *Workers) sleep(i int) {
+	w.mu.Lock()
+	w.beds[i/64] |= 1 << (i % 64)
+	w.asleep.Add(1)
+	w.mu.Unlock()
+	woken := false
+	defer func() {
+		if !woken {
+			w.getUp(i)
+		}
+	}()
+	if !w.ending.Load() && !w.source.RunNext(i) && !w.assist() {
+		<-w.rooms[i].wake
+		woken = true
+	}
+}
+
+// getUp takes back the announcement of worker i, or the token of the one who woke it meanwhile.
+func (w *Workers) getUp(i int) {
+	w.mu.Lock()
+	inBed := w.beds[i/64]&(1<<(i%64)) != 0
+	if inBed {
+		w.rise(i)
+	}
+	w.mu.Unlock()
+	if !inBed {
+		<-w.rooms[i].wake
+	}
+}

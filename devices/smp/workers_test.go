@@ -1,0 +1,231 @@
+package smp
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// queue is a Source: a list under a lock.
+type queue struct {
+	mu   sync.Mutex
+	jobs []func(worker int)
+}
+
+func (q *queue) push(f func(worker int)) {
+	q.mu.Lock()
+	q.jobs = append(q.jobs, f)
+	q.mu.Unlock()
+}
+
+func (q *queue) RunNext(worker int) bool {
+	q.mu.Lock()
+	if len(q.jobs) == 0 {
+		q.mu.Unlock()
+		return false
+	}
+	f := q.jobs[0]
+	q.jobs = q.jobs[1:]
+	q.mu.Unlock()
+	f(worker)
+	return true
+}
+
+func start(t *testing.T, n int) (*Workers, *queue) {
+	t.Helper()
+	q := &queue{}
+	w, err := NewWorkers(n, q)
+	require.NoError(t, err)
+	t.Cleanup(w.Close)
+	return w, q
+}
+
+// run puts one job into the queue and waits for it.
+func run(w *Workers, q *queue, job func(worker int)) {
+	done := make(chan struct{})
+	q.push(func(worker int) {
+		defer close(done)
+		job(worker)
+	})
+	w.Wake(1)
+	<-done
+}
+
+func TestWorkersRefuseNonsense(t *testing.T) {
+	for _, n := range []int{-1, 0, MaxWorkers + 1} {
+		_, err := NewWorkers(n, &queue{})
+		require.Error(t, err)
+		_, err = New(n)
+		require.Error(t, err)
+	}
+}
+
+// A lost wake-up hangs this test: every push comes when the workers are about to sleep, or do.
+func TestNoWakeUpIsLost(t *testing.T) {
+	w, q := start(t, 4)
+	for range 20000 {
+		run(w, q, func(int) {})
+	}
+}
+
+func TestHammerFromManySides(t *testing.T) {
+	w, q := start(t, 4)
+	var ran atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 2000 {
+				all.Add(1)
+				q.push(func(int) { ran.Add(1); all.Done() })
+				w.Wake(1)
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 16000, ran.Load())
+}
+
+func TestWorkerNumbersAreExclusive(t *testing.T) {
+	w, q := start(t, 4)
+	var busy [4]atomic.Int32
+	var all sync.WaitGroup
+	for range 1000 {
+		all.Add(1)
+		q.push(func(i int) {
+			defer all.Done()
+			if busy[i].Add(1) != 1 {
+				t.Errorf("worker %d runs two things at once", i)
+			}
+			runtime.Gosched()
+			busy[i].Add(-1)
+		})
+		w.Wake(1)
+	}
+	all.Wait()
+}
+
+func TestShareRunsEveryIterationOnce(t *testing.T) {
+	w, q := start(t, 4)
+	for _, c := range []struct{ lo, hi, grain int64 }{{0, 1, 1}, {0, 1000, 1}, {-5, 100, 7}, {3, 100003, 64}, {0, 10, 100}, {5, 5, 1}, {7, 2, 1}} {
+		seen := make([]atomic.Int32, max(0, c.hi-c.lo))
+		run(w, q, func(int) {
+			w.Share(c.lo, c.hi, c.grain, func(lo, hi int64) {
+				if hi-lo < c.grain && hi != c.hi {
+					t.Errorf("chunk [%d,%d) is below the grain %d", lo, hi, c.grain)
+				}
+				for i := lo; i < hi; i++ {
+					seen[i-c.lo].Add(1)
+				}
+			})
+		})
+		for i := range seen {
+			require.EqualValues(t, 1, seen[i].Load(), "iteration %d of %v", i, c)
+		}
+	}
+}
+
+func TestShareUsesIdleWorkers(t *testing.T) {
+	w, q := start(t, 4)
+	var inside, most atomic.Int32
+	gate := make(chan struct{})
+	run(w, q, func(int) {
+		w.Share(0, 4, 1, func(lo, hi int64) {
+			if n := inside.Add(1); n == 4 {
+				most.Store(n)
+				close(gate)
+			}
+			<-gate // opens only when four workers are in a chunk at once
+		})
+	})
+	require.EqualValues(t, 4, most.Load())
+}
+
+func TestLoopsInsideLoopsEnd(t *testing.T) {
+	w, q := start(t, 3)
+	var sum atomic.Int64
+	run(w, q, func(int) {
+		w.Share(0, 20, 1, func(lo, hi int64) {
+			w.Share(0, 50, 1, func(lo2, hi2 int64) { sum.Add((hi - lo) * (hi2 - lo2)) })
+		})
+	})
+	require.EqualValues(t, 1000, sum.Load())
+}
+
+func TestPanicInAChunkReachesTheOwner(t *testing.T) {
+	w, q := start(t, 4)
+	cause := errors.New("boom")
+	var got any
+	run(w, q, func(int) {
+		defer func() { got = recover() }()
+		w.Share(0, 1000, 1, func(lo, hi int64) {
+			if lo <= 500 && 500 < hi {
+				panic(cause)
+			}
+		})
+	})
+	p, ok := got.(*Panic)
+	require.True(t, ok, "%v", got)
+	require.ErrorIs(t, p, cause)
+	require.Contains(t, string(p.Stack), "TestPanicInAChunkReachesTheOwner")
+	run(w, q, func(int) {}) // the workers still work
+}
+
+func TestGoexitCostsNoWorker(t *testing.T) {
+	w, q := start(t, 2)
+	for range 100 {
+		run(w, q, func(int) { runtime.Goexit() })
+	}
+	var both sync.WaitGroup
+	both.Add(2)
+	for range 2 { // both workers must be there to meet
+		q.push(func(int) { both.Done(); both.Wait() })
+		w.Wake(1)
+	}
+	both.Wait()
+}
+
+func TestCloseRunsWhatIsLeft(t *testing.T) {
+	q := &queue{}
+	w, err := NewWorkers(2, q)
+	require.NoError(t, err)
+	var ran atomic.Int32
+	for range 100 {
+		q.push(func(int) { ran.Add(1) })
+	}
+	w.Close()
+	w.Close()
+	require.EqualValues(t, 100, ran.Load())
+}
+
+// taskflow#244, #255, #339: idle workers that spin.
+func TestIdleWorkersUseNoProcessorTime(t *testing.T) {
+	w, q := start(t, 8)
+	run(w, q, func(int) {})
+	require.Eventually(t, func() bool { return w.Idle() == 8 }, 5*time.Second, time.Millisecond)
+	before := processorTime(t)
+	<-time.After(200 * time.Millisecond)
+	require.Less(t, processorTime(t)-before, 40*time.Millisecond)
+}
+
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func TestWakeIsFreeWhenNobodySleeps(t *testing.T) {
+	w, q := start(t, 1)
+	run(w, q, func(int) {
+		require.Zero(t, testing.AllocsPerRun(1000, func() { w.Wake(1) }))
+	})
+}

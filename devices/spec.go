@@ -1,0 +1,146 @@
+package devices
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gompss/gompss/deps"
+)
+
+// parseSpec reads a device specification: kinds with counts and parameters, as in "smp:2,sim:3(memory=64MiB,peer=off)".
+//
+// Errors carry the column.
+func parseSpec(spec string) ([]Config, error) {
+	p := &specParser{text: spec}
+	var out []Config
+	for {
+		c, err := p.item()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+		if p.skip(); p.at == len(p.text) {
+			return out, nil
+		}
+		if !p.take(',') {
+			return nil, specError(p.at+1, "found %q: want a comma before the next kind", p.text[p.at:])
+		}
+	}
+}
+
+type specParser struct {
+	text string
+	at   int
+}
+
+func (p *specParser) item() (Config, error) {
+	var c Config
+	column := p.column()
+	word := p.word()
+	if word == "" {
+		return c, specError(column, "want a kind of devices, as in smp:2,sim:4; known are %s", list(Kinds()))
+	}
+	c.Kind = Kind(word)
+	if p.take(':') {
+		column = p.column()
+		digits := p.word()
+		n, err := strconv.Atoi(digits)
+		if err != nil || n <= 0 || n > maxDevices {
+			return c, specError(column, "%s: count %q: want a number from 1 to %d", word, digits, maxDevices)
+		}
+		c.Count = n
+	}
+	if !p.take('(') {
+		return c, nil
+	}
+	var err error
+	c.Params, err = p.params(word)
+	return c, err
+}
+
+func (p *specParser) params(kind string) ([]Param, error) {
+	var out []Param
+	for {
+		column := p.column()
+		key := p.word()
+		if key == "" || !p.take('=') {
+			return nil, specError(column, "%s: want key=value", kind)
+		}
+		value := p.word()
+		if value == "" {
+			return nil, specError(p.column(), "%s: %s: want a value", kind, key)
+		}
+		out = append(out, Param{Key: key, Value: value, Column: column})
+		if p.take(')') {
+			return out, nil
+		}
+		if !p.take(',') {
+			return nil, specError(p.column(), "%s: want a comma or the closing parenthesis", kind)
+		}
+	}
+}
+
+// word takes what stands before the next mark.
+func (p *specParser) word() string {
+	p.skip()
+	start := p.at
+	for p.at < len(p.text) && !strings.ContainsRune(" \t,:()=", rune(p.text[p.at])) {
+		p.at++
+	}
+	return p.text[start:p.at]
+}
+
+func (p *specParser) take(mark byte) bool {
+	p.skip()
+	if p.at < len(p.text) && p.text[p.at] == mark {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *specParser) skip() {
+	for p.at < len(p.text) && (p.text[p.at] == ' ' || p.text[p.at] == '\t') {
+		p.at++
+	}
+}
+
+func (p *specParser) column() int {
+	p.skip()
+	return p.at + 1
+}
+
+func specError(column int, format string, args ...any) error {
+	return fmt.Errorf("devices: column %d: "+format, append([]any{column}, args...)...)
+}
+
+// sizeUnits are the suffixes of ParseBytes, the longer ones first.
+var sizeUnits = []struct {
+	suffix string
+	size   float64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+}
+
+// ParseBytes reads a size such as "64MiB", "1.5GiB", "2GB" or "4096".
+func ParseBytes(s string) (deps.Bytes, error) {
+	number, unit := s, 1.0
+	for _, u := range sizeUnits {
+		if rest, ok := strings.CutSuffix(s, u.suffix); ok {
+			number, unit = rest, u.size
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if size := v * unit; err == nil && size >= 0 && size < 1<<62 && size == float64(int64(size)) {
+		return deps.Bytes(size), nil
+	}
+	return 0, fmt.Errorf("size %q: want whole bytes, as in 64MiB, 2GB or 4096", s)
+}
+
+// ParseRate reads bytes per second, such as "50GB/s".
+func ParseRate(s string) (deps.Bytes, error) {
+	return ParseBytes(strings.TrimSuffix(s, "/s"))
+}

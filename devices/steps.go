@@ -1,0 +1,219 @@
+package devices
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// A step is one thing that is done without the lock, in the order in which it was decided.
+type step struct {
+	what   stepKind
+	set    *WorkingSet
+	flight *Flight
+	err    error
+}
+
+type stepKind uint8
+
+const (
+	stepCopy   stepKind = iota // enqueue flight
+	stepRoom                   // unmap the victims of set, then map its granules
+	stepLaunch                 // enqueue the kernel of set
+	stepReady                  // call Ready
+	stepDone                   // call Done of a set whose kernel was not enqueued
+)
+
+// enqueue appends the steps that make the copies of flights, and keeps both ends where they are meanwhile. Requires:
+// m.mu held.
+func (m *Machine) enqueue(flights []*Flight) {
+	for _, f := range flights {
+		m.flying++
+		for i, id := range [2]SpaceID{f.From, f.To} {
+			if id != Host {
+				f.pinned[i] = m.pin(m.spaces[id.Device].held, f)
+			}
+		}
+		m.steps = append(m.steps, step{what: stepCopy, flight: f})
+	}
+}
+
+// pin keeps the granules of a flight at one of its ends. A granule that is written back because it goes is not
+// pinned: its eviction waits for the flight.
+func (m *Machine) pin(held *residency, f *Flight) []*granule {
+	mirror := held.mirrorOf(f.Region.Buffer)
+	var need need
+	held.begin()
+	eachGranules(f.Region, f.Elem, held.size, func(lo, hi int) { held.collect(&need, mirror, lo, hi) })
+	kept := need.granules[:0]
+	for _, g := range need.granules {
+		switch g.state {
+		case backed:
+			held.pin(g)
+			kept = append(kept, g)
+		case evicting:
+		default:
+			panic(fmt.Sprintf("gompss: bug: devices: copy of %v: granule %d is not backed", f.Region, g.index))
+		}
+	}
+	return kept
+}
+
+// drive carries out steps until there are none, unless somebody is at it already: then they will be carried out.
+func (m *Machine) drive() {
+	m.mu.Lock()
+	if m.driving {
+		m.mu.Unlock()
+		return
+	}
+	m.driving = true
+	for len(m.steps) > 0 {
+		batch := m.steps
+		m.steps = m.spare[:0]
+		m.mu.Unlock()
+		for i := range batch {
+			m.carryOut(&batch[i])
+			batch[i] = step{}
+		}
+		m.mu.Lock()
+		m.spare = batch
+	}
+	m.driving = false
+	m.quiet.Broadcast()
+	m.mu.Unlock()
+}
+
+func (m *Machine) carryOut(s *step) {
+	switch s.what {
+	case stepCopy:
+		m.copy(s.flight)
+	case stepRoom:
+		m.changeRoom(s.set)
+	case stepLaunch:
+		m.launch(s.set)
+	case stepReady:
+		s.set.Ready(s.set, s.err)
+	case stepDone:
+		s.set.Done(s.set, s.err)
+	}
+}
+
+// copy enqueues a flight at the device that it goes to, or comes from when it goes to the host.
+func (m *Machine) copy(f *Flight) {
+	end := f.To
+	if end == Host {
+		end = f.From
+	}
+	var room [8]Event
+	after := eventsOf(room[:0], f.After)
+	if o := m.options.Observer; o != nil {
+		o.Observe(probe.Point{Kind: probe.Transfer, Time: m.options.Now(), From: m.spaces[f.From.Device].name,
+			To: m.spaces[f.To.Device].name, Bytes: f.Size()})
+	}
+	f.Event = m.spaces[end.Device].device.Copy(f.Transfer, after)
+	f.Event.Then(func(err error) { m.landed(f, err) })
+}
+
+// eventsOf returns the events of flights that have been enqueued, as all are that a step can wait for.
+func eventsOf(events []Event, flights []*Flight) []Event {
+	for _, f := range flights {
+		events = append(events, f.Event)
+	}
+	return events
+}
+
+// landed goes on when a copy is over.
+func (m *Machine) landed(f *Flight, err error) {
+	m.mu.Lock()
+	m.flying--
+	m.dir.Land(f, err == nil)
+	for i, id := range [2]SpaceID{f.From, f.To} {
+		for _, g := range f.pinned[i] {
+			m.spaces[id.Device].held.unpin(g)
+		}
+	}
+	if err == nil {
+		m.count(f)
+	}
+	for _, ws := range f.waiters {
+		if ws.err == nil {
+			ws.err = err
+		}
+		if ws.pending--; ws.pending == 0 {
+			m.proceed(ws)
+		}
+	}
+	f.waiters = nil
+	m.retireFor(err)
+	m.serve(m.spaces[f.From.Device])
+	m.serve(m.spaces[f.To.Device])
+	m.quiet.Broadcast()
+	m.mu.Unlock()
+	m.drive()
+}
+
+// changeRoom asks the device to take the memory of the victims of ws away and to back its granules.
+func (m *Machine) changeRoom(ws *WorkingSet) {
+	s := m.spaces[ws.Space.Device]
+	unmapped, err := eachRun(ws.victims, evicting, s, s.device.Unmap)
+	mapped := 0
+	if err == nil {
+		err = m.reserveMirrors(ws, s)
+	}
+	if err == nil {
+		mapped, err = eachRun(ws.need.granules, mapping, s, s.device.Map)
+	}
+	m.mu.Lock()
+	m.roomChanged(ws, unmapped, mapped, err)
+	m.mu.Unlock()
+}
+
+// reserveMirrors makes the device know the mirrors that ws uses.
+func (m *Machine) reserveMirrors(ws *WorkingSet, s *space) error {
+	for _, g := range ws.need.granules {
+		if g.mirror.reserved {
+			continue
+		}
+		if err := s.device.Reserve(g.mirror.buffer); err != nil {
+			return err
+		}
+		g.mirror.reserved = true
+	}
+	return nil
+}
+
+// launch enqueues the kernel of ws.
+func (m *Machine) launch(ws *WorkingSet) {
+	var room [8]Event
+	after := eventsOf(room[:0], ws.waits)
+	if ws.over == nil {
+		ws.over = func(err error) { ws.machine.finished(ws, err) }
+	}
+	m.spaces[ws.Space.Device].device.Launch(ws.launch, after).Then(ws.over)
+}
+
+// finished goes on when a kernel is over.
+func (m *Machine) finished(ws *WorkingSet, err error) {
+	if err != nil {
+		m.mu.Lock()
+		m.retireFor(err)
+		m.mu.Unlock()
+		m.drive()
+	}
+	ws.Done(ws, err)
+}
+
+// retireFor takes the device out of service whose end err is, if it is one. Requires: m.mu held.
+func (m *Machine) retireFor(err error) {
+	e, ok := fatal(err)
+	if !ok {
+		return
+	}
+	for _, s := range m.spaces[1:] {
+		if s.name == e.Device && s.retired == nil {
+			s.retired = e
+			m.dir.Lose(s.id, e)
+			m.serve(s)
+		}
+	}
+}
