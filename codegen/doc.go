@@ -1,0 +1,14 @@
+// Package codegen compiles kernels: Go functions with OpenMP-style directive comments.
+//
+// Load parses and type-checks the source of a package with go/parser and go/types, needing no toolchain, and makes
+// loop IR (package ir) of every kernel and of all that kernels call; DIALECT.md is the language. Lower makes device IR
+// of a kernel for the back ends in the folders below. Everything is pure: text in, values out.
+//
+// Invariants:
+//   - nothing is dropped silently: what a kernel cannot say is an error with its position, the reason and what to
+//     write instead, and all errors of a package come at once;
+//   - no input makes the package panic;
+//   - the result depends on the input alone, never on the order of a map.
+//
+// There is no lock but Package.mu, which lets Instance run from several goroutines.
+package codegen
