@@ -27,13 +27,11 @@ func (e *RegionError) Error() string {
 
 // EvalRegion returns the boxes of r over the arguments in env; none where r is empty.
 //
-// Errors: *RegionError where the region does not lie inside the slice that env has for r.Var, where its shape does not
-// fit, or where an expression cannot be evaluated (a division by zero). Nothing has been touched then.
-func EvalRegion(r ir.Region, env ir.Env) ([]Box, error) {
-	e := &regionEval{r: r, env: env, length: 1}
-	if r.Var.Type.Kind == ir.Slice {
-		e.length = e.integer(&ir.Len{X: &ir.Ref{Var: r.Var, At: r.At}, At: r.At})
-	}
+// length is the number of elements of the slice that was passed for r.Var, 1 for a pointer. Errors: *RegionError where
+// the region does not lie inside the slice, where its shape does not fit, or where an expression cannot be evaluated
+// (a division by zero). Nothing has been touched then.
+func EvalRegion(r ir.Region, length int64, env ir.Env) ([]Box, error) {
+	e := &regionEval{r: r, length: length, env: env}
 	box := e.box()
 	if e.err != nil {
 		return nil, e.err
@@ -67,11 +65,11 @@ func (e *regionEval) integer(x ir.Expr) int64 {
 	if e.err != nil {
 		return 0
 	}
-	bits, err := ir.Eval(x, e.env)
+	n, err := ir.EvalInt(x, e.env)
 	if err != nil {
 		e.fail("%v", err)
 	}
-	return int64(bits)
+	return n
 }
 
 func (e *regionEval) box() Box {

@@ -1,0 +1,339 @@
+package codegen
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// splitCode is the Go code that runs a range of the iterations of a kernel's parallel loop.
+type splitCode struct {
+	rangeName, tripsName string
+	text                 string
+}
+
+// split returns the code for cutting k, nil and the reason where it cannot be cut.
+//
+// Each chunk runs the statements in front of the loop for itself, so they may only declare locals; what a chunk writes
+// must not meet what another one does, so atomics and reductions, which plain Go code does not make, forbid it.
+func (g *generator) split(k *ir.Kernel, decl *ast.FuncDecl) (*splitCode, string) {
+	loop, why := splitLoop(k)
+	if loop == nil {
+		return nil, why
+	}
+	s := &splitter{generator: g, k: k, decl: decl, loop: loop}
+	if !s.find(decl.Body.List) {
+		return nil, "its parallel loop is not at the end of the function"
+	}
+	if why := s.head(); why != "" {
+		return nil, why
+	}
+	for _, n := range s.before {
+		g.need(n)
+	}
+	g.need(s.body)
+	return s.code(), ""
+}
+
+// splitLoop returns the loop of k that may be cut: the one parallel loop, at the end, behind local declarations only.
+func splitLoop(k *ir.Kernel) (*ir.For, string) {
+	list := flatten(k.Body)
+	for {
+		if len(list) == 0 {
+			return nil, "it has no parallel loop"
+		}
+		for _, s := range list[:len(list)-1] {
+			if !declaresLocal(s) {
+				return nil, "it does more than declare variables before its last loop"
+			}
+		}
+		last := list[len(list)-1]
+		c, ok := last.(*ir.Construct)
+		if !ok {
+			break
+		}
+		if c.Directive.Parts != ir.Teams {
+			return nil, "its " + c.Directive.Parts.String() + " is no loop"
+		}
+		if len(c.Directive.Reductions) > 0 {
+			return nil, "it ends in a reduction"
+		}
+		list = flatten(c.Body)
+	}
+	loop, ok := list[len(list)-1].(*ir.For)
+	switch {
+	case !ok || loop.Directive == nil || loop.Directive.Parts&(ir.Distribute|ir.Workshare|ir.Loop) == 0:
+		return nil, "it has no parallel loop at its end"
+	case len(loop.Directive.Reductions) > 0:
+		return nil, "its loop ends in a reduction"
+	case len(loop.Directive.Lastprivate) > 0:
+		return nil, "its loop has lastprivate variables"
+	case loop.Directive.Parts == ir.Loop && loop.Directive.Bind == ir.BindThread:
+		return nil, "its loop is bound to one thread"
+	case hasAtomic(k):
+		return nil, "it has atomics, which its Go code does not make"
+	}
+	return loop, ""
+}
+
+// declaresLocal reports whether running s once per chunk instead of once changes nothing.
+func declaresLocal(s ir.Stmt) bool {
+	switch s := s.(type) {
+	case *ir.Decl:
+		return true
+	case *ir.Assign:
+		v := ir.RootVar(s.Place)
+		return v != nil && v.Type.Kind != ir.Array
+	}
+	return false
+}
+
+func hasAtomic(k *ir.Kernel) bool {
+	found := false
+	visit := func(s ir.Stmt) bool { _, ok := s.(*ir.Atomic); found = found || ok; return !found }
+	ir.WalkStmts(k.Body, visit)
+	for _, f := range k.Funcs {
+		ir.WalkStmts(f.Body, visit)
+	}
+	return found
+}
+
+// A splitter writes the code for one kernel.
+type splitter struct {
+	*generator
+	k      *ir.Kernel
+	decl   *ast.FuncDecl
+	loop   *ir.For
+	before []ast.Stmt // the statements in front of the loop
+	label  string
+	stmt   ast.Stmt
+	body   *ast.BlockStmt
+
+	index    string // the name of the loop variable, "" where it has none
+	from     string // its first value
+	trips    string // the expression of the trip count, an int64
+	step     string // as a factor; "1" and "-1" keep the loop's own form
+	value    string // the second variable of a range loop
+	sequence string // what that ranges over
+}
+
+// find descends through bodies and labels to the loop.
+func (s *splitter) find(list []ast.Stmt) bool {
+	for len(list) > 0 {
+		last := list[len(list)-1]
+		s.before = append(s.before, list[:len(list)-1]...)
+		for {
+			l, ok := last.(*ast.LabeledStmt)
+			if !ok {
+				break
+			}
+			s.label, last = l.Label.Name, l.Stmt
+		}
+		switch n := last.(type) {
+		case *ast.BlockStmt:
+			list = n.List
+			continue
+		case *ast.ForStmt:
+			s.stmt, s.body = n, n.Body
+		case *ast.RangeStmt:
+			s.stmt, s.body = n, n.Body
+		}
+		break
+	}
+	return s.stmt != nil && s.fset.Position(s.stmt.Pos()).Line == s.loop.At.Line
+}
+
+// head reads the head of the loop, or says why it cannot be cut.
+func (s *splitter) head() string {
+	if n, ok := s.stmt.(*ast.RangeStmt); ok {
+		return s.rangeHead(n)
+	}
+	n := s.stmt.(*ast.ForStmt)
+	init, ok1 := n.Init.(*ast.AssignStmt)
+	cond, ok2 := n.Cond.(*ast.BinaryExpr)
+	step, constant := constInt(s.loop.Step)
+	if !ok1 || !ok2 || len(init.Lhs) != 1 || init.Tok != token.DEFINE {
+		return "its loop declares more than one variable"
+	}
+	if !constant {
+		return "the step of its loop is not constant"
+	}
+	bound := cond.Y
+	if x, ok := cond.X.(*ast.Ident); !ok || x.Name != s.loop.Var.Name {
+		bound = cond.X
+	}
+	s.index, s.from, s.step = s.loop.Var.Name, s.text(init.Rhs[0]), fmt.Sprint(step)
+	s.trips = tripText(s.from, s.text(bound), s.loop.Rel, step)
+	return ""
+}
+
+// tripText returns the number of iterations of a loop from lo to hi as a Go expression.
+func tripText(lo, hi string, rel ir.Op, step int64) string {
+	a, b := "int64("+lo+")", "int64("+hi+")"
+	if step < 0 {
+		a, b, step = b, a, -step
+	}
+	inclusive := int64(0)
+	if rel == ir.Le || rel == ir.Ge {
+		inclusive = 1
+	}
+	if step == 1 && inclusive == 0 {
+		return fmt.Sprintf("max(0, %s-%s)", b, a)
+	}
+	if step == 1 {
+		return fmt.Sprintf("max(0, %s-%s+1)", b, a)
+	}
+	return fmt.Sprintf("max(0, (%s-%s+%d)/%d)", b, a, step-1+inclusive, step)
+}
+
+func (s *splitter) rangeHead(n *ast.RangeStmt) string {
+	over := s.text(n.X)
+	s.step = "1"
+	name := func(e ast.Expr) string {
+		if id, ok := e.(*ast.Ident); ok && id.Name != "_" {
+			return id.Name
+		}
+		return ""
+	}
+	if n.Tok == token.ASSIGN {
+		return "its loop assigns to variables from outside"
+	}
+	s.index, s.value = name(n.Key), name(n.Value)
+	s.from = "0"
+	if s.overMemory(n) {
+		s.trips, s.sequence = "int64(len("+over+"))", over
+		return ""
+	}
+	s.trips = "max(0, int64(" + over + "))"
+	return ""
+}
+
+// overMemory reports whether n ranges over a slice or an array: then its bound is a length, or a second variable is
+// there.
+func (s *splitter) overMemory(n *ast.RangeStmt) bool {
+	if s.value != "" {
+		return true
+	}
+	length, ok := s.loop.Hi.(*ir.Len)
+	if ok {
+		return !strings.HasPrefix(s.text(n.X), "len(") && length != nil
+	}
+	x, isName := n.X.(*ast.Ident)
+	return isName && s.arrayNamed(x.Name)
+}
+
+// arrayNamed reports whether a parameter or local of that name is a slice or an array.
+func (s *splitter) arrayNamed(name string) bool {
+	vars := append([]*ir.Var(nil), s.k.Params...)
+	for _, v := range append(vars, ir.Declared(s.k.Body).List()...) {
+		if v.Name == name && (v.Type.Kind == ir.Slice || v.Type.Kind == ir.Array) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *splitter) code() *splitCode {
+	name := strings.TrimSuffix(kernelVar(s.k.Name), "Kernel")
+	out := &splitCode{rangeName: name + "Range", tripsName: name + "Trips"}
+	var params []string
+	for _, p := range s.params(s.decl) {
+		params = append(params, p.name+" "+p.typ)
+	}
+	list := strings.Join(params, ", ")
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n// %s runs iterations gompssFrom to gompssTo of the parallel loop of %s.\nfunc %s(gompssFrom, gompssTo int64, %s) {\n",
+		out.rangeName, s.k.Name, out.rangeName, list)
+	s.writeBefore(&b)
+	s.writeLoop(&b)
+	fmt.Fprintf(&b, "}\n\n// %s returns the number of iterations of the parallel loop of %s.\nfunc %s(%s) int64 {\n",
+		out.tripsName, s.k.Name, out.tripsName, list)
+	s.writeBefore(&b)
+	fmt.Fprintf(&b, "return %s\n}\n", s.trips)
+	out.text = b.String()
+	return out
+}
+
+// writeBefore writes the statements in front of the loop; a variable that only the other function reads is used here.
+func (s *splitter) writeBefore(b *strings.Builder) {
+	for _, n := range s.before {
+		fmt.Fprintln(b, s.text(n))
+		for _, name := range definedNames(n) {
+			fmt.Fprintf(b, "_ = %s\n", name)
+		}
+	}
+}
+
+func definedNames(n ast.Stmt) []string {
+	var out []string
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		if n.Tok != token.DEFINE {
+			return nil
+		}
+		for _, e := range n.Lhs {
+			if id, ok := e.(*ast.Ident); ok && id.Name != "_" {
+				out = append(out, id.Name)
+			}
+		}
+	case *ast.DeclStmt:
+		if d, ok := n.Decl.(*ast.GenDecl); ok && d.Tok == token.VAR {
+			for _, name := range declaredNames(d) {
+				if name != "_" {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// writeLoop writes the loop over a part of its iterations. A loop over int by one keeps its own form, which the Go
+// compiler knows; any other counts iterations, so that nothing can wrap.
+func (s *splitter) writeLoop(b *strings.Builder) {
+	if s.label != "" {
+		fmt.Fprintf(b, "%s:\n", s.label)
+	}
+	typ := s.loop.Var.Type.String()
+	switch {
+	case s.index != "" && typ == "int" && s.step == "1":
+		fmt.Fprintf(b, "for %s, gompssEnd := %sint(gompssFrom), %sint(gompssTo); %s < gompssEnd; %s++ {\n",
+			s.index, plus(s.from), plus(s.from), s.index, s.index)
+	case s.index != "" && typ == "int" && s.step == "-1":
+		fmt.Fprintf(b, "for %s, gompssEnd := (%s)-int(gompssFrom), (%s)-int(gompssTo); %s > gompssEnd; %s-- {\n",
+			s.index, s.from, s.from, s.index, s.index)
+	default:
+		s.countedLoop(b, typ)
+	}
+	if s.value != "" {
+		index := s.index
+		if index == "" {
+			index = "gompssAt"
+		}
+		fmt.Fprintf(b, "%s := (%s)[%s]\n", s.value, s.sequence, index)
+	}
+	text := s.text(s.body)
+	fmt.Fprintf(b, "%s\n}\n", strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}"))
+}
+
+func plus(from string) string {
+	if from == "0" {
+		return ""
+	}
+	return "(" + from + ")+"
+}
+
+func (s *splitter) countedLoop(b *strings.Builder, typ string) {
+	b.WriteString("for gompssAt := gompssFrom; gompssAt < gompssTo; gompssAt++ {\n")
+	if s.index == "" {
+		return
+	}
+	factor := ""
+	if s.step != "1" {
+		factor = "*(" + s.step + ")"
+	}
+	fmt.Fprintf(b, "%s := %s%s(gompssAt%s)\n_ = %s\n", s.index, plus(s.from), typ, factor, s.index)
+}
