@@ -1,0 +1,295 @@
+package ir
+
+func (v *verifier) list(list []Stmt) {
+	for _, s := range list {
+		v.stmt(s)
+	}
+}
+
+// body checks a list with a scope of its own.
+func (v *verifier) body(list []Stmt) {
+	v.open()
+	v.list(list)
+	v.close()
+}
+
+// within checks a body that may jump to label.
+func (v *verifier) within(label *Label, loop bool, body func()) {
+	v.labels = append(v.labels, target{label, loop})
+	body()
+	v.labels = v.labels[:len(v.labels)-1]
+}
+
+func (v *verifier) stmt(s Stmt) {
+	if s == nil {
+		v.fail(Pos{}, "a nil statement")
+		return
+	}
+	if (s.Pos() == Pos{}) {
+		v.fail(Pos{}, "%T without a position", s)
+	}
+	switch s := s.(type) {
+	case *Decl:
+		v.decl(s)
+	case *Assign:
+		v.hasType(s.Value, v.place(s.Place, "assignment"), s.At, "assignment")
+	case *Call:
+		v.call(s)
+	case *If:
+		v.boolean(s.Cond, "if")
+		v.body(s.Then)
+		v.body(s.Else)
+	case *Block:
+		v.within(s.Label, false, func() { v.body(s.Body) })
+	case *While:
+		v.while(s)
+	case *For:
+		v.loop(s)
+	case *Break:
+		v.jump(s.Label, s.At, false)
+	case *Continue:
+		v.jump(s.Label, s.At, true)
+	case *Return:
+		v.ret(s)
+	case *Atomic:
+		v.atomic(s)
+	case *Barrier:
+		v.barrier(s)
+	case *Construct:
+		v.construct(s)
+	default:
+		v.fail(s.Pos(), "unknown statement %T", s)
+	}
+}
+
+func (v *verifier) decl(s *Decl) {
+	if s.Init != nil {
+		v.expr(s.Init)
+		if s.Var != nil && s.Init.Type() != nil && !Same(s.Var.Type, s.Init.Type()) {
+			v.fail(s.At, "variable %s of type %s starts as %s", s.Var.Name, s.Var.Type, s.Init.Type())
+		}
+	}
+	if v.device && s.Var != nil && s.Var.Space == Team {
+		v.use(s.Var, s.At)
+		if s.Init != nil {
+			v.fail(s.At, "team variable %s has a start value", s.Var.Name)
+		}
+		return
+	}
+	v.declare(s.Var, s.At, Local)
+}
+
+func (v *verifier) call(s *Call) {
+	f := s.Fn
+	if f == nil {
+		v.fail(s.At, "a call of nothing")
+		return
+	}
+	if !v.funcs[f] {
+		v.fail(s.At, "function %s is not listed before its caller", f.Name)
+	}
+	if len(s.Args) != len(f.Params) || len(s.Results) != len(f.Results) {
+		v.fail(s.At, "call of %s with %d arguments and %d results, not %d and %d", f.Name, len(s.Args), len(s.Results),
+			len(f.Params), len(f.Results))
+		return
+	}
+	for i, a := range s.Args {
+		if v.expr(a) && !Same(a.Type(), f.Params[i].Type) {
+			v.fail(a.Pos(), "argument %d of %s is %s, not %s", i, f.Name, a.Type(), f.Params[i].Type)
+		}
+	}
+	for i, r := range s.Results {
+		if r == nil {
+			continue
+		}
+		v.use(r, s.At)
+		if !Same(r.Type, f.Results[i]) {
+			v.fail(s.At, "result %d of %s is %s, but %s is %s", i, f.Name, f.Results[i], r.Name, r.Type)
+		}
+	}
+}
+
+// while checks a loop: what Pre declares, all of the loop sees; what Body declares, Post does not.
+func (v *verifier) while(s *While) {
+	v.within(s.Label, true, func() {
+		v.open()
+		v.list(s.Pre)
+		if s.Cond != nil {
+			v.boolean(s.Cond, "loop")
+		}
+		v.body(s.Body)
+		v.body(s.Post)
+		v.close()
+	})
+}
+
+func (v *verifier) loop(s *For) {
+	if v.device && s.Directive != nil {
+		v.fail(s.At, "directive %q in device IR", s.Directive.Text)
+	}
+	v.directive(s.Directive)
+	for _, e := range []Expr{s.Lo, s.Hi, s.Step} {
+		if v.integer(e, "loop bound") && s.Var != nil && !Same(e.Type(), s.Var.Type) {
+			v.fail(s.At, "loop variable %s is %s, a bound is %s", s.Var.Name, s.Var.Type, e.Type())
+		}
+	}
+	switch s.Rel {
+	case Lt, Le, Gt, Ge, Ne:
+	default:
+		v.fail(s.At, "loop relation %s", s.Rel)
+	}
+	if c, ok := s.Step.(*Const); ok && c.Bits == 0 {
+		v.fail(s.At, "a loop whose step is 0")
+	}
+	v.open()
+	v.declare(s.Var, s.At, Local)
+	v.within(s.Label, true, func() { v.body(s.Body) })
+	v.close()
+}
+
+func (v *verifier) jump(l *Label, at Pos, loop bool) {
+	for _, t := range v.labels {
+		if l != nil && t.label == l {
+			if loop && !t.loop {
+				v.fail(at, "continue of a block")
+			}
+			return
+		}
+	}
+	v.fail(at, "a jump to a label that is not around it")
+}
+
+func (v *verifier) ret(s *Return) {
+	if len(s.Results) != len(v.results) {
+		v.fail(s.At, "return of %d values, not %d", len(s.Results), len(v.results))
+		return
+	}
+	for i, r := range s.Results {
+		if v.expr(r) && !Same(r.Type(), v.results[i]) {
+			v.fail(s.At, "result %d is %s, not %s", i, r.Type(), v.results[i])
+		}
+	}
+}
+
+func (v *verifier) atomic(s *Atomic) {
+	t := v.place(s.Place, "atomic")
+	if t != nil && !t.IsScalar() {
+		v.fail(s.At, "atomic on type %s", t)
+	}
+	if s.Ordered && !v.device {
+		v.fail(s.At, "an ordered atomic in loop IR")
+	}
+	if s.Old != nil {
+		if old := v.place(s.Old, "atomic"); old != nil && t != nil && !Same(old, t) {
+			v.fail(s.At, "atomic old: %s and %s", t, old)
+		}
+	}
+	needs := func(e Expr, what string) {
+		if e == nil {
+			v.fail(s.At, "atomic without %s", what)
+			return
+		}
+		v.hasType(e, t, s.At, "atomic "+what)
+	}
+	switch s.Kind {
+	case AtomicRead:
+		if s.Old == nil {
+			v.fail(s.At, "atomic without old")
+		}
+	case AtomicWrite:
+		needs(s.Value, "value")
+	case AtomicUpdate, AtomicCapture:
+		v.atomicOp(s, needs)
+	case AtomicCompare:
+		needs(s.Value, "value")
+		needs(s.Compare, "compare")
+	default:
+		v.fail(s.At, "atomic of kind %d", s.Kind)
+	}
+}
+
+func (v *verifier) atomicOp(s *Atomic, needs func(Expr, string)) {
+	if s.Kind == AtomicCapture && s.Old == nil {
+		v.fail(s.At, "atomic capture without old")
+	}
+	switch s.Op {
+	case Shl, Shr:
+		if s.Swapped {
+			v.fail(s.At, "a swapped atomic shift")
+		}
+		v.integer(s.Value, "atomic shift count")
+		return
+	case Add, Sub, Mul, Div, And, Or, Xor, AndNot, Min, Max, LAnd, LOr:
+	default:
+		if s.Op != NoOp || s.Kind != AtomicCapture {
+			v.fail(s.At, "atomic operator %s", s.Op)
+		}
+	}
+	needs(s.Value, "value")
+}
+
+func (v *verifier) barrier(s *Barrier) {
+	switch {
+	case s.Scope == TeamBarrier:
+		return
+	case s.Scope > NamedBarrier:
+		v.fail(s.At, "barrier of scope %d", s.Scope)
+	case !v.device:
+		v.fail(s.At, "a warp or named barrier in loop IR")
+	case s.Scope == WarpBarrier && !v.warps:
+		v.fail(s.At, "a warp barrier in a launch that announces none")
+	case s.Scope == NamedBarrier:
+		v.integer(s.Count, "barrier count")
+	}
+}
+
+func (v *verifier) construct(s *Construct) {
+	switch {
+	case v.device:
+		v.fail(s.At, "a construct in device IR")
+	case s.Directive == nil:
+		v.fail(s.At, "a construct without a directive")
+	}
+	v.directive(s.Directive)
+	v.body(s.Body)
+}
+
+func (v *verifier) directive(d *Directive) {
+	if d == nil {
+		return
+	}
+	if d.Parts == 0 {
+		v.fail(d.At, "a directive without a construct")
+	}
+	for _, e := range []Expr{d.NumTeams, d.ThreadLimit, d.NumThreads, d.Schedule.Chunk, d.DistSchedule.Chunk} {
+		if e != nil {
+			v.integer(e, "clause")
+		}
+	}
+	if d.If != nil {
+		v.boolean(d.If, "if clause")
+	}
+	for _, list := range [][]*Var{d.Private, d.Firstprivate, d.Lastprivate, d.Shared} {
+		for _, x := range list {
+			v.use(x, d.At)
+		}
+	}
+	for _, r := range d.Reductions {
+		v.reduction(r)
+	}
+	for _, a := range d.DistArrays {
+		v.use(a.Var, a.At)
+		v.integer(a.Chunk, "chunk")
+	}
+}
+
+func (v *verifier) reduction(r Reduction) {
+	v.expr(r.Place)
+	located := r.Op == MinLoc || r.Op == MaxLoc
+	switch {
+	case located && r.Index == nil:
+		v.fail(r.At, "reduction %s without an index", r.Op)
+	case located:
+		v.place(r.Index, "reduction index")
+	}
+}
