@@ -83,7 +83,9 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 			t.open.add(t.jump(sp.label).continues)
 		}
 		if len(ends.last) > 0 {
+			before := t.open.clone()
 			last = t.alone(ends.last)
+			t.open.add(before)
 		}
 	})
 	p := portion{first: query(ir.TeamNum, s.At), stride: query(ir.NumTeams, s.At)}

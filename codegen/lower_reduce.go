@@ -243,7 +243,7 @@ func how(shuffles bool) string {
 func (t *team) ofTeam(r *reductions) bool {
 	for _, it := range r.items {
 		v := ir.RootVar(it.Place)
-		if v == nil || !t.own[v] {
+		if v == nil || !t.own.Has(v) {
 			return false
 		}
 	}

@@ -235,33 +235,48 @@ func (l *lowering) walkDirect(sp *space, p portion, body []ir.Stmt) []ir.Stmt {
 
 func (l *lowering) walkCounted(sp *space, p portion, body, last []ir.Stmt) []ir.Stmt {
 	at := sp.at
-	var out []ir.Stmt
-	var los, steps, counts []ir.Expr
+	c, out := l.counted(sp)
+	stride, out := l.temp("stride", p.stride, out)
+	it := l.local("it", ir.IntType, at)
+	out = append(out, decl(it, p.first, at))
+	return append(out, l.iterate(sp, c, it, compare(ir.Lt, ref(it, at), c.total, at), stride, body, last))
+}
+
+// A counting is what it takes to make the loop variables of a space from the number of an iteration.
+type counting struct {
+	los, steps, counts []ir.Expr
+	total              ir.Expr
+}
+
+// counted computes the counting of sp, before the loop.
+func (l *lowering) counted(sp *space) (c counting, out []ir.Stmt) {
 	for _, f := range sp.loops {
 		var lo, hi, step, n ir.Expr
 		lo, out = l.temp("start", asInt(f.Lo), out)
 		hi, out = l.temp("end", asInt(f.Hi), out)
 		step, out = l.temp("step", asInt(f.Step), out)
 		n, out = l.temp("count", trips(f, lo, hi, step), out)
-		los, steps, counts = append(los, lo), append(steps, step), append(counts, n)
+		c.los, c.steps, c.counts = append(c.los, lo), append(c.steps, step), append(c.counts, n)
 	}
-	var total ir.Expr = intConst(1, at)
-	for _, n := range counts {
-		total = binary(ir.Mul, total, n, at)
+	c.total = intConst(1, sp.at)
+	for _, n := range c.counts {
+		c.total = binary(ir.Mul, c.total, n, sp.at)
 	}
-	total, out = l.temp("total", total, out)
-	stride, out := l.temp("stride", p.stride, out)
-	it := l.local("it", ir.IntType, at)
-	decode := sp.decode(ref(it, at), los, steps, counts)
+	c.total, out = l.temp("total", c.total, out)
+	return c, out
+}
+
+// iterate returns the loop over iteration numbers it, which is declared before, while cond.
+func (l *lowering) iterate(sp *space, c counting, it *ir.Var, cond, stride ir.Expr, body, last []ir.Stmt) ir.Stmt {
+	at := sp.at
 	var post []ir.Stmt
 	if len(last) > 0 {
-		isLast := compare(ir.Eq, ref(it, at), binary(ir.Sub, total, intConst(1, at), at), at)
+		isLast := compare(ir.Eq, ref(it, at), binary(ir.Sub, c.total, intConst(1, at), at), at)
 		post = append(post, &ir.If{Cond: isLast, Then: last, At: at})
 	}
 	post = append(post, assign(ref(it, at), binary(ir.Add, ref(it, at), stride, at), at))
-	loop := &ir.While{Label: labelOr(sp.label), Cond: compare(ir.Lt, ref(it, at), total, at), Post: post,
-		Body: append(decode, body...), At: at}
-	return append(out, decl(it, p.first, at), loop)
+	return &ir.While{Label: labelOr(sp.label), Cond: cond, Post: post, At: at,
+		Body: append(sp.decode(ref(it, at), c.los, c.steps, c.counts), body...)}
 }
 
 // decode declares the loop variables of iteration it.

@@ -53,7 +53,7 @@ type tripCounts struct {
 // lowerLeague makes the launch of a construct.
 func (l *lowering) lowerLeague(s *segment) {
 	t := &team{lowering: l, seg: s, number: len(l.program.Launches), launch: l.launch(s), shared: map[*ir.Var]bool{},
-		own: map[*ir.Var]bool{}, jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{}, shareOuts: map[*ir.For]shareOut{}}
+		jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{}, shareOuts: map[*ir.For]shareOut{}}
 	list, red := t.teamLevel()
 	list = t.expose(list)
 	t.place(list)
@@ -185,9 +185,9 @@ func (t *team) place(list []ir.Stmt) {
 		for _, s := range list {
 			switch s := s.(type) {
 			case *ir.Decl:
-				t.own[s.Var] = true
+				t.own.Add(s.Var)
 			case *ir.For:
-				t.own[s.Var] = true
+				t.own.Add(s.Var)
 			}
 			if forThreads(s) {
 				t.placeIn(s)
@@ -200,7 +200,7 @@ func (t *team) place(list []ir.Stmt) {
 	for _, v := range ir.AddressTaken(list).List() {
 		t.share(v, "its address is taken")
 	}
-	for v := range t.own {
+	for _, v := range t.own.List() {
 		if v.Type.Kind == ir.Array && v.Type.Size > maxReplicated {
 			t.share(v, "it is too large for a copy in each thread")
 		}
@@ -233,7 +233,7 @@ func (t *team) placeIn(s ir.Stmt) {
 		delete(private, v)
 	}
 	for _, v := range written.List() {
-		if t.own[v] && !private[v] && !reduced[v] {
+		if t.own.Has(v) && !private[v] && !reduced[v] {
 			t.share(v, "threads of the team write it")
 		}
 	}
@@ -265,7 +265,7 @@ func reducedIn(list []ir.Stmt, into map[*ir.Var]bool) {
 }
 
 func (t *team) share(v *ir.Var, why string) {
-	if !t.own[v] || t.shared[v] {
+	if !t.own.Has(v) || t.shared[v] {
 		return
 	}
 	if hasAddress(v.Type) {

@@ -14,7 +14,7 @@ type threads struct {
 func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	d := s.Directive
 	grid := d.Parts&ir.Distribute != 0
-	t.schedule(d)
+	t.staticOnly(d.DistSchedule, d.At)
 	sp, ok := t.nest(s, d.Collapse)
 	if !ok {
 		return nil
@@ -33,7 +33,11 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	t.open.all.add(x)
 	out = append(append(append(out, firsts...), red.decls...), lasts...)
 	th := &threads{team: t, count: count, serial: true}
-	out = append(out, t.walk(sp, t.portion(grid, count, only, s.At), th.list(body), last)...)
+	if grid && fromCounter(d.Schedule.Kind) {
+		out = append(out, t.chunks(sp, d, t.portion(false, count, only, s.At), th.list(body), last)...)
+	} else {
+		out = append(out, t.walk(sp, t.portion(grid, count, only, s.At), th.list(body), last)...)
+	}
 	red.perThread, red.league = true, grid
 	return append(out, t.finishReductions(red, s.At, t.barrier)...)
 }
@@ -58,17 +62,6 @@ func (t *team) portion(grid bool, count, only ir.Expr, at ir.Pos) portion {
 		p.stride = binary(ir.Mul, query(ir.NumTeams, at), count, at)
 	}
 	return p
-}
-
-// schedule refuses the schedules that are not dealt out one by one; guided has no meaning of its own on a device.
-func (t *team) schedule(d *ir.Directive) {
-	switch d.Schedule.Kind {
-	case ir.ScheduleDynamic:
-		t.notYet(d.At, "schedule(dynamic)")
-	case ir.ScheduleCounter:
-		t.notYet(d.At, "schedule(counter)")
-	}
-	t.staticOnly(d.DistSchedule, d.At)
 }
 
 // participants returns how many threads a parallel construct has, and the test that a thread is one of them (nil: all).
@@ -206,7 +199,7 @@ func (t *team) serial(s *ir.Construct) []ir.Stmt {
 		return []ir.Stmt{s}
 	}}
 	for _, v := range ir.Declared(body).List() {
-		t.own[v] = true
+		t.own.Add(v)
 	}
 	return []ir.Stmt{&ir.Block{Body: append(decls, r.CopyStmts(body)...), At: s.At}}
 }
@@ -306,7 +299,6 @@ func (p *threads) nestedIn(d *ir.Directive, at ir.Pos, name string) *threads {
 // share lowers a worksharing loop inside a parallel construct.
 func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 	d := s.Directive
-	p.schedule(d)
 	sp, ok := p.team.nest(s, d.Collapse)
 	if !ok {
 		return nil

@@ -97,6 +97,8 @@ func (m *mapper) loop(f *ir.For, at level) {
 	switch {
 	case d.Parts&ir.Loop != 0:
 		m.descriptive(f, at)
+	case d.Parts == ir.Simd && d.Safelen == 0 && at <= inTeam:
+		m.lanes(f, at)
 	case at == inKernel && d.Parts&(ir.Teams|ir.Distribute) == 0 && d.Parts&(ir.Parallel|ir.Workshare) != 0:
 		m.spread(f)
 	}
@@ -124,6 +126,24 @@ func (m *mapper) spread(f *ir.For) {
 	}
 	d.Parts |= ir.Teams | ir.Distribute | ir.Parallel | ir.Workshare
 	m.decide(f.At, name, "the whole league", "nothing in it depends on the team that runs it", "parallel for num_threads(n)")
+}
+
+// lanes gives a simd loop that no threads run yet to all that there are: its iterations may run at once.
+func (m *mapper) lanes(f *ir.For, at level) {
+	if asksForPlace(f.Body) || jumpsOut(f) || at == inTeam && !m.worthTeam(f) {
+		return
+	}
+	d := f.Directive
+	d.Parts |= ir.Parallel | ir.Workshare
+	where := "threads of one team"
+	if at != inTeam {
+		d.Parts |= ir.Distribute
+		where = "threads of all teams"
+	}
+	if at == inKernel {
+		d.Parts |= ir.Teams
+	}
+	m.decide(f.At, "loop "+f.Var.Name, where, "a device has no lanes but its threads", "safelen(n) keeps it in one thread")
 }
 
 func asksForPlace(list []ir.Stmt) bool {
