@@ -19,7 +19,7 @@ type team struct {
 	single    bool // the league has one team
 	mode      ir.TeamMode
 	shared    map[*ir.Var]bool
-	own       map[*ir.Var]bool // variables that each team has for itself
+	own       ir.VarSet // variables that each team has for itself
 	effects   *effects
 	open      open
 	jumps     map[*ir.Label]*jump

@@ -130,18 +130,15 @@ func (m *mapper) spread(f *ir.For) {
 
 // lanes gives a simd loop that no threads run yet to all that there are: its iterations may run at once.
 func (m *mapper) lanes(f *ir.For, at level) {
-	if asksForPlace(f.Body) || jumpsOut(f) || at == inTeam && !m.worthTeam(f) {
+	if asksForPlace(f.Body) || jumpsOut(f) || at != inKernel && !m.worthTeam(f) {
 		return
 	}
 	d := f.Directive
 	d.Parts |= ir.Parallel | ir.Workshare
 	where := "threads of one team"
-	if at != inTeam {
-		d.Parts |= ir.Distribute
-		where = "threads of all teams"
-	}
 	if at == inKernel {
-		d.Parts |= ir.Teams
+		d.Parts |= ir.Teams | ir.Distribute
+		where = "threads of all teams"
 	}
 	m.decide(f.At, "loop "+f.Var.Name, where, "a device has no lanes but its threads", "safelen(n) keeps it in one thread")
 }
