@@ -1,0 +1,363 @@
+package task
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// This file is the life of a task after submission: ready -> granted to a place -> over -> successors are ready.
+
+// A recordList is a list of records in order.
+type recordList struct {
+	head, tail *record
+}
+
+func (l *recordList) push(r *record) {
+	r.link = nil
+	if l.tail == nil {
+		l.head = r
+	} else {
+		l.tail.link = r
+	}
+	l.tail = r
+}
+
+func (l *recordList) pop() *record {
+	r := l.head
+	if r != nil {
+		if l.head = r.link; l.head == nil {
+			l.tail = nil
+		}
+		r.link = nil
+	}
+	return r
+}
+
+// retire ends r, and all tasks that are skipped because of that, and starts those that become ready. For a worker it
+// returns what to run next.
+func (rt *Runtime) retire(r *record, worker bool) *record {
+	var over, ready recordList
+	done := r
+	rt.release(r)
+	rt.graphRelease(r, &over, &ready)
+	for s := over.pop(); s != nil; s = over.pop() {
+		rt.graphRelease(s, &over, &ready)
+		rt.conclude(s)
+	}
+	next := rt.schedule(done, &ready, worker)
+	rt.conclude(done)
+	return next
+}
+
+// release gives back what r holds of the machine: what it wrote is valid where it ran, and nowhere else.
+func (rt *Runtime) release(r *record) {
+	if o := rt.observer; o != nil && r.kind != waitBody {
+		p := rt.point(probe.End, r)
+		if r.err != nil {
+			p.Err = r.err
+		}
+		o.Observe(p)
+	}
+	if r.held {
+		rt.machine.ReleaseSet(&r.set, r.cause())
+	}
+}
+
+// becomesReady puts s, whose predecessors are over, on the list of those that run or those that do not.
+func (rt *Runtime) becomesReady(s *record, over, ready *recordList) {
+	via := s.poison.Load()
+	switch {
+	case via != nil:
+		s.skip(via)
+		over.push(s)
+	case s.kind != waitBody && rt.ctx.Err() != nil:
+		s.fail("", context.Cause(rt.ctx))
+		over.push(s)
+	default:
+		rt.estimate(s)
+		ready.push(s)
+		if o := rt.observer; o != nil {
+			o.Observe(probe.Point{Kind: probe.Ready, Task: s.taskID(), Time: rt.now()})
+		}
+	}
+}
+
+// estimate tells the scheduler what would have to move for s to each place.
+func (rt *Runtime) estimate(s *record) {
+	if !rt.accelerators || len(s.accesses) == 0 || s.kind == waitBody || s.item.Allowed.Len() < 2 {
+		return
+	}
+	missing := s.item.Missing[:0]
+	for p := range rt.places {
+		var n deps.Bytes
+		if s.item.Allowed.Has(sched.PlaceID(p)) {
+			n = rt.machine.MissingBytes(s.accesses, rt.spaces[p])
+		}
+		missing = append(missing, n)
+	}
+	s.item.Missing, s.item.Work = missing, s.work
+}
+
+// schedule takes done out of flight, makes the records of ready ready, starts what accelerators can take and, for a
+// worker, returns what it should run. Each of them may be nil.
+func (rt *Runtime) schedule(done *record, ready *recordList, worker bool) *record {
+	var starts, orphans, waits recordList
+	wake := 0
+	rt.mu.Lock()
+	if done != nil && done.kind != waitBody {
+		wake += rt.leave(done)
+	}
+	if ready != nil {
+		wake += rt.enter(ready, &orphans, &waits)
+	}
+	var next *record
+	if worker {
+		if next = rt.takeHost(); next != nil {
+			wake--
+		}
+	}
+	rt.takeAccelerators(&starts)
+	rt.mu.Unlock()
+
+	if next != nil && !next.held {
+		rt.observeChoice(next)
+	}
+	if wake > 0 && rt.workers != nil {
+		rt.workers.Wake(wake)
+	}
+	for r := starts.pop(); r != nil; r = starts.pop() {
+		rt.startOn(r)
+	}
+	for r := waits.pop(); r != nil; r = waits.pop() {
+		rt.startWait(r)
+	}
+	for r := orphans.pop(); r != nil; r = orphans.pop() {
+		r.fail("", errNoDevice)
+		rt.retireUnscheduled(r)
+	}
+	return next
+}
+
+var errNoDevice = errors.New("no device that may run it is in service any more")
+
+// retireUnscheduled ends a task that the scheduler does not hold.
+func (rt *Runtime) retireUnscheduled(r *record) {
+	var over, ready recordList
+	over.push(r)
+	for s := over.pop(); s != nil; s = over.pop() {
+		rt.graphRelease(s, &over, &ready)
+		rt.conclude(s)
+	}
+	if ready.head != nil {
+		rt.schedule(nil, &ready, false)
+	}
+}
+
+// leave takes r out of flight. It returns how many sleeping workers that gives work to. Requires: mu held.
+func (rt *Runtime) leave(r *record) int {
+	p := r.item.Place()
+	rt.sched.Done(&r.item)
+	rt.counts.end(p)
+	rt.counts.ran[p]++
+	if len(r.settings.tokens) > 0 {
+		return min(rt.sched.Len(), 1) // its tokens may be what another waits for
+	}
+	return 0
+}
+
+// enter pushes ready records. It returns how many of them a worker may run. Requires: mu held.
+func (rt *Runtime) enter(ready, orphans, waits *recordList) int {
+	n := 0
+	for r := ready.pop(); r != nil; r = ready.pop() {
+		switch {
+		case r.kind == waitBody:
+			waits.push(r)
+		case !rt.sched.Push(&r.item):
+			orphans.push(r)
+		case rt.host >= 0 && r.item.Allowed.Has(rt.host):
+			n++
+		}
+	}
+	return n
+}
+
+// takeHost returns what a CPU worker should run: first those whose data have arrived. Requires: mu held.
+func (rt *Runtime) takeHost() *record {
+	if r := rt.arrived.pop(); r != nil {
+		rt.fetching--
+		return r
+	}
+	if rt.fetching >= rt.depth[rt.host] {
+		return nil // enough is on its way
+	}
+	it := rt.sched.Pop(rt.host)
+	if it == nil {
+		return nil
+	}
+	return rt.granted(it)
+}
+
+// granted counts an item that was popped. Requires: mu held.
+func (rt *Runtime) granted(it *sched.Item) *record {
+	r := it.Owner.(*record)
+	rt.counts.grant(it.Place())
+	return r
+}
+
+// observeChoice tells the observer where r will run.
+func (rt *Runtime) observeChoice(r *record) {
+	if o := rt.observer; o != nil {
+		pt := rt.point(probe.Choice, r)
+		if r.item.Missing != nil {
+			pt.Bytes = r.item.Missing[r.item.Place()]
+		}
+		o.Observe(pt)
+	}
+}
+
+// takeAccelerators pops what accelerators with room in flight should start. Requires: mu held.
+func (rt *Runtime) takeAccelerators(starts *recordList) {
+	if !rt.accelerators || rt.sched.Len() == 0 {
+		return
+	}
+	for took := true; took; {
+		took = false
+		for p := range rt.places {
+			id := sched.PlaceID(p)
+			if id == rt.host || rt.sched.Load(id) >= rt.depth[p] {
+				continue
+			}
+			if it := rt.sched.Pop(id); it != nil {
+				starts.push(rt.granted(it))
+				took = true
+			}
+		}
+	}
+}
+
+// prepared hands a task whose data have arrived on the host to the workers.
+func (rt *Runtime) prepared(r *record) {
+	rt.mu.Lock()
+	rt.arrived.push(r)
+	rt.mu.Unlock()
+	rt.workers.Wake(1)
+}
+
+// startOn starts r on the accelerator that it was granted to: its data are fetched and the kernel is enqueued behind
+// them.
+func (rt *Runtime) startOn(r *record) {
+	p := r.item.Place()
+	rt.observeChoice(r)
+	r.setUp(rt.spaces[p])
+	r.set.Done = over
+	r.held = true
+	r.launch = devices.Launch{Kernel: &r.kernel.device, Args: &r.args, Label: r.name()}
+	if o := rt.observer; o != nil {
+		o.Observe(rt.point(probe.Launch, r))
+		o.Observe(rt.point(probe.Start, r))
+	}
+	rt.machine.Acquire(&r.set)
+	rt.machine.Launch(&r.set, &r.launch)
+}
+
+// startWait makes the accesses of a wait valid on the host.
+func (rt *Runtime) startWait(r *record) {
+	if rt.accelerators && len(r.accesses) > 0 {
+		r.setUp(devices.Host)
+		r.set.Ready = fetched
+		r.held = true
+		if !rt.machine.Acquire(&r.set) {
+			return
+		}
+	}
+	rt.endWait(r)
+}
+
+func (rt *Runtime) endWait(r *record) {
+	if r.held {
+		rt.machine.ReleaseSet(&r.set, r.cause())
+	}
+	rt.retireUnscheduled(r)
+}
+
+// over is called by the machine when a kernel is over, or could not be run.
+func over(ws *devices.WorkingSet, err error) {
+	r := ws.Owner.(*record)
+	rt, p := r.rt, r.item.Place()
+	if err != nil {
+		if rt.runsElsewhere(r, p, err) {
+			return
+		}
+		r.fail(rt.places[p].Name, err)
+	}
+	rt.retire(r, false)
+}
+
+// runsElsewhere reports whether r failed because its device went out of service, and is ready again for the others.
+// What it wrote is in no replica, so its inputs are as they were; if some were on that device alone, it will fail there
+// with a devices.LostError.
+func (rt *Runtime) runsElsewhere(r *record, p sched.PlaceID, err error) bool {
+	if rt.machine.Retired(rt.spaces[p]) == nil {
+		return false
+	}
+	rt.mu.Lock()
+	orphans := rt.sched.Retire(p)
+	rt.mu.Unlock()
+	for _, it := range orphans {
+		o := it.Owner.(*record)
+		o.fail(rt.places[p].Name, err)
+		rt.retireUnscheduled(o)
+	}
+	if r.item.Allowed.Without(p) == 0 || errors.Is(err, devices.ErrLost) {
+		return false
+	}
+	rt.machine.ReleaseSet(&r.set, err)
+	r.held = false
+	rt.again(r)
+	return true
+}
+
+// again puts a granted record back among the ready ones.
+func (rt *Runtime) again(r *record) {
+	var starts recordList
+	rt.mu.Lock()
+	rt.counts.end(r.item.Place())
+	rt.sched.Done(&r.item)
+	rt.mu.Unlock()
+	rt.estimate(r)
+	starts.push(r)
+	rt.schedule(nil, &starts, false)
+}
+
+// conclude closes the books on a task that is over and lets its record go.
+func (rt *Runtime) conclude(r *record) {
+	id := r.taskID()
+	if r.err != nil {
+		rt.noteFailure(r)
+	}
+	if o := rt.observer; o != nil && r.kind != waitBody {
+		o.Observe(probe.Point{Kind: probe.Release, Task: id, Time: rt.now()})
+	}
+	r.id.Store(0)
+	if done := r.done.Swap(nil); done != nil {
+		close(*done)
+	}
+	r.clear()
+	rt.free.put(r)
+	rt.fallen()
+}
+
+// cause returns the error of r, untyped.
+func (r *record) cause() error {
+	if r.err == nil {
+		return nil
+	}
+	return r.err
+}
+
+func (r *record) taskID() deps.TaskID { return deps.TaskID(r.id.Load()) }

@@ -1,0 +1,153 @@
+package task
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// This file evaluates what the directives of a kernel say, for the arguments of one task.
+
+// arguments is the arguments of a task as an environment for the expressions of its kernel's clauses.
+type arguments struct {
+	params []*ir.Var
+	list   []devices.Arg
+}
+
+func (e *arguments) of(v *ir.Var) *devices.Arg {
+	for i, p := range e.params {
+		if p == v {
+			return &e.list[i]
+		}
+	}
+	return nil
+}
+
+// Scalar implements ir.Env.
+func (e *arguments) Scalar(v *ir.Var) (ir.Bits, bool) {
+	a := e.of(v)
+	if a == nil || !v.Type.IsScalar() {
+		return 0, false
+	}
+	return ir.Bits(a.Bits), true
+}
+
+// Bytes implements ir.Env.
+func (e *arguments) Bytes(v *ir.Var) ([]byte, bool) {
+	a := e.of(v)
+	if a == nil || a.Blob == nil {
+		return nil, false
+	}
+	return a.Blob, true
+}
+
+// Slice implements ir.Env.
+func (e *arguments) Slice(v *ir.Var) (length, capacity int64, ok bool) {
+	a := e.of(v)
+	if a == nil || v.Type.Kind != ir.Slice {
+		return 0, 0, false
+	}
+	return a.Len, a.Cap, true
+}
+
+// Query implements ir.Env: on the host there is no grid.
+func (e *arguments) Query(ir.QueryKind) (int64, bool) { return 0, false }
+
+// evaluate fills in the accesses of r: those of the task directive, and what the target directive copies besides.
+func (rt *Runtime) evaluate(r *record) error {
+	k := r.kernel.ir
+	rt.env.params, rt.env.list = k.Params, r.args.List
+	for i := range k.Task.Accesses {
+		a := &k.Task.Accesses[i]
+		if err := rt.evaluateRegion(r, &a.Region, a.Mode); err != nil {
+			return err
+		}
+	}
+	t := &k.Target
+	for _, c := range []struct {
+		regions []ir.Region
+		mode    deps.Mode
+	}{{t.CopyIn, deps.In}, {t.CopyOut, deps.Out}, {t.CopyInOut, deps.InOut}} {
+		for i := range c.regions {
+			if err := rt.evaluateRegion(r, &c.regions[i], c.mode); err != nil {
+				return err
+			}
+		}
+	}
+	r.accesses = deps.Merge(r.accesses)
+	return nil
+}
+
+// evaluateRegion adds one region to the accesses of r.
+func (rt *Runtime) evaluateRegion(r *record, region *ir.Region, mode deps.Mode) error {
+	a := rt.env.of(region.Var)
+	if a == nil {
+		rt.bug("kernel %s: region %s is not of a parameter", r.kernel.name, region.Text)
+	}
+	length := a.Len
+	if region.Var.Type.Kind == ir.Pointer && !a.Nil {
+		length = 1
+	}
+	boxes, err := codegen.EvalRegion(*region, length, &rt.env)
+	if err != nil {
+		return fmt.Errorf("task: kernel %s: %w", r.name(), err)
+	}
+	for i := range boxes {
+		at, err := rt.regionOf(a, region.Var.Type.Elem, &boxes[i])
+		if err != nil {
+			return fmt.Errorf("task: kernel %s: %s: region %s: %w", r.name(), r.pos, region.Text, err)
+		}
+		r.accesses = append(r.accesses, deps.Access{Region: at, Mode: mode})
+		r.work += deps.Bytes(at.Len()) * region.Var.Type.Elem.Size
+	}
+	return nil
+}
+
+// regionOf returns a box of the memory of argument a as a region of its buffer.
+func (rt *Runtime) regionOf(a *devices.Arg, elem *ir.Type, b *codegen.Box) (deps.Region, error) {
+	first := int64(a.Offset / elem.Size)
+	if lo, hi, ok := b.Interval(); ok {
+		return deps.Interval(a.Buffer, first+lo, first+hi), nil
+	}
+	return deps.Box(a.Buffer, first, b.Shape, b.Lo, b.Hi)
+}
+
+// clauses evaluates priority, resources and if. wait says that the submitter has to wait for the task.
+func (rt *Runtime) clauses(r *record) (wait bool, err error) {
+	k := r.kernel.ir
+	if k.Task.Priority != nil {
+		n, err := rt.integer(r, "priority", k.Task.Priority)
+		if err != nil {
+			return false, err
+		}
+		r.item.Priority = int(n)
+	}
+	for _, t := range k.Target.Resources {
+		n, err := rt.integer(r, "resources", t.Tokens)
+		if err != nil {
+			return false, err
+		}
+		if err := r.settings.setTokens(devices.Kind(t.Kind), int(n)); err != nil {
+			return false, fmt.Errorf("task: kernel %s: %w", r.name(), err)
+		}
+	}
+	if k.Task.If == nil {
+		return false, nil
+	}
+	bits, err := ir.Eval(k.Task.If, &rt.env)
+	if err != nil {
+		return false, fmt.Errorf("task: kernel %s: if clause: %w", r.name(), err)
+	}
+	return bits == 0, nil
+}
+
+func (rt *Runtime) integer(r *record, clause string, e ir.Expr) (int64, error) {
+	bits, err := ir.Eval(e, &rt.env)
+	if err != nil {
+		return 0, fmt.Errorf("task: kernel %s: %s clause: %w", r.name(), clause, err)
+	}
+	return int64(bits), nil
+}

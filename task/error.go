@@ -1,0 +1,125 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+)
+
+// Sentinels for errors.Is.
+var (
+	// ErrSkipped says that a task did not run because one that it depends on failed.
+	ErrSkipped = errors.New("skipped")
+	// ErrClosed says that the runtime was closed.
+	ErrClosed = errors.New("task: runtime is closed")
+)
+
+// An Error is the failure of one task. Cause is what its body returned, a *PanicError, a *SkippedError, the context's
+// error or a failure of a device.
+type Error struct {
+	Task   deps.TaskID
+	Label  string // as given; the kernel's or the function's name where none was
+	Kernel string // "" for a plain Go task
+	Device string // where it ran or was to run; "" if that was not decided
+	Pos    ir.Pos // of the kernel; zero for a plain Go task
+	Cause  error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "task: %s", e.Label)
+	if e.Kernel != "" && e.Kernel != e.Label {
+		fmt.Fprintf(&b, ": kernel %s", e.Kernel)
+	}
+	if e.Pos.File != "" {
+		fmt.Fprintf(&b, " (%s:%d)", e.Pos.File, e.Pos.Line)
+	}
+	if e.Device != "" {
+		fmt.Fprintf(&b, " on %s", e.Device)
+	}
+	fmt.Fprintf(&b, ": %v", e.Cause)
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+// A PanicError is a panic in the body of a task.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the value of the panic if that is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// A SkippedError says which failure kept a task from running. It is ErrSkipped for errors.Is, and unwraps to the
+// failure.
+type SkippedError struct {
+	Via   string // label of the predecessor, which failed or was itself skipped
+	First *Error // the failure at the start of the chain
+}
+
+func (e *SkippedError) Error() string {
+	if e.Via == e.First.Label {
+		return fmt.Sprintf("skipped: predecessor failed: %v", e.First)
+	}
+	return fmt.Sprintf("skipped: predecessor %s was skipped: %v", e.Via, e.First)
+}
+
+// Is reports whether target is ErrSkipped.
+func (e *SkippedError) Is(target error) bool { return target == ErrSkipped }
+
+func (e *SkippedError) Unwrap() error { return e.First }
+
+// first returns the failure at the start of the chain that e is in.
+func (e *Error) first() *Error {
+	if s, ok := e.Cause.(*SkippedError); ok {
+		return s.First
+	}
+	return e
+}
+
+// A FailedError is what Wait returns: the tasks that failed since the last Wait, in the order in which they failed,
+// and how many were skipped because of them.
+type FailedError struct {
+	Failed  []*Error
+	Skipped int
+}
+
+// listed is how many failures the text of a FailedError spells out.
+const listed = 8
+
+func (e *FailedError) Error() string {
+	var b strings.Builder
+	for i, f := range e.Failed {
+		if i == listed {
+			fmt.Fprintf(&b, "\nand %d more failures", len(e.Failed)-listed)
+			break
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(f.Error())
+	}
+	if e.Skipped > 0 {
+		fmt.Fprintf(&b, "\n%d tasks that depend on them were skipped", e.Skipped)
+	}
+	return b.String()
+}
+
+// Unwrap returns the failures.
+func (e *FailedError) Unwrap() []error {
+	out := make([]error, len(e.Failed))
+	for i, f := range e.Failed {
+		out[i] = f
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+package task
+
+import (
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// A graph is the tasks in flight and who waits for whom, and what became undefined by failures.
+//
+// A task that failed or was skipped leaves taints: its successors do not run, whether they were submitted before it was
+// over, and have an edge, or after, and meet the taint. Wait tells of the failure and takes the taints away.
+type graph struct {
+	domain deps.Domain
+	taints map[deps.BufferID]map[taint]*Error // guarded by Runtime.submitting
+}
+
+// A taint is an access of a task that failed or was skipped.
+type taint struct {
+	region deps.Region
+	writes bool
+}
+
+// tainted returns the error of a task whose accesses conflict with some of accesses, nil if there is none.
+func (g *graph) tainted(accesses []deps.Access) *Error {
+	if len(g.taints) == 0 {
+		return nil
+	}
+	for _, a := range accesses {
+		for t, e := range g.taints[a.Region.Buffer] {
+			if (t.writes || a.Mode.Writes()) && t.region.Overlaps(a.Region) {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// taint remembers the accesses of r, which failed or was skipped.
+func (g *graph) taint(r *record) {
+	for _, a := range r.accesses {
+		of := g.taints[a.Region.Buffer]
+		if of == nil {
+			of = map[taint]*Error{}
+			if g.taints == nil {
+				g.taints = map[deps.BufferID]map[taint]*Error{}
+			}
+			g.taints[a.Region.Buffer] = of
+		}
+		if t := (taint{a.Region, a.Mode.Writes()}); of[t] == nil {
+			of[t] = r.err
+		}
+	}
+}
+
+// graphAdd finds the predecessors of r and reports whether it has none. Requires: submitting held.
+func (rt *Runtime) graphAdd(r *record) bool {
+	r.node.Owner, r.node.ID = r, r.taskID()
+	if e := rt.graph.tainted(r.accesses); e != nil {
+		r.poison.Store(e)
+	}
+	return rt.graph.domain.Submit(&r.node, r.accesses)
+}
+
+// observeEdges makes the graph tell the observer of edges.
+func (rt *Runtime) observeEdges() {
+	if o := rt.observer; o != nil {
+		rt.graph.domain.Edge = func(pred, succ deps.TaskID) {
+			o.Observe(probe.Point{Kind: probe.Edge, Task: succ, Other: pred, Time: rt.now()})
+		}
+	}
+}
+
+// graphRelease tells the successors of r that it is over: those that wait for nothing more go to over when they are not to
+// run, else to ready.
+func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
+	var free recordList
+	if r.err != nil && r.kind != waitBody {
+		rt.graphFail(r, &free)
+	} else {
+		rt.graph.domain.Complete(&r.node, func(s *deps.Node, last bool) {
+			if last {
+				free.push(s.Owner.(*record))
+			}
+		})
+	}
+	for s := free.pop(); s != nil; s = free.pop() {
+		rt.becomesReady(s, over, ready)
+	}
+}
+
+// graphFail is graphRelease for a task that failed or was skipped.
+func (rt *Runtime) graphFail(r *record, free *recordList) {
+	// One step for those who submit: they find the edge, or the taint.
+	rt.submitting.Lock()
+	defer rt.submitting.Unlock()
+	rt.graph.taint(r)
+	rt.graph.domain.Complete(&r.node, func(n *deps.Node, last bool) {
+		s := n.Owner.(*record)
+		s.poison.CompareAndSwap(nil, r.err)
+		if last {
+			free.push(s)
+		}
+	})
+}
+
+func (b *buffer) whole() deps.Region { return b.span(0, b.len) }
+
+// span returns elements [lo, hi) of b.
+func (b *buffer) span(lo, hi int64) deps.Region { return deps.Interval(b.id, lo, hi) }

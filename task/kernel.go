@@ -1,0 +1,305 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// Args are the arguments of a kernel where it runs: see devices.ScalarArg, devices.SliceArg and devices.PointerArg.
+type Args = devices.Args
+
+// A SourceFile is a file of Go source, by its name in errors.
+type SourceFile = codegen.File
+
+// A KernelSpec describes a kernel by its source and its Go function, as generated code does.
+type KernelSpec struct {
+	// Name of the function in Files. For an instance of a generic kernel, TypeArgs are the types it is for.
+	Name     string
+	TypeArgs []string
+	// Files are the Go files that hold the kernel and what it calls: all of one package.
+	Files []SourceFile
+	// Go runs the function on the CPU.
+	Go func(a *Args)
+	// Split runs iterations lo to hi of the one parallel loop of the kernel, and Trips says how many there are. Both
+	// are nil when the kernel cannot be cut.
+	Split func(a *Args, lo, hi int64)
+	Trips func(a *Args) int64
+}
+
+// A Kernel is a function that tasks run on any device. It belongs to no runtime.
+type Kernel struct {
+	name     string
+	pos      ir.Pos
+	device   devices.Kernel
+	ir       *ir.Kernel
+	params   []param
+	warnings []codegen.Diagnostic
+}
+
+// A param is what is known of a parameter before there is an argument.
+type param struct {
+	name string
+	typ  *ir.Type
+	want reflect.Type // nil where fits must look
+}
+
+// NewKernel returns the kernel of a Go function: fn, which must be top level and not generic, with the source files of
+// its package that hold it and what it calls. On the CPU fn itself is called, by reflection.
+//
+// Errors: a codegen.ErrorList with all that is wrong in the files. A kernel that cannot run on accelerators is none: it
+// runs on the CPU, and Refused says why.
+func NewKernel(fn any, files ...SourceFile) (*Kernel, error) {
+	v := reflect.ValueOf(fn)
+	if v.Kind() != reflect.Func || v.IsNil() {
+		return nil, fmt.Errorf("task: new kernel: %T is not a function", fn)
+	}
+	name := functionName(v)
+	k, err := newKernel(KernelSpec{Name: name, Files: files, Go: reflectedCall(v)})
+	if err != nil {
+		return nil, err
+	}
+	return k, k.matches(v.Type())
+}
+
+// MustKernel returns the kernel that s describes. It panics when the source is wrong: s comes from a generator that has
+// checked it.
+func MustKernel(s KernelSpec) *Kernel {
+	k, err := newKernel(s)
+	if err != nil {
+		panic(fmt.Sprintf("task: kernel %s: %v", s.Name, err))
+	}
+	return k
+}
+
+func newKernel(s KernelSpec) (*Kernel, error) {
+	if s.Go == nil {
+		return nil, fmt.Errorf("task: kernel %s: no Go function", s.Name)
+	}
+	pkg, err := codegen.Load(s.Files...)
+	if err != nil {
+		return nil, err
+	}
+	var loop *ir.Kernel
+	if len(s.TypeArgs) > 0 {
+		loop, err = pkg.Instance(s.Name, s.TypeArgs...)
+	} else {
+		loop, err = pkg.Kernel(s.Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("task: kernel %s: %w", s.Name, err)
+	}
+	k := &Kernel{name: s.Name, pos: loop.At, ir: loop, warnings: pkg.Warnings()}
+	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Go: s.Go, Split: s.Split, Trips: s.Trips}
+	k.lower()
+	for _, v := range loop.Params {
+		k.params = append(k.params, param{v.Name, v.Type, goType(v.Type)})
+	}
+	return k, k.checkSupported()
+}
+
+// lower makes the accelerator variant. Where there is none, the kernel knows why.
+func (k *Kernel) lower() {
+	lowered, err := codegen.Lower(k.ir, codegen.LowerOptions{})
+	if err != nil {
+		k.device.Refused = err
+		return
+	}
+	k.device.Program = lowered.Program
+	k.warnings = append(k.warnings, lowered.Warnings...)
+}
+
+// checkSupported refuses what the runtime does not do yet.
+func (k *Kernel) checkSupported() error {
+	for _, a := range k.ir.Task.Accesses {
+		switch a.Mode {
+		case deps.Concurrent, deps.Commutative, deps.Reduction:
+			return fmt.Errorf("task: kernel %s (%s:%d): %s(%s): not supported yet in kernels: write inout", k.name, k.pos.File, k.pos.Line, a.Mode, a.Region.Text)
+		}
+	}
+	if k.ir.Target.Implements != "" {
+		return fmt.Errorf("task: kernel %s (%s:%d): implements(%s): not supported yet", k.name, k.pos.File, k.pos.Line, k.ir.Target.Implements)
+	}
+	return nil
+}
+
+// Name returns the name of the kernel.
+func (k *Kernel) Name() string { return k.name }
+
+// Warnings returns what the compiler noticed in the kernel's package.
+func (k *Kernel) Warnings() []codegen.Diagnostic { return k.warnings }
+
+// Refused returns why the kernel has no variant for accelerators, nil when it has.
+func (k *Kernel) Refused() error { return k.device.Refused }
+
+// IR returns the kernel's loop IR, which must not be changed.
+func (k *Kernel) IR() *ir.Kernel { return k.ir }
+
+// matches checks the Go function against the source that it is said to be from.
+func (k *Kernel) matches(t reflect.Type) error {
+	if t.NumIn() != len(k.params) || t.NumOut() != 0 || t.IsVariadic() {
+		return fmt.Errorf("task: kernel %s: the function is %s, the source has %d parameters and no results", k.name, t, len(k.params))
+	}
+	for i := range k.params {
+		p := &k.params[i]
+		if !fits(t.In(i), p.typ) {
+			return fmt.Errorf("task: kernel %s: parameter %s: the function has %s, the source %s", k.name, p.name, t.In(i), typeText(p.typ))
+		}
+		p.want = t.In(i)
+	}
+	return nil
+}
+
+// functionName returns the name of a top-level function.
+func functionName(v reflect.Value) string {
+	name := nameOfFunction(v)
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// reflectedCall returns a Go variant that calls fn with the arguments resolved by reflection.
+func reflectedCall(fn reflect.Value) func(*Args) {
+	t := fn.Type()
+	return func(a *Args) {
+		in := make([]reflect.Value, len(a.List))
+		for i := range a.List {
+			in[i] = valueOfArg(a, i, t.In(i))
+		}
+		fn.Call(in)
+	}
+}
+
+// A Call is a kernel with options, ready to be submitted.
+type Call struct {
+	kernel  *Kernel
+	options []Option
+}
+
+// With returns the kernel with options for its next tasks: label, priority, places, tokens. Accesses are the kernel's.
+func (k *Kernel) With(options ...Option) Call { return Call{k, options} }
+
+// Submit is Kernel.Submit with the options of c.
+func (c Call) Submit(rt *Runtime, args ...any) (Task, error) {
+	return c.kernel.submit(rt, args, c.options)
+}
+
+// Submit submits a task that runs the kernel with args on a device that it may run on, after the tasks submitted before
+// that its accesses depend on. Slices and pointers are passed by reference: what the accesses name must not be touched
+// before the task is over (Runtime.Wait, WaitOn).
+//
+// Errors: the number and types of arguments, regions outside of slices, no device that may run it, tokens that can never
+// be had, a working set that fits no device; nothing has been written then.
+func (k *Kernel) Submit(rt *Runtime, args ...any) (Task, error) { return k.submit(rt, args, nil) }
+
+func (k *Kernel) submit(rt *Runtime, args []any, options []Option) (Task, error) {
+	if err := k.checkArgs(args); err != nil {
+		return Task{}, err
+	}
+	r, err := rt.begin()
+	if err != nil {
+		return Task{}, err
+	}
+	r.kind, r.kernel, r.pos, r.label = kernelBody, k, k.pos, k.ir.Task.Label
+	wait, err := rt.describeKernel(r, args, options)
+	if err != nil {
+		return rt.giveUp(r, err)
+	}
+	t := rt.commit(r)
+	if wait {
+		return t, t.Wait()
+	}
+	return t, nil
+}
+
+func (k *Kernel) checkArgs(args []any) error {
+	if len(args) != len(k.params) {
+		return &ArgumentError{Kernel: k.name, Pos: k.pos, What: fmt.Sprintf("%d arguments, want %d", len(args), len(k.params))}
+	}
+	for i, x := range args {
+		p := &k.params[i]
+		t := reflect.TypeOf(x)
+		if t == nil || t != p.want && (p.want != nil || !fits(t, p.typ)) {
+			return k.badArg(i, fmt.Sprintf("is %s, want %s", typeName(t), typeText(p.typ)))
+		}
+	}
+	return nil
+}
+
+func typeName(t reflect.Type) string {
+	if t == nil {
+		return "nil"
+	}
+	return t.String()
+}
+
+func (k *Kernel) badArg(i int, what string) error {
+	return &ArgumentError{Kernel: k.name, Pos: k.pos, Param: k.params[i].name, Index: i, What: what}
+}
+
+// describeKernel fills r from the arguments and the directives of its kernel. wait says that its if clause is false: the
+// submitter does not go on before the task is over.
+func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait bool, err error) {
+	if err := rt.bind(r, args); err != nil {
+		return false, err
+	}
+	if err := rt.evaluate(r); err != nil {
+		return false, err
+	}
+	wait, err = rt.clauses(r)
+	if err != nil {
+		return false, err
+	}
+	if err := rt.kernelOptions(r, options); err != nil {
+		return false, fmt.Errorf("task: kernel %s: %w", r.name(), err)
+	}
+	return wait, rt.placeKernel(r)
+}
+
+func (rt *Runtime) kernelOptions(r *record, options []Option) error {
+	for i := range options {
+		if options[i].what == accessOption {
+			return errors.New("options: the accesses of a kernel are those of its task directive")
+		}
+		if err := rt.applyOne(r, &options[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bind makes the arguments of r; slices and pointers become buffers with offsets.
+func (rt *Runtime) bind(r *record, args []any) error {
+	k := r.kernel
+	for i, x := range args {
+		a, where := argument(x, k.params[i].typ)
+		if k.params[i].typ.Kind == ir.Slice || k.params[i].typ.Kind == ir.Pointer {
+			if err := rt.bindMemory(&a, where); err != nil {
+				return k.badArg(i, err.Error())
+			}
+		}
+		r.args.List = append(r.args.List, a)
+	}
+	return nil
+}
+
+// bindMemory fills in where the memory of a is. An empty slice needs no buffer.
+func (rt *Runtime) bindMemory(a *devices.Arg, m memory) error {
+	a.Nil = m.base == nil
+	a.Len, a.Cap = m.len, m.cap
+	if m.len == 0 {
+		a.Cap = 0
+		return nil
+	}
+	b, first, err := rt.buffers.locate(m)
+	if err != nil {
+		return err
+	}
+	a.Buffer, a.Offset = b.id, deps.Bytes(first)*b.elem
+	a.Cap = min(m.cap, b.len-first) // no kernel reaches out of the buffer
+	return nil
+}

@@ -1,0 +1,255 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// memory is a stretch of the user's memory: what a slice or a pointer covers. This file is the only one in the package
+// that imports unsafe: it turns slices into addresses to find the buffer that they lie in, and mapped pages into
+// slices. Addresses are compared, never written through; what they point at is kept alive by the buffer.
+type memory struct {
+	base unsafe.Pointer
+	len  int64 // elements
+	cap  int64 // elements
+	elem deps.Bytes
+}
+
+func (m memory) size() deps.Bytes { return deps.Bytes(m.len) * m.elem }
+
+// memoryOf returns what x covers.
+func memoryOf[T any](x []T) memory {
+	var zero T
+	return memory{unsafe.Pointer(unsafe.SliceData(x)), int64(len(x)), int64(cap(x)), deps.Bytes(unsafe.Sizeof(zero))}
+}
+
+// memoryOfPointer returns what p points at.
+func memoryOfPointer[T any](p *T) memory {
+	m := memory{base: unsafe.Pointer(p), elem: deps.Bytes(unsafe.Sizeof(*p))}
+	if p != nil {
+		m.len, m.cap = 1, 1
+	}
+	return m
+}
+
+// memoryOfValue is memoryOf and memoryOfPointer for a value of kind Slice or Pointer.
+func memoryOfValue(v reflect.Value) memory {
+	m := memory{base: v.UnsafePointer(), elem: deps.Bytes(v.Type().Elem().Size())}
+	if v.Kind() == reflect.Slice {
+		m.len, m.cap = int64(v.Len()), int64(v.Cap())
+	} else if m.base != nil {
+		m.len, m.cap = 1, 1
+	}
+	return m
+}
+
+// A buffer is registered memory.
+type buffer struct {
+	id     deps.BufferID
+	memory // len is cap
+	pinner runtime.Pinner
+	pages  []byte // of Alloc; nil for ordinary Go memory
+}
+
+func (b *buffer) lo() uintptr { return uintptr(b.base) }
+func (b *buffer) hi() uintptr { return uintptr(b.base) + uintptr(b.size()) }
+
+// buffers finds the buffer of an address. Reading takes no lock: the table is replaced, not changed.
+type buffers struct {
+	table atomic.Pointer[bufferTable]
+	mu    sync.Mutex
+	add   func(*buffer) error // tells the machine
+	drop  func(*buffer) error
+}
+
+// A bufferTable holds the buffers by address, none overlapping another, and by id. Tables share memory: a longer one may
+// have been appended to a shorter one, which does not see that.
+type bufferTable struct {
+	sorted []*buffer
+	byID   []*buffer // nil for those that were forgotten
+}
+
+// ElementError says that memory is used with elements of another size than it was registered with.
+type ElementError struct {
+	Have, Want deps.Bytes
+}
+
+func (e *ElementError) Error() string {
+	return fmt.Sprintf("memory registered with elements of %d bytes is used with elements of %d bytes", e.Have, e.Want)
+}
+
+// OverlapError says that memory reaches out of the buffer that it begins in, or into another.
+type OverlapError struct {
+	Lo, Hi             uintptr // what was used
+	BufferLo, BufferHi uintptr
+}
+
+func (e *OverlapError) Error() string {
+	return fmt.Sprintf("memory [%#x, %#x) overlaps the buffer [%#x, %#x) without lying in it: Register the whole slice before its parts are used",
+		e.Lo, e.Hi, e.BufferLo, e.BufferHi)
+}
+
+// locate returns the buffer that m lies in and its first element there, registering the memory if it is new.
+//
+// Cost: a binary search in the buffers. m must not be empty.
+func (t *buffers) locate(m memory) (*buffer, int64, error) {
+	if b, at, err := t.find(m); b != nil || err != nil {
+		return b, at, err
+	}
+	b, err := t.register(m, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	return b, 0, nil
+}
+
+// find returns nil when no buffer overlaps m.
+func (t *buffers) find(m memory) (*buffer, int64, error) {
+	list := t.list()
+	lo := uintptr(m.base)
+	i := sort.Search(len(list), func(i int) bool { return list[i].hi() > lo })
+	if i == len(list) {
+		return nil, 0, nil
+	}
+	b, hi := list[i], lo+uintptr(m.size())
+	if b.lo() >= hi {
+		return nil, 0, nil
+	}
+	if lo < b.lo() || hi > b.hi() {
+		return nil, 0, &OverlapError{lo, hi, b.lo(), b.hi()}
+	}
+	offset := deps.Bytes(lo - b.lo())
+	if m.elem != b.elem || offset%b.elem != 0 {
+		return nil, 0, &ElementError{Have: b.elem, Want: m.elem}
+	}
+	return b, int64(offset / b.elem), nil
+}
+
+// sizeOf returns the size of a buffer that is registered.
+func (t *buffers) sizeOf(id deps.BufferID) deps.Bytes { return t.table.Load().byID[id].size() }
+
+func (t *buffers) list() []*buffer { return t.load().sorted }
+
+func (t *buffers) load() bufferTable {
+	if p := t.table.Load(); p != nil {
+		return *p
+	}
+	return bufferTable{}
+}
+
+// register makes [base, base+cap) of m a buffer. With pages the memory is ours, else it is pinned and kept alive.
+func (t *buffers) register(m memory, pages []byte) (*buffer, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m.len = m.cap
+	if b, _, err := t.find(m); b != nil || err != nil {
+		return b, err // someone else was quicker, or a later slice reaches into another buffer
+	}
+	table := t.load()
+	b := &buffer{id: deps.BufferID(len(table.byID)), memory: m, pages: pages}
+	if pages == nil {
+		b.pinner.Pin(m.base)
+	}
+	if err := t.add(b); err != nil {
+		b.pinner.Unpin()
+		return nil, err
+	}
+	table.byID = append(table.byID, b)
+	i := sort.Search(len(table.sorted), func(i int) bool { return table.sorted[i].lo() > b.lo() })
+	if i < len(table.sorted) {
+		table.sorted = slices.Clone(table.sorted)
+	}
+	table.sorted = slices.Insert(table.sorted, i, b)
+	t.table.Store(&table)
+	return b, nil
+}
+
+// remove takes b out of the table, so that nobody finds it any more.
+func (t *buffers) remove(b *buffer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	table := t.load()
+	table.byID = slices.Clone(table.byID)
+	table.byID[b.id] = nil
+	table.sorted = slices.DeleteFunc(slices.Clone(table.sorted), func(x *buffer) bool { return x == b })
+	t.table.Store(&table)
+}
+
+// free gives the memory of b back, which was removed. Nothing may use b any more, and its host copy must be valid.
+func (t *buffers) free(b *buffer) error {
+	err := t.drop(b)
+	b.pinner.Unpin()
+	if b.pages != nil {
+		err = errors.Join(err, unmapPages(b.pages))
+	}
+	return err
+}
+
+// checkPlain returns an error when values of type t hold Go pointers, which must not lie outside the Go heap or move to
+// a device.
+func checkPlain(t reflect.Type) error {
+	switch t.Kind() {
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,
+		reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr, reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
+		return nil
+	case reflect.Array:
+		return checkPlain(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if err := checkPlain(t.Field(i).Type); err != nil {
+				return fmt.Errorf("field %s: %w", t.Field(i).Name, err)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("type %s holds Go pointers", t)
+}
+
+// sliceOfPages returns the pages as n elements of T. It is safe because T holds no pointers, pages are aligned for
+// every type and n*sizeof(T) <= len(pages).
+func sliceOfPages[T any](pages []byte, n int) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(pages))), n)
+}
+
+// bytesOf returns a copy of the bytes of a value that holds no pointers.
+func bytesOf(v reflect.Value) []byte {
+	at := reflect.New(v.Type())
+	at.Elem().Set(v)
+	size := int(v.Type().Size())
+	return append([]byte(nil), unsafe.Slice((*byte)(at.UnsafePointer()), size)...)
+}
+
+// nameOfFunction returns the full name of a function value.
+func nameOfFunction(v reflect.Value) string { return runtime.FuncForPC(v.Pointer()).Name() }
+
+// valueOfArg returns argument i as a Go value of type t. It is safe for the reasons of devices.SliceArg: the memory
+// stays while the kernel runs and has room for Cap elements.
+func valueOfArg(a *devices.Args, i int, t reflect.Type) reflect.Value {
+	arg := &a.List[i]
+	v := reflect.New(t).Elem()
+	switch {
+	case arg.Nil:
+	case t.Kind() == reflect.Slice && arg.Cap == 0:
+		v.Set(reflect.MakeSlice(t, 0, 0))
+	case t.Kind() == reflect.Slice:
+		at := unsafe.Add(a.At(arg.Buffer), arg.Offset)
+		v.Set(reflect.SliceAt(t.Elem(), at, int(arg.Cap)).Slice(0, int(arg.Len)))
+	case t.Kind() == reflect.Pointer:
+		v.Set(reflect.NewAt(t.Elem(), unsafe.Add(a.At(arg.Buffer), arg.Offset)))
+	case len(arg.Blob) > 0:
+		copy(unsafe.Slice((*byte)(v.Addr().UnsafePointer()), t.Size()), arg.Blob)
+	default:
+		copy(unsafe.Slice((*byte)(v.Addr().UnsafePointer()), t.Size()), unsafe.Slice((*byte)(unsafe.Pointer(&arg.Bits)), t.Size()))
+	}
+	return v
+}

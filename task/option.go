@@ -1,0 +1,123 @@
+package task
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/sched"
+)
+
+// An Option says something about a task: an access, a label, where it may run. Options are values; making and passing
+// them allocates nothing, but for Box.
+type Option struct {
+	what   optionKind
+	mode   deps.Mode
+	n      int
+	text   string
+	memory memory
+	box    *box
+}
+
+// A box is a part of a row-major array: [lo, hi) of shape in each dimension.
+type box struct {
+	shape, lo, hi []int64
+	err           error
+}
+
+type optionKind uint8
+
+const (
+	noOption optionKind = iota
+	accessOption
+	labelOption
+	priorityOption
+	placeOption
+	tokenOption
+)
+
+func access[T any](mode deps.Mode, x []T) Option {
+	return Option{what: accessOption, mode: mode, memory: memoryOf(x)}
+}
+
+// In says that the task reads x.
+func In[T any](x []T) Option { return access(deps.In, x) }
+
+// Out says that the task writes every element of x before anything else uses them; what it does not write is undefined
+// afterwards.
+func Out[T any](x []T) Option { return access(deps.Out, x) }
+
+// InOut says that the task reads and writes x. It is always safe.
+func InOut[T any](x []T) Option { return access(deps.InOut, x) }
+
+// Concurrent says that the task updates x together with other tasks that say so, which may run at the same time and
+// order themselves, for example by atomic operations. Of Go tasks only.
+func Concurrent[T any](x []T) Option { return access(deps.Concurrent, x) }
+
+// Commutative says that the task updates x in any order with other tasks that say so, but not at the same time as one of
+// them. The order of submission is one such order, and the one that is taken: it is InOut for now. Of Go tasks only.
+func Commutative[T any](x []T) Option { return access(deps.InOut, x) }
+
+// InPointer, OutPointer and InOutPointer are In, Out and InOut of the variable that p points at.
+func InPointer[T any](p *T) Option {
+	return Option{what: accessOption, mode: deps.In, memory: memoryOfPointer(p)}
+}
+
+// OutPointer says that the task writes *p.
+func OutPointer[T any](p *T) Option {
+	return Option{what: accessOption, mode: deps.Out, memory: memoryOfPointer(p)}
+}
+
+// InOutPointer says that the task reads and writes *p.
+func InOutPointer[T any](p *T) Option {
+	return Option{what: accessOption, mode: deps.InOut, memory: memoryOfPointer(p)}
+}
+
+// Box narrows an access to the box [lo[i], hi[i]) in each dimension i of its slice, read as a row-major array of the
+// given shape:
+//
+//	task.InOut(c).Box([]int{n, n}, []int{i, j}, []int{i + bs, j + bs})
+func (o Option) Box(shape, lo, hi []int) Option {
+	n := len(shape)
+	b := &box{}
+	switch {
+	case o.what != accessOption:
+		b.err = fmt.Errorf("box of an option that is not an access")
+	case n == 0 || n > deps.MaxDims || len(lo) != n || len(hi) != n:
+		b.err = fmt.Errorf("box with shape of %d, low corner of %d and high corner of %d dimensions: all must be the same, 1 to %d",
+			n, len(lo), len(hi), deps.MaxDims)
+	default:
+		all := make([]int64, 3*n)
+		b.shape, b.lo, b.hi = all[:n], all[n:2*n], all[2*n:]
+		for i := range n {
+			b.shape[i], b.lo[i], b.hi[i] = int64(shape[i]), int64(lo[i]), int64(hi[i])
+		}
+	}
+	o.what, o.box = accessOption, b
+	return o
+}
+
+// Label names the task in errors and traces.
+func Label(text string) Option { return Option{what: labelOption, text: text} }
+
+// Priority lets tasks of higher n run first, under the policies that look at it (priority, locality).
+func Priority(n int) Option { return Option{what: priorityOption, n: n} }
+
+// On restricts where the task may run: a kind of devices ("smp", "sim", "acc" for all accelerators) or one device by its
+// name ("sim:2"). Several Ons add up.
+func On(device string) Option { return Option{what: placeOption, text: device} }
+
+// Resources says how many of a kind's tokens the task holds while it runs there. It replaces what the kernel says of the
+// kind.
+func Resources(kind devices.Kind, tokens int) Option {
+	return Option{what: tokenOption, text: string(kind), n: tokens}
+}
+
+// settings is what the options of one task say but for its accesses.
+type settings struct {
+	label    string
+	priority int
+	places   sched.PlaceSet
+	placed   bool
+	tokens   []sched.Tokens
+}

@@ -1,0 +1,12 @@
+//go:build !unix
+
+package task
+
+// mapPages returns size bytes of zeroed memory. Where there is no mmap it is ordinary Go memory, which the buffer keeps
+// alive; large allocations of Go are aligned to pages.
+func mapPages(size int) ([]byte, error) {
+	const page = 64 << 10
+	return make([]byte, max(size, page))[:size], nil
+}
+
+func unmapPages([]byte) error { return nil }

@@ -1,0 +1,20 @@
+//go:build unix
+
+package task
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapPages returns size bytes of zeroed memory outside the Go heap, aligned to pages.
+func mapPages(size int) ([]byte, error) {
+	pages, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return nil, fmt.Errorf("map %d bytes: %w", size, err)
+	}
+	return pages, nil
+}
+
+func unmapPages(pages []byte) error { return unix.Munmap(pages) }

@@ -1,0 +1,156 @@
+package task
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/sched"
+)
+
+// NoDeviceError says that no device of the machine can run a kernel, and why each one cannot.
+type NoDeviceError struct {
+	Kernel  string
+	Pos     ir.Pos
+	Reasons []error // one for each device
+}
+
+func (e *NoDeviceError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "task: kernel %s", e.Kernel)
+	if e.Pos.File != "" {
+		fmt.Fprintf(&b, " (%s:%d)", e.Pos.File, e.Pos.Line)
+	}
+	b.WriteString(": no device can run it")
+	for i, r := range e.Reasons {
+		sep := "; "
+		if i == 0 {
+			sep = ": "
+		}
+		fmt.Fprintf(&b, "%s%v", sep, r)
+	}
+	return b.String()
+}
+
+// Unwrap returns the reasons.
+func (e *NoDeviceError) Unwrap() []error { return e.Reasons }
+
+// A variants says at which places of a runtime a kernel has a variant.
+type variants struct {
+	places  sched.PlaceSet
+	reasons []error // by place; nil where there is a variant
+}
+
+// variantsOf asks the devices, once for each kernel. Requires: submitting held.
+func (rt *Runtime) variantsOf(k *Kernel) *variants {
+	if v := rt.variants[k]; v != nil {
+		return v
+	}
+	v := &variants{reasons: make([]error, len(rt.places))}
+	for p, d := range rt.machine.Devices() {
+		if err := rt.variantAt(k, p, d); err != nil {
+			v.reasons[p] = err
+			continue
+		}
+		v.places = v.places.With(sched.PlaceID(p))
+	}
+	rt.variants[k] = v
+	return v
+}
+
+func (rt *Runtime) variantAt(k *Kernel, p int, d devices.Device) error {
+	place := rt.places[p]
+	if !k.named(place.Kind) {
+		return fmt.Errorf("%s: the device clause says %s", place.Name, strings.Join(k.ir.Target.Kinds, ", "))
+	}
+	return d.Prepare(&k.device)
+}
+
+// named reports whether the device clause of k allows a kind.
+func (k *Kernel) named(kind devices.Kind) bool {
+	for _, word := range k.ir.Target.Kinds {
+		if word == string(kind) || word == string(devices.Acc) && kind != devices.SMP {
+			return true
+		}
+	}
+	return len(k.ir.Target.Kinds) == 0
+}
+
+// placeKernel finds where r may run.
+func (rt *Runtime) placeKernel(r *record) error {
+	v := rt.variantsOf(r.kernel)
+	allowed := v.places
+	if r.settings.placed {
+		allowed &= r.settings.places
+	}
+	if allowed == 0 {
+		return rt.noDevice(r, v, nil)
+	}
+	allowed, misfits := rt.dropMisfits(r, allowed)
+	if allowed == 0 {
+		return rt.noDevice(r, v, misfits)
+	}
+	r.item.Name = r.name()
+	if err := rt.sched.Prepare(&r.item, allowed, r.settings.tokens); err != nil {
+		return fmt.Errorf("task: kernel %s (%s:%d): %w", r.kernel.name, r.pos.File, r.pos.Line, err)
+	}
+	return nil
+}
+
+func (rt *Runtime) noDevice(r *record, v *variants, misfits []error) error {
+	e := &NoDeviceError{Kernel: r.kernel.name, Pos: r.pos}
+	for p := range rt.places {
+		switch {
+		case v.reasons[p] != nil:
+			e.Reasons = append(e.Reasons, v.reasons[p])
+		case r.settings.placed && !r.settings.places.Has(sched.PlaceID(p)):
+			e.Reasons = append(e.Reasons, fmt.Errorf("%s: the task's On says %s", rt.places[p].Name, rt.placeNames(r.settings.places)))
+		}
+	}
+	e.Reasons = append(e.Reasons, misfits...)
+	return e
+}
+
+// dropMisfits takes out the accelerators whose memory is too small for the working set of r, ever.
+func (rt *Runtime) dropMisfits(r *record, allowed sched.PlaceSet) (sched.PlaceSet, []error) {
+	if !rt.accelerators {
+		return allowed, nil
+	}
+	most := rt.largestSet(r)
+	var misfits []error
+	for p, d := range rt.machine.Devices() {
+		id := sched.PlaceID(p)
+		if id == rt.host || !allowed.Has(id) || most <= rt.memory[p] {
+			continue
+		}
+		if err := rt.machine.CheckFits(r.accesses, d); err != nil {
+			misfits = append(misfits, err)
+			allowed = allowed.Without(id)
+		}
+	}
+	return allowed, misfits
+}
+
+// largestSet returns a bound of the device memory that r needs: its buffers as a whole. Where that fits, nobody needs to
+// count granules.
+func (rt *Runtime) largestSet(r *record) deps.Bytes {
+	var sum deps.Bytes
+	for i, a := range r.accesses {
+		if seenBefore(r.accesses[:i], a.Region.Buffer) {
+			continue
+		}
+		sum += rt.buffers.sizeOf(a.Region.Buffer) + rt.granule
+	}
+	return sum
+}
+
+func seenBefore(accesses []deps.Access, b deps.BufferID) bool {
+	for i := range accesses {
+		if accesses[i].Region.Buffer == b {
+			return true
+		}
+	}
+	return false
+}

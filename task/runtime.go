@@ -1,0 +1,195 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// DevicesVariable is the environment variable that names the devices of a runtime whose Options do not.
+const DevicesVariable = "GOMPSS_DEVICES"
+
+// DefaultWindow is the window of Options without one.
+const DefaultWindow = 1 << 12
+
+// Options are those of a Runtime. The zero value works: the CPU workers of this machine under the default policy.
+type Options struct {
+	// Devices names the devices, such as "smp:2,sim:4"; "" takes them from GOMPSS_DEVICES, and where that is empty,
+	// "smp". Kinds other than smp must be imported, for example by devices/all.
+	Devices string
+	// Policy is the scheduling policy: fifo, priority, locality (default), random.
+	Policy string
+	// Tokens is what each kind has for resources clauses; 100 where nothing is said. devices.Acc means every accelerator.
+	Tokens map[devices.Kind]int
+	// Window bounds the tasks in flight: submission waits while there are as many. 0 is DefaultWindow, negative is no
+	// bound.
+	Window int
+	// Context ends the runtime's tasks: those that have not started when it is done fail with its error.
+	Context context.Context
+	// Observer is told of every point of every task's life; nil costs nothing.
+	Observer probe.Observer
+	// Machine holds the options of devices; its Observer and Now are set by the runtime.
+	Machine devices.Options
+	// Seed is for the random policy.
+	Seed uint64
+}
+
+// A Runtime runs tasks. Its methods may be called from any goroutine.
+type Runtime struct {
+	machine      *devices.Machine
+	workers      *smp.Workers // nil without smp
+	places       []sched.Place
+	spaces       []devices.SpaceID // by place
+	memory       []deps.Bytes      // by place; 0 for the host
+	granule      deps.Bytes        // the largest of all accelerators
+	depth        []int             // by place
+	host         sched.PlaceID     // the place of the CPU workers, or -1
+	accelerators bool
+	all          sched.PlaceSet
+	observer     probe.Observer
+	opened       time.Time
+	hostAt       func(deps.BufferID) unsafe.Pointer
+	buffers      buffers
+
+	ctx    context.Context // of task bodies; no task starts when it is done
+	cancel context.CancelFunc
+	unhook func() bool
+
+	submitting sync.Mutex // one submission at a time: the order of submission is the meaning of the program
+	graph      graph
+	last       deps.TaskID
+	variants   map[*Kernel]*variants
+	env        arguments
+	free       records
+	closed     atomic.Bool
+
+	mu       sync.Mutex // never held together with submitting's work on the graph; innermost
+	sched    *sched.Scheduler
+	arrived  recordList // on the host: data are there, ready to run
+	fetching int        // on the host: data are on their way
+	counts   counts
+
+	window int64
+	live   atomic.Int64 // submitted and not over
+	wakeAt atomic.Int64 // the highest number of tasks in flight that somebody waits for
+	idle   sync.Mutex
+	fell   *sync.Cond
+	limits []int64 // what each of those who wait waits for
+
+	failing  sync.Mutex
+	failed   FailedError
+	failures map[deps.TaskID]*Error
+	broken   int64
+	skipped  int64
+}
+
+// New opens the devices and starts the workers.
+//
+// Errors: unknown devices or policies, with those known; what devices say. Close must be called in the end.
+func New(o Options) (*Runtime, error) {
+	if o.Devices == "" {
+		o.Devices = os.Getenv(DevicesVariable)
+	}
+	if o.Devices == "" {
+		o.Devices = string(devices.SMP)
+	}
+	rt := &Runtime{opened: time.Now(), observer: o.Observer, host: -1, failures: map[deps.TaskID]*Error{}, variants: map[*Kernel]*variants{}}
+	rt.fell = sync.NewCond(&rt.idle)
+	rt.wakeAt.Store(nobodyWaits)
+	rt.setWindow(o.Window)
+	o.Machine.Observer, o.Machine.Now = o.Observer, rt.now
+	var err error
+	if rt.machine, err = devices.Open(o.Devices, o.Machine); err != nil {
+		return nil, fmt.Errorf("task: %w", err)
+	}
+	if err := rt.start(o); err != nil {
+		return nil, errors.Join(fmt.Errorf("task: %w", err), rt.machine.Close())
+	}
+	return rt, nil
+}
+
+func (rt *Runtime) setWindow(n int) {
+	switch {
+	case n == 0:
+		rt.window = DefaultWindow
+	case n < 0:
+		rt.window = 1 << 62
+	default:
+		rt.window = int64(n)
+	}
+}
+
+func (rt *Runtime) start(o Options) error {
+	workers := rt.findPlaces()
+	var err error
+	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.places, Tokens: o.Tokens, Seed: o.Seed})
+	if err != nil {
+		return err
+	}
+	rt.counts = newCounts(rt.places)
+	rt.hostAt = rt.machine.HostAt
+	rt.observeEdges()
+	rt.buffers.add = rt.addBuffer
+	rt.buffers.drop = rt.dropBuffer
+	if workers > 0 {
+		if rt.workers, err = smp.NewWorkers(workers, cpu{rt}); err != nil {
+			return err
+		}
+	}
+	rt.watch(o.Context)
+	return nil
+}
+
+// findPlaces makes a place of every device and returns the number of CPU workers.
+func (rt *Runtime) findPlaces() int {
+	workers := 0
+	for _, d := range rt.machine.Devices() {
+		p := d.Properties()
+		id := sched.PlaceID(len(rt.places))
+		rt.places = append(rt.places, sched.Place{Name: p.Name, Kind: p.Kind, Width: p.Workers, Host: p.Kind == devices.SMP})
+		rt.spaces = append(rt.spaces, rt.machine.SpaceOf(d))
+		rt.memory = append(rt.memory, p.Memory)
+		rt.granule = max(rt.granule, p.Granule)
+		rt.depth = append(rt.depth, max(1, p.Depth))
+		rt.all = rt.all.With(id)
+		if p.Kind == devices.SMP {
+			rt.host, workers = id, p.Workers
+		} else {
+			rt.accelerators = true
+		}
+	}
+	return workers
+}
+
+// watch ties the context of the tasks to that of the user.
+func (rt *Runtime) watch(parent context.Context) {
+	if parent == nil {
+		parent = context.Background()
+	}
+	rt.ctx, rt.cancel = context.WithCancel(parent)
+	rt.unhook = context.AfterFunc(parent, rt.stop)
+}
+
+func (rt *Runtime) now() time.Duration { return time.Since(rt.opened) }
+
+func (rt *Runtime) addBuffer(b *buffer) error {
+	return rt.machine.AddBuffer(b.id, b.base, b.size(), b.elem)
+}
+
+func (rt *Runtime) dropBuffer(b *buffer) error {
+	return errors.Join(rt.graph.domain.Forget(b.id), rt.machine.DropBuffer(b.id))
+}
+
+// Machine returns the devices of the runtime.
+func (rt *Runtime) Machine() *devices.Machine { return rt.machine }

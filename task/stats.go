@@ -1,0 +1,74 @@
+package task
+
+import (
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/sched"
+)
+
+// Stats is what a runtime has done so far.
+type Stats struct {
+	Submitted int64
+	Failed    int64 // by themselves
+	Skipped   int64 // because of others
+	InFlight  int64
+	// ByDevice counts the tasks that ran, by the device's name ("smp" for all CPU workers); MostAtOnce is how many were
+	// there at the same time, by kind: granted, with tokens taken, and not over.
+	ByDevice   map[string]int64
+	MostAtOnce map[devices.Kind]int
+	// What moved: see devices.Counters.
+	devices.Counters
+}
+
+// counts is guarded by Runtime.mu.
+type counts struct {
+	ran   []int64 // by place
+	kind  []int   // index of the kind of each place
+	kinds []devices.Kind
+	now   []int // by kind: granted and not over
+	most  []int
+}
+
+func newCounts(places []sched.Place) counts {
+	c := counts{ran: make([]int64, len(places))}
+	seen := map[devices.Kind]int{}
+	for _, p := range places {
+		k, ok := seen[p.Kind]
+		if !ok {
+			k = len(seen)
+			seen[p.Kind] = k
+			c.kinds = append(c.kinds, p.Kind)
+		}
+		c.kind = append(c.kind, k)
+	}
+	c.now, c.most = make([]int, len(seen)), make([]int, len(seen))
+	return c
+}
+
+func (c *counts) grant(p sched.PlaceID) {
+	k := c.kind[p]
+	if c.now[k]++; c.now[k] > c.most[k] {
+		c.most[k] = c.now[k]
+	}
+}
+
+func (c *counts) end(p sched.PlaceID) { c.now[c.kind[p]]-- }
+
+// Stats returns what the runtime has done so far.
+func (rt *Runtime) Stats() Stats {
+	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.live.Load(), Counters: rt.machine.Counters()}
+	rt.failing.Lock()
+	s.Failed, s.Skipped = rt.broken, rt.skipped
+	rt.failing.Unlock()
+	rt.submitting.Lock()
+	s.Submitted = int64(rt.last)
+	rt.submitting.Unlock()
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	for p, place := range rt.places {
+		s.ByDevice[place.Name] = rt.counts.ran[p]
+	}
+	for k, kind := range rt.counts.kinds {
+		s.MostAtOnce[kind] = rt.counts.most[k]
+	}
+	return s
+}

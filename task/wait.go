@@ -1,0 +1,240 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// A Task names a submitted task. It stays valid when the task is over, and may be copied; the zero Task is over.
+type Task struct {
+	rt     *Runtime
+	record *record
+	id     deps.TaskID
+}
+
+// closedDone is the Done of tasks that are over.
+var closedDone = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// ID returns the place of the task in the order of submission, from 1.
+func (t Task) ID() deps.TaskID { return t.id }
+
+// Done returns a channel that is closed when the task is over: it ran, failed or was skipped.
+func (t Task) Done() <-chan struct{} {
+	r := t.record
+	if r == nil || r.taskID() != t.id {
+		return closedDone
+	}
+	done := r.done.Load()
+	if done == nil {
+		fresh := make(chan struct{})
+		if r.done.CompareAndSwap(nil, &fresh) {
+			done = &fresh
+		} else if done = r.done.Load(); done == nil {
+			return closedDone // it ended between the two looks
+		}
+	}
+	// The record may have gone to another task meanwhile, which then closes a channel that nobody waits for.
+	if r.taskID() != t.id {
+		return closedDone
+	}
+	return *done
+}
+
+// Err returns the error of a task that is over: nil, or an *Error. It is nil before.
+func (t Task) Err() error {
+	if t.record == nil || t.record.taskID() == t.id {
+		return nil
+	}
+	return t.rt.failureOf(t.id)
+}
+
+// Wait waits until the task is over and returns its error. It does not make data valid on the host: see Runtime.WaitOn.
+// A task body must not wait for tasks.
+func (t Task) Wait() error {
+	<-t.Done()
+	return t.Err()
+}
+
+func (rt *Runtime) failureOf(id deps.TaskID) error {
+	rt.failing.Lock()
+	defer rt.failing.Unlock()
+	if e := rt.failures[id]; e != nil {
+		return e
+	}
+	return nil
+}
+
+// forgetError returns the error of a wait, which nobody asks for again.
+func (rt *Runtime) forgetError(t Task) error {
+	err := t.Err()
+	rt.failing.Lock()
+	defer rt.failing.Unlock()
+	delete(rt.failures, t.id)
+	return err
+}
+
+// noteFailure keeps the error of r for those who ask.
+func (rt *Runtime) noteFailure(r *record) {
+	if o := rt.observer; o != nil {
+		o.Observe(probe.Point{Kind: probe.Failure, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Device: r.err.Device, Err: r.err})
+	}
+	rt.failing.Lock()
+	defer rt.failing.Unlock()
+	rt.failures[r.taskID()] = r.err
+	switch {
+	case r.kind == waitBody: // who waits is told
+	case errors.Is(r.err.Cause, ErrSkipped):
+		rt.failed.Skipped++
+		rt.skipped++
+	default:
+		rt.failed.Failed = append(rt.failed.Failed, r.err)
+		rt.broken++
+	}
+}
+
+// takeFailures returns what failed since the last call, nil if nothing did.
+func (rt *Runtime) takeFailures() error {
+	rt.failing.Lock()
+	defer rt.failing.Unlock()
+	if len(rt.failed.Failed) == 0 && rt.failed.Skipped == 0 {
+		return nil
+	}
+	failed := rt.failed
+	rt.failed = FailedError{}
+	return &failed
+}
+
+// enterWindow counts a task in, when there is room.
+func (rt *Runtime) enterWindow() {
+	for {
+		live := rt.live.Load()
+		if live >= rt.window {
+			rt.waitUntil(rt.window - 1 - rt.window/4)
+		} else if rt.live.CompareAndSwap(live, live+1) {
+			return
+		}
+	}
+}
+
+// fallen counts a task out and tells those who wait for that.
+func (rt *Runtime) fallen() {
+	if rt.live.Add(-1) <= rt.wakeAt.Load() {
+		rt.idle.Lock()
+		rt.fell.Broadcast()
+		rt.idle.Unlock()
+	}
+}
+
+// waitUntil waits until at most limit tasks are in flight.
+func (rt *Runtime) waitUntil(limit int64) {
+	rt.idle.Lock()
+	defer rt.idle.Unlock()
+	rt.limits = append(rt.limits, limit)
+	rt.wakeAt.Store(slices.Max(rt.limits))
+	for rt.live.Load() > limit {
+		rt.fell.Wait()
+	}
+	i := slices.Index(rt.limits, limit)
+	rt.limits = slices.Delete(rt.limits, i, i+1)
+	rt.wakeAt.Store(slices.Max(append(rt.limits, nobodyWaits)))
+}
+
+// nobodyWaits is below every number of tasks in flight.
+const nobodyWaits = -1
+
+// Wait waits until all tasks are over and all data are valid on the host, and returns a *FailedError for the tasks that
+// failed since the last Wait; what they and the tasks that were skipped should have written is undefined.
+//
+// With tasks submitted meanwhile by other goroutines it waits for those too. A task body must not call it.
+func (rt *Runtime) Wait() error {
+	for {
+		rt.waitUntil(0)
+		rt.submitting.Lock()
+		if rt.live.Load() != 0 {
+			rt.submitting.Unlock()
+			continue
+		}
+		err := rt.flush()
+		clear(rt.graph.taints)
+		rt.submitting.Unlock()
+		return errors.Join(rt.takeFailures(), err)
+	}
+}
+
+// flush makes all data valid on the host. Requires: submitting held and no task in flight.
+func (rt *Runtime) flush() error {
+	if !rt.accelerators {
+		return nil
+	}
+	var all []deps.Access
+	for _, b := range rt.buffers.list() {
+		all = append(all, deps.Access{Region: b.whole(), Mode: deps.In})
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	done := make(chan error, 1)
+	rt.machine.Fetch(all, func(err error) { done <- err })
+	if err := <-done; err != nil {
+		return fmt.Errorf("task: wait: %w", err)
+	}
+	return nil
+}
+
+// WaitOn waits until the tasks submitted so far that the accesses depend on are over, and the data of the accesses are
+// valid on the host: what In names may then be read, and what InOut names be written, until another task is submitted
+// that uses it.
+//
+// Errors: the context's, and then the data are not to be touched; an *Error when a task it waits for failed.
+func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
+	t, err := rt.submitGo(waitBody, nil, nil, accesses)
+	if err != nil {
+		return err
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	select {
+	case <-t.Done():
+		return rt.forgetError(t)
+	case <-ctx.Done():
+		return fmt.Errorf("task: wait on %d accesses: %w", len(accesses), context.Cause(ctx))
+	}
+}
+
+// stop fails the tasks that wait for a device; those that are not ready yet fail when they would be.
+func (rt *Runtime) stop() {
+	cause := context.Cause(rt.ctx)
+	rt.mu.Lock()
+	items := rt.sched.Drain()
+	rt.mu.Unlock()
+	for _, it := range items {
+		r := it.Owner.(*record)
+		r.fail("", cause)
+		rt.retireUnscheduled(r)
+	}
+}
+
+// Close waits for all tasks, makes all data valid on the host, ends the workers and gives everything back: slices of
+// Alloc must not be used any more. It returns what Wait would. Calls after the first return nil.
+func (rt *Runtime) Close() error {
+	if rt.closed.Swap(true) {
+		return nil
+	}
+	err := rt.Wait()
+	rt.unhook()
+	rt.cancel()
+	if rt.workers != nil {
+		rt.workers.Close()
+	}
+	for _, b := range rt.buffers.list() {
+		rt.buffers.remove(b)
+		err = errors.Join(err, rt.buffers.free(b))
+	}
+	return errors.Join(err, rt.machine.Close())
+}

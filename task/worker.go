@@ -1,0 +1,162 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// The stages of a task whose data are brought to the host. The worker that acquires and the callback of the machine
+// meet here: who comes second goes on with the task.
+const (
+	stageNone int32 = iota
+	stageAcquiring
+	stageFetching // the worker has left; the callback gives the task to another one
+	stageFetched  // the callback came before the worker left
+)
+
+// RunNext runs tasks on a CPU worker until there is none. It implements smp.Source for the Runtime.
+func (w cpu) RunNext(worker int) bool {
+	r := w.rt.schedule(nil, nil, true)
+	if r == nil {
+		return false
+	}
+	for r != nil {
+		r = w.rt.runOnHost(r, worker)
+	}
+	return true
+}
+
+// cpu is the Runtime as the workers see it, so that RunNext is not part of the public API.
+type cpu struct{ rt *Runtime }
+
+// runOnHost runs r, if its data are there, and returns what the worker should run next.
+func (rt *Runtime) runOnHost(r *record, worker int) *record {
+	r.worker = worker
+	if rt.accelerators && len(r.accesses) > 0 && !r.held && !rt.acquireHost(r) {
+		return rt.schedule(nil, nil, true) // its data are on their way
+	}
+	switch {
+	case r.err != nil:
+	case rt.ctx.Err() != nil:
+		r.fail("smp", context.Cause(rt.ctx))
+	default:
+		rt.runBody(r)
+	}
+	return rt.retire(r, true)
+}
+
+// acquireHost starts to make the data of r valid on the host, and reports whether they are.
+func (rt *Runtime) acquireHost(r *record) bool {
+	r.setUp(devices.Host)
+	r.set.Ready = fetched
+	r.held = true
+	r.stage.Store(stageAcquiring)
+	if rt.machine.Acquire(&r.set) {
+		return true
+	}
+	return !r.stage.CompareAndSwap(stageAcquiring, stageFetching)
+}
+
+// setUp fills the working set of r.
+func (r *record) setUp(space devices.SpaceID) {
+	r.set.Accesses, r.set.Space, r.set.Label, r.set.Pos = r.accesses, space, r.name(), r.pos
+	r.set.Ready, r.set.Done = nil, nil
+}
+
+// fetched is called by the machine when the data of a task are valid on the host, or cannot be had.
+func fetched(ws *devices.WorkingSet, err error) {
+	r := ws.Owner.(*record)
+	if err != nil {
+		r.fail("", err)
+	}
+	switch {
+	case r.kind == waitBody:
+		r.rt.endWait(r)
+	case !r.stage.CompareAndSwap(stageAcquiring, stageFetched):
+		r.rt.prepared(r)
+	}
+}
+
+// runBody runs the body of r on the calling worker. A panic or runtime.Goexit in it is an error of the task.
+func (rt *Runtime) runBody(r *record) {
+	if o := rt.observer; o != nil {
+		o.Observe(rt.point(probe.Start, r))
+	}
+	ended := false
+	defer func() {
+		if !ended {
+			rt.bodyBroke(r, recover())
+		}
+	}()
+	err := rt.callBody(r)
+	ended = true
+	if err != nil {
+		r.fail("smp", err)
+	}
+}
+
+// bodyBroke ends a task whose body did not return. After runtime.Goexit the goroutine is on its way out, so the task
+// must be retired here; the workers start another goroutine.
+func (rt *Runtime) bodyBroke(r *record, value any) {
+	if value == nil {
+		r.fail("smp", errGoexit)
+		rt.retire(r, false)
+		return
+	}
+	cause := &PanicError{Value: value, Stack: debug.Stack()}
+	if p, ok := value.(*smp.Panic); ok {
+		cause = &PanicError{Value: p.Value, Stack: p.Stack}
+	}
+	r.fail("smp", cause)
+}
+
+var errGoexit = errors.New("its goroutine was ended from inside (runtime.Goexit)")
+
+func (rt *Runtime) callBody(r *record) error {
+	switch {
+	case r.kind == kernelBody:
+		return rt.callKernel(r)
+	case r.bodyCtx != nil:
+		return r.bodyCtx(rt.ctx)
+	}
+	return r.body()
+}
+
+// splitGrain is how many iterations of a parallel loop are worth giving to another worker.
+const splitGrain = 256
+
+// callKernel runs the Go function of a kernel; its parallel loop is shared with idle workers where it can be cut.
+func (rt *Runtime) callKernel(r *record) error {
+	k := &r.kernel.device
+	r.args.At = rt.hostAt
+	if k.Split == nil || rt.workers.Len() == 1 {
+		k.Go(&r.args)
+		return nil
+	}
+	trips := k.Trips(&r.args)
+	if trips <= splitGrain {
+		k.Go(&r.args)
+		return nil
+	}
+	rt.workers.Share(0, trips, splitGrain, func(lo, hi int64) { k.Split(&r.args, lo, hi) })
+	return nil
+}
+
+// point fills a point of r.
+func (rt *Runtime) point(kind probe.Kind, r *record) probe.Point {
+	p := probe.Point{Kind: kind, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Worker: r.worker}
+	if kind >= probe.Choice && kind <= probe.End && r.kind != waitBody {
+		p.Device = rt.places[r.item.Place()].Name
+	}
+	return p
+}
+
+func (rt *Runtime) bug(format string, args ...any) {
+	panic("gompss: bug: task: " + fmt.Sprintf(format, args...))
+}
