@@ -1,0 +1,212 @@
+package devices_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/sim"
+	_ "github.com/gompss/gompss/devices/smp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const elem = 8 // bytes: buffers of these tests hold int64
+
+// A rig is a machine with buffers and the smallest runtime that can use it: jobs in the order of a deps.Domain.
+type rig struct {
+	t       testing.TB
+	m       *devices.Machine
+	buffers [][]int64
+	domain  deps.Domain
+
+	mu   sync.Mutex
+	jobs sync.WaitGroup
+	list []*job
+}
+
+// A job is one task: its body gets each buffer as the place where it runs sees it.
+type job struct {
+	rig      *rig
+	id       int64
+	node     deps.Node
+	set      devices.WorkingSet
+	accesses []deps.Access
+	space    devices.SpaceID
+	body     func(see func(b deps.BufferID) []int64)
+	err      error
+	poison   error
+}
+
+var errSkipped = errors.New("skipped")
+
+func newRig(t testing.TB, spec string, o sim.Options, more ...func(*devices.Options)) *rig {
+	t.Helper()
+	options := devices.Options{ByKind: map[devices.Kind]any{sim.Kind: o}}
+	for _, f := range more {
+		f(&options)
+	}
+	m, err := devices.Open(spec, options)
+	require.NoError(t, err)
+	r := &rig{t: t, m: m}
+	t.Cleanup(func() { require.NoError(t, m.Close()) })
+	return r
+}
+
+// buffer adds a buffer of n elements.
+func (r *rig) buffer(n int64) deps.BufferID {
+	r.t.Helper()
+	b := deps.BufferID(len(r.buffers))
+	x := make([]int64, n)
+	r.buffers = append(r.buffers, x)
+	require.NoError(r.t, r.m.AddBuffer(b, unsafe.Pointer(unsafe.SliceData(x)), deps.Bytes(n)*elem, elem))
+	return b
+}
+
+// filled adds a buffer of n elements that holds 0, 1, 2, ...
+func (r *rig) filled(n int64) deps.BufferID {
+	b := r.buffer(n)
+	for i := range r.buffers[b] {
+		r.buffers[b][i] = int64(i)
+	}
+	return b
+}
+
+// acc is the space of accelerator i.
+func acc(i int) devices.SpaceID { return devices.SpaceID{Device: uint16(i + 1)} }
+
+func in(r deps.Region) deps.Access    { return deps.Access{Region: r, Mode: deps.In} }
+func out(r deps.Region) deps.Access   { return deps.Access{Region: r, Mode: deps.Out} }
+func inout(r deps.Region) deps.Access { return deps.Access{Region: r, Mode: deps.InOut} }
+
+// submit starts a job behind those before it that it conflicts with. Only one goroutine submits.
+func (r *rig) submit(space devices.SpaceID, accesses []deps.Access, body func(see func(deps.BufferID) []int64)) *job {
+	j := &job{rig: r, id: int64(len(r.list) + 1), accesses: accesses, space: space, body: body}
+	j.node.Owner = j
+	r.list = append(r.list, j)
+	r.jobs.Add(1)
+	if r.domain.Submit(&j.node, accesses) {
+		j.start()
+	}
+	return j
+}
+
+func (j *job) start() {
+	if j.poison != nil {
+		j.err = fmt.Errorf("%w: %w", errSkipped, j.poison)
+		j.end()
+		return
+	}
+	j.set = devices.WorkingSet{Accesses: j.accesses, Space: j.space, Label: fmt.Sprintf("job %d", j.id), Owner: j}
+	if j.space == devices.Host {
+		j.set.Ready = func(_ *devices.WorkingSet, err error) { go j.onHost(err) }
+		if j.rig.m.Acquire(&j.set) {
+			go j.onHost(nil)
+		}
+		return
+	}
+	j.set.Done = func(_ *devices.WorkingSet, err error) {
+		j.err = err
+		j.rig.m.ReleaseSet(&j.set, err)
+		j.end()
+	}
+	j.rig.m.Acquire(&j.set)
+	j.rig.m.Launch(&j.set, &devices.Launch{
+		Kernel: &devices.Kernel{Name: j.set.Label, Go: func(a *devices.Args) { j.body(j.rig.seer(a.At)) }},
+		Args:   &devices.Args{},
+	})
+}
+
+func (j *job) onHost(err error) {
+	if j.err = err; err == nil {
+		j.body(j.rig.seer(j.rig.m.HostAt))
+	}
+	j.rig.m.ReleaseSet(&j.set, err)
+	j.end()
+}
+
+// seer turns addresses into slices.
+func (r *rig) seer(at func(deps.BufferID) unsafe.Pointer) func(deps.BufferID) []int64 {
+	return func(b deps.BufferID) []int64 { return unsafe.Slice((*int64)(at(b)), len(r.buffers[b])) }
+}
+
+// end completes a job and starts its successors.
+func (j *job) end() {
+	var ready []*job
+	j.rig.domain.Complete(&j.node, func(n *deps.Node, isReady bool) {
+		s := n.Owner.(*job)
+		if j.err != nil && s.poison == nil {
+			s.poison = j.err
+		}
+		if isReady {
+			ready = append(ready, s)
+		}
+	})
+	for _, s := range ready {
+		s.start()
+	}
+	j.rig.jobs.Done()
+}
+
+// wait waits for all jobs, and returns their errors.
+func (r *rig) wait() error {
+	r.jobs.Wait()
+	var errs []error
+	for _, j := range r.list {
+		if j.err != nil && !errors.Is(j.err, errSkipped) {
+			errs = append(errs, j.err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fetch makes all buffers valid on the host.
+func (r *rig) fetch() error {
+	var all []deps.Access
+	for b := range r.buffers {
+		all = append(all, in(r.whole(deps.BufferID(b))))
+	}
+	done := make(chan error, 1)
+	r.m.Fetch(all, func(err error) { done <- err })
+	return <-done
+}
+
+// finish waits for everything, brings it home and looks for leaks.
+func (r *rig) finish() {
+	r.t.Helper()
+	require.NoError(r.t, r.wait())
+	require.NoError(r.t, r.fetch())
+	require.Empty(r.t, r.m.Leak())
+}
+
+func (r *rig) whole(b deps.BufferID) deps.Region {
+	return deps.Interval(b, 0, int64(len(r.buffers[b])))
+}
+
+// add is a body that adds v to the elements of a region.
+func add(region deps.Region, v int64) func(func(deps.BufferID) []int64) {
+	return func(see func(deps.BufferID) []int64) {
+		x := see(region.Buffer)
+		for lo, hi := range region.Runs() {
+			for i := lo; i < hi; i++ {
+				x[i] += v
+			}
+		}
+	}
+}
+
+// box is rows [r0,r1) and columns [c0,c1) of a matrix with the given number of columns.
+func box(b deps.BufferID, columns, r0, r1, c0, c1 int64) deps.Region {
+	r, err := deps.Box(b, 0, []int64{-1, columns}, []int64{r0, c0}, []int64{r1, c1})
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
