@@ -64,33 +64,51 @@ func allowed(words []string) []string {
 	return out
 }
 
-// check finds what is wrong with d as text: the combination of words, the names of clauses, missing, needless and
-// repeated ones. What is left for the builder is what the arguments mean.
-func (d *directive) check() []lineError {
-	if d.onFunc() {
-		return d.checkFunction()
-	}
+// combination reports words of statement directives that do not stand together.
+func (d *directive) combination() []lineError {
 	words := d.words()
-	if !slices.Contains(combined, strings.Join(words, " ")) {
-		return []lineError{d.badCombination(words)}
+	if slices.Contains(combined, strings.Join(words, " ")) {
+		return nil
 	}
-	return checkClauses(strings.Join(words, " "), words, d.clauses())
+	return []lineError{d.badCombination(words)}
 }
 
-func (d *directive) checkFunction() []lineError {
+// check finds what is wrong with the clauses of d as text - unknown and misplaced ones, missing, needless and repeated
+// arguments, contradictions - and takes those clauses out. What is left for the builder is what the arguments mean.
+func (d *directive) check() []lineError {
+	if !d.onFunc() {
+		return d.checkLines(d.lines, d.words())
+	}
 	var errs []lineError
 	for _, name := range []string{"target", "task"} {
-		var all []clause
-		for _, l := range d.named(name) {
-			all = append(all, l.clauses...)
+		lines := d.named(name)
+		for _, l := range lines {
 			for _, w := range l.words[1:] {
 				errs = append(errs, lineError{w.at, "directive " + name, w.text + " does not combine with it",
 					"write //omp:" + w.text + " above the statement that it governs"})
 			}
+			l.words = l.words[:1]
 		}
-		errs = append(errs, checkClauses(name, []string{name}, all)...)
+		errs = append(errs, d.checkLines(lines, []string{name})...)
 	}
 	return errs
+}
+
+// checkLines checks the clauses of lines, which make one directive of the words.
+func (d *directive) checkLines(lines []*line, words []string) []lineError {
+	var errs []lineError
+	name, may, seen := strings.Join(words, " "), allowed(words), map[string]bool{}
+	for _, l := range lines {
+		l.clauses = slices.DeleteFunc(l.clauses, func(c clause) bool {
+			err := c.check(name, may, seen[c.name.text])
+			if err != nil {
+				errs = append(errs, *err)
+			}
+			seen[c.name.text] = true
+			return err != nil
+		})
+	}
+	return append(errs, conflicts(words, lines)...)
 }
 
 func (d *directive) badCombination(words []string) lineError {
@@ -108,19 +126,6 @@ func (d *directive) badCombination(words []string) lineError {
 		instead = "write //omp:" + near
 	}
 	return lineError{d.at, "directive " + text, "these words do not combine", instead}
-}
-
-func checkClauses(name string, words []string, list []clause) []lineError {
-	var errs []lineError
-	may := allowed(words)
-	seen := map[string]bool{}
-	for _, c := range list {
-		if err := c.check(name, may, seen[c.name.text]); err != nil {
-			errs = append(errs, *err)
-		}
-		seen[c.name.text] = true
-	}
-	return append(errs, conflicts(words, list)...)
 }
 
 func (c *clause) check(directive string, may []string, again bool) *lineError {
@@ -164,20 +169,29 @@ func (c *clause) unknown(directive string, may []string) *lineError {
 	return &lineError{c.name.at, "clause " + n, "there is no such clause", "write one of " + strings.Join(may, ", ")}
 }
 
-// conflicts finds clauses that exclude one another.
-func conflicts(words []string, list []clause) []lineError {
+// exclusive lists pairs of clauses of which the second contradicts the first.
+var exclusive = [][2]string{{"copy_deps", "no_copy_deps"}, {"read", "write"}, {"read", "update"}, {"read", "capture"},
+	{"read", "compare"}, {"write", "update"}, {"write", "compare"}, {"update", "compare"}}
+
+// conflicts finds clauses that exclude one another and takes the second ones out.
+func conflicts(words []string, lines []*line) []lineError {
 	var errs []lineError
-	pairs := [][2]string{{"copy_deps", "no_copy_deps"}, {"read", "write"}, {"read", "update"}, {"read", "capture"},
-		{"read", "compare"}, {"write", "update"}, {"write", "compare"}, {"update", "compare"}}
-	for _, p := range pairs {
-		first, second := find(list, p[0]), find(list, p[1])
-		if first != nil && second != nil {
+	all := (&directive{lines: lines}).clauses()
+	drop := map[string]bool{}
+	for _, p := range exclusive {
+		first, second := find(all, p[0]), find(all, p[1])
+		if first != nil && second != nil && !drop[p[1]] {
 			errs = append(errs, lineError{second.name.at, "clause " + p[1], "it contradicts clause " + p[0], "keep one of them"})
+			drop[p[1]] = true
 		}
 	}
-	if c := find(list, "nowait"); c != nil && slices.Contains(words, "parallel") {
+	if c := find(all, "nowait"); c != nil && slices.Contains(words, "parallel") {
 		errs = append(errs, lineError{c.name.at, "clause nowait", "the end of parallel is a barrier that cannot be left out",
 			"write parallel and for as two directives, and nowait on the for"})
+		drop["nowait"] = true
+	}
+	for _, l := range lines {
+		l.clauses = slices.DeleteFunc(l.clauses, func(c clause) bool { return drop[c.name.text] })
 	}
 	return errs
 }

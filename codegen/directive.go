@@ -130,6 +130,8 @@ type directive struct {
 	at    token.Pos
 	lines []*line
 	text  string // all lines without "//omp:", joined by a space
+
+	broken bool // something in it was wrong and was left out: what is missing is not the author's word
 }
 
 // words returns the construct words of all lines in order.
@@ -221,7 +223,7 @@ func unknownDirective(word piece) lineError {
 func (l *line) parseClauses(rest piece) []lineError {
 	var errs []lineError
 	for {
-		rest = skipComma(rest, len(l.clauses) > 0)
+		rest = skipComma(rest)
 		if rest.text == "" {
 			return errs
 		}
@@ -263,9 +265,8 @@ func (l *line) addWord(word piece) *lineError {
 	return nil
 }
 
-func skipComma(p piece, allowed bool) piece {
-	p = p.trim()
-	if allowed && strings.HasPrefix(p.text, ",") {
+func skipComma(p piece) piece {
+	if p = p.trim(); strings.HasPrefix(p.text, ",") {
 		return p.from(1).trim()
 	}
 	return p

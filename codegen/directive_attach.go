@@ -91,7 +91,6 @@ func (a *attacher) lineOf(p token.Pos) int { return a.fset.PositionFor(p, false)
 func (a *attacher) group(g *ast.CommentGroup) {
 	d := &directive{}
 	var texts []string
-	bad := false
 	for _, c := range g.List {
 		rest, ok := strings.CutPrefix(c.Text, prefix)
 		if !ok {
@@ -101,12 +100,11 @@ func (a *attacher) group(g *ast.CommentGroup) {
 		if a.busy[a.lineOf(c.Pos())] {
 			a.fail(lineError{c.Pos(), "directive " + firstWord(rest), "it stands behind code",
 				"put it on a line of its own, right above what it governs"})
-			bad = true
 			continue
 		}
 		l, errs := parseLine(piece{rest, c.Pos() + token.Pos(len(prefix))}, c.Pos())
 		a.fail(errs...)
-		bad = bad || len(errs) > 0
+		d.broken = d.broken || len(errs) > 0
 		if l != nil {
 			d.lines = append(d.lines, l)
 			texts = append(texts, strings.TrimSpace(rest))
@@ -114,20 +112,25 @@ func (a *attacher) group(g *ast.CommentGroup) {
 	}
 	if len(d.lines) > 0 {
 		d.at, d.text = d.lines[0].at, strings.Join(texts, " ")
-		a.place(d, a.below[a.lineOf(g.End()-1)+1], bad)
+		a.place(d, a.below[a.lineOf(g.End()-1)+1])
 	}
 }
 
-// place hangs d on n. Where lines of d could not be read (bad), the rest is kept but not checked as a whole.
-func (a *attacher) place(d *directive, n ast.Node, bad bool) {
+// place hangs d on n. Of a directive with wrong clauses the others stay, so that what they govern is looked at too.
+func (a *attacher) place(d *directive, n ast.Node) {
 	errs := d.misplaced(n)
-	if len(errs) == 0 && !bad {
-		errs = d.check()
+	if len(errs) == 0 && !d.onFunc() {
+		errs = d.combination()
 	}
-	a.fail(errs...)
-	if n != nil && len(errs) == 0 && !bad {
-		a.found[n] = d
+	if len(errs) > 0 {
+		a.fail(errs...)
+		return
 	}
+	if errs = d.check(); len(errs) > 0 {
+		a.fail(errs...)
+		d.broken = true
+	}
+	a.found[n] = d
 }
 
 // misplaced returns why d cannot govern n.

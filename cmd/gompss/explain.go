@@ -87,7 +87,7 @@ func loadKernels(file, name string, warnings io.Writer) ([]*ir.Kernel, error) {
 		return nil, inFolder(filepath.Dir(file), err)
 	}
 	for _, w := range loaded.Warnings() {
-		fmt.Fprintln(warnings, "warning:", w.Error())
+		fmt.Fprintln(warnings, w.Error())
 	}
 	kernels := slices.DeleteFunc(slices.Clone(loaded.Kernels()), func(k *ir.Kernel) bool {
 		return k.At.File != base || name != "" && k.Name != name
@@ -107,7 +107,7 @@ func lower(k *ir.Kernel, warnings io.Writer) (*codegen.Lowering, error) {
 		return nil, err
 	}
 	for _, w := range lowered.Warnings {
-		fmt.Fprintln(warnings, "warning:", w.Error())
+		fmt.Fprintln(warnings, w.Error())
 	}
 	return lowered, nil
 }

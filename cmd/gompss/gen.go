@@ -172,7 +172,7 @@ func (g *genRun) file(dir, name string, pkg []codegen.File) error {
 		return inFolder(dir, err)
 	}
 	for _, w := range loaded.Warnings() {
-		fmt.Fprintln(g.stderr, "warning:", w.Error())
+		fmt.Fprintln(g.stderr, w.Error())
 	}
 	text, err := codegen.Generate(loaded, codegen.GenerateOptions{File: name, Sources: sources})
 	if err != nil {
