@@ -114,7 +114,9 @@ func (fl *fields) high(evex bool) highBits {
 		}
 		return h
 	}
-	h.b = fl.rm.mem.Base.num() >> 3 & 1
+	if fl.rm.mem.Base != RIP {
+		h.b = fl.rm.mem.Base.num() >> 3 & 1
+	}
 	if fl.rm.mem.Index != NoReg {
 		h.x = fl.rm.mem.Index.num() >> 3 & 1
 	}
@@ -243,6 +245,9 @@ func appendModRM(code []byte, reg uint8, rm Arg, scale int32) []byte {
 		return append(code, 3<<6|reg|rm.reg.num()&7)
 	}
 	m := rm.mem
+	if m.Base == RIP {
+		return append(code, reg|5, uint8(m.Disp), uint8(m.Disp>>8), uint8(m.Disp>>16), uint8(m.Disp>>24))
+	}
 	base := m.Base.num() & 7
 	mod, disp8 := uint8(2), m.Disp/scale
 	switch {

@@ -49,14 +49,14 @@ const (
 
 // flags of a form.
 const (
-	fVEX    uint8 = 1 << iota // has a VEX encoding
-	fEVEX                     // has an EVEX encoding
-	fVexW                     // VEX.W is set
-	fNoLen                    // scalar: the length field is 0
-	fVSIB                     // the memory operand has a vector index
-	fToMask                   // EVEX writes a mask register (VEX a vector)
-	fLen256                   // the VEX length field is 256 whatever the operands
-	fLegacy                   // neither VEX nor EVEX: REX
+	fVEX    uint16 = 1 << iota // has a VEX encoding
+	fEVEX                      // has an EVEX encoding
+	fVexW                      // VEX.W is set
+	fNoLen                     // scalar: the length field is 0
+	fVSIB                      // the memory operand has a vector index
+	fToMask                    // EVEX writes a mask register (VEX a vector)
+	fLen256                    // the VEX length field is 256 whatever the operands
+	fLegacy                    // neither VEX nor EVEX: REX
 )
 
 // A form is one row of the table.
@@ -69,6 +69,6 @@ type form struct {
 	w      uint8 // EVEX.W
 	tuple  tuple
 	elem   uint8 // bytes of one element, for broadcast and scalar displacement
-	flags  uint8
+	flags  uint16
 	widths string // length of each operand, see forms
 }

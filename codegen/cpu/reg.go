@@ -2,8 +2,9 @@ package cpu
 
 import "fmt"
 
-// A Reg is a machine register: 0 to 15 general, 16 to 47 vector, 48 to 55 mask.
-type Reg uint8
+// A Reg is a machine register: 0 to 15 general, 16 to 47 vector, 48 to 55 mask; from firstVirtual on it is one of those
+// that the register allocator replaces.
+type Reg uint16
 
 // The first register of each class, and none.
 const (
@@ -18,7 +19,10 @@ const (
 	R8    Reg = 8
 	V0    Reg = 16
 	K0    Reg = 48
-	NoReg Reg = 255
+	NoReg Reg = 0xFFFF
+	RIP   Reg = 56 // as the base of a Mem: an address relative to the end of the instruction
+
+	firstVirtual Reg = 64
 )
 
 // V returns vector register i, 0 to 31.
@@ -33,6 +37,7 @@ func R(i int) Reg { return Reg(i) }
 func (r Reg) isGeneral() bool { return r < V0 }
 func (r Reg) isVector() bool  { return r >= V0 && r < K0 }
 func (r Reg) isMask() bool    { return r >= K0 && r < K0+8 }
+func (r Reg) isVirtual() bool { return r >= firstVirtual && r != NoReg }
 
 // num is the register's number within its class.
 func (r Reg) num() uint8 {
@@ -52,6 +57,10 @@ func (r Reg) name(w Width) string {
 	switch {
 	case r == NoReg:
 		return "none"
+	case r == RIP:
+		return "IP"
+	case r.isVirtual():
+		return fmt.Sprintf("v%d", r-firstVirtual)
 	case r.isGeneral():
 		return generalNames[r]
 	case r.isVector():

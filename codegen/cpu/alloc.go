@@ -1,0 +1,160 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A file is the registers of one machine that the allocator may hand out, and those kept back to move spilled values.
+type file struct {
+	free    [3][]Reg
+	scratch [3][]Reg
+	width   Width // of a spilled vector
+}
+
+// registers returns the register file of a machine with AVX-512 (32 vectors, masks) or AVX2. DI holds the argument
+// block, AX, CX and DX serve divisions and selection itself, SP and BP belong to Go.
+func registers(avx512 bool, w Width) file {
+	f := file{width: w}
+	f.free[general] = []Reg{BX, SI, R8, R(9), R(10), R(11), R(12), R(13)}
+	f.scratch[general] = []Reg{R(14), R(15), AX}
+	vectors, keep := 16, 3
+	if avx512 {
+		vectors = 32
+	}
+	for i := range vectors {
+		if i < vectors-keep {
+			f.free[vector] = append(f.free[vector], V(i))
+		} else {
+			f.scratch[vector] = append(f.scratch[vector], V(i))
+		}
+	}
+	for i := 1; i < 6; i++ {
+		f.free[mask] = append(f.free[mask], K(i))
+	}
+	f.scratch[mask] = []Reg{K(6), K(7)}
+	return f
+}
+
+// allocate gives every virtual register a machine register or a spill slot, by linear scan over covering intervals, and
+// rewrites the code. It returns how many vectors had to be spilled.
+//
+// Source: Poletto and Sarkar, "Linear Scan Register Allocation", TOPLAS 1999, section 4; differs: the victim is the
+// interval with the least use per step, not the one that ends last.
+func (c *vcode) allocate(f file) (spilled int, err error) {
+	all := c.intervals()
+	slices.SortStableFunc(all, func(a, b interval) int { return a.lo - b.lo })
+	byReg := make(map[Reg]*interval, len(all))
+	slots := 0
+	var active [3][]*interval
+	free := [3][]Reg{slices.Clone(f.free[0]), slices.Clone(f.free[1]), slices.Clone(f.free[2])}
+	for i := range all {
+		v := &all[i]
+		byReg[v.reg] = v
+		k := c.classes[v.reg-firstVirtual]
+		active[k], free[k] = expire(active[k], free[k], v.lo)
+		if len(free[k]) > 0 {
+			v.phys = free[k][0]
+			free[k] = free[k][1:]
+			active[k] = append(active[k], v)
+			continue
+		}
+		victim := v
+		at := -1
+		for j, a := range active[k] {
+			if a.density() < victim.density() {
+				victim, at = a, j
+			}
+		}
+		if at >= 0 {
+			v.phys, victim.phys = victim.phys, NoReg
+			active[k][at] = v
+		}
+		victim.slot = slots
+		slots++
+		if k == vector {
+			spilled++
+		}
+	}
+	if need := slots * W512.Bytes(); need > spillBytes {
+		return spilled, fmt.Errorf("cpu: registers: %d values spilled need %d bytes, the frame has %d", slots, need, spillBytes)
+	}
+	c.rewrite(byReg, f)
+	return spilled, nil
+}
+
+func (v *interval) density() float64 { return v.weight / float64(v.hi-v.lo+1) }
+
+func expire(active []*interval, free []Reg, at int) ([]*interval, []Reg) {
+	kept := active[:0]
+	for _, a := range active {
+		if a.hi < at {
+			free = append(free, a.phys)
+		} else {
+			kept = append(kept, a)
+		}
+	}
+	return kept, free
+}
+
+// rewrite replaces virtual registers; a spilled one is loaded into a scratch register before its use and stored after
+// its definition.
+func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
+	out := make([]step, 0, len(c.steps))
+	for _, s := range c.steps {
+		var after []step
+		var next [3]int
+		taken := map[Reg]Reg{}
+		s.visit(func(r *Reg, use, def bool) {
+			if !r.isVirtual() {
+				return
+			}
+			v := byReg[*r]
+			if v.slot < 0 {
+				*r = v.phys
+				return
+			}
+			k := c.classes[v.reg-firstVirtual]
+			p, ok := taken[v.reg]
+			if !ok {
+				p = f.scratch[k][next[k]]
+				next[k]++
+				taken[v.reg] = p
+				if use {
+					out = append(out, spillLoad(k, p, v.slot, f.width, s)...)
+				}
+			}
+			if def {
+				after = append(after, spillStore(k, p, v.slot, f.width, s)...)
+			}
+			*r = p
+		})
+		out = append(append(out, s), after...)
+	}
+	c.steps = out
+}
+
+// slotAt is the address of spill slot i: above the return address that SP points at.
+func slotAt(i int) Arg { return MemArg(At(SP, int32(8+i*W512.Bytes()))) }
+
+func spillLoad(k class, p Reg, slot int, w Width, s step) []step {
+	line := func(op Op, w Width, args ...Arg) step { return step{Inst: I(op, w, args...), at: s.at} }
+	switch k {
+	case general:
+		return []step{line(MOVQ, W128, RegArg(p), slotAt(slot))}
+	case vector:
+		return []step{line(VMOVUPS, w, RegArg(p), slotAt(slot))}
+	}
+	return []step{line(MOVQ, W128, RegArg(AX), slotAt(slot)), line(KMOVQSet, W128, RegArg(p), RegArg(AX))}
+}
+
+func spillStore(k class, p Reg, slot int, w Width, s step) []step {
+	line := func(op Op, w Width, args ...Arg) step { return step{Inst: I(op, w, args...), at: s.at} }
+	switch k {
+	case general:
+		return []step{line(MOVQStore, W128, slotAt(slot), RegArg(p))}
+	case vector:
+		return []step{line(VMOVUPSStore, w, slotAt(slot), RegArg(p))}
+	}
+	return []step{line(KMOVQGet, W128, RegArg(AX), RegArg(p)), line(MOVQStore, W128, slotAt(slot), RegArg(AX))}
+}

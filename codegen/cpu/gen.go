@@ -1,0 +1,212 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A Refusal says why a kernel has no vectorised variant, and where: its Go function runs instead.
+type Refusal struct {
+	Kernel string
+	At     ir.Pos
+	Why    string
+}
+
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("%s: %s has no vectorised variant: %s", r.At, r.Kernel, r.Why)
+}
+
+// The argument block that code gets in DI, in words of 8 bytes: the range of iterations, the result, the parameters.
+const (
+	wordLo     = 0
+	wordHi     = 1
+	wordStatus = 2 // 0: done; else 1 + the number of the site that failed
+	wordIndex  = 3 // the index that was out of range
+	wordLen    = 4 // and the length
+	wordBits   = 5 // failing lanes of a gather; the indices are in wordLanes
+	wordLanes  = 8 // 64 bytes
+	wordParams = 16
+)
+
+func blockWord(i int) Arg { return MemArg(At(DI, int32(8*i))) }
+
+// A site is a checked access: where, of what.
+type site struct {
+	at    ir.Pos
+	slice string
+	bytes int // of one index of a gather, 0 for an affine access
+}
+
+// A home is where a variable lives.
+type home struct {
+	gp     Reg   // a uniform integer, bool, pointer or slice address; the value in lane 0 of an affine one
+	length Reg   // of a slice
+	vec    []Reg // a float, or a varying integer: one register a unrolled copy (all the same when uniform)
+	masks  []Reg // a varying bool
+}
+
+// gen selects instructions for one kernel.
+type gen struct {
+	vcode
+	kernel   *ir.Kernel
+	avx512   bool
+	bytes    int // of a full vector
+	lanes    int
+	unroll   int
+	shapes   *shapes // nil outside the lanes loop
+	homes    map[*ir.Var]*home
+	exec     []Reg // lanes that are on, one mask a copy; nil: all
+	prefix   Reg   // in the tail: how many lanes from the first are in range
+	split    bool  // exec is narrower than the prefix
+	safe     map[*ir.Index]bool
+	lanesFor *ir.For // the loop whose iterations become lanes
+	loops    []*loopFrame
+	pointer  map[string]Reg // hoisted addresses, see hoist.go
+	entry    []step         // constants, loaded before everything
+	consts   map[constKey]Reg
+	sites    []site
+	fails    []fail
+}
+
+type constKey struct {
+	bits uint64
+	size int
+	iota int64 // stride of an iota vector, 0 for a broadcast
+}
+
+// A fail is code out of line that reports a failed check.
+type fail struct {
+	label label
+	emit  func()
+}
+
+// refuse stops the selection; Compile returns the refusal.
+func (g *gen) refuse(at ir.Pos, why string, args ...any) {
+	panic(&Refusal{Kernel: g.kernel.Name, At: at, Why: fmt.Sprintf(why, args...)})
+}
+
+func (g *gen) shape(e ir.Expr) shape {
+	if g.shapes == nil {
+		return shape{}
+	}
+	return g.shapes.shape(e)
+}
+
+// container is the bytes that a lane of type t takes in a register: small integers are held as 32 bits.
+func container(t *ir.Type) int { return max(4, int(t.Size)) }
+
+// width is the length of a vector of g.lanes values of type t.
+func (g *gen) width(t *ir.Type) Width { return widthOf(g.lanes * container(t)) }
+
+func widthOf(bytes int) Width {
+	switch {
+	case bytes <= 16:
+		return W128
+	case bytes <= 32:
+		return W256
+	}
+	return W512
+}
+
+// vectors returns n fresh vector registers.
+func (g *gen) vectors(n int) []Reg {
+	out := make([]Reg, n)
+	for i := range out {
+		out[i] = g.vector()
+	}
+	return out
+}
+
+// same returns r for every unrolled copy.
+func (g *gen) same(r Reg) []Reg {
+	out := make([]Reg, g.unroll)
+	for i := range out {
+		out[i] = r
+	}
+	return out
+}
+
+// each calls f for every unrolled copy.
+func (g *gen) each(f func(u int)) {
+	for u := range g.unroll {
+		f(u)
+	}
+}
+
+func (g *gen) move(dst, src Reg) {
+	if dst == src {
+		return
+	}
+	switch g.classes[dst-firstVirtual] {
+	case general:
+		g.op(MOVQStore, W128, RegArg(dst), RegArg(src))
+	case vector:
+		g.op(VMOVUPSStore, widthOf(g.bytes), RegArg(dst), RegArg(src))
+	case mask:
+		g.op(KMOVW, W128, RegArg(dst), RegArg(src))
+	}
+}
+
+// constGeneral returns a fresh general register with value v.
+func (g *gen) constGeneral(v int64) Reg {
+	r := g.general()
+	g.setGeneral(r, v)
+	return r
+}
+
+func (g *gen) setGeneral(r Reg, v int64) {
+	if v == int64(int32(v)) {
+		g.op(MOVQImm, W128, RegArg(r), ImmArg(v))
+		return
+	}
+	g.op(MOVQ, W128, RegArg(r), MemArg(Mem{Base: RIP, Index: NoReg, Disp: int32(g.poolWord(uint64(v), 8))}))
+}
+
+// poolWord adds a constant to the pool and returns its offset.
+func (g *gen) poolWord(bits uint64, size int) int {
+	for len(g.pool)%size != 0 {
+		g.pool = append(g.pool, 0)
+	}
+	at := len(g.pool)
+	for i := range size {
+		g.pool = append(g.pool, byte(bits>>(8*i)))
+	}
+	return at
+}
+
+// constVector returns a register that holds the constant in every lane; it is loaded once, at the entry.
+func (g *gen) constVector(bits uint64, size int) Reg {
+	key := constKey{bits: bits & (1<<(8*size-1)<<1 - 1), size: size}
+	if r, ok := g.consts[key]; ok {
+		return r
+	}
+	r := g.vector()
+	g.consts[key] = r
+	op := VBROADCASTSS
+	if size == 8 {
+		op = VBROADCASTSD
+	}
+	w := widthOf(g.bytes)
+	g.entry = append(g.entry, step{Inst: I(op, w, RegArg(r), MemArg(Mem{Base: RIP, Index: NoReg, Disp: int32(g.poolWord(key.bits, size))}))})
+	return r
+}
+
+// iotaVector returns 0, stride, 2*stride, ... in lanes of size bytes.
+func (g *gen) iotaVector(stride int64, size int) Reg {
+	key := constKey{size: size, iota: stride, bits: uint64(g.lanes)}
+	if r, ok := g.consts[key]; ok {
+		return r
+	}
+	r := g.vector()
+	g.consts[key] = r
+	for len(g.pool)%64 != 0 {
+		g.pool = append(g.pool, 0)
+	}
+	at := len(g.pool)
+	for l := range int64(g.lanes) {
+		g.poolWord(uint64(l*stride), size)
+	}
+	g.entry = append(g.entry, step{Inst: I(VMOVUPS, widthOf(g.lanes*size), RegArg(r), MemArg(Mem{Base: RIP, Index: NoReg, Disp: int32(at)}))})
+	return r
+}

@@ -1,0 +1,206 @@
+package cpu
+
+import (
+	"math/bits"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A target is a place in memory, for all lanes.
+type target struct {
+	mem    Mem   // of lane 0 of copy 0
+	stride int64 // bytes from lane to lane; 0: one place for all
+	index  []Reg // gather: one index vector a copy, scaled by scale
+	size4  bool  // of 4-byte indices
+	scale  uint8
+	root   *home
+}
+
+// access is an element access taken apart: slice, index, and what of the element.
+type access struct {
+	at    *ir.Index
+	root  *home
+	size  int64 // bytes of one element of the slice
+	inner int64 // bytes from the element's start: fields, constant indices
+}
+
+// accessOf takes the place apart into one slice index and constant offsets in the element.
+func (g *gen) accessOf(e ir.Expr) access {
+	switch e := e.(type) {
+	case *ir.Index:
+		if e.X.Type().Kind == ir.Slice {
+			return access{at: e, root: g.sliceOf(e.X), size: int64(e.Type().Size)}
+		}
+		a := g.accessOf(e.X)
+		c, ok := constInt(e.I)
+		if !ok {
+			g.refuse(e.At, "an array in an element is indexed by a value that is not constant: not supported yet")
+		}
+		a.inner += c * int64(e.Type().Size)
+		return a
+	case *ir.Member:
+		a := g.accessOf(e.X)
+		a.inner += int64(e.X.Type().Fields[e.Field].Offset)
+		return a
+	}
+	g.refuse(e.Pos(), "%s: only elements of slices are supported yet", ir.ExprString(e))
+	return access{}
+}
+
+// sliceOf is the home of a slice-valued expression.
+func (g *gen) sliceOf(e ir.Expr) *home {
+	r, ok := e.(*ir.Ref)
+	if !ok {
+		g.refuse(e.Pos(), "%s: slicing in the kernel is not supported yet", ir.ExprString(e))
+	}
+	return g.home(r.Var, r.At)
+}
+
+// scalarAddress is the address of a uniform element, checked.
+func (g *gen) scalarAddress(e ir.Expr) Mem {
+	a := g.accessOf(e)
+	l := linearOf(a.at.I)
+	if a.at.Checked && !g.safe[a.at] {
+		g.checkUniform(a, l)
+	}
+	return g.memOf(a, l)
+}
+
+// memOf computes the address of lane 0: hoisted pointer + remaining terms + constant.
+func (g *gen) memOf(a access, l linear) Mem {
+	base, rest := g.hoisted(a, l)
+	disp := l.c*a.size + a.inner
+	if disp != int64(int32(disp)) {
+		g.refuse(a.at.At, "a constant index is too large")
+	}
+	if len(rest) == 0 {
+		return At(base, int32(disp))
+	}
+	if len(rest) == 1 {
+		if s := rest[0].coef * a.size; s == 1 || s == 2 || s == 4 || s == 8 {
+			return Indexed(base, g.gp(rest[0].expr), uint8(s), int32(disp))
+		}
+	}
+	r := g.sum(rest)
+	if a.size <= 8 && bits.OnesCount64(uint64(a.size)) == 1 {
+		return Indexed(base, r, uint8(a.size), int32(disp))
+	}
+	t := g.general()
+	g.op(IMUL3Q, W128, RegArg(t), RegArg(r), ImmArg(a.size))
+	return Indexed(base, t, 1, int32(disp))
+}
+
+// sum evaluates terms into a fresh register.
+func (g *gen) sum(terms []term) Reg {
+	r := g.general()
+	for i, t := range terms {
+		x := g.gp(t.expr)
+		if t.coef != 1 && t.coef != -1 {
+			y := g.general()
+			if t.coef != int64(int32(t.coef)) {
+				g.refuse(t.expr.Pos(), "a constant factor of an index is too large")
+			}
+			g.op(IMUL3Q, W128, RegArg(y), RegArg(x), ImmArg(t.coef))
+			x = y
+		}
+		switch {
+		case i == 0 && t.coef == -1:
+			g.move(r, x)
+			g.op(NEGQ, W128, RegArg(r))
+		case i == 0:
+			g.move(r, x)
+		case t.coef == -1:
+			g.op(SUBQ, W128, RegArg(r), RegArg(x))
+		default:
+			g.op(ADDQ, W128, RegArg(r), RegArg(x))
+		}
+	}
+	if len(terms) == 0 {
+		g.setGeneral(r, 0)
+	}
+	return r
+}
+
+// indexValue is the whole index of lane 0 in a fresh register.
+func (g *gen) indexValue(l linear) Reg {
+	r := g.sum(l.terms)
+	if l.c != 0 {
+		g.addConst(r, l.c)
+	}
+	return r
+}
+
+func (g *gen) addConst(r Reg, c int64) {
+	switch {
+	case c == 0:
+	case c == int64(int32(c)):
+		g.op(ADDQImm, W128, RegArg(r), ImmArg(c))
+	default:
+		g.op(ADDQ, W128, RegArg(r), RegArg(g.constGeneral(c)))
+	}
+}
+
+// target finds the memory that an element access touches in all lanes, checked.
+func (g *gen) target(e ir.Expr) target {
+	a := g.accessOf(e)
+	s := g.shape(a.at.I)
+	if s.kind == varying {
+		return g.gatherTarget(a)
+	}
+	l := linearOf(a.at.I)
+	if a.at.Checked && !g.safe[a.at] {
+		if s.kind == uniform {
+			g.checkUniform(a, l)
+		} else {
+			g.checkAffine(a, l, s.stride)
+		}
+	}
+	return target{mem: g.memOf(a, l), stride: s.stride * a.size, root: a.root}
+}
+
+// copyMem is the memory of unrolled copy u of an affine target.
+func (g *gen) copyMem(t target, u int) Mem {
+	m := t.mem
+	m.Disp += int32(int64(u) * int64(g.lanes) * t.stride)
+	return m
+}
+
+// gatherTarget computes index vectors, 4 bytes a lane where the Go index is an int32 made wide.
+func (g *gen) gatherTarget(a access) target {
+	index := a.at.I
+	if c, ok := index.(*ir.Convert); ok && wide(c.T) && c.X.Type().IsInteger() && c.X.Type().IsSigned() && c.X.Type().Size <= 4 {
+		index = c.X
+	}
+	t := target{mem: At(a.root.gp, int32(a.inner)), root: a.root, size4: container(index.Type()) == 4, scale: 1}
+	if index.Type().Kind == ir.Uint32 {
+		g.refuse(a.at.At, "an index of type uint32 is not supported yet: write int32 or int")
+	}
+	t.index = g.vec(index)
+	if a.at.Checked && !g.safe[a.at] {
+		g.checkGather(a, t)
+	}
+	switch a.size {
+	case 1, 2, 4, 8:
+		t.scale = uint8(a.size)
+	default:
+		t.index = g.scaleIndices(t, a)
+	}
+	return t
+}
+
+// scaleIndices multiplies index vectors by the element size where the addressing mode cannot.
+func (g *gen) scaleIndices(t target, a access) []Reg {
+	size, op := 8, VPMULLQ
+	if t.size4 {
+		size, op = 4, VPMULLD
+	}
+	if !g.avx512 && op == VPMULLQ {
+		g.refuse(a.at.At, "a gather of elements of %d bytes by 64-bit indices is not supported yet with AVX2", a.size)
+	}
+	c := g.constVector(uint64(a.size), size)
+	out := g.vectors(g.unroll)
+	g.each(func(u int) {
+		g.op(op, widthOf(g.lanes*size), RegArg(out[u]), RegArg(t.index[u]), RegArg(c))
+	})
+	return out
+}

@@ -1,0 +1,180 @@
+package cpu
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// siteOf numbers a checked access, for the report.
+func (g *gen) siteOf(a access, bytes int) int {
+	g.sites = append(g.sites, site{at: a.at.At, slice: ir.ExprString(a.at.X), bytes: bytes})
+	return len(g.sites)
+}
+
+// report stores what failed and returns from the code; r holds the index.
+func (g *gen) report(n int, r, length Reg) {
+	g.op(MOVQStore, W128, blockWord(wordIndex), RegArg(r))
+	g.op(MOVQStore, W128, blockWord(wordLen), RegArg(length))
+	g.op(MOVQImm, W128, RegArg(CX), ImmArg(int64(n)))
+	g.op(MOVQStore, W128, blockWord(wordStatus), RegArg(CX))
+	g.ret()
+}
+
+// outOfLine adds code behind the kernel and returns its label. It is selected in the state of now.
+func (g *gen) outOfLine(emit func()) label {
+	l := g.newLabel()
+	at := g.at
+	g.fails = append(g.fails, fail{label: l, emit: func() { g.at = at; emit() }})
+	return l
+}
+
+// checkUniform checks one index for all lanes: below zero is a large unsigned number.
+func (g *gen) checkUniform(a access, l linear) {
+	r := g.indexValue(l)
+	length := a.root.length
+	n := g.siteOf(a, 0)
+	g.op(CMPQ, W128, RegArg(r), RegArg(length))
+	bad := func() { g.report(n, r, length) }
+	if g.exec == nil {
+		g.jump(condAE, g.outOfLine(bad))
+		return
+	}
+	// Under a mask the access counts only if some lane is on.
+	back := g.newLabel()
+	exec := g.exec
+	g.jump(condAE, g.outOfLine(func() {
+		g.anyLane(exec)
+		g.jump(condE, back)
+		bad()
+	}))
+	g.place(back)
+}
+
+// checkAffine checks the first and the last lane at once; where that fails and lanes may be off, lane by lane.
+func (g *gen) checkAffine(a access, l linear, stride int64) {
+	n := g.siteOf(a, 0)
+	length := a.root.length
+	first := g.indexValue(l)
+	last := g.general()
+	if g.prefix != NoReg {
+		g.op(IMUL3Q, W128, RegArg(last), RegArg(g.prefix), ImmArg(stride))
+		g.op(ADDQ, W128, RegArg(last), RegArg(first))
+		g.addConst(last, -stride)
+	} else {
+		g.move(last, first)
+		g.addConst(last, stride*int64(g.lanes*g.unroll-1))
+	}
+	back := g.newLabel()
+	exec := g.exec
+	slow := g.outOfLine(func() { g.checkLanes(n, first, length, stride, exec, back) })
+	g.op(CMPQ, W128, RegArg(first), RegArg(length))
+	g.jump(condAE, slow)
+	g.op(CMPQ, W128, RegArg(last), RegArg(length))
+	g.jump(condAE, slow)
+	g.place(back)
+}
+
+// checkLanes looks at every lane that is on, one after the other; it is out of line and rare.
+func (g *gen) checkLanes(n int, first, length Reg, stride int64, exec []Reg, back label) {
+	index := g.general()
+	g.move(index, first)
+	lanes := int64(g.lanes)
+	for u := range g.copiesOf(exec) {
+		left, bits := g.general(), g.general()
+		if exec != nil {
+			g.maskBits(bits, exec[u])
+		} else {
+			g.setGeneral(bits, -1)
+		}
+		g.setGeneral(left, lanes)
+		loop, next := g.newLabel(), g.newLabel()
+		bad := g.newLabel()
+		g.place(loop)
+		g.op(MOVQStore, W128, RegArg(CX), RegArg(bits))
+		g.op(ANDQImm8, W128, RegArg(CX), ImmArg(1))
+		g.jump(condE, next)
+		g.op(CMPQ, W128, RegArg(index), RegArg(length))
+		g.jump(condAE, bad)
+		g.place(next)
+		g.op(SHRQ, W128, RegArg(bits), ImmArg(1))
+		g.addConst(index, stride)
+		g.op(ADDQImm8, W128, RegArg(left), ImmArg(-1))
+		g.jump(condNE, loop)
+		over := g.newLabel()
+		g.jump(always, over)
+		g.place(bad)
+		g.report(n, index, length)
+		g.place(over)
+	}
+	g.jump(always, back)
+}
+
+// copiesOf is how many unrolled copies a slow check has to look at.
+func (g *gen) copiesOf(exec []Reg) int {
+	if exec != nil {
+		return len(exec)
+	}
+	return g.unroll
+}
+
+// checkGather compares all indices of the lanes that are on with the length.
+func (g *gen) checkGather(a access, t target) {
+	size, typ := 8, ir.Int64Type
+	if t.size4 {
+		size, typ = 4, ir.Int32Type
+	}
+	n := g.siteOf(a, size)
+	w := widthOf(g.lanes * size)
+	limit := g.vector()
+	g.broadcastGeneral(limit, g.clampLength(a.root.length, t.size4), size, w)
+	for u := range g.unroll {
+		bad := g.outsideMask(t.index[u], limit, typ, w)
+		if g.exec != nil {
+			bad = g.maskAnd(bad, g.exec[u])
+		}
+		g.maskBits(AX, bad)
+		g.op(TESTQ, W128, RegArg(AX), RegArg(AX))
+		index, length := t.index[u], a.root.length
+		g.jump(condNE, g.outOfLine(func() {
+			g.op(MOVQStore, W128, blockWord(wordBits), RegArg(AX))
+			g.op(VMOVUPSStore, w, MemArg(At(DI, 8*wordLanes)), RegArg(index))
+			g.report(n, AX, length)
+		}))
+	}
+}
+
+// clampLength brings a length into the range of 32-bit indices: every index is below 2^31 anyway.
+func (g *gen) clampLength(length Reg, size4 bool) Reg {
+	if !size4 {
+		return length
+	}
+	r := g.general()
+	limit := g.constGeneral(1<<31 - 1)
+	g.move(r, length)
+	g.op(CMPQ, W128, RegArg(r), RegArg(limit))
+	g.op(CMOVQGT, W128, RegArg(r), RegArg(limit))
+	return r
+}
+
+// outsideMask is the lanes whose index is not in [0, limit).
+func (g *gen) outsideMask(index, limit Reg, t *ir.Type, w Width) Reg {
+	if g.avx512 {
+		m := g.mask()
+		op := VPCMPUQ
+		if t.Size == 4 {
+			op = VPCMPUD
+		}
+		g.op(op, w, RegArg(m), RegArg(index), RegArg(limit), ImmArg(5)) // not less, unsigned
+		return m
+	}
+	// AVX2 has only signed greater-than: bad = index < 0 or not(limit > index).
+	zero, neg, ok := g.vector(), g.vector(), g.vector()
+	gt := VPCMPGTQ
+	if t.Size == 4 {
+		gt = VPCMPGTD
+	}
+	g.op(VPXOR, w, RegArg(zero), RegArg(g.undefined(zero)), RegArg(zero))
+	g.op(gt, w, RegArg(neg), RegArg(zero), RegArg(index))
+	g.op(gt, w, RegArg(ok), RegArg(limit), RegArg(index))
+	ones := g.allOnes(w)
+	g.op(VPXOR, w, RegArg(ok), RegArg(ok), RegArg(ones))
+	g.op(VPOR, w, RegArg(ok), RegArg(ok), RegArg(neg))
+	return g.canonicalMask(ok, int(t.Size))
+}

@@ -1,0 +1,304 @@
+package cpu
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// gp evaluates a uniform integer, bool or pointer, or the value in lane 0 of an affine integer, into a general register.
+// The result may be a variable's own register: it is not to be changed.
+func (g *gen) gp(e ir.Expr) Reg {
+	switch e := e.(type) {
+	case *ir.Const:
+		return g.constGeneral(int64(e.Bits))
+	case *ir.Ref:
+		h := g.home(e.Var, e.At)
+		if h.gp == NoReg {
+			g.refuse(e.At, "%s is used where one value for all lanes is needed", e.Var.Name)
+		}
+		return h.gp
+	case *ir.Unary:
+		return g.gpUnary(e)
+	case *ir.Binary:
+		return g.gpBinary(e)
+	case *ir.Convert:
+		return g.gpConvert(e)
+	case *ir.Len:
+		return g.sliceOf(e.X).length
+	case *ir.Index:
+		return g.gpLoad(e)
+	case *ir.Math:
+		return g.gpMath(e)
+	case *ir.Query:
+		return g.gpQuery(e)
+	}
+	g.refuse(e.Pos(), "%s is not supported yet", ir.ExprString(e))
+	return NoReg
+}
+
+func (g *gen) gpUnary(e *ir.Unary) Reg {
+	if e.Op == ir.Not {
+		return g.boolGeneral(e)
+	}
+	r := g.general()
+	g.move(r, g.gp(e.X))
+	op := NEGQ
+	if e.Op == ir.Com {
+		op = NOTQ
+	}
+	g.op(op, W128, RegArg(r))
+	g.normalise(r, e.Type())
+	return r
+}
+
+// normalise brings r back into the range of a type narrower than 64 bits: wrap-around.
+func (g *gen) normalise(r Reg, t *ir.Type) {
+	switch t.Kind {
+	case ir.Int8:
+		g.op(MOVBQSX, W128, RegArg(r), RegArg(r))
+	case ir.Int16:
+		g.op(MOVWQSX, W128, RegArg(r), RegArg(r))
+	case ir.Int32:
+		g.op(MOVLQSX, W128, RegArg(r), RegArg(r))
+	case ir.Uint8:
+		g.op(MOVBLZX, W128, RegArg(r), RegArg(r))
+	case ir.Uint16:
+		g.op(MOVWLZX, W128, RegArg(r), RegArg(r))
+	case ir.Uint32:
+		g.op(SHLQ, W128, RegArg(r), ImmArg(32))
+		g.op(SHRQ, W128, RegArg(r), ImmArg(32))
+	}
+}
+
+var generalOps = map[ir.Op]Op{ir.Add: ADDQ, ir.Sub: SUBQ, ir.And: ANDQ, ir.Or: ORQ, ir.Xor: XORQ, ir.Mul: IMULQ}
+var generalImms = map[ir.Op]Op{ir.Add: ADDQImm, ir.Sub: SUBQImm, ir.And: ANDQImm, ir.Or: ORQImm, ir.Xor: XORQImm}
+
+func (g *gen) gpBinary(e *ir.Binary) Reg {
+	if e.T.Kind == ir.Bool {
+		return g.boolGeneral(e)
+	}
+	if op, ok := generalOps[e.Op]; ok {
+		r := g.general()
+		g.move(r, g.gp(e.X))
+		c, isConst := constInt(e.Y)
+		if imm := generalImms[e.Op]; isConst && imm != NoOp && c == int64(int32(c)) {
+			g.op(imm, W128, RegArg(r), ImmArg(c))
+		} else {
+			g.op(op, W128, RegArg(r), RegArg(g.gp(e.Y)))
+		}
+		g.normalise(r, e.T)
+		return r
+	}
+	switch e.Op {
+	case ir.Shl, ir.Shr:
+		return g.gpShift(e)
+	case ir.Div, ir.Rem:
+		return g.gpDivide(e)
+	}
+	g.refuse(e.At, "operator %s on integers is not supported yet", e.Op)
+	return NoReg
+}
+
+func (g *gen) gpShift(e *ir.Binary) Reg {
+	c, ok := constInt(e.Y)
+	if !ok || c < 0 {
+		g.refuse(e.At, "a shift by a count that is not constant is not supported yet")
+	}
+	r := g.general()
+	g.move(r, g.gp(e.X))
+	op := SHLQ
+	switch {
+	case e.Op == ir.Shr && e.T.IsSigned():
+		op, c = SARQ, min(c, 63)
+	case e.Op == ir.Shr:
+		op = SHRQ
+	}
+	if c > 63 {
+		g.setGeneral(r, 0)
+		return r
+	}
+	g.op(op, W128, RegArg(r), ImmArg(c))
+	g.normalise(r, e.T)
+	return r
+}
+
+// gpDivide divides by a constant that is neither 0 nor -1, for which the instruction cannot fault.
+func (g *gen) gpDivide(e *ir.Binary) Reg {
+	c, ok := constInt(e.Y)
+	if !ok || c == 0 || c == -1 {
+		g.refuse(e.At, "a division by a value that is not constant is not supported yet")
+	}
+	d := g.constGeneral(c)
+	g.op(MOVQStore, W128, RegArg(AX), RegArg(g.gp(e.X)))
+	s := step{Inst: I(NoOp, W128, RegArg(d)), kind: stepDivide, at: g.at}
+	if !e.T.IsSigned() {
+		s.kind = stepUDivide
+	}
+	g.steps = append(g.steps, s)
+	r := g.general()
+	from := AX
+	if e.Op == ir.Rem {
+		from = DX
+	}
+	g.op(MOVQStore, W128, RegArg(r), RegArg(from))
+	return r
+}
+
+func (g *gen) gpConvert(e *ir.Convert) Reg {
+	from := e.X.Type()
+	if !from.IsInteger() && from.Kind != ir.Bool {
+		g.refuse(e.At, "a conversion of a float to an integer outside the vector loop is not supported yet")
+	}
+	x := g.gp(e.X)
+	if e.T.Size >= from.Size && (e.T.Size == 8 || e.T.IsSigned() == from.IsSigned()) {
+		return x
+	}
+	r := g.general()
+	g.move(r, x)
+	g.normalise(r, e.T)
+	return r
+}
+
+func (g *gen) gpMath(e *ir.Math) Reg {
+	if e.Fn != ir.IMin && e.Fn != ir.IMax {
+		g.refuse(e.At, "%s outside the vector loop is not supported yet", e.Fn)
+	}
+	r := g.general()
+	g.move(r, g.gp(e.Args[0]))
+	for _, a := range e.Args[1:] {
+		y := g.gp(a)
+		g.op(CMPQ, W128, RegArg(r), RegArg(y))
+		switch {
+		case e.Fn == ir.IMin && e.T.IsSigned():
+			g.op(CMOVQGT, W128, RegArg(r), RegArg(y))
+		case e.Fn == ir.IMin:
+			g.op(CMOVQHI, W128, RegArg(r), RegArg(y))
+		case e.T.IsSigned():
+			g.op(CMOVQLT, W128, RegArg(r), RegArg(y))
+		default:
+			g.op(CMOVQCS, W128, RegArg(r), RegArg(y))
+		}
+	}
+	return r
+}
+
+// gpQuery answers as the run of one team of one thread does.
+func (g *gen) gpQuery(e *ir.Query) Reg {
+	switch e.What {
+	case ir.NumThreads, ir.NumTeams:
+		return g.constGeneral(1)
+	}
+	return g.constGeneral(0)
+}
+
+// gpLoad loads a uniform integer or bool from memory.
+func (g *gen) gpLoad(e *ir.Index) Reg {
+	m := g.scalarAddress(e)
+	r := g.general()
+	op := MOVQ
+	switch e.Type().Kind {
+	case ir.Bool, ir.Uint8:
+		op = MOVBLZX
+	case ir.Int8:
+		op = MOVBQSX
+	case ir.Int16:
+		op = MOVWQSX
+	case ir.Uint16:
+		op = MOVWLZX
+	case ir.Int32:
+		op = MOVLQSX
+	case ir.Uint32:
+		op = MOVL
+	case ir.Int64, ir.Uint64:
+	default:
+		g.refuse(e.At, "loading a %s as one value is not supported yet", e.Type())
+	}
+	g.op(op, W128, RegArg(r), MemArg(m))
+	return r
+}
+
+// boolGeneral makes 0 or 1 of a uniform condition.
+func (g *gen) boolGeneral(e ir.Expr) Reg {
+	r := g.general()
+	done := g.newLabel()
+	g.setGeneral(r, 0)
+	g.branch(e, false, done)
+	g.setGeneral(r, 1)
+	g.place(done)
+	return r
+}
+
+var signedConds = map[ir.Op]cond{ir.Eq: condE, ir.Ne: condNE, ir.Lt: condL, ir.Le: condLE, ir.Gt: condG, ir.Ge: condGE}
+var unsignedConds = map[ir.Op]cond{ir.Eq: condE, ir.Ne: condNE, ir.Lt: condB, ir.Le: condBE, ir.Gt: condA, ir.Ge: condAE}
+
+// branch jumps to the label when the uniform condition e has the value when.
+func (g *gen) branch(e ir.Expr, when bool, to label) {
+	switch e := e.(type) {
+	case *ir.Const:
+		if (e.Bits != 0) == when {
+			g.jump(always, to)
+		}
+		return
+	case *ir.Unary:
+		g.branch(e.X, !when, to)
+		return
+	case *ir.Binary:
+		if g.branchBinary(e, when, to) {
+			return
+		}
+	}
+	r := g.gp(e)
+	g.op(TESTQ, W128, RegArg(r), RegArg(r))
+	if when {
+		g.jump(condNE, to)
+	} else {
+		g.jump(condE, to)
+	}
+}
+
+func (g *gen) branchBinary(e *ir.Binary, when bool, to label) bool {
+	switch e.Op {
+	case ir.LAnd, ir.LOr:
+		if (e.Op == ir.LAnd) == when { // both must agree: the first can only rule out
+			skip := g.newLabel()
+			g.branch(e.X, !when, skip)
+			g.branch(e.Y, when, to)
+			g.place(skip)
+		} else {
+			g.branch(e.X, when, to)
+			g.branch(e.Y, when, to)
+		}
+		return true
+	}
+	k, ok := signedConds[e.Op]
+	if !ok {
+		return false
+	}
+	if e.X.Type().IsFloat() {
+		g.branchFloat(e, when, to)
+		return true
+	}
+	if e.X.Type().IsInteger() && !e.X.Type().IsSigned() {
+		k = unsignedConds[e.Op]
+	}
+	x := g.gp(e.X)
+	if c, isConst := constInt(e.Y); isConst && c == int64(int32(c)) {
+		g.op(CMPQImm, W128, RegArg(x), ImmArg(c))
+	} else {
+		g.op(CMPQ, W128, RegArg(x), RegArg(g.gp(e.Y)))
+	}
+	if !when {
+		k = k.not()
+	}
+	g.jump(k, to)
+	return true
+}
+
+// branchFloat compares the first lanes of two uniform floats.
+func (g *gen) branchFloat(e *ir.Binary, when bool, to label) {
+	m := g.compare(e)[0]
+	g.maskBits(AX, m)
+	g.op(ANDQImm8, W128, RegArg(AX), ImmArg(1))
+	if when {
+		g.jump(condNE, to)
+	} else {
+		g.jump(condE, to)
+	}
+}

@@ -1,0 +1,275 @@
+package cpu
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// forStmt selects a counted loop: the lanes loop where Compile chose it, else a loop of scalars around vectors, or one in which lanes
+// drop out.
+func (g *gen) forStmt(s *ir.For) {
+	if g.shapes == nil && g.lanesOf(s) {
+		g.lanesLoop(s)
+		return
+	}
+	varying := false
+	if g.shapes != nil {
+		w := shapeWalk{shapes: g.shapes}
+		varying = w.variesFor(s) || w.leavesSplit(s.Body)
+	}
+	if varying {
+		g.maskedFor(s)
+		return
+	}
+	g.uniformFor(s)
+}
+
+func constStep(s *ir.For) (int64, bool) {
+	c, ok := constInt(s.Step)
+	return c, ok && c != 0
+}
+
+// uniformFor counts in a general register.
+func (g *gen) uniformFor(s *ir.For) {
+	step, ok := constStep(s)
+	if !ok {
+		g.refuse(s.At, "a loop whose step is not constant is not supported yet in vector code")
+	}
+	h := g.declare(s.Var)
+	if h.gp == NoReg {
+		g.refuse(s.At, "the counter %s differs between lanes: not supported yet", s.Var.Name)
+	}
+	g.move(h.gp, g.gp(s.Lo))
+	hi := g.general()
+	g.move(hi, g.gp(s.Hi))
+	f := &loopFrame{label: s.Label, breakTo: g.newLabel(), nextTo: g.newLabel(), counter: s.Var, changes: g.changedIn(s), hoists: true}
+	top := g.newLabel()
+	k := g.loopCond(s)
+	g.op(CMPQ, W128, RegArg(h.gp), RegArg(hi))
+	g.jump(k.not(), f.breakTo)
+	g.loops = append(g.loops, f)
+	restore := g.hoist(f, s.Body)
+	g.markSafe(s)
+	g.place(top)
+	g.list(s.Body)
+	g.place(f.nextTo)
+	g.addConst(h.gp, step)
+	g.op(CMPQ, W128, RegArg(h.gp), RegArg(hi))
+	g.jump(k, top)
+	g.place(f.breakTo)
+	restore()
+	g.loops = g.loops[:len(g.loops)-1]
+}
+
+func (g *gen) loopCond(s *ir.For) cond {
+	if s.Var.Type.IsSigned() {
+		return signedConds[s.Rel]
+	}
+	return unsignedConds[s.Rel]
+}
+
+func (g *gen) changedIn(s *ir.For) *ir.VarSet {
+	set := ir.Assigned(s.Body)
+	for _, v := range ir.Declared(s.Body).List() {
+		set.Add(v)
+	}
+	set.Add(s.Var)
+	return set
+}
+
+// maskedFor is a counted loop whose bounds differ between lanes, or which lanes leave at different times: the counter is a vector.
+func (g *gen) maskedFor(s *ir.For) {
+	if !s.Var.Type.IsInteger() {
+		g.refuse(s.At, "a loop over %s is not supported yet", s.Var.Type)
+	}
+	hi := &ir.Var{Name: s.Var.Name + "_end", Type: s.Var.Type, ID: -1, At: s.At}
+	g.shapes.of[hi] = shape{kind: varying}
+	cond := &ir.Binary{Op: s.Rel, X: &ir.Ref{Var: s.Var, At: s.At}, Y: &ir.Ref{Var: hi, At: s.At}, T: ir.BoolType, At: s.At}
+	next := &ir.Assign{Place: &ir.Ref{Var: s.Var, At: s.At}, Value: &ir.Binary{Op: ir.Add, X: &ir.Ref{Var: s.Var, At: s.At}, Y: s.Step, T: s.Var.Type, At: s.At}, At: s.At}
+	g.decl(&ir.Decl{Var: hi, Init: s.Hi, At: s.At})
+	g.decl(&ir.Decl{Var: s.Var, Init: s.Lo, At: s.At})
+	g.maskedLoop(&ir.While{Label: s.Label, Cond: cond, Body: s.Body, Post: []ir.Stmt{next}, At: s.At})
+}
+
+func (g *gen) while(s *ir.While) {
+	if g.shapes != nil {
+		w := shapeWalk{shapes: g.shapes}
+		if s.Cond != nil && g.shape(s.Cond).kind != uniform || w.leavesSplit(s.Body) {
+			g.maskedLoop(s)
+			return
+		}
+	}
+	f := &loopFrame{label: s.Label, breakTo: g.newLabel(), nextTo: g.newLabel()}
+	top := g.newLabel()
+	g.loops = append(g.loops, f)
+	g.place(top)
+	g.list(s.Pre)
+	if s.Cond != nil {
+		g.branch(s.Cond, false, f.breakTo)
+	}
+	g.list(s.Body)
+	g.place(f.nextTo)
+	g.list(s.Post)
+	g.jump(always, top)
+	g.place(f.breakTo)
+	g.loops = g.loops[:len(g.loops)-1]
+}
+
+// maskedLoop runs until no lane is left in it.
+func (g *gen) maskedLoop(s *ir.While) {
+	old, split := g.exec, g.split
+	f := &loopFrame{label: s.Label, varying: true, breakTo: g.newLabel(), nextTo: g.newLabel(), live: g.copyMasks()}
+	f.skip = make([]Reg, g.unroll)
+	g.each(func(u int) { f.skip[u] = g.newMask() })
+	top, end := g.newLabel(), g.newLabel()
+	g.loops = append(g.loops, f)
+	g.place(top)
+	g.exec, g.split = f.live, true
+	if len(s.Pre) > 0 {
+		g.list(s.Pre)
+	}
+	if s.Cond != nil {
+		c := g.masksOf(s.Cond)
+		g.each(func(u int) { g.maskMove(f.live[u], g.maskAnd(f.live[u], c[u])) })
+	}
+	g.anyLane(f.live)
+	g.jump(condE, end)
+	g.each(func(u int) { g.maskMove(f.skip[u], f.live[u]) })
+	g.exec = f.live
+	g.list(s.Body)
+	g.exec, g.split = f.live, true
+	g.list(s.Post)
+	g.jump(always, top)
+	g.place(end)
+	g.loops = g.loops[:len(g.loops)-1]
+	g.exec, g.split = old, split
+}
+
+// lanesLoop is the loop whose iterations become lanes: full vectors, unrolled, without masks; then the rest under a mask of the lanes
+// that are in range. Checks of affine accesses with fixed other terms are made before the loop: where one fails, all iterations run in
+// the second form, which checks what lanes that are on touch.
+func (g *gen) lanesLoop(s *ir.For) {
+	step, ok := constStep(s)
+	if !ok || s.Rel == ir.Ne {
+		g.refuse(s.At, "a vector loop needs a constant step and <, <=, > or >=")
+	}
+	if !wide(s.Var.Type) {
+		g.refuse(s.At, "a vector loop over %s is not supported yet: write int", s.Var.Type)
+	}
+	g.shapes = analyseShapes(s, step)
+	defer func() { g.shapes = nil }()
+	g.shapes.inside[s.Var] = true
+	base := g.general()
+	g.move(base, g.gpOutside(s.Lo))
+	left := g.trips(s, base, step)
+	g.homes[s.Var] = &home{gp: base, length: NoReg}
+	sums := g.openReductions(s)
+	f := &loopFrame{label: s.Label, breakTo: g.newLabel(), nextTo: g.newLabel(), counter: s.Var, changes: g.changedIn(s), hoists: true}
+	g.loops = append(g.loops, f)
+	restore := g.hoist(f, s.Body)
+	tail, end := g.newLabel(), g.newLabel()
+	g.op(TESTQ, W128, RegArg(left), RegArg(left))
+	g.jump(condLE, end)
+	g.mainLoop(s, f, base, left, step, tail, sums)
+	g.place(tail)
+	g.tailLoop(s, f, base, left, step, end, sums)
+	g.place(end)
+	restore()
+	g.loops = g.loops[:len(g.loops)-1]
+	g.closeReductions(sums)
+}
+
+// gpOutside evaluates a bound of the lanes loop, where no lane variable exists yet.
+func (g *gen) gpOutside(e ir.Expr) Reg {
+	old := g.shapes
+	g.shapes = nil
+	defer func() { g.shapes = old }()
+	return g.gp(e)
+}
+
+// trips is the number of iterations, in a fresh register: zero or less when there are none.
+func (g *gen) trips(s *ir.For, lo Reg, step int64) Reg {
+	n := g.general()
+	hi := g.gpOutside(s.Hi)
+	size := step
+	if step > 0 {
+		g.move(n, hi)
+		g.op(SUBQ, W128, RegArg(n), RegArg(lo))
+	} else {
+		g.move(n, lo)
+		g.op(SUBQ, W128, RegArg(n), RegArg(hi))
+		size = -step
+	}
+	if s.Rel == ir.Le || s.Rel == ir.Ge {
+		g.addConst(n, 1)
+	}
+	if size == 1 {
+		return n
+	}
+	// (n + size - 1) / size, for n > 0; n <= 0 stays at most zero with truncation
+	g.addConst(n, size-1)
+	d := g.constGeneral(size)
+	g.op(MOVQStore, W128, RegArg(AX), RegArg(n))
+	g.steps = append(g.steps, step64(d))
+	r := g.general()
+	g.op(MOVQStore, W128, RegArg(r), RegArg(AX))
+	return r
+}
+
+func step64(d Reg) step { return step{Inst: I(NoOp, W128, RegArg(d)), kind: stepDivide} }
+
+// mainLoop runs full vectors while enough iterations are left and no check before the loop fails.
+func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, tail label, sums []*sum) {
+	per := int64(g.lanes * g.unroll)
+	top := g.newLabel()
+	g.op(CMPQImm, W128, RegArg(left), ImmArg(per))
+	g.jump(condL, tail)
+	g.precheck(s, f, left, step, tail)
+	inner := *f
+	inner.breakTo, inner.nextTo = g.newLabel(), g.newLabel()
+	g.enterBody(s, &inner)
+	g.place(top)
+	g.list(s.Body)
+	g.place(inner.nextTo)
+	g.addConst(base, step*per)
+	g.addConst(left, -per)
+	g.op(CMPQImm, W128, RegArg(left), ImmArg(per))
+	g.jump(condGE, top)
+	g.place(inner.breakTo)
+	g.foldSums(sums)
+	g.loops[len(g.loops)-1] = f
+	g.safe = map[*ir.Index]bool{}
+}
+
+func (g *gen) enterBody(s *ir.For, f *loopFrame) {
+	f.varying = (&shapeWalk{shapes: g.shapes}).leavesSplit(s.Body)
+	if f.varying {
+		g.refuse(s.At, "continue under a condition in the vector loop itself is not supported yet: write the rest of the body under the opposite condition")
+	}
+	g.loops[len(g.loops)-1] = f
+}
+
+// tailLoop runs one vector at a time under a mask of the iterations that are left.
+func (g *gen) tailLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, end label, sums []*sum) {
+	unroll := g.unroll
+	g.unroll = 1
+	defer func() { g.unroll = unroll }()
+	top := g.newLabel()
+	g.op(TESTQ, W128, RegArg(left), RegArg(left))
+	g.jump(condLE, end)
+	inner := *f
+	inner.breakTo, inner.nextTo = end, g.newLabel()
+	g.enterBody(s, &inner)
+	g.place(top)
+	count := g.general()
+	limit := g.constGeneral(int64(g.lanes))
+	g.move(count, left)
+	g.op(CMPQ, W128, RegArg(count), RegArg(limit))
+	g.op(CMOVQGT, W128, RegArg(count), RegArg(limit))
+	g.exec, g.prefix, g.split = []Reg{g.prefixMask(count)}, count, false
+	g.list(s.Body)
+	g.exec, g.prefix, g.split = nil, NoReg, false
+	g.place(inner.nextTo)
+	g.addConst(base, step*int64(g.lanes))
+	g.addConst(left, -int64(g.lanes))
+	g.op(TESTQ, W128, RegArg(left), RegArg(left))
+	g.jump(condG, top)
+	g.loops[len(g.loops)-1] = f
+}

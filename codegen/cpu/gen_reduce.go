@@ -1,0 +1,170 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A sum is one reduction over the lanes loop: private accumulators while it runs, one value after.
+type sum struct {
+	op     ir.Op
+	v      *ir.Var
+	outer  *home // the variable outside the loop
+	inner  *home // the accumulators
+	t      *ir.Type
+	folded bool
+}
+
+// openReductions gives every reduction variable accumulators, one vector a copy, set to the identity.
+func (g *gen) openReductions(s *ir.For) []*sum {
+	var out []*sum
+	for _, r := range reductionsOf(s) {
+		ref, ok := r.Place.(*ir.Ref)
+		if !ok || !ref.Var.Type.IsScalar() || ref.Var.Type.Kind == ir.Bool || ref.Var.Type.Size < 4 {
+			g.refuse(r.At, "a reduction of %s is not supported yet in vector code", ir.ExprString(r.Place))
+		}
+		x := &sum{op: r.Op, v: ref.Var, outer: g.home(ref.Var, r.At), t: ref.Var.Type, inner: &home{gp: NoReg, length: NoReg, vec: g.vectors(g.unroll)}}
+		identity := g.constVector(g.identity(r), container(x.t))
+		for _, a := range x.inner.vec {
+			g.move(a, identity)
+		}
+		g.homes[ref.Var] = x.inner
+		out = append(out, x)
+	}
+	return out
+}
+
+// identity is the value that changes nothing under the operator.
+func (g *gen) identity(r ir.Reduction) uint64 {
+	t := r.Place.Type()
+	bits := 8 * uint(t.Size)
+	float := func(v float64) uint64 {
+		if t.Size == 4 {
+			return uint64(math.Float32bits(float32(v)))
+		}
+		return math.Float64bits(v)
+	}
+	switch r.Op {
+	case ir.Add, ir.Or, ir.Xor:
+		if t.IsFloat() {
+			return float(math.Copysign(0, -1)) // -0 + x is x, also for x = -0
+		}
+		return 0
+	case ir.And:
+		return 1<<64 - 1
+	case ir.Mul:
+		if t.IsFloat() {
+			return float(1)
+		}
+		return 1
+	case ir.Min, ir.Max:
+		least := r.Op == ir.Max // the identity of max is the least value
+		switch {
+		case t.IsFloat() && least:
+			return float(math.Inf(-1))
+		case t.IsFloat():
+			return float(math.Inf(1))
+		case t.IsSigned() && least:
+			return 1 << (bits - 1)
+		case t.IsSigned():
+			return 1<<(bits-1) - 1
+		case least:
+			return 0
+		}
+		return 1<<64 - 1
+	}
+	g.refuse(r.At, "reduction(%s) is not supported yet in vector code", r.Op)
+	return 0
+}
+
+// combine is d = x op y on vectors of width w.
+func (g *gen) combine(x *sum, d, a, b Reg, w Width) {
+	switch x.op {
+	case ir.Min, ir.Max:
+		g.minMax(d, a, b, x.op == ir.Min, x.t, w)
+		return
+	}
+	table := intOps
+	if x.t.IsFloat() {
+		table = floatOps
+	}
+	p, ok := table[x.op]
+	if !ok {
+		g.refuse(x.v.At, "reduction(%s) is not supported yet in vector code", x.op)
+	}
+	op := p.of(x.t)
+	if op == VPMULLQ && !g.avx512 {
+		g.refuse(x.v.At, "a product of 64-bit integers is not supported yet with AVX2")
+	}
+	g.op(op, w, RegArg(d), RegArg(a), RegArg(b))
+}
+
+// foldSums adds the accumulators of all copies into the first, as a tree.
+func (g *gen) foldSums(sums []*sum) {
+	for _, x := range sums {
+		acc := x.inner.vec
+		for n := 1; n < len(acc); n *= 2 {
+			for i := 0; i+n < len(acc); i += 2 * n {
+				g.combine(x, acc[i], acc[i], acc[i+n], g.width(x.t))
+			}
+		}
+	}
+}
+
+// closeReductions adds up the lanes and the value from before the loop.
+func (g *gen) closeReductions(sums []*sum) {
+	for _, x := range sums {
+		g.homes[x.v] = x.outer
+		a := x.inner.vec[0]
+		for bytes := g.lanes * container(x.t); bytes > container(x.t); bytes /= 2 {
+			h, d := g.vector(), g.vector()
+			g.upperHalf(h, a, bytes)
+			g.combine(x, d, a, h, widthOf(bytes/2))
+			a = d
+		}
+		g.finish(x, a)
+	}
+}
+
+// upperHalf moves the upper half of the first bytes of a to the front.
+func (g *gen) upperHalf(h, a Reg, bytes int) {
+	switch {
+	case bytes == 64:
+		g.op(VEXTRACTF64X4, W512, RegArg(h), RegArg(a), ImmArg(1))
+	case bytes == 32 && g.avx512:
+		g.op(VEXTRACTF32X4, W256, RegArg(h), RegArg(a), ImmArg(1))
+	case bytes == 32:
+		g.op(VEXTRACTF128, W256, RegArg(h), RegArg(a), ImmArg(1))
+	case bytes == 16:
+		g.op(VPSHUFD, W128, RegArg(h), RegArg(a), ImmArg(0x4E))
+	default:
+		g.op(VPSHUFD, W128, RegArg(h), RegArg(a), ImmArg(0xB1))
+	}
+}
+
+// finish combines lane 0 with the value from before and puts it where the variable lives.
+func (g *gen) finish(x *sum, a Reg) {
+	w := g.width(x.t)
+	if x.outer.vec != nil {
+		all := g.vector()
+		if x.t.Size == 8 {
+			g.op(VBROADCASTSD, max(w, W256), RegArg(all), RegArg(a))
+		} else {
+			g.op(VBROADCASTSS, w, RegArg(all), RegArg(a))
+		}
+		for _, o := range x.outer.vec {
+			g.combine(x, o, o, all, w)
+		}
+		return
+	}
+	v := g.vector()
+	g.broadcastGeneral(v, x.outer.gp, container(x.t), W128)
+	g.combine(x, v, v, a, W128)
+	if x.t.Size == 8 {
+		g.op(VMOVQStore, W128, RegArg(x.outer.gp), RegArg(v))
+	} else {
+		g.op(VMOVDStore, W128, RegArg(x.outer.gp), RegArg(v))
+		g.normalise(x.outer.gp, x.t)
+	}
+}

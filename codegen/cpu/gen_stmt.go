@@ -1,0 +1,266 @@
+package cpu
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// A loopFrame is a loop or labelled block that break and continue may name, while its body is selected.
+type loopFrame struct {
+	label     *ir.Label
+	block     bool
+	varying   bool  // lanes leave at different times: live and skip are masks
+	live      []Reg // lanes that have not left the loop
+	skip      []Reg // lanes that have not left this iteration
+	breakTo   label
+	nextTo    label
+	changes   *ir.VarSet // variables that the loop changes, for hoisting
+	hoists    bool
+	counter   *ir.Var
+	preheader string
+}
+
+func (g *gen) home(v *ir.Var, at ir.Pos) *home {
+	h, ok := g.homes[v]
+	if !ok {
+		g.refuse(at, "%s (%s) is not supported yet", v.Name, v.Type)
+	}
+	return h
+}
+
+// declare makes the home of a new variable, of the shape that it has all through the loop.
+func (g *gen) declare(v *ir.Var) *home {
+	h := &home{gp: NoReg, length: NoReg}
+	s := shape{}
+	if g.shapes != nil {
+		s = g.shapes.of[v]
+	}
+	t := v.Type
+	switch {
+	case t.Kind == ir.Bool && s.kind != uniform:
+		h.masks = make([]Reg, g.unroll)
+		for u := range h.masks {
+			h.masks[u] = g.newMask()
+		}
+	case t.IsFloat() && s.kind == uniform:
+		h.vec = []Reg{g.vector()}
+	case t.IsScalar() && (t.IsFloat() || s.kind == varying):
+		h.vec = g.vectors(g.unroll)
+	case t.IsScalar():
+		h.gp = g.general()
+	default:
+		g.refuse(v.At, "the local variable %s of type %s is not supported yet in vector code", v.Name, t)
+	}
+	g.homes[v] = h
+	return h
+}
+
+func (g *gen) list(body []ir.Stmt) {
+	for _, s := range body {
+		g.stmt(s)
+		if g.shapes != nil && escapes(s) {
+			g.afterEscape()
+		}
+	}
+}
+
+// afterEscape turns off the lanes that have left a loop or an iteration in the statement before.
+func (g *gen) afterEscape() {
+	for _, f := range g.loops {
+		if f.varying {
+			g.narrow(f.live)
+			if f.skip != nil {
+				g.narrow(f.skip)
+			}
+		}
+	}
+}
+
+func (g *gen) stmt(s ir.Stmt) {
+	old := g.at
+	g.at = s.Pos()
+	defer func() { g.at = old }()
+	switch s := s.(type) {
+	case *ir.Decl:
+		g.decl(s)
+	case *ir.Assign:
+		g.assign(s)
+	case *ir.If:
+		g.branchStmt(s)
+	case *ir.Block:
+		g.block(s)
+	case *ir.For:
+		g.forStmt(s)
+	case *ir.While:
+		g.while(s)
+	case *ir.Break:
+		g.leave(s.Label, false)
+	case *ir.Continue:
+		g.leave(s.Label, true)
+	case *ir.Construct:
+		g.refuse(s.At, "the directive %q is not supported yet in vector code", s.Directive.Text)
+	case *ir.Call:
+		g.refuse(s.At, "a call of %s is not supported yet in vector code", s.Fn.Name)
+	case *ir.Atomic:
+		g.refuse(s.At, "atomic operations are not supported yet in vector code")
+	default:
+		g.refuse(s.Pos(), "this statement is not supported yet in vector code")
+	}
+}
+
+func (g *gen) decl(s *ir.Decl) {
+	h := g.declare(s.Var)
+	init := s.Init
+	if init == nil {
+		init = &ir.Const{T: s.Var.Type, At: s.At}
+	}
+	g.set(s.Var, h, init, true)
+}
+
+// set assigns to a variable. Lanes that are off keep their value, but a variable that is only now declared has none to keep.
+func (g *gen) set(v *ir.Var, h *home, value ir.Expr, fresh bool) {
+	switch {
+	case h.masks != nil:
+		m := g.masksOf(value)
+		g.each(func(u int) { g.setMask(h.masks[u], m[u], u, fresh) })
+	case h.vec != nil && (g.exec == nil || fresh):
+		dst := h.vec
+		if len(dst) == 1 && g.unroll > 1 {
+			g.move(dst[0], g.vec(value)[0])
+			return
+		}
+		r := g.vecTo(dst, value)
+		g.each(func(u int) { g.move(dst[u], r[u]) })
+	case h.vec != nil:
+		r := g.vec(value)
+		if len(h.vec) == 1 {
+			g.move(h.vec[0], r[0]) // uniform: all lanes agree, on or off
+			return
+		}
+		g.each(func(u int) { g.blend(h.vec[u], r[u], g.exec[u], v.Type) })
+	default:
+		g.move(h.gp, g.gp(value))
+	}
+}
+
+func (g *gen) setMask(dst, src Reg, u int, fresh bool) {
+	if g.exec == nil || fresh {
+		g.maskMove(dst, src)
+		return
+	}
+	on := g.maskAnd(src, g.exec[u])
+	g.maskMove(dst, g.maskOr(on, g.maskAndNot(g.exec[u], dst)))
+}
+
+func (g *gen) assign(s *ir.Assign) {
+	r, ok := s.Place.(*ir.Ref)
+	if !ok {
+		g.store(s.Place, s.Value)
+		return
+	}
+	if g.shapes != nil && !g.shapes.inside[r.Var] && g.shapes.of[r.Var].kind == uniform {
+		g.refuse(s.At, "%s is shared by the iterations and assigned: write a reduction or private(%s)", r.Var.Name, r.Var.Name)
+	}
+	g.set(r.Var, g.home(r.Var, s.At), s.Value, false)
+}
+
+func (g *gen) branchStmt(s *ir.If) {
+	if g.shape(s.Cond).kind != uniform {
+		g.maskedIf(s)
+		return
+	}
+	other, end := g.newLabel(), g.newLabel()
+	g.branch(s.Cond, false, other)
+	g.list(s.Then)
+	if len(s.Else) > 0 {
+		g.jump(always, end)
+	}
+	g.place(other)
+	g.list(s.Else)
+	g.place(end)
+}
+
+// maskedIf runs both sides, each in the lanes that take it, and jumps over a side that no lane takes.
+func (g *gen) maskedIf(s *ir.If) {
+	cond := g.masksOf(s.Cond)
+	old, split := g.exec, g.split
+	side := func(masks []Reg, body []ir.Stmt) {
+		if len(body) == 0 {
+			return
+		}
+		g.narrow(masks)
+		skip := g.newLabel()
+		g.anyLane(g.exec)
+		g.jump(condE, skip)
+		g.list(body)
+		g.place(skip)
+		g.exec, g.split = old, split
+	}
+	if len(s.Else) > 0 { // the then side may change what the condition was made of
+		kept := make([]Reg, g.unroll)
+		g.each(func(u int) {
+			kept[u] = g.newMask()
+			g.maskMove(kept[u], cond[u])
+		})
+		cond = kept
+	}
+	side(cond, s.Then)
+	if len(s.Else) > 0 {
+		side(g.mapMasks(cond, func(m Reg) Reg { return g.maskXor(m, g.maskAll()) }), s.Else)
+	}
+}
+
+func (g *gen) block(s *ir.Block) {
+	if s.Label == nil {
+		g.list(s.Body)
+		return
+	}
+	f := &loopFrame{label: s.Label, block: true, breakTo: g.newLabel()}
+	f.varying = g.shapes != nil && (&shapeWalk{shapes: g.shapes}).leavesSplit(s.Body)
+	old, split := g.exec, g.split
+	if f.varying {
+		f.live = g.copyMasks()
+	}
+	g.loops = append(g.loops, f)
+	g.list(s.Body)
+	g.loops = g.loops[:len(g.loops)-1]
+	g.exec, g.split = old, split
+	g.place(f.breakTo)
+}
+
+// copyMasks returns fresh masks that hold the lanes that are on.
+func (g *gen) copyMasks() []Reg {
+	out := make([]Reg, g.unroll)
+	g.each(func(u int) {
+		out[u] = g.newMask()
+		if g.exec != nil {
+			g.maskMove(out[u], g.exec[u])
+		} else {
+			g.maskMove(out[u], g.maskAll())
+		}
+	})
+	return out
+}
+
+// leave is break or continue: a jump where all lanes go together, else the lanes that are on go off.
+func (g *gen) leave(l *ir.Label, next bool) {
+	for i := len(g.loops) - 1; i >= 0; i-- {
+		f := g.loops[i]
+		if f.label != l {
+			continue
+		}
+		if !f.varying {
+			if next {
+				g.jump(always, f.nextTo)
+			} else {
+				g.jump(always, f.breakTo)
+			}
+			return
+		}
+		masks := f.live
+		if next {
+			masks = f.skip
+		}
+		exec := g.copyMasks()
+		g.each(func(u int) { g.maskMove(masks[u], g.maskAndNot(exec[u], masks[u])) })
+		return
+	}
+	g.refuse(g.at, "a jump out of the vector loop is not supported")
+}

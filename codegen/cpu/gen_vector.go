@@ -1,0 +1,498 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// vec evaluates a number in every lane: one register for each unrolled copy. Results are not to be changed: they may be variables.
+func (g *gen) vec(e ir.Expr) []Reg { return g.vecTo(nil, e) }
+
+// vecTo is vec with the wish that the result be put into dst. The caller looks where it is: copies and variables are not moved.
+func (g *gen) vecTo(dst []Reg, e ir.Expr) []Reg {
+	t := e.Type()
+	switch e := e.(type) {
+	case *ir.Const:
+		return g.same(g.constVector(constBits(e), container(t)))
+	case *ir.Ref:
+		return g.vecRef(e)
+	}
+	if s := g.shape(e); t.IsInteger() && s.kind != varying {
+		return g.spread(e, s)
+	}
+	switch e := e.(type) {
+	case *ir.Unary:
+		return g.vecUnary(dst, e)
+	case *ir.Binary:
+		return g.vecBinary(dst, e)
+	case *ir.Convert:
+		return g.vecConvert(dst, e)
+	case *ir.Index, *ir.Member:
+		return g.load(e, t)
+	case *ir.Math:
+		return g.vecMath(dst, e)
+	case *ir.Select:
+		return g.vecSelect(e)
+	}
+	g.refuse(e.Pos(), "%s is not supported yet in vector code", ir.ExprString(e))
+	return nil
+}
+
+// constBits is a constant as its container holds it.
+func constBits(e *ir.Const) uint64 { return e.Bits }
+
+func (g *gen) vecRef(e *ir.Ref) []Reg {
+	h := g.home(e.Var, e.At)
+	if h.vec != nil {
+		if len(h.vec) == 1 {
+			return g.same(h.vec[0])
+		}
+		return h.vec
+	}
+	return g.spread(e, g.shape(e))
+}
+
+// spread makes vectors of a uniform or affine integer that lives in a general register.
+func (g *gen) spread(e ir.Expr, s shape) []Reg {
+	t := e.Type()
+	size, w := container(t), g.width(t)
+	base := g.vector()
+	g.broadcastGeneral(base, g.gp(e), size, w)
+	if s.kind == uniform {
+		return g.same(base)
+	}
+	add := VPADDD
+	if size == 8 {
+		add = VPADDQ
+	}
+	out := g.vectors(g.unroll)
+	g.each(func(u int) {
+		from := base
+		if u > 0 {
+			from = out[u]
+			g.op(add, w, RegArg(from), RegArg(base), RegArg(g.constVector(uint64(int64(u)*int64(g.lanes)*s.stride), size)))
+		}
+		g.op(add, w, RegArg(out[u]), RegArg(from), RegArg(g.iotaVector(s.stride, size)))
+	})
+	return out
+}
+
+// into returns dst, or fresh registers.
+func (g *gen) into(dst []Reg) []Reg {
+	if dst != nil {
+		return dst
+	}
+	return g.vectors(g.unroll)
+}
+
+// lift runs a two-operand operation on every copy, once where the operands are the same for all.
+func (g *gen) lift(dst []Reg, x, y []Reg, f func(d, x, y Reg)) []Reg {
+	if dst == nil && allSame(x) && allSame(y) && g.unroll > 1 {
+		d := g.vector()
+		f(d, x[0], y[0])
+		return g.same(d)
+	}
+	dst = g.into(dst)
+	g.each(func(u int) { f(dst[u], x[u], y[u]) })
+	return dst
+}
+
+func allSame(x []Reg) bool {
+	for _, r := range x {
+		if r != x[0] {
+			return false
+		}
+	}
+	return true
+}
+
+func (g *gen) vecUnary(dst []Reg, e *ir.Unary) []Reg {
+	x := g.vec(e.X)
+	t := e.Type()
+	w := g.width(t)
+	return g.lift(dst, x, x, func(d, x, _ Reg) {
+		switch {
+		case e.Op == ir.Neg && t.IsFloat():
+			sign := g.constVector(1<<(8*uint(t.Size)-1), int(t.Size))
+			g.op(VXORPS, w, RegArg(d), RegArg(x), RegArg(sign))
+		case e.Op == ir.Neg:
+			g.op(pick(t, VPSUBD, VPSUBQ), w, RegArg(d), RegArg(g.constVector(0, container(t))), RegArg(x))
+			g.wrap(d, t)
+		case e.Op == ir.Com:
+			g.op(VXORPS, w, RegArg(d), RegArg(x), RegArg(g.allOnes(w)))
+			g.wrap(d, t)
+		default:
+			g.refuse(e.At, "operator %s is not supported yet in vector code", e.Op)
+		}
+	})
+}
+
+// pick chooses by the size of a lane.
+func pick(t *ir.Type, four, eight Op) Op {
+	if container(t) == 8 {
+		return eight
+	}
+	return four
+}
+
+// wrap brings small integers, held as 32 bits, back into their range.
+func (g *gen) wrap(d Reg, t *ir.Type) {
+	if t.Size >= 4 {
+		return
+	}
+	n := 32 - 8*int64(t.Size)
+	w := g.width(t)
+	right := VPSRLD
+	if t.IsSigned() {
+		right = VPSRAD
+	}
+	g.op(VPSLLD, w, RegArg(d), RegArg(d), ImmArg(n))
+	g.op(right, w, RegArg(d), RegArg(d), ImmArg(n))
+}
+
+type opPair struct{ single, double Op }
+
+var floatOps = map[ir.Op]opPair{ir.Add: {VADDPS, VADDPD}, ir.Sub: {VSUBPS, VSUBPD}, ir.Mul: {VMULPS, VMULPD}, ir.Div: {VDIVPS, VDIVPD}}
+var intOps = map[ir.Op]opPair{ir.Add: {VPADDD, VPADDQ}, ir.Sub: {VPSUBD, VPSUBQ}, ir.Mul: {VPMULLD, VPMULLQ},
+	ir.And: {VANDPS, VANDPS}, ir.Or: {VORPS, VORPS}, ir.Xor: {VXORPS, VXORPS}}
+
+func (p opPair) of(t *ir.Type) Op { return pick(t, p.single, p.double) }
+
+func (g *gen) vecBinary(dst []Reg, e *ir.Binary) []Reg {
+	if e.T.IsFloat() {
+		if g.kernel.Target.FastMath {
+			if r := g.fused(dst, e); r != nil {
+				return r
+			}
+		}
+		p, ok := floatOps[e.Op]
+		if !ok {
+			g.refuse(e.At, "operator %s on floats is not supported yet in vector code", e.Op)
+		}
+		op, w := p.of(e.T), g.width(e.T)
+		if e.Op == ir.Add || e.Op == ir.Mul || e.Op == ir.Sub || e.Op == ir.Div {
+			if mem := g.foldable(e.Y); mem != nil {
+				x := g.vec(e.X)
+				y := mem()
+				dst = g.into(dst)
+				g.each(func(u int) { g.op(op, w, RegArg(dst[u]), RegArg(x[u]), y[u]) })
+				return dst
+			}
+		}
+		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y Reg) { g.op(op, w, RegArg(d), RegArg(x), RegArg(y)) })
+	}
+	return g.vecInteger(dst, e)
+}
+
+func (g *gen) vecInteger(dst []Reg, e *ir.Binary) []Reg {
+	w := g.width(e.T)
+	if p, ok := intOps[e.Op]; ok {
+		op := p.of(e.T)
+		if op == VPMULLQ && !g.avx512 {
+			g.refuse(e.At, "a product of 64-bit integers is not supported yet with AVX2")
+		}
+		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y Reg) {
+			g.op(op, w, RegArg(d), RegArg(x), RegArg(y))
+			g.wrap(d, e.T)
+		})
+	}
+	switch e.Op {
+	case ir.AndNot:
+		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y Reg) { g.op(VANDNPS, w, RegArg(d), RegArg(y), RegArg(x)) })
+	case ir.Shl, ir.Shr:
+		return g.vecShift(dst, e)
+	}
+	g.refuse(e.At, "operator %s on integers is not supported yet in vector code", e.Op)
+	return nil
+}
+
+// vecShift shifts by constants; counts past the width give what Go gives.
+func (g *gen) vecShift(dst []Reg, e *ir.Binary) []Reg {
+	c, ok := constInt(e.Y)
+	if !ok || c < 0 {
+		g.refuse(e.At, "a shift by a count that is not constant is not supported yet in vector code")
+	}
+	w, bits := g.width(e.T), 8*int64(e.T.Size)
+	x := g.vec(e.X)
+	return g.lift(dst, x, x, func(d, x, _ Reg) {
+		switch {
+		case e.Op == ir.Shr && e.T.IsSigned():
+			c = min(c, bits-1)
+			if container(e.T) == 8 && !g.avx512 {
+				g.refuse(e.At, "a signed shift of 64-bit integers is not supported yet with AVX2")
+			}
+			g.op(pick(e.T, VPSRAD, VPSRAQ), w, RegArg(d), RegArg(x), ImmArg(c))
+		case c >= bits:
+			g.move(d, g.constVector(0, container(e.T)))
+		case e.Op == ir.Shr:
+			g.op(pick(e.T, VPSRLD, VPSRLQ), w, RegArg(d), RegArg(x), ImmArg(c))
+		default:
+			g.op(pick(e.T, VPSLLD, VPSLLQ), w, RegArg(d), RegArg(x), ImmArg(c))
+			g.wrap(d, e.T)
+		}
+	})
+}
+
+// product takes x*y apart, through a conversion that changes nothing.
+func product(e ir.Expr) (*ir.Binary, bool) {
+	b, ok := e.(*ir.Binary)
+	return b, ok && b.Op == ir.Mul && b.T.IsFloat()
+}
+
+// fused makes a fused multiply-add of a sum with a product in it; nil where there is none. Only under fastmath.
+func (g *gen) fused(dst []Reg, e *ir.Binary) []Reg {
+	if e.Op != ir.Add && e.Op != ir.Sub {
+		return nil
+	}
+	var sum ir.Expr
+	var mul *ir.Binary
+	var op opPair
+	if m, ok := product(e.Y); ok {
+		sum, mul, op = e.X, m, opPair{VFMADD231PS, VFMADD231PD}
+		if e.Op == ir.Sub {
+			op = opPair{VFNMADD231PS, VFNMADD231PD}
+		}
+	} else if m, ok := product(e.X); ok {
+		sum, mul, op = e.Y, m, opPair{VFMADD231PS, VFMADD231PD}
+		if e.Op == ir.Sub {
+			op = opPair{VFMSUB231PS, VFMSUB231PD}
+		}
+	} else {
+		return nil
+	}
+	w := g.width(e.T)
+	s, x := g.vec(sum), g.vec(mul.X)
+	mem := g.foldable(mul.Y)
+	var y []Arg
+	if mem != nil {
+		y = mem()
+	} else {
+		y = regArgs(g.vec(mul.Y))
+	}
+	acc := g.accumulator(dst, s, sum, x, y)
+	g.each(func(u int) { g.op(op.of(e.T), w, RegArg(acc[u]), RegArg(x[u]), y[u]) })
+	return acc
+}
+
+func regArgs(r []Reg) []Arg {
+	out := make([]Arg, len(r))
+	for i := range r {
+		out[i] = RegArg(r[i])
+	}
+	return out
+}
+
+// accumulator returns registers that hold s and may be overwritten: s itself where it is dst or a temporary.
+func (g *gen) accumulator(dst, s []Reg, sum ir.Expr, x []Reg, y []Arg) []Reg {
+	if dst != nil && &dst[0] == &s[0] {
+		return dst
+	}
+	if dst == nil && !allSame(s) && temporary(sum) {
+		return s
+	}
+	if dst == nil || touches(dst, x, y) {
+		dst = g.vectors(g.unroll)
+	}
+	g.each(func(u int) { g.move(dst[u], s[u]) })
+	return dst
+}
+
+// temporary tells the expressions whose value is in registers of nobody else.
+func temporary(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Binary, *ir.Index, *ir.Member, *ir.Math:
+		return true
+	case *ir.Convert:
+		return !ir.Same(e.T, e.X.Type())
+	}
+	return false
+}
+
+func touches(dst, x []Reg, y []Arg) bool {
+	for u := range dst {
+		for v := range x {
+			if dst[u] == x[v] || y[v].kind == argReg && y[v].reg == dst[u] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// foldable returns a function that makes memory operands of e, or nil where e has to be loaded first: loads of neighbouring floats in
+// full vectors.
+func (g *gen) foldable(e ir.Expr) func() []Arg {
+	ix, ok := e.(*ir.Index)
+	if !ok || g.exec != nil || !ix.Type().IsFloat() {
+		return nil
+	}
+	s := g.shape(ix.I)
+	if s.kind != affine || s.stride != 1 {
+		return nil
+	}
+	return func() []Arg {
+		t := g.target(e)
+		out := make([]Arg, g.unroll)
+		g.each(func(u int) { out[u] = MemArg(g.copyMem(t, u)) })
+		return out
+	}
+}
+
+func (g *gen) vecSelect(e *ir.Select) []Reg {
+	m := g.masksOf(e.Cond)
+	x, y := g.vec(e.X), g.vec(e.Y)
+	out := g.vectors(g.unroll)
+	g.each(func(u int) {
+		g.move(out[u], y[u])
+		g.blend(out[u], x[u], m[u], e.Type())
+	})
+	return out
+}
+
+// vecMath evaluates library functions that have vector instructions.
+func (g *gen) vecMath(dst []Reg, e *ir.Math) []Reg {
+	w := g.width(e.T)
+	one := func(f func(d, x Reg)) []Reg {
+		x := g.vec(e.Args[0])
+		return g.lift(dst, x, x, func(d, x, _ Reg) { f(d, x) })
+	}
+	switch e.Fn {
+	case ir.Sqrt:
+		return one(func(d, x Reg) { g.op(pick(e.T, VSQRTPS, VSQRTPD), w, RegArg(d), RegArg(x)) })
+	case ir.Rsqrt:
+		return g.rsqrt(dst, e)
+	case ir.Abs:
+		m := g.constVector(1<<(8*uint(e.T.Size)-1)-1, int(e.T.Size))
+		return one(func(d, x Reg) { g.op(VANDPS, w, RegArg(d), RegArg(x), RegArg(m)) })
+	case ir.Floor, ir.Ceil, ir.Trunc, ir.RoundToEven:
+		mode := map[ir.MathFn]int64{ir.Floor: 9, ir.Ceil: 10, ir.Trunc: 11, ir.RoundToEven: 8}[e.Fn]
+		op := pick(e.T, VROUNDPS, VROUNDPD)
+		if g.avx512 {
+			op = pick(e.T, VRNDSCALEPS, VRNDSCALEPD)
+		}
+		return one(func(d, x Reg) { g.op(op, w, RegArg(d), RegArg(x), ImmArg(mode)) })
+	case ir.FMA:
+		x, y, z := g.vec(e.Args[0]), g.vec(e.Args[1]), g.vec(e.Args[2])
+		out := g.vectors(g.unroll)
+		g.each(func(u int) {
+			g.move(out[u], z[u])
+			g.op(pick(e.T, VFMADD231PS, VFMADD231PD), w, RegArg(out[u]), RegArg(x[u]), RegArg(y[u]))
+		})
+		return out
+	case ir.IMin, ir.IMax, ir.FMin, ir.FMax:
+		return g.vecMinMax(e)
+	case ir.Float32Bits, ir.Float32FromBits, ir.Float64Bits, ir.Float64FromBits:
+		return g.vec(e.Args[0])
+	}
+	g.refuse(e.At, "%s has no vector form yet", e.Fn)
+	return nil
+}
+
+// rsqrt is 1/sqrt(x) as the Go body of kernel.Rsqrt computes it; under fastmath an estimate with one Newton step for float32 (relative
+// error below 1e-6) and two for float64.
+func (g *gen) rsqrt(dst []Reg, e *ir.Math) []Reg {
+	w, t := g.width(e.T), e.T
+	x := g.vec(e.Args[0])
+	one := g.constVector(map[int]uint64{4: uint64(math.Float32bits(1)), 8: math.Float64bits(1)}[int(t.Size)], int(t.Size))
+	if !g.kernel.Target.FastMath || !g.avx512 && t.Size == 8 {
+		return g.lift(dst, x, x, func(d, x, _ Reg) {
+			s := g.vector()
+			g.op(pick(t, VSQRTPS, VSQRTPD), w, RegArg(s), RegArg(x))
+			g.op(pick(t, VDIVPS, VDIVPD), w, RegArg(d), RegArg(one), RegArg(s))
+		})
+	}
+	estimate, steps := VRSQRTPS, 1
+	if g.avx512 {
+		estimate = pick(t, VRSQRT14PS, VRSQRT14PD)
+	}
+	if t.Size == 8 {
+		steps = 2
+	}
+	half := g.constVector(map[int]uint64{4: uint64(math.Float32bits(0.5)), 8: math.Float64bits(0.5)}[int(t.Size)], int(t.Size))
+	return g.lift(dst, x, x, func(d, x, _ Reg) {
+		y := g.vector()
+		g.op(estimate, w, RegArg(y), RegArg(x))
+		for i := range steps {
+			// y += y/2 * (1 - x*y*y): the correction is zero for x = 0 and x = infinity only if it is not a NaN, see keep below.
+			xy, r, hy := g.vector(), g.vector(), g.vector()
+			g.op(pick(t, VMULPS, VMULPD), w, RegArg(xy), RegArg(x), RegArg(y))
+			g.op(pick(t, VMULPS, VMULPD), w, RegArg(hy), RegArg(y), RegArg(half))
+			g.move(r, one)
+			g.op(pick(t, VFNMADD231PS, VFNMADD231PD), w, RegArg(r), RegArg(xy), RegArg(y))
+			next := g.vector()
+			g.move(next, y)
+			g.op(pick(t, VFMADD231PS, VFMADD231PD), w, RegArg(next), RegArg(hy), RegArg(r))
+			y = g.keepSpecial(next, y, r, t, w)
+			if i == steps-1 {
+				g.move(d, y)
+			}
+		}
+	})
+}
+
+// keepSpecial returns next, but y where the Newton residual r is a NaN: the estimate of 0 is infinity and of infinity 0, both right.
+func (g *gen) keepSpecial(next, y, r Reg, t *ir.Type, w Width) Reg {
+	m := g.newMask()
+	g.op(pick(t, VCMPPS, VCMPPD), w, RegArg(m), RegArg(r), RegArg(r), ImmArg(3)) // unordered
+	if g.avx512 {
+		g.emit(I(pick(t, VMOVUPSStore, VMOVUPDStore), w, RegArg(next), RegArg(y)).Masked(m, false))
+		return next
+	}
+	out := g.vector()
+	g.op(VPBLENDVB, w, RegArg(out), RegArg(next), RegArg(y), RegArg(m))
+	return out
+}
+
+// vecMinMax follows Go: a NaN operand gives NaN, and -0 is below +0.
+func (g *gen) vecMinMax(e *ir.Math) []Reg {
+	w, t := g.width(e.T), e.T
+	acc := g.vec(e.Args[0])
+	for _, a := range e.Args[1:] {
+		y := g.vec(a)
+		acc = g.lift(nil, acc, y, func(d, x, y Reg) { g.minMax(d, x, y, e.Fn == ir.IMin || e.Fn == ir.FMin, t, w) })
+	}
+	return acc
+}
+
+func (g *gen) minMax(d, x, y Reg, least bool, t *ir.Type, w Width) {
+	if t.IsFloat() {
+		g.floatMinMax(d, x, y, least, t, w)
+		return
+	}
+	op := pick(t, VPMAXSD, VPMAXSQ)
+	switch {
+	case least && t.IsSigned():
+		op = pick(t, VPMINSD, VPMINSQ)
+	case least:
+		op = pick(t, VPMINUD, VPMINUQ)
+	case !t.IsSigned():
+		op = pick(t, VPMAXUD, VPMAXUQ)
+	}
+	if container(t) == 8 && !g.avx512 {
+		g.refuse(g.at, "min and max of 64-bit integers are not supported yet with AVX2")
+	}
+	g.op(op, w, RegArg(d), RegArg(x), RegArg(y))
+}
+
+// floatMinMax: the instruction returns its second operand when the two are equal or one is a NaN. Both orders are combined: equal bits
+// or signs by or (min) and and (max), and a NaN of either wins by adding the two.
+func (g *gen) floatMinMax(d, x, y Reg, least bool, t *ir.Type, w Width) {
+	a, b, s := g.vector(), g.vector(), g.vector()
+	op, merge := pick(t, VMAXPS, VMAXPD), VANDPS
+	if least {
+		op, merge = pick(t, VMINPS, VMINPD), VORPS
+	}
+	g.op(op, w, RegArg(a), RegArg(x), RegArg(y))
+	g.op(op, w, RegArg(b), RegArg(y), RegArg(x))
+	g.op(merge, w, RegArg(a), RegArg(a), RegArg(b))
+	g.op(pick(t, VADDPS, VADDPD), w, RegArg(s), RegArg(x), RegArg(y))
+	m := g.newMask()
+	g.op(pick(t, VCMPPS, VCMPPD), w, RegArg(m), RegArg(x), RegArg(y), ImmArg(3))
+	if g.avx512 {
+		g.emit(I(pick(t, VMOVUPSStore, VMOVUPDStore), w, RegArg(a), RegArg(s)).Masked(m, false))
+		g.move(d, a)
+		return
+	}
+	g.op(VPBLENDVB, w, RegArg(d), RegArg(a), RegArg(s), RegArg(m))
+}

@@ -1,0 +1,183 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// fixed tells whether nothing that the loop changes occurs in e.
+func (f *loopFrame) fixed(e ir.Expr) bool {
+	for _, v := range ir.ExprVars(e).List() {
+		if f.changes.Has(v) {
+			return false
+		}
+	}
+	memory := false
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		if _, ok := x.(*ir.Index); ok {
+			memory = true // what the loop may store to
+		}
+		return true
+	})
+	return !memory
+}
+
+func hoistKey(root *home, size int64, key string) string {
+	return fmt.Sprintf("%d/%d/%s", root.gp, size, key)
+}
+
+// hoist computes, before a loop, the address of every row that its accesses walk: slice address plus the terms of the index that the
+// loop does not change. It returns a function that forgets them after the loop.
+func (g *gen) hoist(f *loopFrame, body []ir.Stmt) func() {
+	old := g.pointer
+	g.pointer = make(map[string]Reg, len(old))
+	for k, v := range old {
+		g.pointer[k] = v
+	}
+	ir.Inspect(body, nil, func(e ir.Expr) {
+		ix, ok := e.(*ir.Index)
+		if !ok || ix.X.Type().Kind != ir.Slice {
+			return
+		}
+		root, ok := ix.X.(*ir.Ref)
+		if !ok || g.homes[root.Var] == nil || g.shape(ix.I).kind == varying {
+			return
+		}
+		terms, key := linearOf(ix.I).part(f.fixed)
+		if len(terms) == 0 || !g.known(terms) {
+			return
+		}
+		g.hoistRow(g.homes[root.Var], int64(ix.Type().Size), terms, key)
+	})
+	return func() { g.pointer = old }
+}
+
+// known tells whether all variables of the terms have homes: those of loops further in do not yet.
+func (g *gen) known(terms []term) bool {
+	for _, t := range terms {
+		for _, v := range ir.ExprVars(t.expr).List() {
+			if h := g.homes[v]; h == nil || h.gp == NoReg {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (g *gen) hoistRow(root *home, size int64, terms []term, key string) {
+	k := hoistKey(root, size, key)
+	if _, ok := g.pointer[k]; ok {
+		return
+	}
+	if size != int64(int32(size)) {
+		return
+	}
+	p := g.sum(terms)
+	if size != 1 {
+		g.op(IMUL3Q, W128, RegArg(p), RegArg(p), ImmArg(size))
+	}
+	g.op(ADDQ, W128, RegArg(p), RegArg(root.gp))
+	g.pointer[k] = p
+}
+
+// hoisted finds the longest part of the index that some loop around has computed, and returns the pointer with the terms that are left.
+func (g *gen) hoisted(a access, l linear) (Reg, []term) {
+	for i := len(g.loops) - 1; i >= 0; i-- {
+		f := g.loops[i]
+		if !f.hoists {
+			continue
+		}
+		terms, key := l.part(f.fixed)
+		if len(terms) == 0 {
+			continue
+		}
+		if p, ok := g.pointer[hoistKey(a.root, int64(a.at.Type().Size), key)]; ok {
+			rest, _ := l.part(func(e ir.Expr) bool { return !f.fixed(e) })
+			return p, rest
+		}
+	}
+	rest, _ := l.part(func(ir.Expr) bool { return true })
+	return a.root.gp, rest
+}
+
+// markSafe notes the accesses s[k] in a loop "for k := c; k < len(s)" with c >= 0: they need no check. The front end of other loops does
+// not prove this.
+func (g *gen) markSafe(s *ir.For) {
+	length, ok := s.Hi.(*ir.Len)
+	if !ok || s.Rel != ir.Lt {
+		return
+	}
+	lo, ok := constInt(s.Lo)
+	step, ok2 := constStep(s)
+	root, ok3 := length.X.(*ir.Ref)
+	if !ok || !ok2 || !ok3 || lo < 0 || step < 0 || ir.Assigned(s.Body).Has(root.Var) {
+		return
+	}
+	ir.Inspect(s.Body, nil, func(e ir.Expr) {
+		ix, ok := e.(*ir.Index)
+		if !ok {
+			return
+		}
+		x, ok := ix.X.(*ir.Ref)
+		i, ok2 := ix.I.(*ir.Ref)
+		if ok && ok2 && x.Var == root.Var && i.Var == s.Var {
+			g.safe[ix] = true
+		}
+	})
+}
+
+// precheck tests, before the main loop, the first and the last index of every affine access whose other terms the loop does not change;
+// where one is out of range it jumps to the loop that checks lane by lane.
+func (g *gen) precheck(s *ir.For, f *loopFrame, left Reg, step int64, tail label) {
+	g.safe = map[*ir.Index]bool{}
+	seen := map[string]bool{}
+	ir.Inspect(s.Body, nil, func(e ir.Expr) {
+		ix, ok := e.(*ir.Index)
+		if !ok || !ix.Checked || ix.X.Type().Kind != ir.Slice {
+			return
+		}
+		root, ok := ix.X.(*ir.Ref)
+		if !ok || g.homes[root.Var] == nil {
+			return
+		}
+		sh := g.shape(ix.I)
+		l := linearOf(ix.I)
+		if sh.kind != affine || !g.onlyLane(l, f, s.Var) {
+			return
+		}
+		g.safe[ix] = true
+		_, all := l.part(func(ir.Expr) bool { return true })
+		key := fmt.Sprint(root.Var.ID, all, l.c)
+		if seen[key] {
+			return
+		}
+		seen[key] = true
+		g.precheckOne(g.homes[root.Var].length, l, left, sh.stride, tail)
+	})
+}
+
+// onlyLane tells whether the index has no changing part but the lane variable itself.
+func (g *gen) onlyLane(l linear, f *loopFrame, lane *ir.Var) bool {
+	for _, t := range l.terms {
+		if r, ok := t.expr.(*ir.Ref); ok && r.Var == lane {
+			continue
+		}
+		if !f.fixed(t.expr) || !g.known([]term{t}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (g *gen) precheckOne(length Reg, l linear, left Reg, stride int64, tail label) {
+	first := g.indexValue(l)
+	g.op(CMPQ, W128, RegArg(first), RegArg(length))
+	g.jump(condAE, tail)
+	last := g.general()
+	g.op(IMUL3Q, W128, RegArg(last), RegArg(left), ImmArg(stride))
+	g.op(ADDQ, W128, RegArg(last), RegArg(first))
+	g.addConst(last, -stride)
+	g.op(CMPQ, W128, RegArg(last), RegArg(length))
+	g.jump(condAE, tail)
+}

@@ -1,0 +1,90 @@
+package cpu
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A linear is an index as a sum of terms and a constant: the form in which addresses are computed and shared.
+type linear struct {
+	terms []term
+	c     int64
+}
+
+type term struct {
+	coef int64
+	expr ir.Expr
+	key  string
+}
+
+// linearOf takes a 64-bit integer expression apart.
+func linearOf(e ir.Expr) linear {
+	var l linear
+	l.add(e, 1)
+	sort.SliceStable(l.terms, func(i, j int) bool { return l.terms[i].key < l.terms[j].key })
+	return l
+}
+
+func (l *linear) add(e ir.Expr, coef int64) {
+	if c, ok := constInt(e); ok {
+		l.c += coef * c
+		return
+	}
+	if b, ok := e.(*ir.Binary); ok && wide(b.T) {
+		switch b.Op {
+		case ir.Add:
+			l.add(b.X, coef)
+			l.add(b.Y, coef)
+			return
+		case ir.Sub:
+			l.add(b.X, coef)
+			l.add(b.Y, -coef)
+			return
+		case ir.Mul:
+			if c, ok := constInt(b.Y); ok {
+				l.add(b.X, coef*c)
+				return
+			}
+			if c, ok := constInt(b.X); ok {
+				l.add(b.Y, coef*c)
+				return
+			}
+		}
+	}
+	key := exprKey(e)
+	for i := range l.terms {
+		if l.terms[i].key == key {
+			l.terms[i].coef += coef
+			return
+		}
+	}
+	l.terms = append(l.terms, term{coef, e, key})
+}
+
+// exprKey tells expressions apart, variables by their identity.
+func exprKey(e ir.Expr) string {
+	var b strings.Builder
+	for _, v := range ir.ExprVars(e).List() {
+		b.WriteByte('#')
+		b.WriteString(strconv.Itoa(v.ID))
+	}
+	return ir.ExprString(e) + b.String()
+}
+
+// part is the terms for which keep holds, as a sum without a constant, and its key.
+func (l linear) part(keep func(ir.Expr) bool) (terms []term, key string) {
+	var b strings.Builder
+	for _, t := range l.terms {
+		if t.coef != 0 && keep(t.expr) {
+			terms = append(terms, t)
+			b.WriteString(strconv.FormatInt(t.coef, 10))
+			b.WriteByte('*')
+			b.WriteString(t.key)
+			b.WriteByte('+')
+		}
+	}
+	return terms, b.String()
+}

@@ -1,0 +1,134 @@
+package cpu
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A Line tells which Go source line the code from Offset on belongs to, and its text.
+type Line struct {
+	Offset int
+	At     ir.Pos
+	Text   string
+}
+
+type fixup struct {
+	at     int // of the 32-bit field
+	end    int // of the instruction
+	label  label
+	pool   int // offset in the pool, when isPool
+	isPool bool
+}
+
+// link encodes allocated code: instructions, then the constant pool, with all distances filled in.
+func (c *vcode) link() (code []byte, lines []Line, err error) {
+	places := make([]int, c.labels)
+	var fixups []fixup
+	for i := range c.steps {
+		s := &c.steps[i]
+		start := len(code)
+		var fix *fixup
+		code, fix, err = c.encode(code, s, places)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w (%s, %s)", err, s.Inst, s.at)
+		}
+		if fix != nil {
+			fixups = append(fixups, *fix)
+		}
+		if len(code) > start || s.kind == stepLabel {
+			lines = append(lines, Line{Offset: start, At: s.at, Text: s.text()})
+		}
+	}
+	for len(code)%64 != 0 {
+		code = append(code, 0xCC)
+	}
+	base := len(code)
+	code = append(code, c.pool...)
+	for _, f := range fixups {
+		target := base + f.pool
+		if !f.isPool {
+			target = places[f.label]
+		}
+		binary.LittleEndian.PutUint32(code[f.at:], uint32(int32(target-f.end)))
+	}
+	return code, lines, nil
+}
+
+func (c *vcode) encode(code []byte, s *step, places []int) ([]byte, *fixup, error) {
+	switch s.kind {
+	case stepLabel:
+		places[s.label] = len(code)
+		return code, nil, nil
+	case stepReturn:
+		return append(code, 0xC5, 0xF8, 0x77, 0xC3), nil, nil // VZEROUPPER, RET
+	case stepJump:
+		if s.cond == always {
+			code = append(code, 0xE9)
+		} else {
+			code = append(code, 0x0F, 0x80|byte(s.cond))
+		}
+		code = append(code, 0, 0, 0, 0)
+		return code, &fixup{at: len(code) - 4, end: len(code), label: s.label}, nil
+	case stepDivide:
+		code = append(code, 0x48, 0x99) // CQO
+		code, err := Append(code, I(IDIVQ, W128, s.Args[0]))
+		return code, nil, err
+	case stepUDivide:
+		code, err := Append(append(code, 0x31, 0xD2), I(DIVQ, W128, s.Args[0])) // XORL DX, DX
+		return code, nil, err
+	}
+	code, err := Append(code, s.Inst)
+	if err != nil {
+		return code, nil, err
+	}
+	for _, a := range s.Args {
+		if a.kind == argMem && a.mem.Base == RIP {
+			at := len(code) - 4 - s.immBytes()
+			return code, &fixup{at: at, end: len(code), pool: int(a.mem.Disp), isPool: true}, nil
+		}
+	}
+	return code, nil, nil
+}
+
+// immBytes is how many immediate bytes follow the displacement.
+func (s *step) immBytes() int {
+	switch forms[s.Op].layout {
+	case lRVMI, lRMI, lMRI, lVMI, lRVMX:
+		return 1
+	case lMI:
+		return int(forms[s.Op].elem)
+	}
+	return 0
+}
+
+var condNames = map[cond]string{condB: "JCS", condAE: "JCC", condE: "JEQ", condNE: "JNE", condBE: "JLS", condA: "JHI",
+	condL: "JLT", condGE: "JGE", condLE: "JLE", condG: "JGT", always: "JMP"}
+
+func (s *step) text() string {
+	switch s.kind {
+	case stepLabel:
+		return fmt.Sprintf("L%d:", s.label)
+	case stepJump:
+		return fmt.Sprintf("\t%s L%d", condNames[s.cond], s.label)
+	case stepReturn:
+		return "\tVZEROUPPER; RET"
+	case stepDivide:
+		return "\tCQO; IDIVQ " + s.Args[0].reg.name(W128)
+	case stepUDivide:
+		return "\tXORL DX, DX; DIVQ " + s.Args[0].reg.name(W128)
+	}
+	return "\t" + s.Inst.String()
+}
+
+// String lists the code as it stands, virtual or not.
+func (c *vcode) String() string {
+	var b strings.Builder
+	for i := range c.steps {
+		b.WriteString(c.steps[i].text())
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,168 @@
+package cpu
+
+// bitset is a set of virtual registers.
+type bitset []uint64
+
+func newBitset(n int) bitset    { return make(bitset, (n+63)/64) }
+func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
+func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
+func (b bitset) clear(i int)    { b[i/64] &^= 1 << (i % 64) }
+func (b bitset) or(c bitset) (grown bool) {
+	for i := range b {
+		if n := b[i] | c[i]; n != b[i] {
+			b[i], grown = n, true
+		}
+	}
+	return grown
+}
+
+// A span is a basic block: steps [lo, hi).
+type span struct {
+	lo, hi int
+	next   []int // successor blocks
+	in     bitset
+	out    bitset
+}
+
+// blocks cuts the code at labels and jumps.
+func (c *vcode) blocks() []span {
+	at := make([]int, c.labels) // label -> block
+	var out []span
+	lo := 0
+	cut := func(hi int) {
+		if hi > lo {
+			out = append(out, span{lo: lo, hi: hi})
+		}
+		lo = hi
+	}
+	for i := range c.steps {
+		switch c.steps[i].kind {
+		case stepLabel:
+			cut(i)
+			at[c.steps[i].label] = len(out)
+		case stepJump, stepReturn:
+			cut(i + 1)
+		}
+	}
+	cut(len(c.steps))
+	for b := range out {
+		last := &c.steps[out[b].hi-1]
+		falls := last.kind != stepReturn && !(last.kind == stepJump && last.cond == always)
+		if falls && b+1 < len(out) {
+			out[b].next = append(out[b].next, b+1)
+		}
+		if last.kind == stepJump {
+			out[b].next = append(out[b].next, at[last.label])
+		}
+	}
+	return out
+}
+
+// An interval is the stretch of code over which a virtual register holds a value, with what it costs to spill it.
+type interval struct {
+	reg    Reg
+	lo, hi int // steps, inclusive
+	weight float64
+	slot   int // spill slot, or -1
+	phys   Reg
+}
+
+// intervals computes one covering interval for every virtual register that is used.
+func (c *vcode) intervals() []interval {
+	blocks := c.blocks()
+	c.solve(blocks)
+	all := make([]interval, len(c.classes))
+	for i := range all {
+		all[i] = interval{reg: firstVirtual + Reg(i), lo: -1, slot: -1, phys: NoReg}
+	}
+	depth := c.loopDepth(blocks)
+	for b := range blocks {
+		s := &blocks[b]
+		for r := range all {
+			if s.in.has(r) {
+				all[r].cover(s.lo)
+			}
+			if s.out.has(r) {
+				all[r].cover(s.hi - 1)
+			}
+		}
+		w := 1.0
+		for range min(depth[b], 4) {
+			w *= 8
+		}
+		for i := s.lo; i < s.hi; i++ {
+			c.steps[i].visit(func(r *Reg, _, _ bool) {
+				if r.isVirtual() {
+					v := &all[*r-firstVirtual]
+					v.cover(i)
+					v.weight += w
+				}
+			})
+		}
+	}
+	used := all[:0]
+	for _, v := range all {
+		if v.lo >= 0 {
+			used = append(used, v)
+		}
+	}
+	return used
+}
+
+func (v *interval) cover(i int) {
+	if v.lo < 0 || i < v.lo {
+		v.lo = i
+	}
+	v.hi = max(v.hi, i)
+}
+
+// solve fills in and out of every block: backward dataflow to a fixed point.
+func (c *vcode) solve(blocks []span) {
+	n := len(c.classes)
+	use := make([]bitset, len(blocks))
+	def := make([]bitset, len(blocks))
+	for b := range blocks {
+		use[b], def[b] = newBitset(n), newBitset(n)
+		blocks[b].in, blocks[b].out = newBitset(n), newBitset(n)
+		for i := blocks[b].hi - 1; i >= blocks[b].lo; i-- {
+			c.steps[i].visit(func(r *Reg, u, d bool) {
+				if r.isVirtual() && d && !u {
+					use[b].clear(int(*r - firstVirtual))
+					def[b].set(int(*r - firstVirtual))
+				}
+			})
+			c.steps[i].visit(func(r *Reg, u, d bool) {
+				if r.isVirtual() && u {
+					use[b].set(int(*r - firstVirtual))
+				}
+			})
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for b := len(blocks) - 1; b >= 0; b-- {
+			s := &blocks[b]
+			for _, n := range s.next {
+				s.out.or(blocks[n].in)
+			}
+			for i := range s.in {
+				if v := use[b][i] | s.out[i]&^def[b][i]; v != s.in[i] {
+					s.in[i], changed = v, true
+				}
+			}
+		}
+	}
+}
+
+// loopDepth counts, for every block, the backward jumps that span it.
+func (c *vcode) loopDepth(blocks []span) []int {
+	depth := make([]int, len(blocks))
+	for b := range blocks {
+		for _, n := range blocks[b].next {
+			for i := n; n <= b && i <= b; i++ {
+				depth[i]++
+			}
+		}
+	}
+	return depth
+}

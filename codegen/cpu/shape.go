@@ -1,0 +1,261 @@
+package cpu
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// A shapeKind says how a value differs between the lanes of a vector.
+type shapeKind uint8
+
+const (
+	uniform shapeKind = iota // the same in every lane
+	affine                   // an integer that grows by stride from lane to lane
+	varying
+)
+
+// A shape is a shapeKind with the stride of an affine value, in units of the value.
+type shape struct {
+	kind   shapeKind
+	stride int64
+}
+
+func affineShape(stride int64) shape {
+	if stride == 0 {
+		return shape{}
+	}
+	return shape{affine, stride}
+}
+
+// shapes holds the shape of every variable inside one lanes loop.
+type shapes struct {
+	lane   *ir.Var
+	step   int64
+	of     map[*ir.Var]shape
+	inside map[*ir.Var]bool // declared in the loop
+	once   map[*ir.Var]bool // never assigned after its declaration
+}
+
+// analyseShapes finds the shapes of all variables in the body of a lanes loop: a fixed point from "all uniform" up.
+//
+// Source: uniform and varying as in ISPC; the affine shape is that of stride analysis in outer-loop vectorisers.
+func analyseShapes(f *ir.For, step int64) *shapes {
+	s := &shapes{lane: f.Var, step: step, of: map[*ir.Var]shape{f.Var: affineShape(step)}, inside: map[*ir.Var]bool{f.Var: true},
+		once: map[*ir.Var]bool{}}
+	for _, v := range ir.Declared(f.Body).List() {
+		s.inside[v] = true
+		s.once[v] = true
+	}
+	for _, v := range ir.Assigned(f.Body).List() {
+		delete(s.once, v)
+	}
+	for _, r := range reductionsOf(f) {
+		if v := ir.RootVar(r.Place); v != nil {
+			s.of[v] = shape{kind: varying}
+		}
+	}
+	for {
+		w := shapeWalk{shapes: s}
+		w.list(f.Body, false)
+		if !w.changed {
+			return s
+		}
+	}
+}
+
+func reductionsOf(f *ir.For) []ir.Reduction {
+	if f.Directive == nil {
+		return nil
+	}
+	return f.Directive.Reductions
+}
+
+// shapeWalk is one pass over the body. split says that lanes may be off: control varies around the statement.
+type shapeWalk struct {
+	*shapes
+	changed bool
+}
+
+func (w *shapeWalk) raise(v *ir.Var, to shape) {
+	old := w.of[v]
+	switch {
+	case old == to || old.kind == varying:
+		return
+	case old.kind == uniform && to.kind == affine && w.once[v]:
+	case old.kind == uniform && to.kind == uniform:
+		return
+	default:
+		to = shape{kind: varying}
+	}
+	w.of[v], w.changed = to, true
+}
+
+func (w *shapeWalk) list(body []ir.Stmt, split bool) {
+	for _, s := range body {
+		w.stmt(s, split)
+		if !split && escapes(s) && w.splits(s) {
+			split = true // lanes that left are off in what follows
+		}
+	}
+}
+
+// escapes tells whether s holds a break or continue that leaves s.
+func escapes(s ir.Stmt) bool {
+	inner := map[*ir.Label]bool{}
+	found := false
+	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.For:
+			inner[s.Label] = true
+		case *ir.While:
+			inner[s.Label] = true
+		case *ir.Block:
+			inner[s.Label] = true
+		case *ir.Break:
+			found = found || !inner[s.Label]
+		case *ir.Continue:
+			found = found || !inner[s.Label]
+		case *ir.Return:
+			found = true
+		}
+		return true
+	})
+	return found
+}
+
+// splits tells whether s holds a condition that varies.
+func (w *shapeWalk) splits(s ir.Stmt) bool {
+	found := false
+	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.If:
+			found = found || w.shape(s.Cond).kind != uniform
+		case *ir.While:
+			found = found || s.Cond != nil && w.shape(s.Cond).kind != uniform
+		case *ir.For:
+			found = found || w.variesFor(s)
+		}
+		return !found
+	})
+	return found
+}
+
+func (w *shapeWalk) variesFor(f *ir.For) bool {
+	return w.shape(f.Lo).kind != uniform || w.shape(f.Hi).kind != uniform || w.shape(f.Step).kind != uniform
+}
+
+func (w *shapeWalk) assign(v *ir.Var, to shape, split bool) {
+	if split {
+		to = shape{kind: varying}
+	}
+	w.raise(v, to)
+}
+
+func (w *shapeWalk) stmt(s ir.Stmt, split bool) {
+	switch s := s.(type) {
+	case *ir.Decl:
+		if s.Init != nil {
+			w.assign(s.Var, w.shape(s.Init), split && !w.once[s.Var])
+		}
+	case *ir.Assign:
+		if r, ok := s.Place.(*ir.Ref); ok {
+			w.assign(r.Var, w.shape(s.Value), split)
+		} else if v := ir.RootVar(s.Place); v != nil && v.Type.Kind != ir.Slice && v.Type.Kind != ir.Pointer {
+			w.assign(v, shape{kind: varying}, true)
+		}
+	case *ir.If:
+		in := split || w.shape(s.Cond).kind != uniform
+		w.list(s.Then, in)
+		w.list(s.Else, in)
+	case *ir.Block:
+		w.list(s.Body, split)
+	case *ir.For:
+		in := split || w.variesFor(s) || w.leavesSplit(s.Body)
+		if in {
+			w.raise(s.Var, shape{kind: varying})
+		} else if w.shape(s.Lo).kind != uniform {
+			w.raise(s.Var, shape{kind: varying})
+		}
+		w.list(s.Body, in)
+	case *ir.While:
+		in := split || s.Cond != nil && w.shape(s.Cond).kind != uniform || w.leavesSplit(s.Body)
+		w.list(s.Pre, in)
+		w.list(s.Body, in)
+		w.list(s.Post, in)
+	}
+}
+
+// leavesSplit tells whether lanes may leave the loop at different times.
+func (w *shapeWalk) leavesSplit(body []ir.Stmt) bool {
+	for _, s := range body {
+		if escapes(s) && w.splits(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// shape is the shape of an expression.
+func (s *shapes) shape(e ir.Expr) shape {
+	switch e := e.(type) {
+	case nil, *ir.Const:
+		return shape{}
+	case *ir.Ref:
+		return s.of[e.Var]
+	case *ir.Binary:
+		return s.binary(e)
+	case *ir.Convert:
+		return s.convert(e)
+	}
+	varies := false
+	ir.Operands(e, func(x ir.Expr) { varies = varies || x != nil && s.shape(x).kind != uniform })
+	if varies {
+		return shape{kind: varying}
+	}
+	return shape{}
+}
+
+func (s *shapes) binary(e *ir.Binary) shape {
+	x, y := s.shape(e.X), s.shape(e.Y)
+	if x.kind == uniform && y.kind == uniform {
+		return shape{}
+	}
+	if x.kind == varying || y.kind == varying || !wide(e.T) {
+		return shape{kind: varying}
+	}
+	switch e.Op {
+	case ir.Add:
+		return affineShape(x.stride + y.stride)
+	case ir.Sub:
+		return affineShape(x.stride - y.stride)
+	case ir.Mul:
+		if c, ok := constInt(e.Y); ok {
+			return affineShape(x.stride * c)
+		}
+		if c, ok := constInt(e.X); ok {
+			return affineShape(y.stride * c)
+		}
+	}
+	return shape{kind: varying}
+}
+
+// convert keeps an affine value affine when it is widened to 64 bits: the loop's bounds keep the lane variable from
+// wrapping.
+func (s *shapes) convert(e *ir.Convert) shape {
+	x := s.shape(e.X)
+	if x.kind == affine && wide(e.T) && e.X.Type().IsInteger() {
+		return x
+	}
+	if x.kind == uniform {
+		return x
+	}
+	return shape{kind: varying}
+}
+
+// wide tells the 64-bit integers, in which indices are computed.
+func wide(t *ir.Type) bool { return t.Kind == ir.Int64 || t.Kind == ir.Uint64 }
+
+func constInt(e ir.Expr) (int64, bool) {
+	c, ok := e.(*ir.Const)
+	if !ok || !c.T.IsInteger() {
+		return 0, false
+	}
+	return int64(c.Bits), true
+}

@@ -1,0 +1,173 @@
+package cpu
+
+import (
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A class is a register class.
+type class uint8
+
+const (
+	general class = iota
+	vector
+	mask
+)
+
+// A cond is the condition code of a jump, as the low half of its opcode; always is an unconditional jump.
+type cond uint8
+
+const (
+	condB  cond = 2 // unsigned below
+	condAE cond = 3
+	condE  cond = 4
+	condNE cond = 5
+	condBE cond = 6
+	condA  cond = 7
+	condL  cond = 12
+	condGE cond = 13
+	condLE cond = 14
+	condG  cond = 15
+	always cond = 16
+)
+
+// not is the opposite condition.
+func (c cond) not() cond { return c ^ 1 }
+
+// A label is a place in the code that jumps go to.
+type label int
+
+type stepKind uint8
+
+const (
+	stepInst    stepKind = iota
+	stepLabel            // the label stands here
+	stepJump             // to the label, on cond
+	stepDivide           // DX:AX / Args[0], signed: AX and DX are never allocated
+	stepUDivide          // unsigned
+	stepReturn
+)
+
+// A step is one line of code over virtual registers.
+type step struct {
+	Inst
+	kind  stepKind
+	cond  cond
+	label label
+	at    ir.Pos
+}
+
+// A vcode is code over virtual registers, before register allocation.
+type vcode struct {
+	steps   []step
+	classes []class // of virtual register i
+	labels  int
+	pool    []byte // constants, behind the code
+	at      ir.Pos
+}
+
+func (c *vcode) reg(k class) Reg {
+	c.classes = append(c.classes, k)
+	return firstVirtual + Reg(len(c.classes)-1)
+}
+
+func (c *vcode) general() Reg { return c.reg(general) }
+func (c *vcode) vector() Reg  { return c.reg(vector) }
+func (c *vcode) mask() Reg    { return c.reg(mask) }
+
+func (c *vcode) newLabel() label {
+	c.labels++
+	return label(c.labels - 1)
+}
+
+func (c *vcode) emit(in Inst) { c.steps = append(c.steps, step{Inst: in, at: c.at}) }
+
+// op adds an instruction on whole general registers, or a vector instruction of width w.
+func (c *vcode) op(op Op, w Width, args ...Arg) { c.emit(I(op, w, args...)) }
+
+func (c *vcode) place(l label) {
+	c.steps = append(c.steps, step{Inst: Inst{Mask: NoReg}, kind: stepLabel, label: l, at: c.at})
+}
+
+func (c *vcode) jump(k cond, l label) {
+	c.steps = append(c.steps, step{Inst: Inst{Mask: NoReg}, kind: stepJump, cond: k, label: l, at: c.at})
+}
+
+func (c *vcode) ret() {
+	c.steps = append(c.steps, step{Inst: Inst{Mask: NoReg}, kind: stepReturn, at: c.at})
+}
+
+// effect says how an instruction uses its first operand and what else it changes.
+type effect uint8
+
+const (
+	writesFirst  effect = iota // defines Args[0]
+	updatesFirst               // reads and defines Args[0]
+	readsAll                   // a store, a compare, a test
+)
+
+func (s *step) effect() effect {
+	f := &forms[s.Op]
+	if s.Args[0].kind == argMem {
+		return readsAll
+	}
+	switch s.Op {
+	case CMPQ, CMPQImm, CMPQImm8, TESTQ, KORTESTB, KORTESTW, KTESTW, VPTEST, VTESTPS, PREFETCHT0, PREFETCHNTA, IDIVQ, DIVQ:
+		return readsAll
+	}
+	if s.Mask != NoReg && !s.Zero && f.flags&fToMask == 0 || updates(f) {
+		return updatesFirst
+	}
+	return writesFirst
+}
+
+// updates tells the forms whose destination is a source too.
+func updates(f *form) bool {
+	n := f.name
+	has := func(p string) bool { return len(n) >= len(p) && n[:len(p)] == p }
+	switch {
+	case has("VFMADD"), has("VFMSUB"), has("VFNM"), has("VPERMT2"), has("VPTERNLOG"), has("VFIXUP"), has("VGATHER"), has("VPGATHER"):
+		return true
+	case f.flags&fLegacy != 0:
+		return has("ADDQ") || has("SUBQ") || has("ANDQ") || has("ORQ") || has("XORQ") || n == "IMULQ" || has("SHLQ") || has("SHRQ") ||
+			has("SARQ") || has("NEGQ") || has("NOTQ") || has("CMOVQ") || has("SET")
+	}
+	return false
+}
+
+// isGather tells whether the mask of the instruction is cleared by it.
+func (s *step) isGather() bool {
+	f := &forms[s.Op]
+	return f.flags&fVSIB != 0
+}
+
+// visit calls f for every register that the step reads (use) or writes (def), virtual or not.
+func (s *step) visit(f func(r *Reg, use, def bool)) {
+	eff := writesFirst
+	switch s.kind {
+	case stepInst:
+		eff = s.effect()
+	case stepDivide, stepUDivide:
+		eff = readsAll
+	default:
+		return
+	}
+	clears := s.kind == stepInst && s.isGather()
+	for i := range s.Args {
+		a := &s.Args[i]
+		switch a.kind {
+		case argReg:
+			def := i == 0 && eff != readsAll || clears && i == 2
+			f(&a.reg, i != 0 || eff != writesFirst, def)
+		case argMem:
+			if a.mem.Base != NoReg && a.mem.Base != RIP {
+				f(&a.mem.Base, true, false)
+			}
+			if a.mem.Index != NoReg {
+				f(&a.mem.Index, true, false)
+			}
+		}
+	}
+	if s.Mask != NoReg {
+		f(&s.Mask, true, clears)
+	}
+}
