@@ -5,11 +5,14 @@
 // by element. Two nodes are ordered if and only if they touch a common element in modes that conflict.
 //
 // Invariants:
-//   - a Region is canonical: equal regions of one buffer compare equal with ==;
-//   - regions hold buffer ids and element offsets, never addresses, and the graph depends on nothing but the order of
-//     submission, so that every process that submits the same program builds the same graph;
+//   - a Region is canonical: two regions of one buffer are == if and only if they have the same elements;
+//   - regions hold buffer ids and element offsets, never addresses, and edges depend on nothing but the order of submission and
+//     what has completed, so that every process that submits the same program builds the same graph;
 //   - a completed node is referenced by nothing in the graph: its memory can be used for another task.
 //
-// The package is pure: no goroutine, no clock, no device. Lock order: Domain.mu is the only lock, held for one Submit or one
-// Complete; no function of the user's runs under it but the short visit callback of Complete.
+// Two tiers: a region that repeats is found in a table, and regions that overlap in part know each other from the first use of
+// the later one, so that buffers whose regions are equal or disjoint (tiles) never search.
+//
+// The package is pure: no goroutine, no clock, no device. Lock order: Domain.mu and Exclusion.mu are never held together, and no
+// function of the user's runs under either.
 package deps

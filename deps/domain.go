@@ -1,7 +1,9 @@
 package deps
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -9,150 +11,123 @@ import (
 //
 // Submit and Complete may be called from any goroutine; the order of Submit calls is the program order.
 type Domain struct {
-	// Edge, when set before the first Submit, is called for every edge found, under the lock: for traces.
+	// Edge, when set before the first Submit, is called for every edge found, before the successor can become ready: for traces.
 	Edge func(pred, succ TaskID)
 
-	mu      sync.Mutex
-	next    TaskID
-	buffers []*bufferState
-	live    int // nodes submitted and not complete
+	mu     sync.Mutex
+	next   uint64 // submissions so far
+	live   int    // nodes submitted and not complete
+	table  table
+	tracts map[BufferID]*tract
+	free   *cell // dropped cells, by left
+	swept  []*cell
+	found  []TaskID // predecessors of the node being submitted, for Edge
 }
 
-// Submit adds n with its accesses and reports whether it is ready: whether no unfinished node has to come first. The accesses
-// are merged and copied. n.ID is assigned, from 1 in order of submission, where it is 0.
+// Submit adds n with its accesses and reports whether it is ready: whether no unfinished node has to come first. n.ID is
+// assigned, from 1 in order of submission, where it is 0. The accesses are not kept. Empty regions are no accesses; the
+// same or an overlapping region may come more than once, though Merge makes that cheaper.
 //
-// Cost: O(accesses x unfinished predecessors) for regions that repeat; the first use of a region of a buffer also compares it with
-// the other regions in use. No allocation in the steady state.
+// n may be visited by Complete before Submit has returned false, so whatever visit needs must be in place. Cost: O(accesses) for
+// regions that repeat and overlap with no others, plus O(edges), plus O(regions of the buffer in use that overlap); the first
+// use of a region also searches for those. No allocation in the steady state.
 func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
+	n.begin(accesses)
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if n.state != idle {
-		panic(fmt.Sprintf("gompss: bug: node %d submitted twice", n.ID))
-	}
 	d.next++
-	if n.ID == 0 {
-		n.ID = d.next
-	}
 	d.live++
-	n.state, n.pending, n.mark = submitted, 1, 0
-	n.links = n.links[:0]
-	if cap(n.links) < len(accesses) {
-		n.links = n.inline[:0]
-		if len(accesses) > inlineLinks {
-			n.links = make([]link, 0, len(accesses))
-		}
+	n.mark = d.next
+	if n.ID == 0 {
+		n.ID = TaskID(d.next)
 	}
+	edges := int32(0)
 	for i := range accesses {
-		d.link(n, accesses[i])
+		edges += d.access(n, n.link(i), &accesses[i])
 	}
-	for i := range n.links {
-		d.connect(n, &n.links[i])
+	preds := d.takeFound()
+	d.mu.Unlock()
+	for _, p := range preds {
+		d.Edge(p, n.ID)
 	}
-	n.pending--
-	return n.pending == 0
+	// Predecessors that completed since have been subtracted already; the last one to come to 0 makes n ready.
+	return edges == 0 || n.pending.Add(edges) == 0
 }
 
-// link finds the cell of an access and ties the node to it, merged with an earlier access of the node to the same region.
-func (d *Domain) link(n *Node, a Access) {
+// access enters one access of n into the graph and returns the number of edges found. Requires: d.mu held.
+func (d *Domain) access(n *Node, l *link, a *Access) int32 {
 	if a.Region.N == 0 {
-		return
+		return 0
 	}
-	b := d.buffer(a.Region.Buffer)
-	c := b.cell(a.Region)
-	key := modeKey{a.Mode, a.Op}
-	for i := range n.links {
-		if n.links[i].cell == c {
-			n.links[i].key = merged(n.links[i].key, key)
-			return
-		}
+	hash := hashOf(&a.Region)
+	c := d.table.find(&a.Region, hash)
+	if c != nil {
+		c.used = true
+	} else {
+		c = d.newCell(&a.Region, hash)
 	}
-	n.links = append(n.links, link{key: key, node: n, cell: c})
-	c.live++
-	b.live++
+	key := keyOf(a)
+	l.node, l.version = n, c.tract.writes
+	if key != reading {
+		c.tract.writes++
+	}
+	return d.enter(n, c, l, key)
 }
 
-// connect finds the predecessors of one access and enters it into its cell.
-func (d *Domain) connect(n *Node, l *link) {
-	c := l.cell
-	b := d.buffers[c.region.Buffer]
-	l.version = b.writes
-	if l.key.mode.Writes() {
-		b.writes++
-	}
-	d.follow(n, c, l.key)
-	for _, o := range c.over {
-		d.follow(n, o, l.key)
-	}
-	if g := c.current(); g.head == nil || !compatible(g.key, l.key) {
-		if g.head != nil {
-			c.turn()
-		}
-		c.current().key = l.key
-	}
-	c.current().push(l)
-}
-
-// turn makes room for a new group. What is left of the group before the current one is waited for by all members of the current one,
-// so nothing later has to see it: its members are detached. Each is detached at most once.
-func (c *cell) turn() {
-	old := c.before()
-	for l := old.head; l != nil; {
-		next := l.next
-		l.prev, l.next, l.group = nil, nil, nil
-		l = next
-	}
-	old.head = nil
-	c.now ^= 1
-}
-
-// follow adds edges from the members of cell c that n has to wait for.
-func (d *Domain) follow(n *Node, c *cell, key modeKey) {
-	if c.live == 0 {
-		return
-	}
-	g := c.current()
-	if g.head != nil && compatible(g.key, key) {
-		g = c.before()
-	}
-	for l := g.head; l != nil; l = l.next {
+// after makes n a successor of the nodes in a list and returns the number of new edges. Requires: d.mu held.
+func (d *Domain) after(n *Node, l *link) int32 {
+	edges := int32(0)
+	for ; l != nil; l = l.next {
 		p := l.node
-		if p == n || p.mark == n.ID {
+		if p.mark == n.mark { // n itself, or one that it waits for already
 			continue
 		}
-		p.mark = n.ID
-		p.successors = append(p.successors, n)
-		n.pending++
+		p.mark = n.mark
+		p.precede(n)
+		edges++
 		if d.Edge != nil {
-			d.Edge(p.ID, n.ID)
+			d.found = append(d.found, p.ID)
 		}
 	}
+	return edges
 }
 
-// Complete takes n out of the graph. visit is called once for every successor, with ready true for those that wait for nothing
-// more. It runs under the lock, so that what it notes of a failure is there before anybody can start the successor: it must be
-// short and must not call the domain. Afterwards nothing refers to n.
+// takeFound returns the predecessors found for Edge, none when it is nil. Requires: d.mu held.
+func (d *Domain) takeFound() []TaskID {
+	if len(d.found) == 0 {
+		return nil
+	}
+	preds := slices.Clone(d.found)
+	d.found = d.found[:0]
+	return preds
+}
+
+// Complete takes n out of the graph: its memory may be used for another task when Complete has returned.
+//
+// visit is called without a lock, at least once for every successor: with ready false before n lets go of it, so that what is
+// noted of a failure is there before anybody can start the successor; with ready true, once for each successor whose last
+// predecessor this was. A successor that waits for n alone is visited only with ready true.
 func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if n.state != submitted || n.pending != 0 {
-		panic(fmt.Sprintf("gompss: bug: node %d completed in state %d with %d predecessors", n.ID, n.state, n.pending))
+	if n.state != submitted || n.pending.Load() != 0 {
+		d.mu.Unlock()
+		panic(fmt.Sprintf("gompss: bug: node %d completed in state %d with %d predecessors", n.ID, n.state, n.pending.Load()))
 	}
-	for i := range n.links {
-		l := &n.links[i]
-		l.unlink()
-		l.cell.live--
-		d.buffers[l.cell.region.Buffer].live--
-		*l = link{}
+	for i := range int(n.accesses) {
+		n.link(i).unlink()
 	}
-	n.links = n.links[:0]
-	n.state = idle
 	d.live--
-	for i, s := range n.successors {
-		n.successors[i] = nil
-		s.pending--
-		visit(s, s.pending == 0)
+	d.mu.Unlock()
+	// Nothing leads to n any more, so its successors are final.
+	for i := range n.successors {
+		s := n.takeSuccessor(i)
+		if s.pending.Load() != 1 {
+			visit(s, false)
+		}
+		if s.pending.Add(-1) == 0 {
+			visit(s, true)
+		}
 	}
-	n.successors = n.successors[:0]
+	n.end()
 }
 
 // Live is the number of nodes that are submitted and not complete.
@@ -162,26 +137,47 @@ func (d *Domain) Live() int {
 	return d.live
 }
 
-// Forget drops what the domain knows of a buffer that is being freed. Error: nodes in flight still access it.
+// ErrBusy is the cause of a BusyError.
+var ErrBusy = errors.New("unfinished tasks access it")
+
+// A BusyError says that a buffer cannot be forgotten yet.
+type BusyError struct {
+	Buffer  BufferID
+	Regions int    // regions in use
+	First   Region // one of them
+}
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("deps: buffer %d: %v: %d regions, such as %v", e.Buffer, ErrBusy, e.Regions, e.First)
+}
+
+func (e *BusyError) Unwrap() error { return ErrBusy }
+
+// Forget drops what the domain knows of a buffer that is being freed. Error: *BusyError when nodes in flight still access it.
 func (d *Domain) Forget(b BufferID) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if int(b) >= len(d.buffers) || d.buffers[b] == nil {
+	t := d.tracts[b]
+	if t == nil {
 		return nil
 	}
-	if n := d.buffers[b].live; n > 0 {
-		return fmt.Errorf("deps: buffer %d: %d accesses of unfinished tasks", b, n)
+	busy := &BusyError{Buffer: b}
+	d.swept = d.swept[:0]
+	t.root.each(func(c *cell) {
+		d.swept = append(d.swept, c)
+		if c.idle() {
+			return
+		}
+		if busy.Regions++; busy.Regions == 1 {
+			busy.First = c.region
+		}
+	})
+	if busy.Regions > 0 {
+		return busy
 	}
-	d.buffers[b] = nil
+	for _, c := range d.swept {
+		d.drop(c)
+	}
+	delete(d.tracts, b)
 	return nil
-}
-
-func (d *Domain) buffer(id BufferID) *bufferState {
-	for int(id) >= len(d.buffers) {
-		d.buffers = append(d.buffers, nil)
-	}
-	if d.buffers[id] == nil {
-		d.buffers[id] = &bufferState{}
-	}
-	return d.buffers[id]
 }

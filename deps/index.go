@@ -1,101 +1,201 @@
 package deps
 
 import (
+	"math/bits"
 	"slices"
-	"sort"
 )
 
-// sweepAfter is the number of cells from which a buffer drops those that are not in use.
-const sweepAfter = 256
-
-// bufferState is what a domain knows of one buffer: the regions in use as cells, found by key for exact repeats and by their
-// bounds for overlaps.
-type bufferState struct {
-	writes  uint64 // writing accesses so far
-	live    int
-	flat    map[run]*cell    // contiguous regions
-	shaped  map[Region]*cell // others
-	last    *cell            // the latest found: chains ask again
-	sorted  []*cell          // by lower bound
-	longest int64            // no cell's bounds are longer
-	sweepAt int
+// A table finds the cell of a region: open addressing, at most half full.
+type table struct {
+	slots []slot
+	count int
 }
 
-// cell returns the cell of region r, a new one if r has not been seen.
-func (b *bufferState) cell(r Region) *cell {
-	if b.last != nil && b.last.region == r {
-		return b.last
+type slot struct {
+	hash uint64
+	cell *cell
+}
+
+const firstSlots = 32
+
+// find returns the cell of r, nil if there is none.
+func (t *table) find(r *Region, hash uint64) *cell {
+	mask := uint64(len(t.slots) - 1)
+	if len(t.slots) == 0 {
+		return nil
 	}
-	var c *cell
-	if r.Contiguous() {
-		lo, hi := r.Bounds()
-		c = b.flat[run{lo, hi}]
-	} else {
-		c = b.shaped[r]
+	for i := hash & mask; ; i = (i + 1) & mask {
+		s := &t.slots[i]
+		if s.cell == nil {
+			return nil
+		}
+		if s.hash == hash && same(&s.cell.region, r) {
+			return s.cell
+		}
 	}
+}
+
+func (t *table) insert(c *cell) {
+	if t.count++; 2*t.count > len(t.slots) {
+		old := t.slots
+		t.slots = make([]slot, max(firstSlots, 2*len(old)))
+		for _, s := range old {
+			if s.cell != nil {
+				t.put(s)
+			}
+		}
+	}
+	t.put(slot{c.hash, c})
+}
+
+func (t *table) put(s slot) {
+	mask := uint64(len(t.slots) - 1)
+	i := s.hash & mask
+	for t.slots[i].cell != nil {
+		i = (i + 1) & mask
+	}
+	t.slots[i] = s
+}
+
+// remove takes c out and moves later slots of its chain up, so that no search ends early.
+func (t *table) remove(c *cell) {
+	mask := uint64(len(t.slots) - 1)
+	hole := c.hash & mask
+	for t.slots[hole].cell != c {
+		hole = (hole + 1) & mask
+	}
+	for i := (hole + 1) & mask; t.slots[i].cell != nil; i = (i + 1) & mask {
+		if home := t.slots[i].hash & mask; (i-home)&mask >= (i-hole)&mask {
+			t.slots[hole] = t.slots[i]
+			hole = i
+		}
+	}
+	t.slots[hole] = slot{}
+	t.count--
+}
+
+// hashOf mixes a region into 64 bits; what differs in one field only differs in the low bits too.
+func hashOf(r *Region) uint64 {
+	const a, b = 0x9e3779b97f4a7c15, 0xd1342543de82ef95
+	h := (uint64(r.Offset) ^ uint64(r.Buffer)<<40) * a
+	for k := range r.N & (2*MaxDims - 1) {
+		d := &r.Dims[k&(MaxDims-1)]
+		h = bits.RotateLeft64(h^uint64(d.Count), 29)*b ^ uint64(d.Stride)*a
+	}
+	return h ^ h>>32
+}
+
+// same is r == s, quick to find a difference.
+func same(r, s *Region) bool {
+	return r.Offset == s.Offset && r.Dims[0] == s.Dims[0] && r.Buffer == s.Buffer && r.N == s.N && (r.N < 2 || r.Dims == s.Dims)
+}
+
+// A tract is what a domain knows of one buffer.
+type tract struct {
+	writes uint64 // writing accesses so far
+	root   *cell
+	cells  int
+	pairs  int // overlapping pairs of cells, each counted twice
+	// The numbers from which cells that nobody waits for are dropped, if they have not been used again: regions that never
+	// repeat must not pile up, and those of a loop must stay.
+	maxCells, maxPairs int
+}
+
+const (
+	sweepCells   = 1 << 14
+	sweepPairs   = 1 << 10
+	pairsPerCell = 16
+
+	keptNeighbours = 64 // a recycled cell keeps no more memory for others
+)
+
+// newCell makes the cell of a region seen for the first time and ties it to the cells that it overlaps.
+//
+// Cost: O(log cells) and an exact test for every cell whose bounds overlap.
+func (d *Domain) newCell(r *Region, hash uint64) *cell {
+	t := d.tract(r.Buffer)
+	if t.cells >= t.maxCells || t.pairs >= t.maxPairs+pairsPerCell*t.cells {
+		d.sweep(t)
+	}
+	c := d.free
 	if c == nil {
-		c = b.insert(r)
-	}
-	b.last = c
-	return c
-}
-
-// insert makes the cell of a region seen for the first time and ties it to the cells that it overlaps.
-func (b *bufferState) insert(r Region) *cell {
-	if b.flat == nil {
-		b.flat, b.shaped, b.sweepAt = map[run]*cell{}, map[Region]*cell{}, sweepAfter
-	}
-	if len(b.sorted) >= b.sweepAt {
-		b.sweep()
-	}
-	c := &cell{region: r}
-	lo, hi := r.Bounds()
-	b.longest = max(b.longest, hi-lo)
-	first := sort.Search(len(b.sorted), func(i int) bool { return b.sorted[i].region.Offset > lo-b.longest })
-	at := first
-	for i := first; i < len(b.sorted) && b.sorted[i].region.Offset < hi; i++ {
-		o := b.sorted[i]
-		if o.region.Offset <= lo {
-			at = i + 1
-		}
-		if o.region.Overlaps(r) {
-			c.over = append(c.over, o)
-			o.over = append(o.over, c)
-		}
-	}
-	b.sorted = slices.Insert(b.sorted, at, c)
-	if r.Contiguous() {
-		b.flat[run{lo, hi}] = c
+		c = &cell{}
 	} else {
-		b.shaped[r] = c
+		d.free, c.left = c.left, nil
 	}
+	c.region, c.hash, c.tract, c.used = *r, hash, t, false
+	_, c.end = r.Bounds()
+	t.root.meeting(c)
+	t.pairs += 2 * len(c.over)
+	t.cells++
+	t.root = t.root.insert(c)
+	d.table.insert(c)
 	return c
 }
 
-// sweep drops the cells without live accesses: nothing has to wait for what they had seen. The next sweep comes when the cells have
-// doubled, so its cost is spread.
-func (b *bufferState) sweep() {
-	kept := b.sorted[:0]
-	b.longest = 0
-	for _, c := range b.sorted {
-		if c.live > 0 {
-			kept = append(kept, c)
-			lo, hi := c.region.Bounds()
-			b.longest = max(b.longest, hi-lo)
-			continue
+// meeting ties c to the cells below n that it overlaps.
+func (n *cell) meeting(c *cell) {
+	for n != nil && n.top > c.region.Offset {
+		n.left.meeting(c)
+		if n.region.Offset >= c.end {
+			return
 		}
-		if c.region.Contiguous() {
-			lo, hi := c.region.Bounds()
-			delete(b.flat, run{lo, hi})
-		} else {
-			delete(b.shaped, c.region)
+		if n.end > c.region.Offset && n.region.Overlaps(c.region) {
+			n.over = append(n.over, c)
+			c.over = append(c.over, n)
 		}
+		n = n.right
 	}
-	clear(b.sorted[len(kept):])
-	b.sorted = kept
-	for _, c := range kept {
-		c.over = slices.DeleteFunc(c.over, func(o *cell) bool { return o.live == 0 })
+}
+
+// sweep drops the cells that nobody waits for and that have not been used again since the last sweep. The next one comes when
+// what is left has doubled, which spreads the cost.
+func (d *Domain) sweep(t *tract) {
+	d.swept = d.swept[:0]
+	t.root.each(func(c *cell) {
+		if c.idle() && !c.used {
+			d.swept = append(d.swept, c)
+		}
+		c.used = false
+	})
+	for _, c := range d.swept {
+		d.drop(c)
 	}
-	b.last = nil
-	b.sweepAt = max(sweepAfter, 2*len(kept))
+	clear(d.swept)
+	t.maxCells = max(sweepCells, 2*t.cells)
+	t.maxPairs = max(sweepPairs, 2*t.pairs-pairsPerCell*t.cells)
+}
+
+// drop forgets a cell.
+func (d *Domain) drop(c *cell) {
+	t := c.tract
+	for _, o := range c.over {
+		i := slices.Index(o.over, c)
+		last := len(o.over) - 1
+		o.over[i], o.over[last] = o.over[last], nil
+		o.over = o.over[:last]
+	}
+	t.cells--
+	t.pairs -= 2 * len(c.over)
+	t.root = t.root.remove(c)
+	d.table.remove(c)
+	clear(c.over)
+	over := c.over[:0]
+	if cap(over) > keptNeighbours {
+		over = nil
+	}
+	*c = cell{over: over, left: d.free}
+	d.free = c
+}
+
+func (d *Domain) tract(b BufferID) *tract {
+	t := d.tracts[b]
+	if t == nil {
+		if d.tracts == nil {
+			d.tracts = map[BufferID]*tract{}
+		}
+		t = &tract{maxCells: sweepCells, maxPairs: sweepPairs}
+		d.tracts[b] = t
+	}
+	return t
 }

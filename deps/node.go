@@ -1,20 +1,36 @@
 package deps
 
-// inlineLinks is how many accesses of a node need no memory of their own.
-const inlineLinks = 3
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// inlineLinks and inlineSuccessors are how many a node holds without memory of its own. They are chosen so that a pending task
+// with three accesses takes 184 bytes.
+const (
+	inlineLinks      = 3
+	inlineSuccessors = 4
+	keptSuccessors   = 64 // a recycled node keeps no more
+)
 
 // A Node is one task in a Domain. It is embedded in the task's record, submitted once, completed once, and may then be
 // submitted again as another task. The zero Node is ready for use. Owner is the caller's way back to its record.
+//
+// All fields but pending are guarded by the lock of the domain.
 type Node struct {
 	ID    TaskID
 	Owner any
 
-	pending    int32 // predecessors that are not complete, and 1 while being submitted
+	// pending is the number of predecessors that are not complete. While Submit counts them it is at most 0: those that
+	// complete meanwhile have already been taken away.
+	pending    atomic.Int32
+	successors int32
+	accesses   int32
 	state      nodeState
-	mark       TaskID // last successor that found this node: an edge is made once
-	successors []*Node
-	links      []link // of inline, or of memory that the node keeps for its next task
-	inline     [inlineLinks]link
+	mark       uint64 // latest submission that found this node: an edge is made once
+	links      [inlineLinks]link
+	succs      [inlineSuccessors]*Node
+	more       *spill // memory for larger nodes, kept for the next task
 }
 
 type nodeState uint8
@@ -24,68 +40,141 @@ const (
 	submitted
 )
 
-// A link ties one access of a node into the group of its cell, in a doubly linked list.
+// A spill is what does not fit into a node.
+type spill struct {
+	links    []link
+	succs    []*Node
+	commutes []Region
+}
+
+// A link is one access of a node in a list of its cell. at is the pointer that points at the link, nil when it is in no list.
 type link struct {
-	key        modeKey
-	version    uint64
-	node       *Node
-	cell       *cell
-	group      *group
-	prev, next *link
+	node    *Node
+	next    *link
+	at      **link
+	version uint64
 }
 
-// A modeKey is what compatibility depends on.
-type modeKey struct {
-	mode Mode
-	op   uint16
-}
+// Version returns, for access i of a node in flight, how many writing accesses to its buffer had been submitted before this one:
+// the same in every process that submits the same program. Two readers of a region at the same version see the same values.
+func (n *Node) Version(i int) uint64 { return n.link(i).version }
 
-// Accesses returns the number of accesses of the node while it is in flight.
-func (n *Node) Accesses() int { return len(n.links) }
-
-// Version returns, for access i, how many writing accesses to its buffer had been submitted before this one: the same in every
-// process that submits the same program.
-func (n *Node) Version(i int) uint64 { return n.links[i].version }
-
-// A group is the live accesses of a cell that go together: one writer, or many readers, and so on.
-type group struct {
-	key  modeKey
-	head *link
-}
-
-func (g *group) push(l *link) {
-	l.group, l.prev, l.next = g, nil, g.head
-	if g.head != nil {
-		g.head.prev = l
+// Exclusive returns the regions that n accesses in mode Commutative: what Exclusion keeps for n while it runs. Valid until n is
+// completed.
+func (n *Node) Exclusive() []Region {
+	if n.more == nil {
+		return nil
 	}
-	g.head = l
+	return n.more.commutes
 }
 
-// unlink takes l out of its group; one that was detached with its whole group is in none.
+func (n *Node) link(i int) *link {
+	if i < inlineLinks {
+		return &n.links[i]
+	}
+	return &n.more.links[i-inlineLinks]
+}
+
+// begin prepares n for the links of its accesses. The memory may not move once links are in lists.
+func (n *Node) begin(accesses []Access) {
+	if n.state != idle {
+		panic(fmt.Sprintf("gompss: bug: node %d submitted twice", n.ID))
+	}
+	n.state, n.accesses = submitted, int32(len(accesses))
+	if over := len(accesses) - inlineLinks; over > 0 {
+		m := n.spill()
+		if cap(m.links) < over {
+			m.links = make([]link, over)
+		}
+		m.links = m.links[:over]
+	}
+	for i := range accesses {
+		if a := &accesses[i]; a.Mode == Commutative && a.Region.N > 0 {
+			m := n.spill()
+			m.commutes = append(m.commutes, a.Region)
+		}
+	}
+}
+
+func (n *Node) spill() *spill {
+	if n.more == nil {
+		n.more = &spill{}
+	}
+	return n.more
+}
+
+// end makes n ready for its next task. Requires: no list and no node refers to n.
+func (n *Node) end() {
+	n.successors, n.accesses = 0, 0
+	if m := n.more; m != nil {
+		m.commutes = m.commutes[:0]
+		if m.succs = m.succs[:0]; cap(m.succs) > keptSuccessors {
+			m.succs = nil
+		}
+	}
+	n.state = idle
+}
+
+// precede makes s a successor of n.
+func (n *Node) precede(s *Node) {
+	if i := n.successors; i < inlineSuccessors {
+		n.succs[i] = s
+	} else {
+		m := n.spill()
+		m.succs = append(m.succs, s)
+	}
+	n.successors++
+}
+
+// takeSuccessor returns successor i and forgets it.
+func (n *Node) takeSuccessor(i int32) *Node {
+	slot := &n.succs[0]
+	if i < inlineSuccessors {
+		slot = &n.succs[i]
+	} else {
+		slot = &n.more.succs[i-inlineSuccessors]
+	}
+	s := *slot
+	*slot = nil
+	return s
+}
+
+// push puts l at the head of a list.
+func (l *link) push(head **link) {
+	l.next, l.at = *head, head
+	if l.next != nil {
+		l.next.at = &l.next
+	}
+	*head = l
+}
+
+// unlink takes l out of its list, if it is in one.
 func (l *link) unlink() {
-	if l.group == nil {
+	if l.at == nil {
 		return
 	}
-	if l.prev != nil {
-		l.prev.next = l.next
-	} else {
-		l.group.head = l.next
-	}
+	*l.at = l.next
 	if l.next != nil {
-		l.next.prev = l.prev
+		l.next.at = l.at
 	}
-	l.prev, l.next, l.group = nil, nil, nil
+	l.next, l.at = nil, nil
 }
 
-// A cell is one region that has been accessed, with its last two groups: every member of now waits for every member of before.
-// groups swap places, so that links keep pointing at the right one.
-type cell struct {
-	region Region
-	groups [2]group
-	now    uint8   // index of the latest group
-	over   []*cell // cells with a common element
-	live   int32   // links in the groups
+// detach takes all links out of a list.
+func detach(head **link) {
+	l := *head
+	*head = nil
+	for l != nil {
+		next := l.next
+		l.next, l.at = nil, nil
+		l = next
+	}
 }
 
-func (c *cell) current() *group { return &c.groups[c.now] }
-func (c *cell) before() *group  { return &c.groups[c.now^1] }
+// move makes the list at from the list at to, which is empty.
+func move(from, to **link) {
+	*to, *from = *from, nil
+	if *to != nil {
+		(*to).at = to
+	}
+}

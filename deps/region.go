@@ -3,7 +3,6 @@ package deps
 import (
 	"fmt"
 	"iter"
-	"sort"
 	"strings"
 )
 
@@ -17,8 +16,9 @@ type Dim struct{ Count, Stride int64 }
 // for the first N dimensions. The zero Region is empty.
 //
 // Regions made by Interval, Box and Strided are canonical: strides are positive and descend, a dimension steps over the
-// whole extent of those inside it, dimensions of one index are left out and two that form an even progression are one. So
-// regions with the same elements are == (a single element is {N: 1, Count 1, Stride 1}).
+// whole extent of those inside it, dimensions of one index are left out and two that form an even progression are one. So two
+// regions of a buffer are == if and only if they have the same elements (a single element is {N: 1, Count 1, Stride 1}; what
+// has no such form is refused by Strided).
 type Region struct {
 	Buffer BufferID
 	N      uint8
@@ -35,84 +35,102 @@ func Interval(b BufferID, lo, hi int64) Region {
 }
 
 // Box returns the half-open box lo to hi of the row-major array with extents shape whose first element is element offset of b.
-// The outermost extent may be -1: unknown. Errors: wrong numbers of dimensions, a box outside of the shape.
+// The outermost extent may be -1: unknown. An index alone is the range lo, lo+1. No allocation but for errors. Errors: wrong
+// numbers of dimensions, a box outside of the shape.
 func Box(b BufferID, offset int64, shape, lo, hi []int64) (Region, error) {
 	n := len(shape)
 	if n == 0 || n > MaxDims || len(lo) != n || len(hi) != n {
 		return Region{}, fmt.Errorf("deps: box: %d extents, %d lower and %d upper bounds: want the same number, 1 to %d", n, len(lo), len(hi), MaxDims)
 	}
-	dims := make([]Dim, n)
-	stride := int64(1)
+	var dims [MaxDims]Dim
+	stride, empty := int64(1), false
 	for k := n - 1; k >= 0; k-- {
 		unknown := k == 0 && shape[0] < 0
 		if lo[k] < 0 || hi[k] > shape[k] && !unknown {
 			return Region{}, fmt.Errorf("deps: box: dimension %d: [%d:%d] is outside of 0 to %d", k, lo[k], hi[k], shape[k])
 		}
-		if hi[k] <= lo[k] {
-			return Region{Buffer: b}, nil
-		}
+		empty = empty || hi[k] <= lo[k]
 		dims[k] = Dim{hi[k] - lo[k], stride}
 		offset += lo[k] * stride
-		if !unknown {
-			stride *= shape[k]
+		if k > 0 && shape[k] > 0 && stride > maxElement/shape[k] {
+			return Region{}, fmt.Errorf("deps: box: an array with extents %d has more than 2^62 elements", shape)
 		}
+		stride *= shape[k]
 	}
-	return Strided(b, offset, dims)
+	if empty {
+		return Region{Buffer: b}, nil
+	}
+	return Strided(b, offset, dims[:n])
 }
 
-// Strided returns the region with the given dimensions, in any order and with strides of either sign. Errors: more than MaxDims
-// dimensions that are needed, or dimensions that run into each other (an element would be named twice or out of order).
+// maxElement bounds offsets and extents, so that sums of two cannot overflow.
+const maxElement = 1 << 62
+
+// Strided returns the region with the given dimensions, at most 2*MaxDims, in any order and with strides of either sign; a
+// stride of 0 names one element again and again, and overlapping progressions are joined. No allocation but for errors.
+// Errors: more than MaxDims dimensions are needed, or dimensions interleave so that no canonical form exists, such as strides
+// 2 and 3.
 func Strided(b BufferID, offset int64, dims []Dim) (Region, error) {
-	kept := make([]Dim, 0, MaxDims)
+	var kept [2 * MaxDims]Dim
+	if len(dims) > len(kept) {
+		return Region{}, fmt.Errorf("deps: region: %d dimensions, at most %d", len(dims), len(kept))
+	}
+	n := 0
 	for _, d := range dims {
 		switch {
 		case d.Count < 0:
 			return Region{}, fmt.Errorf("deps: region: a dimension has %d elements", d.Count)
 		case d.Count == 0:
 			return Region{Buffer: b}, nil
-		case d.Count == 1:
+		case d.Count == 1 || d.Stride == 0:
 			continue
 		case d.Stride < 0:
 			offset += (d.Count - 1) * d.Stride
 			d.Stride = -d.Stride
 		}
-		kept = append(kept, d)
-	}
-	sort.Slice(kept, func(i, j int) bool { return kept[i].Stride > kept[j].Stride })
-	kept = mergeDims(kept)
-	if len(kept) > MaxDims {
-		return Region{}, fmt.Errorf("deps: region: %d dimensions, at most %d", len(kept), MaxDims)
-	}
-	r := Region{Buffer: b, Offset: offset, N: uint8(max(1, len(kept))), Dims: [MaxDims]Dim{{1, 1}}}
-	extent := int64(1)
-	for k := len(kept) - 1; k >= 0; k-- {
-		if kept[k].Stride < extent {
-			return Region{}, fmt.Errorf("deps: region: a stride of %d is less than the %d elements that it steps over", kept[k].Stride, extent)
+		k := n
+		for ; k > 0 && kept[k-1].Stride > d.Stride; k-- {
+			kept[k] = kept[k-1]
 		}
-		extent = (kept[k].Count-1)*kept[k].Stride + extent
-		r.Dims[k] = kept[k]
+		kept[k] = d
+		n++
+	}
+	n, err := joinDims(kept[:n])
+	if err != nil {
+		return Region{}, err
+	}
+	r := Region{Buffer: b, Offset: offset, N: uint8(max(1, n)), Dims: [MaxDims]Dim{{1, 1}}}
+	for k := range n {
+		r.Dims[n-1-k] = kept[k]
 	}
 	return r, nil
 }
 
-// mergeDims joins neighbouring dimensions that make one even progression.
-func mergeDims(dims []Dim) []Dim {
-	for k := len(dims) - 2; k >= 0; k-- {
-		in := dims[k+1]
-		if dims[k].Stride == in.Count*in.Stride {
-			dims[k] = Dim{dims[k].Count * in.Count, in.Stride}
-			dims = append(dims[:k+1], dims[k+2:]...)
+// joinDims makes dims, innermost first, canonical in place and returns how many are left.
+func joinDims(dims []Dim) (int, error) {
+	n, extent := 0, int64(0) // extent is the distance from the first element to the last
+	for _, d := range dims {
+		if d.Count-1 > (maxElement-extent)/d.Stride {
+			return 0, fmt.Errorf("deps: region: %d times a stride of %d is more than 2^62 elements", d.Count, d.Stride)
 		}
+		extent += (d.Count - 1) * d.Stride
+		if n > 0 {
+			in := &dims[n-1]
+			if steps := d.Stride / in.Stride; d.Stride%in.Stride == 0 && steps <= in.Count {
+				in.Count += (d.Count - 1) * steps
+				continue
+			}
+			if inner := extent - (d.Count-1)*d.Stride; d.Stride <= inner {
+				return 0, fmt.Errorf("deps: region: a stride of %d is less than the %d elements that it steps over", d.Stride, inner+1)
+			}
+		}
+		if n == MaxDims {
+			return 0, fmt.Errorf("deps: region: more than %d dimensions", MaxDims)
+		}
+		dims[n] = d
+		n++
 	}
-	return dims
-}
-
-func mustStrided(b BufferID, offset int64, dims []Dim) Region {
-	r, err := Strided(b, offset, dims)
-	if err != nil {
-		panic("gompss: bug: " + err.Error())
-	}
-	return r
+	return n, nil
 }
 
 // dims is the dimensions in use.
@@ -156,7 +174,7 @@ func (r Region) Translate(delta int64) Region {
 	return r
 }
 
-// Runs yields the elements as runs [lo, hi), ascending and disjoint; maximal but where a strided row ends next to the following.
+// Runs yields the maximal runs [lo, hi) of neighbouring elements, ascending.
 func (r Region) Runs() iter.Seq2[int64, int64] {
 	return func(yield func(lo, hi int64) bool) {
 		if r.N == 0 {
@@ -166,26 +184,36 @@ func (r Region) Runs() iter.Seq2[int64, int64] {
 		if last := outer[len(outer)-1]; last.Stride == 1 {
 			outer, length = outer[:len(outer)-1], last.Count
 		}
+		// The last element of a strided row may be the neighbour of the first one of the next row, so a run waits for its
+		// successor.
+		lo, hi := r.Offset, r.Offset+length
 		var at [MaxDims]int64
-		for pos := r.Offset; ; {
-			if !yield(pos, pos+length) {
+		for pos := r.Offset; next(outer, &at, &pos); {
+			if pos == hi {
+				hi += length
+				continue
+			}
+			if !yield(lo, hi) {
 				return
 			}
-			k := len(outer) - 1
-			for ; k >= 0; k-- {
-				at[k]++
-				pos += outer[k].Stride
-				if at[k] < outer[k].Count {
-					break
-				}
-				pos -= at[k] * outer[k].Stride
-				at[k] = 0
-			}
-			if k < 0 {
-				return
-			}
+			lo, hi = pos, pos+length
 		}
+		yield(lo, hi)
 	}
+}
+
+// next advances the indices at and the element pos to the next row, or reports that there is none.
+func next(dims []Dim, at *[MaxDims]int64, pos *int64) bool {
+	for k := len(dims) - 1; k >= 0; k-- {
+		at[k]++
+		*pos += dims[k].Stride
+		if at[k] < dims[k].Count {
+			return true
+		}
+		*pos -= at[k] * dims[k].Stride
+		at[k] = 0
+	}
+	return false
 }
 
 // runCount is the number of runs.

@@ -80,9 +80,8 @@ func dropRuns(r, s Region) []run {
 	return out
 }
 
-// compress makes regions of ascending runs: equal runs at equal distances become one.
-func compress(b BufferID, runs []run) []Region {
-	var out []Region
+// compress appends ascending runs as regions: equal runs at equal distances become one.
+func compress(b BufferID, runs []run, out []Region) []Region {
 	for i := 0; i < len(runs); {
 		length := runs[i].hi - runs[i].lo
 		j := i + 1
@@ -98,4 +97,12 @@ func compress(b BufferID, runs []run) []Region {
 		i = j
 	}
 	return out
+}
+
+func mustStrided(b BufferID, offset int64, dims []Dim) Region {
+	r, err := Strided(b, offset, dims)
+	if err != nil {
+		panic("gompss: bug: " + err.Error())
+	}
+	return r
 }

@@ -209,7 +209,7 @@ func (s *Set) Remove(r Region) {
 
 // dropBoxes takes r out of the strided parts.
 func (s *Set) dropBoxes(r Region) {
-	if len(s.boxes) == 0 {
+	if !slices.ContainsFunc(s.boxes, r.Overlaps) {
 		return
 	}
 	old := s.boxes
@@ -255,10 +255,11 @@ func (s *Set) Count(r Region) int64 {
 	}
 	n := int64(0)
 	for _, f := range s.flat[i:j] {
-		n += overlapLen(Interval(s.buffer, f.lo, f.hi), r)
+		flat := Interval(s.buffer, f.lo, f.hi)
+		n += overlapLen(&flat, &r)
 	}
-	for _, b := range s.boxes {
-		n += overlapLen(b, r)
+	for i := range s.boxes {
+		n += overlapLen(&s.boxes[i], &r)
 	}
 	return n
 }

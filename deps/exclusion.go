@@ -1,0 +1,173 @@
+package deps
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// An Exclusion keeps tasks with overlapping Commutative regions apart, which the graph does not order: a node is granted all of
+// its commutative regions at once or waits holding none, so nothing deadlocks. The zero Exclusion holds nothing.
+//
+// Nodes that wait for the same first region stand in one queue, where only the head can be next. Nobody overtakes the node that
+// has waited longest if the two conflict, so nobody starves. Safe for concurrent use.
+type Exclusion struct {
+	mu      sync.Mutex
+	held    []*Node
+	waiting []*queue // never empty ones
+	queues  map[Region]*queue
+	spare   []*queue
+	arrived uint64
+}
+
+// A queue is the nodes that wait with the same first region, in order of arrival.
+type queue struct {
+	region  Region
+	waiters []waiter
+	next    int // the head is waiters[next]
+}
+
+type waiter struct {
+	node    *Node
+	arrived uint64
+}
+
+func (q *queue) head() waiter { return q.waiters[q.next] }
+
+// TryAcquire grants n its commutative regions, if it has any, and reports whether it did. If not, n waits, and a later Release
+// visits it when they have been granted. Cost: O(nodes that hold regions).
+func (e *Exclusion) TryAcquire(n *Node) bool {
+	if len(n.Exclusive()) == 0 {
+		return true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	first := e.first()
+	if e.free(n) && (first == nil || !exclude(first, n)) {
+		e.held = append(e.held, n)
+		return true
+	}
+	e.arrived++
+	e.queueOf(n.Exclusive()[0]).push(waiter{n, e.arrived})
+	return false
+}
+
+// Release takes back what n was granted and calls visit, without a lock, for each waiting node that got its regions now: it may
+// run. Requires: n not completed yet. Cost: O(queues that wait x nodes that hold regions).
+func (e *Exclusion) Release(n *Node, visit func(granted *Node)) {
+	if len(n.Exclusive()) == 0 {
+		return
+	}
+	e.mu.Lock()
+	i := slices.Index(e.held, n)
+	if i < 0 {
+		e.mu.Unlock()
+		panic(fmt.Sprintf("gompss: bug: node %d releases regions that it does not hold", n.ID))
+	}
+	last := len(e.held) - 1
+	e.held[i], e.held[last] = e.held[last], nil
+	e.held = e.held[:last]
+	var room [4]*Node
+	granted := e.grant(room[:0])
+	e.mu.Unlock()
+	for _, g := range granted {
+		visit(g)
+	}
+}
+
+// grant gives the waiting heads what is free, oldest first, and appends them to granted. Requires: e.mu held.
+func (e *Exclusion) grant(granted []*Node) []*Node {
+	slices.SortFunc(e.waiting, func(p, q *queue) int {
+		if p.head().arrived < q.head().arrived {
+			return -1
+		}
+		return 1
+	})
+	var oldest *Node // that still waits
+	kept := e.waiting[:0]
+	for _, q := range e.waiting {
+		n := q.head().node
+		switch {
+		case e.free(n) && (oldest == nil || !exclude(oldest, n)):
+			e.held = append(e.held, n)
+			granted = append(granted, n)
+			q.pop()
+		case oldest == nil:
+			oldest = n
+		}
+		if q.next < len(q.waiters) {
+			kept = append(kept, q)
+		} else {
+			e.retire(q)
+		}
+	}
+	clear(e.waiting[len(kept):])
+	e.waiting = kept
+	return granted
+}
+
+// first is the node that has waited longest, nil if none waits.
+func (e *Exclusion) first() *Node {
+	var w waiter
+	for _, q := range e.waiting {
+		if h := q.head(); w.node == nil || h.arrived < w.arrived {
+			w = h
+		}
+	}
+	return w.node
+}
+
+// free reports whether no holder excludes n.
+func (e *Exclusion) free(n *Node) bool {
+	return !slices.ContainsFunc(e.held, func(h *Node) bool { return exclude(h, n) })
+}
+
+// exclude reports whether a and b may not run at the same time.
+func exclude(a, b *Node) bool {
+	for _, r := range a.Exclusive() {
+		if slices.ContainsFunc(b.Exclusive(), r.Overlaps) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Exclusion) queueOf(r Region) *queue {
+	q := e.queues[r]
+	if q != nil {
+		return q
+	}
+	if last := len(e.spare) - 1; last >= 0 {
+		q, e.spare = e.spare[last], e.spare[:last]
+	} else {
+		q = &queue{}
+	}
+	if e.queues == nil {
+		e.queues = map[Region]*queue{}
+	}
+	q.region = r
+	e.queues[r] = q
+	e.waiting = append(e.waiting, q)
+	return q
+}
+
+// retire puts an empty queue aside for another region.
+func (e *Exclusion) retire(q *queue) {
+	delete(e.queues, q.region)
+	q.waiters, q.next = q.waiters[:0], 0
+	e.spare = append(e.spare, q)
+}
+
+func (q *queue) push(w waiter) {
+	if q.next > 0 && len(q.waiters) == cap(q.waiters) {
+		n := copy(q.waiters, q.waiters[q.next:])
+		clear(q.waiters[n:])
+		q.waiters, q.next = q.waiters[:n], 0
+	}
+	q.waiters = append(q.waiters, w)
+}
+
+func (q *queue) pop() {
+	q.waiters[q.next] = waiter{}
+	q.next++
+}

@@ -1,0 +1,98 @@
+package deps
+
+// The cells of a buffer form a treap by first element: the hash of a region is its priority, so the shape is a function of the
+// regions alone. top is the highest end of the cells below, so that a search for overlapping bounds skips what ends too early.
+
+// less is the order of the tree. It may not use the hash, or cells with the same first element would form a path.
+func (c *cell) less(o *cell) bool {
+	if c.region.Offset != o.region.Offset {
+		return c.region.Offset < o.region.Offset
+	}
+	if c.end != o.end {
+		return c.end < o.end
+	}
+	for k, d := range c.region.Dims {
+		if e := o.region.Dims[k]; d != e {
+			return d.Count < e.Count || d.Count == e.Count && d.Stride < e.Stride
+		}
+	}
+	return false
+}
+
+// lift sets top from the children.
+func (c *cell) lift() *cell {
+	c.top = c.end
+	if c.left != nil {
+		c.top = max(c.top, c.left.top)
+	}
+	if c.right != nil {
+		c.top = max(c.top, c.right.top)
+	}
+	return c
+}
+
+// insert puts c into the tree n and returns the new root.
+func (n *cell) insert(c *cell) *cell {
+	if n == nil {
+		return c.lift()
+	}
+	if c.hash > n.hash {
+		c.left, c.right = n.cut(c)
+		return c.lift()
+	}
+	if c.less(n) {
+		n.left = n.left.insert(c)
+	} else {
+		n.right = n.right.insert(c)
+	}
+	return n.lift()
+}
+
+// cut divides the tree n into what is less than c and the rest.
+func (n *cell) cut(c *cell) (low, high *cell) {
+	if n == nil {
+		return nil, nil
+	}
+	if n.less(c) {
+		n.right, high = n.right.cut(c)
+		return n.lift(), high
+	}
+	low, n.left = n.left.cut(c)
+	return low, n.lift()
+}
+
+// remove takes c out of the tree n and returns the new root.
+func (n *cell) remove(c *cell) *cell {
+	switch {
+	case n == c:
+		return c.left.join(c.right)
+	case c.less(n):
+		n.left = n.left.remove(c)
+	default:
+		n.right = n.right.remove(c)
+	}
+	return n.lift()
+}
+
+// join makes one tree of n and o, where all of n is less than all of o.
+func (n *cell) join(o *cell) *cell {
+	switch {
+	case n == nil:
+		return o
+	case o == nil:
+		return n
+	case n.hash > o.hash:
+		n.right = n.right.join(o)
+		return n.lift()
+	}
+	o.left = n.join(o.left)
+	return o.lift()
+}
+
+// each calls f for the cells of the tree, in order.
+func (n *cell) each(f func(*cell)) {
+	for ; n != nil; n = n.right {
+		n.left.each(f)
+		f(n)
+	}
+}
