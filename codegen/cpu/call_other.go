@@ -5,4 +5,6 @@ package cpu
 import "unsafe"
 
 // call cannot be reached: NewArena fails where there is no code to run.
-func call(uintptr, unsafe.Pointer) { panic("gompss: bug: generated x86-64 code called on another processor") }
+func call(uintptr, unsafe.Pointer) {
+	panic("gompss: bug: generated x86-64 code called on another processor")
+}

@@ -10,8 +10,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// An Arg is one actual argument of a run: a scalar as bits, or a slice as address and length.
-type Arg struct {
+// A Value is one actual argument of a run: a scalar as bits, or a slice as address and length.
+type Value struct {
 	Bits uint64
 	Addr unsafe.Pointer
 	Len  int64
@@ -54,7 +54,7 @@ func (e *BoundsError) Error() string {
 // Run executes iterations [lo, hi) of the kernel's outermost loop, counted from its first. It does not allocate. The caller keeps the
 // slices alive. It returns a *BoundsError when a checked access fails. Long ranges delay the collector: cut them into chunks of 20 to
 // 100 microseconds.
-func (p *Program) Run(args []Arg, lo, hi int64) error {
+func (p *Program) Run(args []Value, lo, hi int64) error {
 	var block [maxWords]uint64
 	if p.Code.words > maxWords {
 		return ErrTooManyArguments
