@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// spillBytes is what generated code may use of the trampoline's frame, above its return address.
+const spillBytes = 4096 - 64
+
 // A file is the registers of one machine that the allocator may hand out, and those kept back to move spilled values.
 type file struct {
 	free    [3][]Reg
