@@ -94,9 +94,12 @@ func (in *inference) region(r reach) (region ir.Region, exact, ok bool) {
 		return region, false, false
 	}
 	exact = !slices.ContainsFunc(spans, func(s span) bool { return !s.dense })
+	if len(spans) > 1 && (!exact || !r.certain) {
+		return region, false, false // cutting a column to its extent would lose what wraps into the next row
+	}
 	region.Shape = in.shape
-	for i, s := range spans {
-		region.Dims = append(region.Dims, in.dimension(r, i, s, exact))
+	for _, s := range spans {
+		region.Dims = append(region.Dims, in.dimension(r, s, exact))
 	}
 	if len(spans) == 1 && len(in.shape) < 2 && in.covers(region.Dims[0]) {
 		region.Dims, region.Shape = nil, nil
@@ -115,25 +118,20 @@ func (in *inference) covers(d ir.Range) bool {
 
 // dimension returns [s.lo, s.hi+1), empty where a loop around r makes no iteration. What is only an upper bound of the
 // touch, or may not happen, is cut to the slice, so that the region stays within it where the kernel does.
-func (in *inference) dimension(r reach, i int, s span, exact bool) ir.Range {
+func (in *inference) dimension(r reach, s span, exact bool) ir.Range {
 	lo, hi := s.lo.Expr(r.at), s.hi.AddConst(1).Expr(r.at)
-	if !exact || len(r.conds) > 0 || !r.certain {
-		lo = intMath(ir.IMax, lo, intConst(0, r.at))
-		if extent := in.extent(i, r.at); extent != nil {
-			hi = intMath(ir.IMin, hi, extent)
+	if !exact || !r.certain {
+		if !atLeast(s.lo, 0) {
+			lo = intMath(ir.IMax, lo, intConst(0, r.at))
+		}
+		if length := atomAffine(Atom{Var: in.v, Of: LenOf}); !atLeast(length.Sub(s.hi), 1) {
+			hi = intMath(ir.IMin, hi, length.Expr(r.at))
 		}
 	}
 	if cond := in.nonEmpty(r); cond != nil && !s.single {
 		hi = &ir.Select{Cond: cond, X: hi, Y: lo, At: r.at}
 	}
 	return ir.Range{Lo: lo, Hi: hi}
-}
-
-func (in *inference) extent(i int, at ir.Pos) ir.Expr {
-	if len(in.shape) > 1 {
-		return in.shape[i]
-	}
-	return &ir.Len{X: &ir.Ref{Var: in.v, At: at}, At: at}
 }
 
 // nonEmpty returns the condition under which all loops around r whose bounds the host knows make an iteration; nil

@@ -1,0 +1,204 @@
+package codegen
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+)
+
+// A nest is a random kernel: loops around uses of one slice at affine indices, some under conditions. It is built as
+// IR and run by hand, so that what accesses say can be compared with the elements that are touched.
+type nest struct {
+	kernel *ir.Kernel
+	x      *ir.Var
+	params []*ir.Var
+	loops  []*ir.For
+	uses   []use
+	shape  []ir.Expr
+}
+
+type use struct {
+	coefs []int64 // of the loop variables
+	rows  []int64 // of the loop variables times the last parameter
+	add   int64
+	write bool
+	guard int // index of the loop variable that must be even, -1 for none
+}
+
+func drawNest(t *rapid.T) *nest {
+	n := &nest{x: &ir.Var{Name: "x", Type: ir.SliceOf(ir.IntType)}}
+	for i := range 3 {
+		n.params = append(n.params, &ir.Var{Name: string(rune('n' + i)), Type: ir.IntType, ID: 1 + i})
+	}
+	n.kernel = &ir.Kernel{Name: "K", Params: append([]*ir.Var{n.x}, n.params...)}
+	depth := rapid.IntRange(0, 2).Draw(t, "depth")
+	for i := range depth {
+		n.loops = append(n.loops, n.drawLoop(t, i))
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "uses") {
+		u := use{add: rapid.Int64Range(-1, 2).Draw(t, "add"), write: rapid.Bool().Draw(t, "write"), guard: -1}
+		for range depth {
+			u.coefs = append(u.coefs, rapid.SampledFrom([]int64{0, 1, 1, 1, -1, 2, 3}).Draw(t, "coef"))
+			u.rows = append(u.rows, rapid.SampledFrom([]int64{0, 0, 0, 1}).Draw(t, "row"))
+		}
+		if depth > 0 && rapid.IntRange(0, 3).Draw(t, "guarded") == 0 {
+			u.guard = rapid.IntRange(0, depth-1).Draw(t, "guard")
+		}
+		n.uses = append(n.uses, u)
+	}
+	if rapid.Bool().Draw(t, "shaped") {
+		n.shape = []ir.Expr{nil, reference(n.params[2])}
+	}
+	n.build()
+	return n
+}
+
+func reference(v *ir.Var) ir.Expr { return &ir.Ref{Var: v} }
+
+func arithmetic(op ir.Op, x, y ir.Expr) ir.Expr {
+	return &ir.Binary{Op: op, X: x, Y: y, T: ir.IntType}
+}
+
+// drawLoop makes a loop over [p, q), [0, q) or, inside another one, up to its variable; up or down, by one or two.
+func (n *nest) drawLoop(t *rapid.T, i int) *ir.For {
+	v := &ir.Var{Name: string(rune('i' + i)), Type: ir.IntType, Space: ir.Local, ID: 10 + i}
+	lo, hi := integer(0), reference(n.params[1+i%2])
+	if rapid.Bool().Draw(t, "from") {
+		lo = reference(n.params[0])
+	}
+	if i > 0 && rapid.IntRange(0, 3).Draw(t, "triangular") == 0 {
+		hi = reference(n.loops[0].Var)
+	}
+	step := rapid.SampledFrom([]int64{1, 1, 1, 2, -1}).Draw(t, "step")
+	if step < 0 {
+		return &ir.For{Var: v, Lo: arithmetic(ir.Sub, hi, integer(1)), Hi: lo, Step: integer(-1), Rel: ir.Ge}
+	}
+	return &ir.For{Var: v, Lo: lo, Hi: hi, Step: integer(step), Rel: ir.Lt}
+}
+
+func (n *nest) build() {
+	var body []ir.Stmt
+	for _, u := range n.uses {
+		index := integer(u.add)
+		for i, l := range n.loops {
+			index = arithmetic(ir.Add, index, arithmetic(ir.Mul, integer(u.coefs[i]), reference(l.Var)))
+			index = arithmetic(ir.Add, index, arithmetic(ir.Mul, arithmetic(ir.Mul, integer(u.rows[i]), reference(l.Var)), reference(n.params[2])))
+		}
+		var s ir.Stmt
+		place := &ir.Index{X: reference(n.x), I: index, Checked: true}
+		if u.write {
+			s = &ir.Assign{Place: place, Value: integer(1)}
+		} else {
+			s = &ir.Decl{Var: &ir.Var{Name: "t", Type: ir.IntType, Space: ir.Local, ID: 30}, Init: place}
+		}
+		if u.guard >= 0 {
+			even := arithmetic(ir.And, reference(n.loops[u.guard].Var), integer(1))
+			s = &ir.If{Cond: &ir.Binary{Op: ir.Eq, X: even, Y: integer(0), T: ir.BoolType}, Then: []ir.Stmt{s}}
+		}
+		body = append(body, s)
+	}
+	for _, l := range slices.Backward(n.loops) {
+		l.Body = body
+		body = []ir.Stmt{l}
+	}
+	n.kernel.Body = body
+}
+
+// run calls f for every use with the index that it touches, in order.
+func (n *nest) run(values []int64, f func(u use, at int64)) {
+	n.loop(values, nil, f)
+}
+
+func (n *nest) loop(values, vars []int64, f func(u use, at int64)) {
+	if len(vars) == len(n.loops) {
+		for _, u := range n.uses {
+			at := u.add
+			for i, v := range vars {
+				at += u.coefs[i]*v + u.rows[i]*v*values[2]
+			}
+			if u.guard < 0 || vars[u.guard]&1 == 0 {
+				f(u, at)
+			}
+		}
+		return
+	}
+	l := n.loops[len(vars)]
+	env := ir.Values{}
+	for i, p := range n.params {
+		env[p] = ir.Value{Bits: ir.Bits(values[i])}
+	}
+	for i, v := range vars {
+		env[n.loops[i].Var] = ir.Value{Bits: ir.Bits(v)}
+	}
+	lo, _ := ir.EvalInt(l.Lo, env)
+	hi, _ := ir.EvalInt(l.Hi, env)
+	step, _ := constInt(l.Step)
+	for i := lo; step > 0 && i < hi || step < 0 && i >= hi; i += step {
+		n.loop(values, append(slices.Clone(vars), i), f)
+	}
+}
+
+// TestInferredAccessesHoldEveryTouch infers the accesses of random kernels and runs them: what is read must be in a
+// region that is read, or written by the kernel before; what is written in one that is written; and every element of
+// an out region must be written. Arguments for which the kernel itself leaves its slice may be refused.
+func TestInferredAccessesHoldEveryTouch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := drawNest(t)
+		shapes := map[*ir.Var][]ir.Expr{n.x: n.shape}
+		if n.shape == nil {
+			shapes = nil
+		}
+		accesses := inferAccesses(n.kernel, shapes)
+		values := []int64{rapid.Int64Range(0, 3).Draw(t, "p"), rapid.Int64Range(0, 5).Draw(t, "q"), rapid.Int64Range(1, 4).Draw(t, "r")}
+		length := rapid.Int64Range(0, 40).Draw(t, "length")
+		touched := map[int64]bool{}
+		written := map[int64]bool{}
+		leaves, reads := false, map[int64]bool{}
+		n.run(values, func(u use, at int64) {
+			touched[at] = true
+			leaves = leaves || at < 0 || at >= length
+			if u.write {
+				written[at] = true
+			} else if !written[at] {
+				reads[at] = true
+			}
+		})
+		env := ir.Values{n.x: {Len: length, Cap: length}}
+		for i, p := range n.params {
+			env[p] = ir.Value{Bits: ir.Bits(values[i])}
+		}
+		in, out := map[int64]bool{}, map[int64]bool{}
+		for _, a := range accesses {
+			boxes, err := EvalRegion(a.Region, length, env)
+			if err != nil {
+				if !leaves && n.shape == nil {
+					t.Fatalf("%v\nof kernel\n%s", err, n.kernel)
+				}
+				return
+			}
+			for _, b := range boxes {
+				for _, at := range elements(b, 0, 0) {
+					in[at] = in[at] || a.Mode.Reads()
+					out[at] = out[at] || a.Mode.Writes()
+					if a.Mode == deps.Out {
+						require.True(t, written[at], "out(%s) holds %d, which is not written, in\n%s", a.Region.Text, at, n.kernel)
+					}
+				}
+			}
+		}
+		if leaves {
+			return
+		}
+		for at := range reads {
+			require.True(t, in[at], "element %d is read outside of %v in\n%s", at, accesses, n.kernel)
+		}
+		for at := range written {
+			require.True(t, out[at], "element %d is written outside of %v in\n%s", at, accesses, n.kernel)
+		}
+	})
+}
