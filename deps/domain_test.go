@@ -1,7 +1,6 @@
 package deps
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -200,65 +199,16 @@ func TestHammer(t *testing.T) {
 }
 
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
-	run := steady(3)
-	for range 100 {
-		run()
-	}
-	require.Zero(t, testing.AllocsPerRun(200, run))
-}
-
-// steady returns one round of a 1-D stencil over 16 columns with a window of one step.
-func steady(reads int) func() {
-	var d Domain
-	const width = 16
-	nodes := make([]Node, 2*width)
-	pending := make([]bool, 2*width)
-	as := make([]Access, 0, 4)
-	step := 0
-	return func() {
-		for i := range width {
-			k := step%2*width + i
-			if pending[k] {
-				d.Complete(&nodes[k], func(*Node, bool) {})
-			}
-			as = as[:0]
-			for j := max(0, i-1); j <= min(width-1, i+1) && len(as) < reads; j++ {
-				as = append(as, Access{Region: Interval(BufferID(step%2), int64(j), int64(j)+1), Mode: In})
-			}
-			as = append(as, Access{Region: Interval(BufferID(1-step%2), int64(i), int64(i)+1), Mode: Out})
-			nodes[k].ID = 0
-			d.Submit(&nodes[k], as)
-			pending[k] = true
+	for _, load := range workloads() {
+		var w window
+		i := 0
+		step := func() {
+			w.submit(load.tasks[i%len(load.tasks)])
+			i++
 		}
-		step++
-	}
-}
-
-func BenchmarkStencil1D(b *testing.B) {
-	run := steady(3)
-	for b.Loop() {
-		run()
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/16, "ns/task")
-}
-
-func BenchmarkChain(b *testing.B) {
-	for _, accesses := range []int{1, 2, 3} {
-		b.Run(fmt.Sprint(accesses), func(b *testing.B) {
-			var d Domain
-			nodes := make([]Node, 128)
-			as := make([]Access, accesses)
-			for i := range as {
-				as[i] = Access{Region: Interval(BufferID(i), 0, 64), Mode: InOut}
-			}
-			for i := 0; b.Loop(); i++ {
-				n := &nodes[i%128]
-				if i >= 128 {
-					d.Complete(n, func(*Node, bool) {})
-				}
-				n.ID = 0
-				d.Submit(n, as)
-			}
-		})
+		for range 4*len(load.tasks) + 4096 {
+			step()
+		}
+		require.Zero(t, testing.AllocsPerRun(2000, step), load.name)
 	}
 }

@@ -159,7 +159,7 @@ func (e *Exclusion) retire(q *queue) {
 }
 
 func (q *queue) push(w waiter) {
-	if q.next > 0 && len(q.waiters) == cap(q.waiters) {
+	if len(q.waiters) == cap(q.waiters) && 2*q.next > len(q.waiters) {
 		n := copy(q.waiters, q.waiters[q.next:])
 		clear(q.waiters[n:])
 		q.waiters, q.next = q.waiters[:n], 0

@@ -193,13 +193,3 @@ func TestRegionString(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "b3[128; 16x64 stride 1024x1]", tile.String())
 }
-
-func BenchmarkOverlapTiles(b *testing.B) {
-	x, _ := Box(1, 0, []int64{4096, 4096}, []int64{0, 0}, []int64{256, 256})
-	y, _ := Box(1, 0, []int64{4096, 4096}, []int64{256, 256}, []int64{512, 512})
-	for b.Loop() {
-		if x.Overlaps(y) {
-			b.Fatal()
-		}
-	}
-}
