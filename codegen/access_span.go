@@ -151,6 +151,11 @@ func (r *reach) spans(shape []ir.Expr, params []*ir.Var) (out []span, ok bool) {
 // sharesLoop reports whether a loop moves the index of dimension i and of another one together, along a diagonal.
 func sharesLoop(dims []Affine, i int, loops []loopRange) bool {
 	return slices.ContainsFunc(loops, func(l loopRange) bool {
-		return dims[i].Has(l.Var) && slices.ContainsFunc(dims, func(d Affine) bool { return !d.Equal(dims[i]) && d.Has(l.Var) })
+		for j, d := range dims {
+			if j != i && d.Has(l.Var) && dims[i].Has(l.Var) {
+				return true
+			}
+		}
+		return false
 	})
 }
