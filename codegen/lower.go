@@ -13,6 +13,8 @@ type LowerOptions struct {
 	Target string
 	// NoShuffles keeps warp operations out of the code: the device has none, or runs teams of any number of threads.
 	NoShuffles bool
+	// KeepChecks leaves every index check in its loop that is not proved for all arguments: half the code, more time.
+	KeepChecks bool
 }
 
 // A Lowering is what became of a kernel: its device IR, and what was decided on the way.
@@ -73,6 +75,7 @@ type lowering struct {
 	program  *ir.Program
 	segments []*segment
 	scratch  map[*ir.Var]*ir.Var // variables of the kernel's sequential code that live in scratch memory
+	initial  map[*ir.Var]ir.Expr // what variables hold before the reduction that first writes their memory
 
 	decisions []Decision
 	warnings  []Diagnostic
@@ -83,7 +86,7 @@ func newLowering(k *ir.Kernel, opt LowerOptions) *lowering {
 	if opt.Target == "" {
 		opt.Target = "device code"
 	}
-	l := &lowering{opt: opt, scratch: map[*ir.Var]*ir.Var{}}
+	l := &lowering{opt: opt, scratch: map[*ir.Var]*ir.Var{}, initial: map[*ir.Var]ir.Expr{}}
 	own := *k
 	own.Body = l.copyOf(k.Body, &own.NumVars)
 	l.kernel = &own

@@ -13,6 +13,7 @@ type segment struct {
 	construct bool
 	oneTeam   bool   // list is sequential code with constructs in it, run by one team
 	known     values // of variables from outside, where the segment begins
+	tail      *ir.If // of a construct: what the team that finishes last runs at the very end
 }
 
 // values maps variables of the kernel's sequential code to what they hold, as an expression over the parameters alone.
@@ -23,7 +24,7 @@ const maxKnown = 60
 
 // split cuts the kernel's body into segments.
 func (l *lowering) split() {
-	sp := &splitter{l: l, known: values{}, taken: ir.AddressTaken(l.kernel.Body)}
+	sp := &splitter{l: l, known: values{}, taken: ir.AddressTaken(l.kernel.Body), renamed: map[*ir.Var]*ir.Var{}}
 	for _, p := range l.kernel.Params {
 		sp.known[p] = ref(p, p.At)
 	}
@@ -40,10 +41,12 @@ type splitter struct {
 	atRun    values    // what was known where run begins
 	known    values
 	taken    *ir.VarSet
+	renamed  map[*ir.Var]*ir.Var // variables that got a new name when a reduction changed them
 }
 
 func (sp *splitter) list(list []ir.Stmt, guards []ir.Expr) {
 	for i, s := range list {
+		s = paramsOf(sp.renamed).CopyStmt(s)[0]
 		if !isParallel(s) {
 			sp.sequential(s)
 			if returns([]ir.Stmt{s}) && (anyParallel(list[i+1:]) || len(sp.segments) > 0) {
@@ -107,6 +110,9 @@ func (sp *splitter) parallel(s ir.Stmt, guards []ir.Expr) {
 
 func (sp *splitter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
 	sp.flush(guards)
+	if !oneTeam && len(guards) == 0 {
+		s = sp.results(s)
+	}
 	sp.segments = append(sp.segments, &segment{guards: guards, list: []ir.Stmt{s}, construct: true, oneTeam: oneTeam,
 		known: maps.Clone(sp.known)})
 	if oneTeam {
@@ -119,6 +125,30 @@ func (sp *splitter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
 	for _, v := range changedOutside([]ir.Stmt{s}).List() {
 		delete(sp.known, v)
 	}
+}
+
+// results gives new names to the variables that construct s reduces into and whose value before is known: their memory
+// then needs no store before the launch, the reduction begins with the value.
+func (sp *splitter) results(s ir.Stmt) ir.Stmt {
+	fresh := map[*ir.Var]*ir.Var{}
+	for _, r := range ir.DirectiveOf(s).Reductions {
+		for _, e := range []ir.Expr{r.Place, r.Index} {
+			x, ok := e.(*ir.Ref)
+			if !ok || x.Var.Space == ir.Param || sp.known[x.Var] == nil || !x.Var.Type.IsScalar() || sp.taken.Has(x.Var) {
+				continue
+			}
+			v := sp.l.local(x.Var.Name, x.Var.Type, x.Var.At)
+			fresh[x.Var] = v
+			sp.l.initial[v] = sp.known[x.Var]
+		}
+	}
+	for old, now := range sp.renamed {
+		if fresh[now] != nil {
+			sp.renamed[old] = fresh[now]
+		}
+	}
+	maps.Copy(sp.renamed, fresh)
+	return paramsOf(fresh).CopyStmt(s)[0]
 }
 
 // branch turns the constructs of both sides into segments under a guard.
@@ -340,17 +370,27 @@ func typeName(t *ir.Type) string {
 
 // lowerSegments makes the launches.
 func (l *lowering) lowerSegments() {
-	for _, s := range l.segments {
+	for i, s := range l.segments {
 		switch {
 		case s.construct:
 			l.lowerLeague(s)
-		case l.hasEffect(s):
+		case !l.hasEffect(s):
+		case i > 0 && l.segments[i-1].tail != nil && len(s.guards) == 0:
+			l.finishWith(l.segments[i-1].tail, s)
+		default:
 			g := l.launch(s)
 			g.MaxTeams, g.MaxThreads = intConst(1, g.At), intConst(1, g.At)
 			g.Body = l.guarded(s, s.list)
 			l.decide(g.At, "sequential code", "one thread", "it is outside of every construct and runs once", "")
 		}
 	}
+}
+
+// finishWith lets the team that finishes a launch last run the sequential code that follows, which saves a launch.
+func (l *lowering) finishWith(tail *ir.If, s *segment) {
+	at := s.list[0].Pos()
+	tail.Then = append(tail.Then, &ir.If{Cond: thread0(at), Then: l.guarded(s, s.list), At: at})
+	l.decide(at, "sequential code", "one thread of the team that finishes last", "it follows a reduction over the league", "")
 }
 
 // hasEffect reports whether sequential code does more than compute variables that launches compute again.

@@ -116,7 +116,8 @@ func (t *team) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.St
 	before := t.open.clone()
 	finish := t.combineParts(r, at, barrier)
 	t.open.add(before)
-	return append(out, &ir.If{Cond: ref(last, at), Then: finish, At: at})
+	t.last = &ir.If{Cond: ref(last, at), Then: finish, At: at}
+	return append(out, t.last)
 }
 
 func thread0(at ir.Pos) ir.Expr {

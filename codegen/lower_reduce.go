@@ -440,16 +440,33 @@ func (t *team) apply(items []item, at ir.Pos) []ir.Stmt {
 
 // update applies one result. On a tie a location from before the construct stays, as it does in Go.
 func (t *team) update(it item, at ir.Pos) []ir.Stmt {
-	place := masterOf(it.Place)
+	place, before := masterOf(it.Place), t.before(it.Place)
 	switch {
 	case it.idx != nil:
-		return []ir.Stmt{&ir.If{Cond: compare(beats(it.Op), ref(it.acc, at), place, at), At: at,
-			Then: []ir.Stmt{assign(masterOf(it.Index), ref(it.idx, at), at), assign(place, ref(it.acc, at), at)}}}
+		index := masterOf(it.Index)
+		out := []ir.Stmt{&ir.If{Cond: compare(beats(it.Op), ref(it.acc, at), before, at), At: at,
+			Then: []ir.Stmt{assign(index, ref(it.idx, at), at), assign(place, ref(it.acc, at), at)}}}
+		choice := out[0].(*ir.If)
+		if !sameExpr(place, before) {
+			choice.Else = append(choice.Else, assign(place, before, at))
+		}
+		if was := t.before(it.Index); !sameExpr(index, was) {
+			choice.Else = append(choice.Else, assign(index, was, at))
+		}
+		return out
 	case it.n > 0:
 		e := t.local("e", ir.IntType, at)
 		elem := index(place, ref(e, at), at)
 		value := combine(it.Op, elem, index(ref(it.acc, at), ref(e, at), at), at)
 		return []ir.Stmt{t.elements(it, e, []ir.Stmt{assign(elem, value, at)}, at)}
 	}
-	return []ir.Stmt{assign(place, combine(it.Op, place, ref(it.acc, at), at), at)}
+	return []ir.Stmt{assign(place, combine(it.Op, before, ref(it.acc, at), at), at)}
+}
+
+// before returns what a place holds before the reduction.
+func (t *team) before(place ir.Expr) ir.Expr {
+	if r, ok := place.(*ir.Ref); ok && t.initial[r.Var] != nil {
+		return t.initial[r.Var]
+	}
+	return masterOf(place)
 }

@@ -27,6 +27,7 @@ type team struct {
 	trips     tripCounts
 	slots     map[slot]*ir.Var
 	shareOuts map[*ir.For]shareOut
+	last      *ir.If // what the last team does after the latest reduction over the league
 }
 
 // open is what was touched since the last barrier: by thread 0 alone, and by any thread.
@@ -60,6 +61,9 @@ func (l *lowering) lowerLeague(s *segment) {
 	t.effects = &effects{shared: t.isShared, exact: t.exact(list)}
 	body := t.list(list)
 	body = append(body, t.finishReductions(red, list[0].Pos(), t.barrier)...)
+	if n := len(body); n > 0 && len(s.guards) == 0 && t.last != nil && body[n-1] == ir.Stmt(t.last) {
+		s.tail = t.last
+	}
 	t.launch.Body = l.guarded(s, body)
 	t.finishBounds()
 }

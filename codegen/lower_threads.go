@@ -32,14 +32,25 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	out := t.sync(x, false, s.At)
 	t.open.all.add(x)
 	out = append(append(append(out, firsts...), red.decls...), lasts...)
-	th := &threads{team: t, count: count, serial: true}
-	if grid && fromCounter(d.Schedule.Kind) {
-		out = append(out, t.chunks(sp, d, t.portion(false, count, only, s.At), th.list(body), last)...)
-	} else {
-		out = append(out, t.walk(sp, t.portion(grid, count, only, s.At), th.list(body), last)...)
-	}
+	sp.body = body
+	out = append(out, t.versions(sp, func(sp *space) []ir.Stmt {
+		th := &threads{team: t, count: count, serial: true}
+		if grid && fromCounter(d.Schedule.Kind) {
+			return t.chunks(sp, d, t.portion(false, count, only, s.At), th.list(sp.body), last)
+		}
+		return t.walk(sp, t.portion(grid, count, only, s.At), th.list(sp.body), last)
+	})...)
 	red.perThread, red.league = true, grid
 	return append(out, t.finishReductions(red, s.At, t.barrier)...)
+}
+
+// versions lowers sp with the checks of its indices, and where it pays without.
+func (t *team) versions(sp *space, lower func(*space) []ir.Stmt) []ir.Stmt {
+	test, fast := t.version(sp)
+	if test == nil {
+		return lower(sp)
+	}
+	return []ir.Stmt{&ir.If{Cond: test, Then: lower(fast), Else: lower(sp), At: sp.at}}
 }
 
 func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
@@ -309,7 +320,10 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 	lasts, last, body := p.lastCopies(d.Lastprivate, body, s.At)
 	out := append(append(firsts, red.decls...), lasts...)
 	inner := &threads{team: p.team, count: p.count, serial: true}
-	out = append(out, p.walk(sp, portion{first: query(ir.ThreadNum, s.At), stride: p.count}, inner.list(body), last)...)
+	sp.body = body
+	out = append(out, p.versions(sp, func(sp *space) []ir.Stmt {
+		return p.walk(sp, portion{first: query(ir.ThreadNum, s.At), stride: p.count}, inner.list(sp.body), last)
+	})...)
 	red.perThread = true
 	plain := func(at ir.Pos) []ir.Stmt { return []ir.Stmt{barrier(at)} }
 	out = append(out, p.finishReductions(red, s.At, plain)...)

@@ -24,7 +24,8 @@ type Scratchpad struct {
 
 // A Launch is one grid. Every statement of Body is executed by every thread of every team, as in CUDA.
 //
-// Body must be right for every number of teams and of threads within the bounds: the device chooses them.
+// Body must be right for every number of teams and of threads within the bounds: the device chooses them, and at least
+// one team of one thread (one warp, with Warps) even where nothing is shared out.
 // Trip is the number of iterations that the grid shares out, nil where there is none (sequential code) or where it is
 // not known before the launch (then MaxTeams is not 1 and the device takes the grid that suits it best); the natural
 // grid has Trip threads. TeamTrip, where given, is the number of iterations that the teams share out: the natural grid
