@@ -76,12 +76,12 @@ func (m *mapper) scalarDependence(f *ir.For) string {
 
 // accesses lists what the body of f touches in memory.
 func (m *mapper) accesses(f *ir.For) (list []accessForm, why string) {
-	c := &collector{defs: definitions{}, changed: ir.Assigned(f.Body), taken: ir.AddressTaken(f.Body)}
+	c := &accessList{defs: definitions{}, changed: ir.Assigned(f.Body), taken: ir.AddressTaken(f.Body)}
 	c.stmts(f.Body)
 	return c.list, c.why
 }
 
-type collector struct {
+type accessList struct {
 	defs           definitions
 	changed, taken *ir.VarSet
 	loops          []*ir.For
@@ -89,13 +89,13 @@ type collector struct {
 	why            string
 }
 
-func (c *collector) stmts(list []ir.Stmt) {
+func (c *accessList) stmts(list []ir.Stmt) {
 	for _, s := range list {
 		c.stmt(s)
 	}
 }
 
-func (c *collector) stmt(s ir.Stmt) {
+func (c *accessList) stmt(s ir.Stmt) {
 	switch s := s.(type) {
 	case *ir.Assign:
 		c.place(s.Place, true)
@@ -120,7 +120,7 @@ func (c *collector) stmt(s ir.Stmt) {
 	ir.Lists(s, c.stmts)
 }
 
-func (c *collector) exprs(list ...ir.Expr) {
+func (c *accessList) exprs(list ...ir.Expr) {
 	for _, e := range list {
 		if e != nil {
 			c.expr(e)
@@ -128,7 +128,7 @@ func (c *collector) exprs(list ...ir.Expr) {
 	}
 }
 
-func (c *collector) expr(e ir.Expr) {
+func (c *accessList) expr(e ir.Expr) {
 	switch e := e.(type) {
 	case *ir.Index, *ir.Member, *ir.Deref:
 		c.place(e, false)
@@ -140,7 +140,7 @@ func (c *collector) expr(e ir.Expr) {
 }
 
 // place records the access of a place in global memory.
-func (c *collector) place(e ir.Expr, write bool) {
+func (c *accessList) place(e ir.Expr, write bool) {
 	switch x := e.(type) {
 	case *ir.Member:
 		c.within(x.X, e, write)
@@ -156,7 +156,7 @@ func (c *collector) place(e ir.Expr, write bool) {
 }
 
 // within finds the slice element or pointer target that holds place e, which is of the kinds of whole.
-func (c *collector) within(e, whole ir.Expr, write bool) {
+func (c *accessList) within(e, whole ir.Expr, write bool) {
 	a := accessForm{kinds: kindsOf(whole.Type()), write: write, at: whole.Pos(), loops: append([]*ir.For{}, c.loops...)}
 	switch x := e.(type) {
 	case *ir.Member:
@@ -231,23 +231,23 @@ func rootName(a accessForm) string {
 	return a.root.Name
 }
 
-// A span is a range of a form over the inner loops' iterations.
-type span struct{ lo, hi Affine }
+// A extent is a range of a form over the inner loops' iterations.
+type extent struct{ lo, hi Affine }
 
 // restRange returns the range of rest(a) - rest(w), the inner loop variables of the two being independent of each other.
-func (m *mapper) restRange(w, a accessForm, f *ir.For) (span, bool) {
+func (m *mapper) restRange(w, a accessForm, f *ir.For) (extent, bool) {
 	rw, ok1 := m.rangeOf(w.form.Without(f.Var), w.loops, f)
 	ra, ok2 := m.rangeOf(a.form.Without(f.Var), a.loops, f)
 	if !ok1 || !ok2 {
-		return span{}, false
+		return extent{}, false
 	}
-	s := span{lo: ra.lo.Sub(rw.hi), hi: ra.hi.Sub(rw.lo)}
+	s := extent{lo: ra.lo.Sub(rw.hi), hi: ra.hi.Sub(rw.lo)}
 	return s, s.lo.Known() && s.hi.Known()
 }
 
 // rangeOf returns the least and greatest value of form over the loops, whose bounds must not depend on f.
-func (m *mapper) rangeOf(form Affine, loops []*ir.For, f *ir.For) (span, bool) {
-	s := span{form, form}
+func (m *mapper) rangeOf(form Affine, loops []*ir.For, f *ir.For) (extent, bool) {
+	s := extent{form, form}
 	p := &prover{changed: &ir.VarSet{}, taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}}
 	for k := len(loops) - 1; k >= 0; k-- {
 		b := p.boundsOf(loops[k])
@@ -258,9 +258,9 @@ func (m *mapper) rangeOf(form Affine, loops []*ir.For, f *ir.For) (span, bool) {
 		c, isConst := coef.Const()
 		switch {
 		case !ok || !b.lo.Known() || !b.hi.Known() || b.lo.Has(f.Var) || b.hi.Has(f.Var):
-			return span{}, false
+			return extent{}, false
 		case !isConst && !positiveTerms(coef):
-			return span{}, false
+			return extent{}, false
 		case isConst && c < 0:
 			s.lo, s.hi = s.lo.Subst(b.v, b.hi), s.hi.Subst(b.v, b.lo)
 		default:
@@ -273,21 +273,21 @@ func (m *mapper) rangeOf(form Affine, loops []*ir.For, f *ir.For) (span, bool) {
 	}
 	for _, x := range append(s.lo.Atoms(), s.hi.Atoms()...) {
 		if inside[x.Var] {
-			return span{}, false
+			return extent{}, false
 		}
 	}
 	return s, true
 }
 
 // stepIsCount recognises i*n + j with j below n: the range is n-1 wide, and n is at least 1 where the inner loop runs.
-func (m *mapper) stepIsCount(reach Affine, s span) bool {
+func (m *mapper) stepIsCount(reach Affine, s extent) bool {
 	return reach.AddConst(-1).Equal(s.hi) && reach.AddConst(-1).Equal(Affine{}.Sub(s.lo))
 }
 
 // stride1 counts the accesses in list whose address moves by one element with v, less those that jump; accesses in
 // inner loops weigh more.
 func (m *mapper) stride1(list []ir.Stmt, v *ir.Var) int {
-	c := &collector{defs: definitions{}, changed: ir.Assigned(list), taken: ir.AddressTaken(list)}
+	c := &accessList{defs: definitions{}, changed: ir.Assigned(list), taken: ir.AddressTaken(list)}
 	c.stmts(list)
 	score := 0
 	for _, a := range c.list {

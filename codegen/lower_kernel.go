@@ -24,7 +24,7 @@ const maxKnown = 60
 
 // split cuts the kernel's body into segments.
 func (l *lowering) split() {
-	sp := &splitter{l: l, known: values{}, taken: ir.AddressTaken(l.kernel.Body), renamed: map[*ir.Var]*ir.Var{}}
+	sp := &segmenter{l: l, known: values{}, taken: ir.AddressTaken(l.kernel.Body), renamed: map[*ir.Var]*ir.Var{}}
 	for _, p := range l.kernel.Params {
 		sp.known[p] = ref(p, p.At)
 	}
@@ -34,7 +34,7 @@ func (l *lowering) split() {
 	l.chooseScratch(sp.taken)
 }
 
-type splitter struct {
+type segmenter struct {
 	l        *lowering
 	segments []*segment
 	run      []ir.Stmt // sequential statements since the last segment
@@ -44,7 +44,7 @@ type splitter struct {
 	renamed  map[*ir.Var]*ir.Var // variables that got a new name when a reduction changed them
 }
 
-func (sp *splitter) list(list []ir.Stmt, guards []ir.Expr) {
+func (sp *segmenter) list(list []ir.Stmt, guards []ir.Expr) {
 	for i, s := range list {
 		s = paramsOf(sp.renamed).CopyStmt(s)[0]
 		if !isParallel(s) {
@@ -62,7 +62,7 @@ func (sp *splitter) list(list []ir.Stmt, guards []ir.Expr) {
 	}
 }
 
-func (sp *splitter) sequential(s ir.Stmt) {
+func (sp *segmenter) sequential(s ir.Stmt) {
 	if len(sp.run) == 0 {
 		sp.atRun = maps.Clone(sp.known)
 	}
@@ -85,14 +85,14 @@ func onceExpr(e ir.Expr) ir.Expr {
 	return e
 }
 
-func (sp *splitter) flush(guards []ir.Expr) {
+func (sp *segmenter) flush(guards []ir.Expr) {
 	if len(sp.run) > 0 {
 		sp.segments = append(sp.segments, &segment{guards: guards, list: sp.run, known: sp.atRun})
 		sp.run = nil
 	}
 }
 
-func (sp *splitter) parallel(s ir.Stmt, guards []ir.Expr) {
+func (sp *segmenter) parallel(s ir.Stmt, guards []ir.Expr) {
 	switch s := s.(type) {
 	case *ir.Barrier: // one thread waits for nobody
 	case *ir.If:
@@ -108,7 +108,7 @@ func (sp *splitter) parallel(s ir.Stmt, guards []ir.Expr) {
 	}
 }
 
-func (sp *splitter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
+func (sp *segmenter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
 	sp.flush(guards)
 	if !oneTeam && len(guards) == 0 {
 		s = sp.results(s)
@@ -129,7 +129,7 @@ func (sp *splitter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
 
 // results gives new names to the variables that construct s reduces into and whose value before is known: their memory
 // then needs no store before the launch, the reduction begins with the value.
-func (sp *splitter) results(s ir.Stmt) ir.Stmt {
+func (sp *segmenter) results(s ir.Stmt) ir.Stmt {
 	fresh := map[*ir.Var]*ir.Var{}
 	for _, r := range ir.DirectiveOf(s).Reductions {
 		for _, e := range []ir.Expr{r.Place, r.Index} {
@@ -152,7 +152,7 @@ func (sp *splitter) results(s ir.Stmt) ir.Stmt {
 }
 
 // branch turns the constructs of both sides into segments under a guard.
-func (sp *splitter) branch(s *ir.If, guards []ir.Expr) {
+func (sp *segmenter) branch(s *ir.If, guards []ir.Expr) {
 	cond := sp.known.of(onceExprs(s.Cond))
 	if cond == nil {
 		v := sp.l.local("branch", ir.BoolType, s.At)
@@ -170,7 +170,7 @@ func (sp *splitter) branch(s *ir.If, guards []ir.Expr) {
 
 func onceExprs(e ir.Expr) ir.Expr { return (&ir.Rewrite{Expr: onceExpr}).CopyExpr(e) }
 
-func (sp *splitter) side(list []ir.Stmt, guards []ir.Expr, cond ir.Expr) {
+func (sp *segmenter) side(list []ir.Stmt, guards []ir.Expr, cond ir.Expr) {
 	inner := append(append([]ir.Expr{}, guards...), cond)
 	sp.list(list, inner)
 	sp.flush(inner)

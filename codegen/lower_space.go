@@ -149,12 +149,12 @@ type trip struct {
 
 // count is max(0, ceil((to-from)/step)), with to inside the range where inclusive.
 func (t trip) count(inclusive bool) ir.Expr {
-	span := binary(ir.Sub, t.to, t.from, t.at)
+	width := binary(ir.Sub, t.to, t.from, t.at)
 	if c, ok := constInt(t.step); ok && c == 1 {
 		if inclusive {
-			span = binary(ir.Add, span, intConst(1, t.at), t.at)
+			width = binary(ir.Add, width, intConst(1, t.at), t.at)
 		}
-		return atLeastZero(span, t.at)
+		return atLeastZero(width, t.at)
 	}
 	step, checked := t.step, false
 	if _, ok := constInt(t.step); !ok {
@@ -165,7 +165,7 @@ func (t trip) count(inclusive bool) ir.Expr {
 	if !inclusive {
 		extra = binary(ir.Sub, t.step, intConst(1, t.at), t.at)
 	}
-	sum := binary(ir.Add, span, extra, t.at)
+	sum := binary(ir.Add, width, extra, t.at)
 	quotient := &ir.Binary{Op: ir.Div, X: sum, Y: step, T: ir.IntType, Checked: checked, At: t.at}
 	return atLeastZero(quotient, t.at)
 }
