@@ -111,7 +111,7 @@ func join(op ir.Op, x, y val, ct ctype) val {
 
 // clear returns the binding strength that operand v needs below an operator of strength prec to be read at a glance.
 func clear(prec int, v val) int {
-	if v.prec == prec {
+	if v.prec == prec && prec != precShift {
 		return prec
 	}
 	return precUnary
@@ -225,7 +225,7 @@ func (p *printer) ringOperand(e ir.Expr, w int, wrap32 bool) val {
 	p.wrap32 = wrap32
 	v := p.expr(e)
 	p.wrap32 = saved
-	if v.bits != exact && v.ct.bits() < w {
+	if v.bits < w {
 		v = p.exact(v, e.Type())
 	}
 	return v
@@ -367,11 +367,22 @@ func (p *printer) mayBeLeast(e ir.Expr, ct ctype) bool {
 func (p *printer) bitwise(e *ir.Binary) val {
 	x, y := p.alike(e.X, e.Y)
 	ct := common(x.ct, y.ct)
+	if e.Op == ir.AndNot {
+		y = p.extend(y, ct)
+	}
 	out := join(e.Op, x, y, ct)
 	if ct.isUnsigned() && e.T.IsSigned() && !p.ranges.of(e).nonNegative() {
 		out.bits = ct.bits()
 	}
 	return out
+}
+
+// extend returns v in the width of ct, so that the bits above it are there when it is complemented.
+func (p *printer) extend(v val, ct ctype) val {
+	if v.ct.promote().isUnsigned() && v.ct.bits() < ct.bits() {
+		return v.cast(p.typed(ct))
+	}
+	return v
 }
 
 func (p *printer) shift(e *ir.Binary) val {
@@ -386,15 +397,16 @@ func (p *printer) shift(e *ir.Binary) val {
 		return value(p.call(name, p.number(e.X).cast(ct).text, count.text), precPostfix, ct)
 	}
 	if e.Op == ir.Shr {
-		x := p.number(e.X)
-		return join(e.Op, p.fullWidth(x, e), count, x.ct.promote())
+		x := p.fullWidth(p.number(e.X), e, n)
+		return join(e.Op, x, count, x.ct.promote())
 	}
 	return p.shiftLeft(e, count)
 }
 
-// fullWidth casts a number that stands for an unsigned Go value to its type: its bits are shifted.
-func (p *printer) fullWidth(x val, e *ir.Binary) val {
-	if !e.T.IsSigned() && isNumber(x.text) {
+// fullWidth casts the shifted value to its Go type where the count may pass the width of the one that it has, and a
+// number that stands for an unsigned value.
+func (p *printer) fullWidth(x val, e *ir.Binary, count interval) val {
+	if count.hi >= int64(x.ct.promote().bits()) || !e.T.IsSigned() && isNumber(x.text) {
 		return x.cast(p.typed(ctypeOf(e.T)))
 	}
 	return x
@@ -403,6 +415,9 @@ func (p *printer) fullWidth(x val, e *ir.Binary) val {
 func (p *printer) shiftLeft(e *ir.Binary, count val) val {
 	r, wraps := p.ranges.eval(e)
 	w := p.ringWidth(e.T, r, wraps)
+	if p.ranges.of(e.Y).hi >= 32 {
+		w = max(width(e.T), 32)
+	}
 	x := p.number(e.X)
 	if x.ct.promote().bits() < w {
 		x = x.cast(p.typed(widen(x.ct, x.ct, wraps || !r.nonNegative(), w)))
@@ -427,11 +442,7 @@ func (p *printer) unary(e *ir.Unary) val {
 	}
 	t := e.Type()
 	if t.IsFloat() {
-		x := p.expr(e.X).at(precUnary)
-		if strings.HasPrefix(x, "-") {
-			x = "(" + x + ")"
-		}
-		return value("-"+x, precUnary, ctypeOf(t))
+		return minus(p.expr(e.X), ctypeOf(t))
 	}
 	x := p.number(e.X)
 	if e.Op == ir.Neg {
@@ -455,7 +466,7 @@ func (p *printer) negate(e *ir.Unary, x val) val {
 	_, wraps := p.ranges.eval(e)
 	switch {
 	case width(t) < 32:
-		out := value("-"+x.at(precUnary), precUnary, i32)
+		out := minus(x, i32)
 		if wraps || !t.IsSigned() {
 			out.bits = width(t)
 		}
@@ -465,11 +476,19 @@ func (p *printer) negate(e *ir.Unary, x val) val {
 	case x.ct.isUnsigned():
 		x = p.signed(x, e.X)
 	}
+	if !p.ranges.of(e).fits32() {
+		x = x.cast(p.typed(ctypeOf(t)))
+	}
+	return minus(x, x.ct.promote())
+}
+
+// minus prints -x; two signs are kept apart.
+func minus(x val, ct ctype) val {
 	text := x.at(precUnary)
 	if strings.HasPrefix(text, "-") {
 		text = "(" + text + ")"
 	}
-	return value("-"+text, precUnary, x.ct.promote())
+	return value("-"+text, precUnary, ct)
 }
 
 // negateWrapping prints 0 - x modulo 2^width.

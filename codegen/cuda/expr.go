@@ -136,11 +136,8 @@ func (p *printer) convertInt(e *ir.Convert, ct ctype) val {
 		return val{text: "(" + p.typed(ct).String() + ")" + v.at(precUnary), prec: precUnary, ct: ct, bits: exact}
 	}
 	v = p.exact(v, from)
-	if v.ct == ct || isNumber(v.text) && to.IsSigned() {
-		return v
-	}
 	fits := p.ranges.of(e.X).within(typeRange(to))
-	if to.IsSigned() && fits && ct.bits() >= 32 {
+	if v.ct == ct || to.IsSigned() && fits && (ct.bits() >= 32 || isNumber(v.text)) {
 		return v
 	}
 	return v.cast(p.typed(ct))

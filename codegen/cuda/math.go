@@ -182,9 +182,9 @@ func (p *printer) bitMath(e *ir.Math) val {
 	}
 	t := e.Args[0].Type()
 	n := width(t)
-	x := p.number(e.Args[0]).cast(p.typed(ctypeOf(t)))
-	if n < 32 {
-		x = value(x.text, x.prec, u32)
+	x := p.number(e.Args[0])
+	if n >= 32 || isNumber(x.text) {
+		x = x.cast(p.typed(ctypeOf(t)))
 	}
 	switch e.Fn {
 	case ir.LeadingZeros:
@@ -246,7 +246,7 @@ func (p *printer) bitPattern(e *ir.Math, x val, n int) val {
 		}
 		return x
 	case ir.RotateLeft:
-		return value(p.call("go_rotl", "("+ct.String()+")"+x.at(precUnary), p.number(e.Args[1]).text), precPostfix, ct)
+		return value(p.call("go_rotl", x.cast(ct).text, p.number(e.Args[1]).text), precPostfix, ct)
 	case ir.MulHi:
 		y := p.number(e.Args[1])
 		switch n {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -163,6 +164,7 @@ type body struct {
 
 func newPrinter(p *ir.Program, opt Options, used map[string]bool) *printer {
 	file := newNames(map[string]bool{})
+	file.scopes[0] = maps.Clone(libraryNames)
 	file.push()
 	for _, piece := range pieces {
 		file.scopes[0][piece.name] = true

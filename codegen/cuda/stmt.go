@@ -199,7 +199,7 @@ func (p *printer) compound(place ir.Expr, b *ir.Binary) (string, bool) {
 		}
 	}
 	if b.Op == ir.AndNot {
-		return text + " &= ~" + p.number(y).at(precUnary), true
+		return text + " &= ~" + p.extend(p.number(y), p.peek(place).ct).at(precUnary), true
 	}
 	return text + " " + op + "= " + p.assigned(y, p.peek(place).ct), true
 }

@@ -65,10 +65,10 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 	uint64* x_uint64, gompss_fault* fault)
 {
 	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < 1000; i += gridDim.x * blockDim.x) {
-		int8 y_int8 = x_int8[i + 0] + x_int8[i + 1] + 3;
+		int8 y_int8 = (int8)(x_int8[i + 0] + x_int8[i + 1]) + 3;
 		y_int8 += x_int8[i + 1];
 		y_int8 *= x_int8[i + 1];
-		y_int8 = y_int8 * 31 + x_int8[i + 2];
+		y_int8 = (int8)(y_int8 * 31) + x_int8[i + 2];
 		y_int8 = y_int8 / check_divisor(x_int8[i + 2], 1, fault);
 		y_int8 = y_int8 % 7;
 		y_int8 = 100 / x_int8[i + 1];
@@ -76,7 +76,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_int8 = (unsigned)y_int8 << 3;
 		y_int8 = (int8)(y_int8 + x_int8[i + 1]) >> 2;
 		y_int8 = go_shr(y_int8, (uint8)i);
-		y_int8 = -(int8)(y_int8 - (-x_int8[i + 1]));
+		y_int8 = -(int8)(y_int8 - (int8)-x_int8[i + 1]);
 		y_int8 = ~((y_int8 | 3) & ~(x_int8[i + 0] ^ x_int8[i + 1]));
 		y_int8 &= ~3;
 		y_int8 -= 1;
@@ -84,10 +84,10 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		if (y_int8 < 4 && (int8)(x_int8[i + 0] + x_int8[i + 1]) >= x_int8[i + 2]) {
 			x_int8[i] = y_int8;
 		}
-		uint8 y_uint8 = x_uint8[i + 0] + x_uint8[i + 1] + 3;
+		uint8 y_uint8 = (uint8)(x_uint8[i + 0] + x_uint8[i + 1]) + 3;
 		y_uint8 += x_uint8[i + 1];
 		y_uint8 *= x_uint8[i + 1];
-		y_uint8 = y_uint8 * 31 + x_uint8[i + 2];
+		y_uint8 = (uint8)(y_uint8 * 31) + x_uint8[i + 2];
 		y_uint8 = y_uint8 / check_divisor(x_uint8[i + 2], 3, fault);
 		y_uint8 = y_uint8 % 7;
 		y_uint8 = 100 / x_uint8[i + 1];
@@ -95,7 +95,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_uint8 = (unsigned)y_uint8 << 3;
 		y_uint8 = (uint8)(y_uint8 + x_uint8[i + 1]) >> 2;
 		y_uint8 = go_shr(y_uint8, (uint8)i);
-		y_uint8 = -(uint8)(y_uint8 - (-x_uint8[i + 1]));
+		y_uint8 = -(uint8)(y_uint8 - (uint8)-x_uint8[i + 1]);
 		y_uint8 = ~((y_uint8 | 3) & ~(x_uint8[i + 0] ^ x_uint8[i + 1]));
 		y_uint8 &= ~3;
 		y_uint8 -= 1;
@@ -103,10 +103,10 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		if (y_uint8 < 4 && (uint8)(x_uint8[i + 0] + x_uint8[i + 1]) >= x_uint8[i + 2]) {
 			x_uint8[i] = y_uint8;
 		}
-		int16 y_int16 = x_int16[i + 0] + x_int16[i + 1] + 3;
+		int16 y_int16 = (int16)(x_int16[i + 0] + x_int16[i + 1]) + 3;
 		y_int16 += x_int16[i + 1];
 		y_int16 *= x_int16[i + 1];
-		y_int16 = y_int16 * 31 + x_int16[i + 2];
+		y_int16 = (int16)(y_int16 * 31) + x_int16[i + 2];
 		y_int16 = y_int16 / check_divisor(x_int16[i + 2], 4, fault);
 		y_int16 = y_int16 % 7;
 		y_int16 = 100 / x_int16[i + 1];
@@ -114,7 +114,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_int16 = (unsigned)y_int16 << 3;
 		y_int16 = (int16)(y_int16 + x_int16[i + 1]) >> 2;
 		y_int16 = go_shr(y_int16, (uint8)i);
-		y_int16 = -(int16)(y_int16 - (-x_int16[i + 1]));
+		y_int16 = -(int16)(y_int16 - (int16)-x_int16[i + 1]);
 		y_int16 = ~((y_int16 | 3) & ~(x_int16[i + 0] ^ x_int16[i + 1]));
 		y_int16 &= ~3;
 		y_int16 -= 1;
@@ -122,10 +122,10 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		if (y_int16 < 4 && (int16)(x_int16[i + 0] + x_int16[i + 1]) >= x_int16[i + 2]) {
 			x_int16[i] = y_int16;
 		}
-		uint16 y_uint16 = x_uint16[i + 0] + x_uint16[i + 1] + 3;
+		uint16 y_uint16 = (uint16)(x_uint16[i + 0] + x_uint16[i + 1]) + 3;
 		y_uint16 += x_uint16[i + 1];
 		y_uint16 = (unsigned)y_uint16 * x_uint16[i + 1];
-		y_uint16 = (unsigned)y_uint16 * 31 + x_uint16[i + 2];
+		y_uint16 = (uint16)((unsigned)y_uint16 * 31) + x_uint16[i + 2];
 		y_uint16 = y_uint16 / check_divisor(x_uint16[i + 2], 6, fault);
 		y_uint16 = y_uint16 % 7;
 		y_uint16 = 100 / x_uint16[i + 1];
@@ -133,7 +133,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_uint16 = (unsigned)y_uint16 << 3;
 		y_uint16 = (uint16)(y_uint16 + x_uint16[i + 1]) >> 2;
 		y_uint16 = go_shr(y_uint16, (uint8)i);
-		y_uint16 = -(uint16)(y_uint16 - (-x_uint16[i + 1]));
+		y_uint16 = -(uint16)(y_uint16 - (uint16)-x_uint16[i + 1]);
 		y_uint16 = ~((y_uint16 | 3) & ~(x_uint16[i + 0] ^ x_uint16[i + 1]));
 		y_uint16 &= ~3;
 		y_uint16 -= 1;

@@ -85,7 +85,7 @@ struct Particle {
 };
 static_assert(sizeof(Particle) == 24 && go_offset(Particle, pos) == 0 && go_offset(Particle, alive) == 12 && go_offset(Particle, class_) == 16, "layout of Particle");
 
-struct norm_results {
+struct norm_2_results {
 	float r0;
 	Array<float, 3> r1;
 };
@@ -104,7 +104,7 @@ __device__ __forceinline__ bool operator==(const Particle& x, const Particle& y)
 	return x.pos == y.pos && x.alive == y.alive && x.class_ == y.class_;
 }
 
-__device__ norm_results norm(Array<float, 3> v, Particle* q, gompss_fault* fault)
+__device__ norm_2_results norm_2(Array<float, 3> v, Particle* q, gompss_fault* fault)
 {
 	check_pointer(q, 1, fault)->pos.v[1] = v.v[0];
 	return {sqrtf(v.v[0] * v.v[0]), {{1.0f, -2.0f, v.v[2]}}};
@@ -120,7 +120,7 @@ values(Particle* ps, int64 ps_len, float* out, Particle first, gompss_fault* fau
 {
 	for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < ps_len; k += (int64)gridDim.x * blockDim.x) {
 		Particle p = ps[k];
-		const norm_results norm_result = norm(p.pos, &ps[k], fault);
+		const norm_2_results norm_result = norm_2(p.pos, &ps[k], fault);
 		float n = norm_result.r0;
 		Array<float, 3> unit = norm_result.r1;
 		Slice<float> row = slice(Slice<float>{unit.v, 3, 3}, 1, 3);
