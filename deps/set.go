@@ -1,6 +1,7 @@
 package deps
 
 import (
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -10,11 +11,14 @@ import (
 //
 // Contiguous parts are kept as sorted intervals that do not touch, so a buffer that is filled in pieces ends as one
 // interval; strided parts are kept as disjoint boxes, joined with a neighbour where the two make a box.
-// Cost: O(log n) for intervals, O(boxes) for strided regions. Not safe for concurrent use.
+//
+// Cost of a question: O(log parts) for what was added as it is asked for, and for intervals; else O(parts whose bounds overlap).
+// A change also moves what lies behind it in memory. Not safe for concurrent use.
 type Set struct {
 	buffer BufferID
-	flat   []run // sorted, disjoint, not touching
-	boxes  []Region
+	flat   []run    // sorted, disjoint, not touching
+	boxes  []Region // sorted by first element, disjoint
+	reach  int64    // no box reaches further from its first element, a row more included
 }
 
 // Empty reports whether the set has no element.
@@ -50,7 +54,7 @@ func (s *Set) String() string {
 }
 
 // Clear empties the set and keeps its memory.
-func (s *Set) Clear() { s.flat, s.boxes = s.flat[:0], s.boxes[:0] }
+func (s *Set) Clear() { s.flat, s.boxes, s.reach = s.flat[:0], s.boxes[:0], 0 }
 
 // near is the range of s.flat that touches or overlaps [lo, hi).
 func (s *Set) near(lo, hi int64) (i, j int) {
@@ -62,12 +66,40 @@ func (s *Set) near(lo, hi int64) (i, j int) {
 	return i, j
 }
 
+// nearBoxes is the boxes that may overlap [lo, hi): a range of s.boxes.
+func (s *Set) nearBoxes(lo, hi int64) []Region {
+	i, j := s.boxRange(lo-s.reach, hi)
+	return s.boxes[i:j]
+}
+
+// boxRange is the range of s.boxes whose first elements are in [lo, hi).
+func (s *Set) boxRange(lo, hi int64) (i, j int) {
+	first := func(at int64) int {
+		return sort.Search(len(s.boxes), func(k int) bool { return s.boxes[k].Offset >= at })
+	}
+	if len(s.boxes) == 0 {
+		return 0, 0
+	}
+	i = first(lo)
+	return i, max(i, first(hi))
+}
+
+// holds reports whether r is one of the boxes.
+func (s *Set) holds(r *Region) bool {
+	i, _ := s.boxRange(r.Offset, r.Offset)
+	return i < len(s.boxes) && same(&s.boxes[i], r)
+}
+
 // Add puts the elements of r into the set.
 func (s *Set) Add(r Region) {
 	if r.N == 0 {
 		return
 	}
-	s.buffer = r.Buffer
+	if s.Empty() {
+		s.buffer = r.Buffer
+	} else if s.buffer != r.Buffer {
+		panic(fmt.Sprintf("gompss: bug: %v added to a set of regions of buffer %d", r, s.buffer))
+	}
 	if r.Contiguous() {
 		lo, hi := r.Bounds()
 		s.dropBoxes(r)
@@ -83,7 +115,7 @@ func (s *Set) Add(r Region) {
 	for _, f := range s.flat[i:j] {
 		parts = subtractAll(parts, Interval(s.buffer, f.lo, f.hi))
 	}
-	for _, b := range s.boxes {
+	for _, b := range s.nearBoxes(lo, hi) {
 		if b.Overlaps(r) {
 			parts = subtractAll(parts, b)
 		}
@@ -111,22 +143,33 @@ func (s *Set) addFlat(lo, hi int64) {
 
 // addPart adds a region that is disjoint from the set, joined with boxes as long as one fits.
 func (s *Set) addPart(p Region) {
-	for i := 0; i < len(s.boxes); {
-		joined, ok := join(s.boxes[i], p)
-		if !ok {
-			i++
-			continue
-		}
-		p = joined
-		s.boxes = slices.Delete(s.boxes, i, i+1)
-		i = 0
+	for !p.Contiguous() && s.joinNeighbour(&p) {
 	}
 	if p.Contiguous() {
 		lo, hi := p.Bounds()
 		s.addFlat(lo, hi)
 		return
 	}
-	s.boxes = append(s.boxes, p)
+	s.reach = max(s.reach, reach(&p))
+	i, _ := s.boxRange(p.Offset, p.Offset)
+	s.boxes = slices.Insert(s.boxes, i, p)
+}
+
+// reach is how far the row after r begins from its first element.
+func reach(r *Region) int64 { return r.Dims[0].Count * r.Dims[0].Stride }
+
+// joinNeighbour makes p one region with a box that continues it, which leaves the set.
+func (s *Set) joinNeighbour(p *Region) bool {
+	far := max(s.reach, reach(p))
+	i, j := s.boxRange(p.Offset-far, p.Offset+far+1)
+	for k := i; k < j; k++ {
+		if joined, ok := join(s.boxes[k], *p); ok {
+			*p = joined
+			s.boxes = slices.Delete(s.boxes, k, k+1)
+			return true
+		}
+	}
+	return false
 }
 
 // join makes one region of two disjoint ones that continue each other along one dimension.
@@ -134,49 +177,40 @@ func join(a, b Region) (Region, bool) {
 	if a.Offset > b.Offset {
 		a, b = b, a
 	}
-	delta := b.Offset - a.Offset
-	try := func(da, db []Dim, k int) (Region, bool) {
-		for i := range da {
-			if i != k && da[i] != db[i] {
-				return Region{}, false
-			}
+	n := int(max(a.N, b.N))
+	x, y := a.lifted(&b), b.lifted(&a)
+	for k := range n {
+		if b.Offset-a.Offset != x[k].Count*x[k].Stride || x[k].Stride != y[k].Stride {
+			continue
 		}
-		if da[k].Stride != db[k].Stride || delta != da[k].Count*da[k].Stride {
+		sum := x
+		sum[k].Count += y[k].Count
+		y[k].Count, x[k].Count = 0, 0
+		if x != y {
 			return Region{}, false
 		}
-		dims := slices.Clone(da)
-		dims[k].Count += db[k].Count
-		r, err := Strided(a.Buffer, a.Offset, dims)
+		r, err := Strided(a.Buffer, a.Offset, sum[:n])
 		return r, err == nil
-	}
-	if a.N == b.N {
-		for k := range a.dims() {
-			if r, ok := try(a.dims(), b.dims(), k); ok {
-				return r, true
-			}
-		}
-		// Equal shapes at any distance make a new outer dimension: rows of a tile, one by one.
-		if a.Dims == b.Dims && a.N < MaxDims {
-			if r, err := Strided(a.Buffer, a.Offset, append([]Dim{{2, delta}}, a.dims()...)); err == nil && r.N <= a.N {
-				return r, true
-			}
-		}
-	}
-	// One row more for a box, or one row before it.
-	if a.N == b.N+1 {
-		if r, ok := try(a.dims(), append([]Dim{{1, a.Dims[0].Stride}}, b.dims()...), 0); ok {
-			return r, true
-		}
-	}
-	if b.N == a.N+1 {
-		return try(append([]Dim{{1, b.Dims[0].Stride}}, a.dims()...), b.dims(), 0)
 	}
 	return Region{}, false
 }
 
+// lifted is the dimensions of r with those of one index that s has and a canonical form leaves out: a row as a box of one row.
+func (r *Region) lifted(s *Region) [MaxDims]Dim {
+	d := r.Dims
+	switch {
+	case s.N == r.N+1:
+		copy(d[1:], r.dims())
+		d[0] = Dim{1, s.Dims[0].Stride}
+	case s.N == r.N && r.N == 1 && d[0].Count == 1:
+		d[0].Stride = s.Dims[0].Stride
+	}
+	return d
+}
+
 // Remove takes the elements of r out of the set.
 func (s *Set) Remove(r Region) {
-	if r.N == 0 || s.Empty() {
+	if r.N == 0 || s.Empty() || s.buffer != r.Buffer {
 		return
 	}
 	s.dropBoxes(r)
@@ -209,19 +243,22 @@ func (s *Set) Remove(r Region) {
 
 // dropBoxes takes r out of the strided parts.
 func (s *Set) dropBoxes(r Region) {
-	if !slices.ContainsFunc(s.boxes, r.Overlaps) {
+	if !slices.ContainsFunc(s.nearBoxes(r.Bounds()), r.Overlaps) {
 		return
 	}
-	old := s.boxes
-	s.boxes = make([]Region, 0, len(old))
+	lo, hi := r.Bounds()
+	i, j := s.boxRange(lo-s.reach, hi)
 	var parts []Region
-	for _, b := range old {
-		if !b.Overlaps(r) {
-			s.boxes = append(s.boxes, b)
+	kept := i
+	for _, b := range s.boxes[i:j] {
+		if b.Overlaps(r) {
+			parts = b.subtract(r, parts)
 			continue
 		}
-		parts = b.subtract(r, parts)
+		s.boxes[kept] = b
+		kept++
 	}
+	s.boxes = slices.Delete(s.boxes, kept, j)
 	for _, p := range parts {
 		s.addPart(p)
 	}
@@ -237,7 +274,7 @@ func (s *Set) Intersect(r Region, dst []Region) []Region {
 	for _, f := range s.flat[i:j] {
 		dst = Interval(s.buffer, f.lo, f.hi).intersect(r, dst)
 	}
-	for _, b := range s.boxes {
+	for _, b := range s.nearBoxes(lo, hi) {
 		dst = b.intersect(r, dst)
 	}
 	return dst
@@ -250,7 +287,7 @@ func (s *Set) Count(r Region) int64 {
 	}
 	lo, hi := r.Bounds()
 	i, j := s.near(lo, hi)
-	if j == i+1 && s.flat[i].lo <= lo && s.flat[i].hi >= hi {
+	if j == i+1 && s.flat[i].lo <= lo && s.flat[i].hi >= hi || s.holds(&r) {
 		return r.Len()
 	}
 	n := int64(0)
@@ -258,8 +295,9 @@ func (s *Set) Count(r Region) int64 {
 		flat := Interval(s.buffer, f.lo, f.hi)
 		n += overlapLen(&flat, &r)
 	}
-	for i := range s.boxes {
-		n += overlapLen(&s.boxes[i], &r)
+	boxes := s.nearBoxes(lo, hi)
+	for i := range boxes {
+		n += overlapLen(&boxes[i], &r)
 	}
 	return n
 }
@@ -279,5 +317,5 @@ func (s *Set) Overlaps(r Region) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.boxes, r.Overlaps)
+	return slices.ContainsFunc(s.nearBoxes(lo, hi), r.Overlaps)
 }
