@@ -143,23 +143,54 @@ func regionList(list []ir.Access) string {
 // first or the last one that it comes to.
 func (c *accessCheck) outside(r reach, region ir.Region) bool {
 	spans, ok := r.spans(region.Shape, c.k.Params)
-	if !ok {
+	if !ok || !insideRows(spans, region) {
 		return false
 	}
+	ends := r.certain && rectangularNest(r.loops)
 	for i, d := range region.Dims {
 		a, b, ok := rangeForms(d)
-		if !ok || i >= len(spans) {
+		if !ok {
 			continue
 		}
 		s := spans[i]
 		if atLeast(s.lo.Sub(b), 0) || atLeast(a.Sub(s.hi), 1) {
 			return true
 		}
-		if r.certain && s.dense && (atLeast(s.hi.Sub(b), 0) || atLeast(a.Sub(s.lo), 1)) {
+		if ends && s.dense && (atLeast(s.hi.Sub(b), 0) || atLeast(a.Sub(s.lo), 1)) {
 			return true
 		}
 	}
 	return false
+}
+
+// insideRows reports whether the spans of all dimensions but the first stay inside the shape, so that they are the
+// coordinates of what is touched and nothing wraps into the next row.
+func insideRows(spans []span, region ir.Region) bool {
+	for i := 1; i < len(spans); i++ {
+		s := spans[i]
+		extent, known := affineOf(region.Shape[i])
+		low, high := atLeast(s.lo, 0), known && atLeast(extent.Sub(s.hi), 1)
+		if i < len(region.Dims) {
+			if a, b, ok := rangeForms(region.Dims[i]); ok {
+				low, high = low || atLeast(s.lo.Sub(a), 0), high || atLeast(b.Sub(s.hi), 1)
+			}
+		}
+		if !low || !high {
+			return false
+		}
+	}
+	return true
+}
+
+// rectangularNest reports whether no loop's bounds depend on another one's variable, so that where all of them run,
+// every combination of their variables is there.
+func rectangularNest(loops []loopRange) bool {
+	for _, l := range loops {
+		if !l.known || boundsHave(loops, l.Var) {
+			return false
+		}
+	}
+	return true
 }
 
 // rangeForms returns [a, b) of a dimension as forms.
@@ -241,7 +272,7 @@ func (c *accessCheck) coverage(region ir.Region, writes []reach) coverage {
 	var exact [][]span
 	for _, w := range writes {
 		spans, ok := w.spans(region.Shape, c.k.Params)
-		if ok && w.certain && !slices.ContainsFunc(spans, func(s span) bool { return !s.dense }) {
+		if ok && w.certain && w.moves() && !slices.ContainsFunc(spans, func(s span) bool { return !s.dense }) {
 			exact = append(exact, spans)
 		}
 	}
@@ -252,6 +283,14 @@ func (c *accessCheck) coverage(region ir.Region, writes []reach) coverage {
 		return gap
 	}
 	return unproved
+}
+
+// moves reports whether every loop around r moves its index, so that its span is empty where a loop makes no iteration.
+func (r *reach) moves() bool {
+	return !slices.ContainsFunc(r.loops, func(l loopRange) bool {
+		n, ok := constTrips(l.For)
+		return !r.index.Has(l.Var) && (!ok || n == 0)
+	})
 }
 
 // wanted returns the region as spans.

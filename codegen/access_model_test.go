@@ -202,3 +202,96 @@ func TestInferredAccessesHoldEveryTouch(t *testing.T) {
 		}
 	})
 }
+
+// drawRegion makes a region of x with bounds over the parameters.
+func (n *nest) drawRegion(t *rapid.T) ir.Region {
+	bound := func(name string) ir.Expr {
+		v := rapid.IntRange(-1, 1).Draw(t, name)
+		add := integer(rapid.Int64Range(-1, 2).Draw(t, name+" add"))
+		if v < 0 {
+			return add
+		}
+		return arithmetic(ir.Add, reference(n.params[v]), add)
+	}
+	r := ir.Region{Var: n.x, Text: "x"}
+	switch rapid.IntRange(0, 3).Draw(t, "region") {
+	case 0:
+		r.Dims = []ir.Range{{Lo: bound("lo")}}
+	case 1:
+		r.Shape = []ir.Expr{nil, reference(n.params[2])}
+		r.Dims = []ir.Range{{Lo: bound("lo"), Hi: bound("hi")}}
+	default:
+		r.Dims = []ir.Range{{Lo: bound("lo"), Hi: bound("hi")}}
+	}
+	return r
+}
+
+// TestVerdictsOnDeclaredRegionsAreTrue runs random kernels against random regions: a use that is called outside must
+// touch an element outside whenever it happens, and a region that is called written must be.
+func TestVerdictsOnDeclaredRegionsAreTrue(t *testing.T) {
+	verdicts := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		n := drawNest(t)
+		region := n.drawRegion(t)
+		c := &accessCheck{k: n.kernel}
+		reaches := collect(n.kernel, n.kernel.Body)
+		require.Len(t, reaches, len(n.uses))
+		values := []int64{rapid.Int64Range(0, 3).Draw(t, "p"), rapid.Int64Range(0, 5).Draw(t, "q"), rapid.Int64Range(1, 4).Draw(t, "r")}
+		env := ir.Values{}
+		for i, p := range n.params {
+			env[p] = ir.Value{Bits: ir.Bits(values[i])}
+		}
+		boxes, err := EvalRegion(region, 60, env)
+		if err != nil {
+			return
+		}
+		held := map[int64]bool{}
+		for _, b := range boxes {
+			for _, at := range elements(b, 0, 0) {
+				held[at] = true
+			}
+		}
+		for i, u := range n.uses {
+			if !c.outside(reaches[i], region) {
+				continue
+			}
+			verdicts["outside"]++
+			count, out := 0, 0
+			n.run(values, func(v use, at int64) {
+				if slices.Equal(v.coefs, u.coefs) && slices.Equal(v.rows, u.rows) && v.add == u.add && v.guard == u.guard {
+					count++
+					if !held[at] {
+						out++
+					}
+				}
+			})
+			require.True(t, count == 0 || out > 0, "use %d is said to be outside %s and never is, in\n%s", i, regionText(region), n.kernel)
+		}
+		var writes []reach
+		for _, r := range reaches {
+			if r.write {
+				writes = append(writes, r)
+			}
+		}
+		verdict := c.coverage(region, writes)
+		if verdict == unproved {
+			return
+		}
+		written := map[int64]bool{}
+		n.run(values, func(u use, at int64) {
+			if u.write {
+				written[at] = true
+			}
+		})
+		verdicts[map[coverage]string{full: "full", gap: "gap"}[verdict]]++
+		missing := 0
+		for at := range held {
+			if !written[at] {
+				missing++
+			}
+		}
+		require.False(t, verdict == full && missing > 0, "%s is said to be written, and %d elements are not, in\n%s", regionText(region), missing, n.kernel)
+	})
+	require.NotZero(t, verdicts["outside"])
+	require.NotZero(t, verdicts["full"])
+}
