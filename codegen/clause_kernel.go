@@ -3,6 +3,7 @@ package codegen
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +15,9 @@ import (
 // deviceWords are the kinds that a kernel can name; acc stands for every accelerator.
 var deviceWords = []string{"acc", "smp", "cuda", "opencl"}
 
-// functionDirective fills k.Target and k.Task from d, which stands on decl.
-func (b *builder) functionDirective(k *ir.Kernel, d *directive, decl *ast.FuncDecl) {
+// functionDirective fills k.Target and k.Task from d, which stands on decl, and returns the shapes that it gives to
+// parameters.
+func (b *builder) functionDirective(k *ir.Kernel, d *directive, decl *ast.FuncDecl) map[*ir.Var][]ir.Expr {
 	r := &kernelReader{k: k, shapes: map[*ir.Var][]ir.Expr{}}
 	r.clauseReader = clauseReader{b: b, scope: bodyStart(decl), host: true, lets: map[string]string{}}
 	for _, l := range d.named("let") {
@@ -37,6 +39,7 @@ func (b *builder) functionDirective(k *ir.Kernel, d *directive, decl *ast.FuncDe
 		}
 	}
 	k.Task.Accesses = mergeAccesses(k.Task.Accesses)
+	return r.shapes
 }
 
 // bodyStart is where the parameters can be seen and nothing of the body.
@@ -219,10 +222,18 @@ func (r *kernelReader) function(what string, p piece) string {
 		r.fail(p, what, "'"+p.text+"' is not the name of a function", "write implements(F)")
 	case name.text == r.k.Name:
 		r.fail(p, what, name.text+" is this kernel itself", "name the task that this is another version of")
+	case !r.b.isFunction(name.text):
+		r.fail(p, what, "the package has no function "+name.text, "name the task that this is another version of")
 	default:
 		return name.text
 	}
 	return ""
+}
+
+// isFunction reports whether name is a function of the package.
+func (b *builder) isFunction(name string) bool {
+	_, ok := b.u.p.types.Scope().Lookup(name).(*types.Func)
+	return ok
 }
 
 func (r *kernelReader) taskClause(c clause) {

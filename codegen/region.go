@@ -73,13 +73,15 @@ func (e *regionEval) integer(x ir.Expr) int64 {
 }
 
 func (e *regionEval) box() Box {
-	b := Box{Shape: e.shape()}
+	n := max(len(e.r.Shape), 1)
+	all := make([]int64, 3*n)
+	b := Box{Shape: all[:n:n], Lo: all[n : 2*n : 2*n], Hi: all[2*n:]}
+	e.shape(b.Shape)
 	for d, extent := range b.Shape {
-		lo, hi := int64(0), extent
+		b.Lo[d], b.Hi[d] = 0, extent
 		if d < len(e.r.Dims) {
-			lo, hi = e.dimension(e.r.Dims[d])
+			b.Lo[d], b.Hi[d] = e.dimension(e.r.Dims[d])
 		}
-		b.Lo, b.Hi = append(b.Lo, lo), append(b.Hi, hi)
 	}
 	return b
 }
@@ -92,12 +94,12 @@ func (e *regionEval) dimension(d ir.Range) (lo, hi int64) {
 	return lo, e.integer(d.Hi)
 }
 
-// shape returns the extents. An open first one is as many whole rows as the slice holds.
-func (e *regionEval) shape() []int64 {
+// shape fills in the extents. An open first one is as many whole rows as the slice holds.
+func (e *regionEval) shape(out []int64) {
 	if len(e.r.Shape) == 0 {
-		return []int64{e.length}
+		out[0] = e.length
+		return
 	}
-	out := make([]int64, len(e.r.Shape))
 	product := int64(1)
 	for d := len(out) - 1; d >= 0; d-- {
 		switch {
@@ -118,7 +120,6 @@ func (e *regionEval) shape() []int64 {
 	if product > e.length {
 		e.fail("its shape %v has %d elements, and the slice has %d", out, product, e.length)
 	}
-	return out
 }
 
 func (e *regionEval) inside(b Box) {
