@@ -44,6 +44,9 @@ type Flight struct {
 	// Event is set by the owner when the copy has been enqueued.
 	Event Event
 
+	// given is what its source gave up in favour of this copy, as far as it has not been written since: if the copy
+	// is not made, it is still there.
+	given   deps.Set
 	waiters []*WorkingSet
 	pinned  [2][]*granule // at From and at To
 }
@@ -292,6 +295,8 @@ func (d *Directory) take(e *entry, piece deps.Region, from, to SpaceID, p *Plan)
 
 // Land ends a flight. When the copy was not made, what it would have brought is not valid at its end after all; what
 // had been given up at its source in favour of the copy is valid there again, or lost with the source.
+//
+// Flights may land in any order that events can be heard of.
 func (d *Directory) Land(f *Flight, made bool) {
 	e := d.buffers[f.Region.Buffer]
 	source, end := &e.at[f.From.Device], &e.at[f.To.Device]
@@ -302,14 +307,12 @@ func (d *Directory) Land(f *Flight, made bool) {
 		return
 	}
 	end.valid.Remove(f.Region)
-	for _, r := range d.nowhere(e, f.Region) {
-		if d.gone[f.From.Device] == nil {
-			source.valid.Add(r)
-			continue
-		}
-		e.lost.Add(r)
+	if d.gone[f.From.Device] != nil {
 		e.from = int(f.From.Device)
+	} else {
+		addAll(&source.valid, f.given.Regions())
 	}
+	addAll(&e.lost, d.nowhere(e, f.Region))
 }
 
 func without(list []*Flight, f *Flight) []*Flight {
@@ -341,6 +344,9 @@ func (d *Directory) Commit(r deps.Region, at SpaceID) {
 	for i := range e.at {
 		if i != int(at.Device) && !e.at[i].valid.Empty() {
 			e.at[i].valid.Remove(r)
+		}
+		for _, f := range e.at[i].out {
+			f.given.Remove(r)
 		}
 	}
 	if d.gone[at.Device] != nil {
@@ -383,7 +389,7 @@ func (d *Directory) Evict(r deps.Region, at SpaceID, p *Plan) {
 		}
 	}
 	for _, piece := range dirty.Regions() {
-		d.take(e, piece, at, Host, p)
+		d.take(e, piece, at, Host, p).given.Add(piece)
 	}
 	here.valid.Remove(r)
 }
@@ -407,6 +413,12 @@ func (d *Directory) Lose(at SpaceID, cause *DeviceError) []deps.Region {
 		}
 	}
 	return lost
+}
+
+func addAll(s *deps.Set, regions []deps.Region) {
+	for _, r := range regions {
+		s.Add(r)
+	}
 }
 
 func removeAll(s *deps.Set, regions []deps.Region) {

@@ -1,0 +1,367 @@
+package devices_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// The model: every space is an array of versions, the oracle one more. A task that reads must find the oracle's version
+// of every element it reads. Copies are made in any order that their After allows, and the directory hears of them in
+// any order at all.
+type model struct {
+	t       *rapid.T
+	dir     *devices.Directory
+	spaces  int
+	n       int64
+	memory  [][]int // by space; -1: garbage
+	newest  []int
+	lost    []bool
+	gone    []bool // spaces out of service
+	flying  []*devices.Flight
+	failed  map[*devices.Flight]bool
+	copied  map[*devices.Flight]bool
+	after   map[*devices.Flight][]*devices.Flight // what After was: Land clears it
+	version int
+	running []*modelTask
+}
+
+// A modelTask is a task between its acquisition and its end.
+type modelTask struct {
+	space    devices.SpaceID
+	accesses []deps.Access
+	waits    []*devices.Flight
+	err      error
+}
+
+const (
+	modelRows    = 6
+	modelColumns = 8
+)
+
+func newModel(t *rapid.T) *model {
+	m := &model{t: t, spaces: rapid.IntRange(1, 4).Draw(t, "spaces"), n: modelRows * modelColumns,
+		failed: map[*devices.Flight]bool{}, copied: map[*devices.Flight]bool{}, after: map[*devices.Flight][]*devices.Flight{}}
+	islands := rapid.Bool().Draw(t, "islands") // accelerators of different parity do not reach each other
+	m.dir = devices.NewDirectory(func(from, to devices.SpaceID) bool {
+		return from == devices.Host || to == devices.Host || !islands || from.Device%2 == to.Device%2
+	})
+	for s := range m.spaces {
+		if s > 0 {
+			m.dir.AddSpace()
+		}
+		m.memory = append(m.memory, slices.Repeat([]int{-1}, int(m.n)))
+	}
+	m.dir.Add(0, m.n, 8)
+	m.newest, m.lost, m.gone = make([]int, m.n), make([]bool, m.n), make([]bool, m.spaces)
+	m.memory[0] = make([]int, m.n)
+	return m
+}
+
+func (m *model) region() deps.Region {
+	if rapid.Bool().Draw(m.t, "flat") {
+		lo := rapid.Int64Range(0, m.n-1).Draw(m.t, "lo")
+		return deps.Interval(0, lo, rapid.Int64Range(lo+1, m.n).Draw(m.t, "hi"))
+	}
+	r0 := rapid.Int64Range(0, modelRows-1).Draw(m.t, "r0")
+	c0 := rapid.Int64Range(0, modelColumns-1).Draw(m.t, "c0")
+	return box(0, modelColumns, r0, rapid.Int64Range(r0+1, modelRows).Draw(m.t, "r1"), c0, rapid.Int64Range(c0+1, modelColumns).Draw(m.t, "c1"))
+}
+
+func (m *model) space() devices.SpaceID {
+	return devices.SpaceID{Device: uint16(rapid.IntRange(0, m.spaces-1).Draw(m.t, "space"))}
+}
+
+// each calls f for every element of r.
+func each(r deps.Region, f func(i int64)) {
+	for lo, hi := range r.Runs() {
+		for i := lo; i < hi; i++ {
+			f(i)
+		}
+	}
+}
+
+// acquire begins a task that conflicts with none that runs.
+func (m *model) acquire() {
+	task := &modelTask{space: m.space()}
+	for range rapid.IntRange(1, 3).Draw(m.t, "accesses") {
+		mode := rapid.SampledFrom([]deps.Mode{deps.In, deps.Out, deps.InOut}).Draw(m.t, "mode")
+		a := deps.Access{Region: m.region(), Mode: mode}
+		if !m.conflicts(task.accesses, a) {
+			task.accesses = append(task.accesses, a)
+		}
+	}
+	for _, other := range m.running {
+		for _, a := range task.accesses {
+			if m.conflicts(other.accesses, a) {
+				return
+			}
+		}
+	}
+	if m.gone[task.space.Device] {
+		return
+	}
+	var plan devices.Plan
+	for _, a := range task.accesses {
+		if err := m.dir.Plan(a, task.space, &plan); err != nil && task.err == nil {
+			task.err = err
+		}
+	}
+	m.take(&plan)
+	m.checkLost(task)
+	task.waits = plan.Wait
+	m.running = append(m.running, task)
+}
+
+// checkLost says that a task fails if and only if it reads what is lost.
+func (m *model) checkLost(task *modelTask) {
+	reads := false
+	for _, a := range task.accesses {
+		each(a.Region, func(i int64) { reads = reads || a.Mode.Reads() && m.lost[i] })
+	}
+	if reads {
+		require.ErrorIs(m.t, task.err, devices.ErrLost)
+	} else {
+		require.NoError(m.t, task.err)
+	}
+}
+
+func (m *model) conflicts(accesses []deps.Access, a deps.Access) bool {
+	for _, b := range accesses {
+		if (a.Mode.Writes() || b.Mode.Writes()) && a.Region.Overlaps(b.Region) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *model) take(p *devices.Plan) {
+	for _, f := range p.Copies {
+		require.NotEqual(m.t, f.From, f.To)
+		m.after[f] = slices.Clone(f.After)
+		m.flying = append(m.flying, f)
+	}
+}
+
+// copy makes one copy, or fails to, and before it those that it must not overtake.
+func (m *model) copy(f *devices.Flight, fails bool) {
+	if m.copied[f] {
+		return
+	}
+	for _, g := range m.after[f] {
+		m.copy(g, false)
+		fails = fails || m.failed[g]
+	}
+	fails = fails || m.gone[f.From.Device] || m.gone[f.To.Device]
+	m.copied[f], m.failed[f] = true, fails
+	if !fails {
+		each(f.Region, func(i int64) { m.memory[f.To.Device][i] = m.memory[f.From.Device][i] })
+		return
+	}
+	each(f.Region, func(i int64) { // it may have been made in part
+		if i%2 == 0 && !m.gone[f.To.Device] {
+			m.memory[f.To.Device][i] = -1
+		}
+	})
+}
+
+// land tells the directory of one copy: not always in the order in which they were made.
+func (m *model) land(f *devices.Flight, fails bool) {
+	if !slices.Contains(m.flying, f) {
+		return
+	}
+	m.copy(f, fails)
+	m.flying = slices.DeleteFunc(m.flying, func(g *devices.Flight) bool { return g == f })
+	m.dir.Land(f, !m.failed[f])
+	m.noteLost()
+}
+
+// noteLost takes over what the directory gives up, after checking that no space says it has it.
+func (m *model) noteLost() {
+	for i := range m.n {
+		anywhere := false
+		for s := range m.spaces {
+			valid := m.dir.Valid(deps.Interval(0, i, i+1), devices.SpaceID{Device: uint16(s)})
+			require.False(m.t, valid && m.gone[s])
+			anywhere = anywhere || valid
+		}
+		if !anywhere && !m.lost[i] {
+			require.True(m.t, slices.Contains(m.gone, true), "element %d is valid nowhere, and no device is lost", i)
+		}
+		m.lost[i] = !anywhere
+	}
+}
+
+// finish runs a task to its end.
+func (m *model) finish() {
+	if len(m.running) == 0 {
+		return
+	}
+	at := rapid.IntRange(0, len(m.running)-1).Draw(m.t, "task")
+	task := m.running[at]
+	m.running = slices.Delete(m.running, at, at+1)
+	failed := task.err != nil
+	for _, f := range task.waits {
+		if m.copy(f, false); task.space == devices.Host {
+			m.land(f, false)
+		}
+		failed = failed || m.failed[f]
+	}
+	if failed {
+		return // it did not run: nothing is written, nothing is committed
+	}
+	memory := m.memory[task.space.Device]
+	if !m.gone[task.space.Device] {
+		m.checkReads(task)
+	}
+	breaks := rapid.IntRange(0, 9).Draw(m.t, "breaks") == 0 || m.gone[task.space.Device]
+	for _, a := range task.accesses {
+		if a.Mode.Writes() {
+			m.write(task, a, memory, breaks)
+		}
+	}
+	m.noteLost()
+	if !breaks && rapid.Bool().Draw(m.t, "through") {
+		m.writeThrough(task)
+	}
+}
+
+// writeThrough plans copies to the host that no task waits for.
+func (m *model) writeThrough(task *modelTask) {
+	var plan devices.Plan
+	for _, a := range task.accesses {
+		if a.Mode.Writes() {
+			require.NoError(m.t, m.dir.Plan(deps.Access{Region: a.Region, Mode: deps.In}, devices.Host, &plan))
+		}
+	}
+	m.take(&plan)
+}
+
+func (m *model) checkReads(task *modelTask) {
+	for _, a := range task.accesses {
+		each(a.Region, func(i int64) {
+			if a.Mode.Reads() {
+				require.Equal(m.t, m.newest[i], m.memory[task.space.Device][i], "element %d in %v at %v", i, a.Region, task.space)
+			}
+		})
+	}
+}
+
+func (m *model) write(task *modelTask, a deps.Access, memory []int, breaks bool) {
+	m.version++
+	if !breaks {
+		each(a.Region, func(i int64) { m.newest[i], memory[i] = m.version, m.version })
+		m.dir.Commit(a.Region, task.space)
+		return
+	}
+	// Garbage is what counts where no other space has the value from before.
+	each(a.Region, func(i int64) { memory[i] = m.version })
+	m.dir.Spoil(a.Region, task.space)
+	each(a.Region, func(i int64) {
+		if m.dir.Valid(deps.Interval(0, i, i+1), task.space) {
+			m.newest[i] = m.version
+		}
+	})
+}
+
+// evict gives up a granule that nobody uses.
+func (m *model) evict() {
+	at := m.space()
+	lo := rapid.Int64Range(0, m.n/4-1).Draw(m.t, "granule") * 4
+	r := deps.Interval(0, lo, lo+4)
+	for _, task := range m.running {
+		for _, a := range task.accesses {
+			if task.space == at && a.Region.Overlaps(r) {
+				return
+			}
+		}
+	}
+	if at == devices.Host || m.gone[at.Device] {
+		return
+	}
+	for _, f := range slices.Clone(m.flying) {
+		if (f.From == at || f.To == at) && f.Region.Overlaps(r) {
+			m.land(f, false)
+		}
+	}
+	var plan devices.Plan
+	m.dir.Evict(r, at, &plan)
+	m.take(&plan)
+	kept := false
+	for _, f := range plan.Copies {
+		require.Equal(m.t, devices.Host, f.To)
+		m.land(f, rapid.IntRange(0, 9).Draw(m.t, "fails") == 0)
+		kept = kept || m.failed[f]
+	}
+	if !kept {
+		each(r, func(i int64) { m.memory[at.Device][i] = -1 })
+	}
+	m.noteLost()
+}
+
+// lose takes a device out of service.
+func (m *model) lose() {
+	at := m.space()
+	if at == devices.Host || m.gone[at.Device] || rapid.IntRange(0, 4).Draw(m.t, "really") > 0 {
+		return
+	}
+	m.gone[at.Device] = true
+	m.dir.Lose(at, &devices.DeviceError{Device: fmt.Sprint(at), What: "lost", Err: devices.ErrRetired, Fatal: true})
+	m.noteLost()
+}
+
+func (m *model) check() {
+	for i := range m.n {
+		one := deps.Interval(0, i, i+1)
+		for s := range m.spaces {
+			space := devices.SpaceID{Device: uint16(s)}
+			if len(m.flying) == 0 && len(m.running) == 0 && m.dir.Valid(one, space) {
+				require.Equal(m.t, m.newest[i], m.memory[s][i], "element %d at %v", i, space)
+			}
+			missing := m.dir.Missing(deps.Access{Region: one, Mode: deps.In}, space)
+			require.Equal(m.t, m.dir.Valid(one, space), missing == 0)
+		}
+	}
+}
+
+func TestDirectoryAgainstVersionsOfEveryElement(t *testing.T) {
+	for range 5 {
+		rapid.Check(t, checkModel)
+	}
+}
+
+func checkModel(t *rapid.T) {
+	m := newModel(t)
+	t.Repeat(map[string]func(*rapid.T){
+		"acquire": func(*rapid.T) { m.acquire() },
+		"finish":  func(*rapid.T) { m.finish() },
+		"evict":   func(*rapid.T) { m.evict() },
+		"lose":    func(*rapid.T) { m.lose() },
+		"land": func(*rapid.T) {
+			if len(m.flying) > 0 {
+				f := rapid.SampledFrom(m.flying).Draw(t, "flight")
+				m.land(f, rapid.IntRange(0, 9).Draw(t, "fails") == 0)
+			}
+		},
+		"copy": func(*rapid.T) {
+			if len(m.flying) > 0 {
+				f := rapid.SampledFrom(m.flying).Draw(t, "flight")
+				m.copy(f, rapid.IntRange(0, 9).Draw(t, "fails") == 0)
+			}
+		},
+		"": func(*rapid.T) { m.check() },
+	})
+	for len(m.running) > 0 {
+		m.finish()
+	}
+	for len(m.flying) > 0 {
+		m.land(m.flying[0], false)
+	}
+	m.check()
+}

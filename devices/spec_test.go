@@ -1,0 +1,97 @@
+package devices_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/sim"
+)
+
+func TestSpecificationsAreRead(t *testing.T) {
+	got, err := devices.ParseSpec("smp:2, sim:3(memory=64MiB, peer=off),cuda")
+	require.NoError(t, err)
+	require.Equal(t, []devices.Config{
+		{Kind: "smp", Count: 2},
+		{Kind: "sim", Count: 3, Params: []devices.Param{{Key: "memory", Value: "64MiB", Column: 14}, {Key: "peer", Value: "off", Column: 28}}},
+		{Kind: "cuda"},
+	}, got)
+}
+
+func TestSpecificationErrorsSayWhere(t *testing.T) {
+	for spec, want := range map[string]string{
+		"":                              `devices: column 1: want a kind of devices, as in smp:2,sim:4; known are sim, smp`,
+		"smp,":                          `devices: column 5: want a kind of devices, as in smp:2,sim:4; known are sim, smp`,
+		"smp:0":                         `devices: column 5: smp: count "0": want a number from 1 to 64`,
+		"sim:x":                         `devices: column 5: sim: count "x": want a number from 1 to 64`,
+		"sim:1000000":                   `devices: column 5: sim: count "1000000": want a number from 1 to 64`,
+		"smp;sim":                       `devices: unknown kind "smp;sim": known are sim, smp`,
+		"smp:2 sim":                     `devices: column 7: found "sim": want a comma before the next kind`,
+		"gpu:2":                         `devices: unknown kind "gpu": known are sim, smp`,
+		"sim:1,sim:2":                   `devices: kind "sim" is there twice: write one part with the count`,
+		"sim(":                          `devices: column 5: sim: want key=value`,
+		"sim(memory":                    `devices: column 5: sim: want key=value`,
+		"sim(memory=)":                  `devices: column 12: sim: memory: want a value`,
+		"sim(memory=1MiB":               `devices: column 16: sim: want a comma or the closing parenthesis`,
+		"smp,sim(speed=x)":              `devices: open sim: devices: column 9: sim: speed=x: size "x": want whole bytes, as in 64MiB, 2GB or 4096`,
+		"sim(colour=red)":               `devices: open sim: devices: column 5: sim: unknown parameter "colour": known are bandwidth, clock, exec, granule, latency, memory, peer, peerbw, races, speed`,
+		"smp(x=1)":                      `devices: open smp: devices: column 5: smp: unknown parameter "x": known are none`,
+		"sim(exec=gpu)":                 `devices: open sim: devices: column 5: sim: exec=gpu: want cpu or simt`,
+		"sim(peer=yes)":                 `devices: open sim: devices: column 5: sim: peer=yes: want off or on`,
+		"sim(clock=no)":                 `devices: open sim: devices: column 5: sim: clock=no: want real or virtual`,
+		"sim(granule=3KiB)":             `devices: open sim: sim: granule of 3072 bytes: want a power of two`,
+		"sim(races=on)":                 `devices: open sim: sim: races=on needs exec=simt`,
+		"sim(memory=1KiB,granule=4KiB)": `devices: open sim: sim: memory of 1.0 KiB: less than one granule of 4.0 KiB`,
+	} {
+		_, err := devices.Open(spec, devices.Options{})
+		require.EqualError(t, err, want, "%q", spec)
+	}
+}
+
+func TestWrongOptionsAreRefused(t *testing.T) {
+	_, err := devices.Open("sim", devices.Options{ByKind: map[devices.Kind]any{"sim": 5}})
+	require.EqualError(t, err, "devices: open sim: sim: options of type int: want sim.Options")
+}
+
+func TestSizesAreRead(t *testing.T) {
+	for text, want := range map[string]deps.Bytes{"0": 0, "4096": 4096, "1B": 1, "1.5KiB": 1536, "2MiB": 2 << 20, "3GB": 3e9, "1TiB": 1 << 40} {
+		got, err := devices.ParseBytes(text)
+		require.NoError(t, err)
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"", "-1", "1.5", "1XB", "NaN", "1e40", "KiB"} {
+		_, err := devices.ParseBytes(text)
+		require.Error(t, err, text)
+	}
+	got, err := devices.ParseRate("50GB/s")
+	require.NoError(t, err)
+	require.Equal(t, deps.Bytes(50e9), got)
+}
+
+func TestWhatIsOpenIsDescribed(t *testing.T) {
+	m, err := devices.Open("smp:3,sim:2(memory=64MiB,granule=4KiB,peer=off,clock=virtual)", devices.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, m.Close()) }()
+	require.Len(t, m.Devices(), 3)
+	require.Len(t, m.Accelerators(), 2)
+	require.Equal(t, devices.Host, m.SpaceOf(m.Devices()[0]))
+	require.Equal(t, devices.SpaceID{Device: 2}, m.SpaceOf(m.Devices()[2]))
+	p := m.Devices()[2].Properties()
+	require.Equal(t, "sim:1", p.Name)
+	require.Equal(t, "simulated accelerator, 64.0 MiB in granules of 4.0 KiB, exec=cpu, virtual clock, no peer copies", p.Description)
+	require.Equal(t, 3, m.Devices()[0].Properties().Workers)
+}
+
+func TestAKindIsRegisteredOnce(t *testing.T) {
+	require.Panics(t, func() { devices.Register(sim.Kind, func(devices.Config) ([]devices.Device, error) { return nil, nil }) })
+	require.Panics(t, func() { devices.Register("new", nil) })
+}
+
+func TestBuffersAreChecked(t *testing.T) {
+	r := newRig(t, "smp:1", sim.Options{})
+	b := r.buffer(10)
+	require.ErrorContains(t, r.m.AddBuffer(b, nil, 80, 8), "was added already")
+	require.ErrorContains(t, r.m.AddBuffer(b+1, nil, 81, 8), "not whole elements of 8 bytes")
+}
