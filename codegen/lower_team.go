@@ -306,7 +306,7 @@ func (t *team) finishBounds() {
 		g.Trip = largestOf(c.grid)
 	case len(c.team) > 0:
 		g.TeamTrip, g.Trip = largestOf(c.team), largestOf(c.threads)
-	default:
+	case t.single:
 		g.Trip = largestOf(c.threads)
 	}
 }

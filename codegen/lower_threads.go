@@ -212,6 +212,9 @@ func (t *team) serial(s *ir.Construct) []ir.Stmt {
 	for _, v := range ir.Declared(body).List() {
 		t.own.Add(v)
 	}
+	for _, v := range ir.AddressTaken(body).List() {
+		t.share(v, "its address is taken")
+	}
 	return []ir.Stmt{&ir.Block{Body: append(decls, r.CopyStmts(body)...), At: s.At}}
 }
 
