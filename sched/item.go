@@ -56,7 +56,7 @@ type Item struct {
 	Name     string
 	Priority int // higher runs first, under policies that look at it
 	Allowed  PlaceSet
-	// Missing is, by place, the bytes that would have to move there; nil when nothing has to move anywhere.
+	// Missing is, by place, the bytes that would have to move there; empty when nothing has to move anywhere.
 	Missing []deps.Bytes
 	// Work is what the task touches: the measure of how long it runs, as long as nothing better is known.
 	Work deps.Bytes
@@ -86,7 +86,7 @@ func (it *Item) Place() PlaceID { return it.at }
 
 // missing returns the bytes to move to p.
 func (it *Item) missing(p PlaceID) deps.Bytes {
-	if it.Missing == nil {
+	if len(it.Missing) == 0 {
 		return 0
 	}
 	return it.Missing[p]

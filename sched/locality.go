@@ -5,7 +5,7 @@ import "github.com/gompss/gompss/deps"
 // homeFactor is how much dearer a byte moved is than a byte worked on, for data that have a home on an accelerator:
 // links are about that much slower than the memories at their ends. Data that were never moved must be moved once to
 // be used by any accelerator, so there a byte counts as a byte.
-const homeFactor = 16
+const homeFactor = 32
 
 // locality gives each item to the place where the fewest bytes must be moved, among equals to the one with the least
 // to do. A place with nothing of its own takes items meant for others: where that moves nothing more, where the

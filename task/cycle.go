@@ -213,7 +213,7 @@ func (rt *Runtime) granted(it *sched.Item) *record {
 func (rt *Runtime) observeChoice(r *record) {
 	if o := rt.observer; o != nil {
 		pt := rt.point(probe.Choice, r)
-		if r.item.Missing != nil {
+		if len(r.item.Missing) > 0 {
 			pt.Bytes = r.item.Missing[r.item.Place()]
 		}
 		o.Observe(pt)

@@ -109,7 +109,7 @@ func TestWrongCallsOfKernels(t *testing.T) {
 		{mix, nil, []any{0, 10, 95, 105, uint32(1), d, d}, "region s[a:b] of parameter s"},
 		{box, nil, []any{10, 11, 0, 1, 0, 1, uint32(0), d}, "its shape [10 11] has 110 elements, and the slice has 100"},
 		{box, nil, []any{10, 10, 0, 1, 5, 11, uint32(0), d}, "dimension 2 of the shape has 10"},
-		{box, []task.Option{task.On("smp")}, []any{10, 10, 0, 1, 0, 1, uint32(0), d}, "no device can run it: smp: the device clause says acc"},
+		{saxpy, []task.Option{task.On("smp")}, []any{float32(1), f, f}, "no device can run it: smp: the device clause says acc"},
 		{saxpy, []task.Option{task.On("cuda")}, []any{float32(1), f, f}, `no device "cuda": the devices are smp, sim:0, sim:1`},
 		{divide, []task.Option{task.Resources("acc", 51), task.Resources("smp", 101)}, []any{[]int32{1}, []int32{1}, []int32{0}}, "no device that may run it has enough tokens: needs acc:51, smp:101"},
 		{fill, []task.Option{task.In(d)}, []any{0, 10, uint32(1), d}, "the accesses of a kernel are those of its task directive"},

@@ -27,7 +27,7 @@ func Mix(lo, hi, a, b int, k uint32, d, s []uint32) {
 
 // FillBox sets the box [i0:i1][j0:j1] of the n by m matrix d.
 //
-//omp:target device(acc)
+//omp:target device(acc, smp)
 //omp:task out(d[i0:i1][j0:j1])
 //omp:shape d [n][m]
 func FillBox(n, m, i0, i1, j0, j1 int, k uint32, d []uint32) {

@@ -73,7 +73,7 @@ func (r *record) setUp(space devices.SpaceID) {
 func fetched(ws *devices.WorkingSet, err error) {
 	r := ws.Owner.(*record)
 	if err != nil {
-		r.fail("", err)
+		r.fail("smp", err)
 	}
 	switch {
 	case r.kind == waitBody:

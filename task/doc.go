@@ -1,0 +1,58 @@
+// Package task runs Go functions and compiled kernels as tasks on every CPU core and accelerator of the machine.
+//
+// A program says what each task reads and writes; the runtime orders the tasks so that the result is that of running
+// them one after the other, chooses a device for each, and moves the data there and back:
+//
+//	//go:embed kernels.go
+//	var source string // func Saxpy(a float32, x, y []float32), with its //omp:target and //omp:task lines
+//
+//	func main() {
+//		saxpy, err := task.NewKernel(Saxpy, task.SourceFile{Name: "kernels.go", Text: source})
+//		check(err)
+//		rt, err := task.New(task.Options{Devices: "smp,sim:2"}) // import _ ".../devices/all" for sim
+//		check(err)
+//		defer rt.Close()
+//		x, err := task.Alloc[float32](rt, 1<<20)
+//		check(err)
+//		y, err := task.Alloc[float32](rt, 1<<20)
+//		check(err)
+//		_, err = rt.Go(func() error { return load(x) }, task.Out(x))
+//		check(err)
+//		for i := 0; i < len(x); i += 1 << 16 { // tiles run at once, wherever there is room
+//			_, err = saxpy.Submit(rt, float32(2), x[i:i+1<<16], y[i:i+1<<16])
+//			check(err)
+//		}
+//		check(rt.Wait()) // all tasks are over, all data are valid here
+//		fmt.Println(y[0])
+//	}
+//
+// gompss gen writes a typed SubmitSaxpy(rt, a, x, y, options...) that calls the function without reflection and shares
+// its parallel loop between CPU workers.
+//
+// # Data
+//
+// Tasks work on buffers: slices of Alloc, which lie outside the Go heap until Free, or ordinary slices, which become
+// buffers up to their capacity on first use and are kept in place and alive until Unregister or Close. Parts of a
+// buffer are sub-slices of it; the first use should be of the whole, or Register it. All uses of a buffer have one
+// element size. A program must not touch what a submitted task uses before Wait, or WaitOn for that part.
+//
+// # Failures
+//
+// A task fails by its error, a panic, a failing device or the runtime's context. Its siblings go on. Tasks that depend
+// on it, directly or through others, whether submitted before or after it failed, do not run and fail with ErrSkipped
+// and its cause, until Wait has told of the failure: then the program has had its chance to repair the data.
+//
+// # Invariants
+//
+//   - of two tasks whose accesses conflict the one submitted first is over before the other starts;
+//   - an error of a submission means that nothing was submitted;
+//   - a task that waits, for predecessors, tokens or memory, holds no tokens and no device memory;
+//   - in the steady state, submitting and running a task allocates nothing but what boxing arguments for Submit takes.
+//
+// Lock order: Runtime.submitting before the locks of deps, Machine and buffers; Runtime.mu is innermost and is held
+// over calls of sched alone. No lock is held over bodies, observers of the runtime's own points, or calls of devices
+// that start work. submitting is held over the flush of Wait, which no task can need.
+//
+// Not there yet: nested domains (a body may submit, but its tasks are siblings of its own), Concurrent and Reduction
+// accesses of kernels, implements. Commutative runs in order of submission.
+package task

@@ -1,0 +1,179 @@
+package task_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task"
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/stretchr/testify/require"
+)
+
+// atOnce is an observer that counts the bodies between Start and End, by kind, and the most there were.
+type atOnce struct {
+	mu        sync.Mutex
+	now, most map[string]int
+}
+
+func (a *atOnce) Observe(p probe.Point) {
+	if p.Kind != probe.Start && p.Kind != probe.End {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.now == nil {
+		a.now, a.most = map[string]int{}, map[string]int{}
+	}
+	kind := p.Device[:3]
+	if p.Kind == probe.Start {
+		a.now[kind]++
+		a.most[kind] = max(a.most[kind], a.now[kind])
+	} else {
+		a.now[kind]--
+	}
+}
+
+// The claim of the thesis, section 4.1: with resources(acc: 1, smp: 40) no more than two tasks run on the CPU at a time,
+// and the others go to the accelerators.
+func TestTokensShareATaskBetweenKinds(t *testing.T) {
+	count := kernelOf(t, Count)
+	for _, policy := range []string{"fifo", "locality", "random"} {
+		seen := &atOnce{}
+		rt := open(t, task.Options{Devices: "smp:4,sim:2(exec=cpu)", Policy: policy, Observer: seen})
+		cells, err := task.Alloc[uint32](rt, 64)
+		require.NoError(t, err)
+		for range 4 {
+			for i := range cells {
+				_, err := count.Submit(rt, 20000, cells[i:i+1])
+				require.NoError(t, err)
+			}
+		}
+		require.NoError(t, rt.Wait())
+		s := rt.Stats()
+		require.LessOrEqual(t, seen.most["smp"], 2, policy)
+		require.LessOrEqual(t, s.MostAtOnce["smp"], 2, policy)
+		require.Positive(t, s.ByDevice["smp"], policy)
+		require.Positive(t, s.ByDevice["sim:0"]+s.ByDevice["sim:1"], policy)
+		require.EqualValues(t, 256, s.ByDevice["smp"]+s.ByDevice["sim:0"]+s.ByDevice["sim:1"])
+		want := []uint32{0}
+		Count(80000, want)
+		for i := range cells {
+			require.Equal(t, want[0], cells[i])
+		}
+	}
+}
+
+// STREAM's four operations, tiled over four accelerators: each tile goes to one of them once and stays; nothing moves
+// between the host and the accelerators after that until the end.
+func TestStreamMovesNothingAfterFirstTouch(t *testing.T) {
+	cp, scale, add, triad := kernelOf(t, Copy), kernelOf(t, Scale), kernelOf(t, Add), kernelOf(t, Triad)
+	rt := open(t, task.Options{Devices: "sim:4(exec=cpu)"})
+	const n, tile = 64 << 10, 4 << 10
+	var x [3][]float64
+	for i := range x {
+		var err error
+		x[i], err = task.Alloc[float64](rt, n)
+		require.NoError(t, err)
+	}
+	a, b, c := x[0], x[1], x[2]
+	for i := range a {
+		a[i] = float64(i)
+	}
+	repeat := func() {
+		for lo := 0; lo < n; lo += tile {
+			a, b, c := a[lo:lo+tile], b[lo:lo+tile], c[lo:lo+tile]
+			var err [4]error
+			_, err[0] = cp.Submit(rt, c, a)
+			_, err[1] = scale.Submit(rt, b, c, 3.0)
+			_, err[2] = add.Submit(rt, c, a, b)
+			_, err[3] = triad.Submit(rt, a, b, c, 0.25)
+			require.Equal(t, [4]error{}, err)
+		}
+	}
+	repeat()
+	settle(t, rt)
+	first := rt.Stats()
+	require.EqualValues(t, n*8, first.HostToDevice, "a, once; b and c are written only")
+	require.Zero(t, first.DeviceToHost)
+	for range 9 {
+		repeat()
+	}
+	settle(t, rt)
+	s := rt.Stats()
+	require.Equal(t, first.HostToDevice, s.HostToDevice)
+	require.Zero(t, s.DeviceToHost)
+	// a device that fell far behind may lose a tile to another: rarely
+	require.Less(t, s.DeviceToDevice, deps.Bytes(10*10*n*8/20), "of what ten repetitions touch, a twentieth")
+	for _, name := range []string{"sim:0", "sim:1", "sim:2", "sim:3"} {
+		require.Positive(t, s.ByDevice[name], name)
+	}
+	require.NoError(t, rt.Wait())
+	require.EqualValues(t, 3*n*8, rt.Stats().DeviceToHost, "all three, once, at the end")
+	scaled := 1.0
+	for range 10 {
+		scaled = 3*scaled + 0.25*(scaled+3*scaled)
+	}
+	for i := range a {
+		if a[i] != float64(i)*scaled {
+			t.Fatalf("a[%d] = %v, want %v", i, a[i], float64(i)*scaled)
+		}
+	}
+}
+
+// settle waits until all tasks are over and leaves their data where they are.
+func settle(t *testing.T, rt *task.Runtime) {
+	t.Helper()
+	require.Eventually(t, func() bool { return rt.Stats().InFlight == 0 }, 30e9, 1e6)
+}
+
+// N-Body as in the thesis, section 4.1: blocks of one step go to three accelerators and the CPU, two at a time there.
+func TestNBodyUsesTheWholeMachine(t *testing.T) {
+	forces, move := kernelOf(t, Forces), kernelOf(t, Move)
+	n, blocks, steps := 4096, 16, 2
+	if testing.Short() || raceEnabled {
+		n = 512
+	}
+	got, want := bodies(n), bodies(n)
+	seen := &atOnce{}
+	rt := open(t, task.Options{Devices: "smp:2,sim:3(exec=cpu)", Observer: seen})
+	for _, x := range got {
+		require.NoError(t, task.Register(rt, x))
+	}
+	size := n / blocks
+	for range steps {
+		for lo := 0; lo < n; lo += size {
+			_, err := forces.Submit(rt, lo, lo+size, float32(0.01), got[0], got[1], got[2], got[3], got[4], got[5])
+			require.NoError(t, err)
+		}
+		for lo := 0; lo < n; lo += size {
+			_, err := move.Submit(rt, lo, lo+size, float32(0.01), got[0], got[1], got[2], got[3], got[4], got[5])
+			require.NoError(t, err)
+		}
+		Forces(0, n, 0.01, want[0], want[1], want[2], want[3], want[4], want[5])
+		Move(0, n, 0.01, want[0], want[1], want[2], want[3], want[4], want[5])
+	}
+	require.NoError(t, rt.Wait())
+	require.Equal(t, want, got)
+	s := rt.Stats()
+	for _, name := range []string{"smp", "sim:0", "sim:1", "sim:2"} {
+		require.Positive(t, s.ByDevice[name], "%s of %v", name, s.ByDevice)
+	}
+	require.LessOrEqual(t, seen.most["smp"], 2)
+	require.LessOrEqual(t, s.MostAtOnce[devices.SMP], 2)
+}
+
+// bodies returns positions and velocities of n bodies, always the same.
+func bodies(n int) [6][]float32 {
+	var out [6][]float32
+	state := uint32(1)
+	for k := range out {
+		out[k] = make([]float32, n)
+		for i := range out[k] {
+			state = state*1664525 + 1013904223
+			out[k][i] = float32(state>>8)/(1<<23) - 1
+		}
+	}
+	return out
+}
