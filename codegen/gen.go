@@ -178,13 +178,23 @@ func (g *generator) kernel(k *ir.Kernel) {
 	for i := range w.params {
 		w.params[i].arg = readArgument(w.params[i].typ, k.Params[i].Type, i)
 	}
-	for _, n := range []string{kernelVar(k.Name), submitName(k.Name)} {
+	w.split, w.whole = g.split(k, decl)
+	for _, n := range w.declares() {
 		if g.names[n] {
 			g.fail(decl.Name.Pos(), "kernel "+k.Name, "its wrapper would declare "+n+", which the package declares already", "rename one of them")
 		}
+		g.names[n] = true
 	}
-	w.split, w.whole = g.split(k, decl)
 	g.wraps = append(g.wraps, w)
+}
+
+// declares returns the package-level names of the wrapper.
+func (w *wrapper) declares() []string {
+	names := []string{kernelVar(w.name), submitName(w.name)}
+	if w.split != nil {
+		names = append(names, w.split.rangeName, w.split.tripsName)
+	}
+	return names
 }
 
 func (g *generator) function(name string) *ast.FuncDecl {

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts compare with")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"gompss": main})
+}
+
+// TestScripts runs the stories in testdata. Those that build a program use the module around this folder.
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata",
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("MODULE", root)
+			e.Setenv("GOFLAGS", "-mod=mod")
+			e.Setenv("GOPROXY", "off")
+			for _, name := range []string{"GOCACHE", "GOMODCACHE", "HOME"} {
+				e.Setenv(name, goEnv(name))
+			}
+			return nil
+		},
+		Condition: func(cond string) (bool, error) { return cond == "long" && !testing.Short(), nil },
+	})
+}
+
+// goEnv returns a variable of the go command, or of the process.
+func goEnv(name string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	home, _ := os.UserHomeDir()
+	return map[string]string{"GOCACHE": filepath.Join(home, ".cache", "go-build"),
+		"GOMODCACHE": filepath.Join(home, "go", "pkg", "mod"), "HOME": home}[strings.ToUpper(name)]
+}

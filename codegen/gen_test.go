@@ -1,0 +1,80 @@
+package codegen
+
+import (
+	"fmt"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// TestTripText counts the iterations of every small loop and compares the expression that the generator writes.
+func TestTripText(t *testing.T) {
+	runs := map[ir.Op]func(i, hi int64) bool{
+		ir.Lt: func(i, hi int64) bool { return i < hi }, ir.Le: func(i, hi int64) bool { return i <= hi },
+		ir.Gt: func(i, hi int64) bool { return i > hi }, ir.Ge: func(i, hi int64) bool { return i >= hi },
+	}
+	for rel, runs := range runs {
+		for _, step := range []int64{1, 2, 3} {
+			if rel == ir.Gt || rel == ir.Ge {
+				step = -step
+			}
+			for lo := int64(-3); lo <= 4; lo++ {
+				for hi := int64(-3); hi <= 4; hi++ {
+					want := int64(0)
+					for i := lo; runs(i, hi); i += step {
+						want++
+					}
+					text := tripText(fmt.Sprint(lo), fmt.Sprint(hi), rel, step)
+					got, err := types.Eval(token.NewFileSet(), nil, token.NoPos, text)
+					require.NoError(t, err, text)
+					n, _ := constant.Int64Val(got.Value)
+					require.Equal(t, want, n, "i := %d; i %s %d; i += %d: %s", lo, rel, hi, step, text)
+				}
+			}
+		}
+	}
+}
+
+func TestSourcesFollowNames(t *testing.T) {
+	pkg := []File{
+		{"a.go", "package p\n\n//omp:task inout(x[0:size])\nfunc K(x []float32) { scale(x) }\n\nfunc Unused() { other() }\n"},
+		{"b.go", "package p\n\nfunc scale(x []float32) { x[0] *= factor }\n"},
+		{"c.go", "package p\n\nconst factor = half + 1\nconst size = 4\n"},
+		{"d.go", "package p\n\nfunc other() {}\n"},
+		{"e.go", "package p\n\nconst half = 2\n"},
+	}
+	files, err := SourcesFor("a.go", pkg)
+	require.NoError(t, err)
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	require.Equal(t, []string{"a.go", "b.go", "c.go", "e.go"}, names)
+	_, err = SourcesFor("a.go", []File{{"a.go", "package"}})
+	require.Error(t, err)
+	files, err = SourcesFor("z.go", pkg)
+	require.NoError(t, err)
+	require.Empty(t, files)
+}
+
+func TestSourcesHash(t *testing.T) {
+	a, b := File{"a.go", "x"}, File{"b.go", "y"}
+	require.Equal(t, SourcesHash([]File{a, b}), SourcesHash([]File{b, a}))
+	require.NotEqual(t, SourcesHash([]File{a, b}), SourcesHash([]File{a, {"b.go", "z"}}))
+	require.NotEqual(t, SourcesHash([]File{{"a", "bc"}}), SourcesHash([]File{{"ab", "c"}}))
+	text := GeneratedHeader + "\n" + sourcesLine + "abc\n\npackage p\n"
+	require.Equal(t, "abc", GeneratedHash(text))
+	require.Empty(t, GeneratedHash("package p\n"))
+	require.Equal(t, "zkernels_gompss.go", GeneratedName("x/kernels.go"))
+}
+
+func TestWrapperNames(t *testing.T) {
+	require.Equal(t, "forcesKernel", kernelVar("Forces"))
+	require.Equal(t, "SubmitForces", submitName("Forces"))
+	require.Equal(t, "submitStep", submitName("step"))
+}
