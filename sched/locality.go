@@ -106,16 +106,19 @@ func (l *locality) stealFrom(q, p PlaceID) *Item {
 	return nil
 }
 
-// worth reports whether p should take it from q, where so many items are ahead of it.
+// worth reports whether p should take it from q, where so many items are ahead of it. What q can start at once stays.
 func (l *locality) worth(it *Item, q, p PlaceID, ahead int) bool {
-	extra := it.missing(p) - it.missing(q)
-	if extra <= 0 || l.state.Short(it, q) {
+	if l.state.Short(it, q) {
 		return true
+	}
+	rounds := ahead / max(1, l.state.Places[q].Width)
+	extra := it.missing(p) - it.missing(q)
+	if rounds == 0 || extra <= 0 {
+		return rounds > 0
 	}
 	if !l.state.Places[q].Host {
 		extra *= homeFactor
 	}
-	rounds := ahead / max(1, l.state.Places[q].Width)
 	return deps.Bytes(rounds)*it.Work >= extra
 }
 

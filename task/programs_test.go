@@ -54,7 +54,9 @@ func TestTokensShareATaskBetweenKinds(t *testing.T) {
 		s := rt.Stats()
 		require.LessOrEqual(t, seen.most["smp"], 2, policy)
 		require.LessOrEqual(t, s.MostAtOnce["smp"], 2, policy)
-		require.Positive(t, s.ByDevice["smp"], policy)
+		if policy == "locality" { // the others may give all to the accelerators, which are asked first
+			require.Positive(t, s.ByDevice["smp"], policy)
+		}
 		require.Positive(t, s.ByDevice["sim:0"]+s.ByDevice["sim:1"], policy)
 		require.EqualValues(t, 256, s.ByDevice["smp"]+s.ByDevice["sim:0"]+s.ByDevice["sim:1"])
 		want := []uint32{0}
