@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // A space is the iteration space of the loops that one directive governs, a rectangle.
 type space struct {
@@ -246,6 +250,7 @@ func (l *lowering) walkCounted(sp *space, p portion, body, last []ir.Stmt) []ir.
 type counting struct {
 	los, steps, counts []ir.Expr
 	total              ir.Expr
+	small              ir.Expr // total fits 32 bits, in which devices divide several times faster; nil where that is no gain
 }
 
 // counted computes the counting of sp, before the loop.
@@ -263,6 +268,13 @@ func (l *lowering) counted(sp *space) (c counting, out []ir.Stmt) {
 		c.total = binary(ir.Mul, c.total, n, sp.at)
 	}
 	c.total, out = l.temp("total", c.total, out)
+	for k := 1; k < len(sp.order); k++ {
+		if _, constant := constInt(c.counts[sp.order[k]]); !constant {
+			fits := compare(ir.Le, c.total, intConst(math.MaxUint32, sp.at), sp.at)
+			c.small, out = l.temp("small", fits, out)
+			break
+		}
+	}
 	return c, out
 }
 
@@ -276,25 +288,39 @@ func (l *lowering) iterate(sp *space, c counting, it *ir.Var, cond, stride ir.Ex
 	}
 	post = append(post, assign(ref(it, at), binary(ir.Add, ref(it, at), stride, at), at))
 	return &ir.While{Label: labelOr(sp.label), Cond: cond, Post: post, At: at,
-		Body: append(sp.decode(ref(it, at), c.los, c.steps, c.counts), body...)}
+		Body: append(l.decode(sp, c, ref(it, at)), body...)}
 }
 
 // decode declares the loop variables of iteration it.
-func (sp *space) decode(it ir.Expr, los, steps, counts []ir.Expr) []ir.Stmt {
+func (l *lowering) decode(sp *space, c counting, it ir.Expr) []ir.Stmt {
 	at := sp.at
-	out := make([]ir.Stmt, len(sp.loops))
+	var out []ir.Stmt
+	digits := make([]ir.Expr, len(sp.loops))
 	rest := it
-	for k := len(sp.order) - 1; k >= 0; k-- {
-		which := sp.order[k]
-		f, digit := sp.loops[which], rest
-		if k > 0 {
-			digit = &ir.Binary{Op: ir.Rem, X: rest, Y: counts[which], T: ir.IntType, At: at}
-			rest = &ir.Binary{Op: ir.Div, X: rest, Y: counts[which], T: ir.IntType, At: at}
-		}
-		value := binary(ir.Add, los[which], binary(ir.Mul, digit, steps[which], at), at)
-		out[which] = decl(f.Var, convert(f.Var.Type, value, at), at)
+	for k := len(sp.order) - 1; k > 0; k-- {
+		n := c.counts[sp.order[k]]
+		var quotient ir.Expr
+		quotient, out = l.temp("rows", c.divide(rest, n, at), out)
+		digits[sp.order[k]] = binary(ir.Sub, rest, binary(ir.Mul, quotient, n, at), at)
+		rest = quotient
+	}
+	digits[sp.order[0]] = rest
+	for k, f := range sp.loops {
+		value := binary(ir.Add, c.los[k], binary(ir.Mul, digits[k], c.steps[k], at), at)
+		out = append(out, decl(f.Var, convert(f.Var.Type, value, at), at))
 	}
 	return out
+}
+
+// divide returns x / n of a number of an iteration and a count.
+func (c counting) divide(x, n ir.Expr, at ir.Pos) ir.Expr {
+	quotient := &ir.Binary{Op: ir.Div, X: x, Y: n, T: ir.IntType, At: at}
+	if _, constant := constInt(n); constant || c.small == nil {
+		return quotient
+	}
+	narrow := func(e ir.Expr) ir.Expr { return &ir.Convert{T: ir.Uint32Type, X: e, At: at} }
+	short := &ir.Binary{Op: ir.Div, X: narrow(x), Y: narrow(n), T: ir.Uint32Type, At: at}
+	return choose(c.small, &ir.Convert{T: ir.IntType, X: short, At: at}, quotient, at)
 }
 
 func labelOr(l *ir.Label) *ir.Label {

@@ -1,0 +1,213 @@
+package codegen_test
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// A corpusCase runs one kernel of corpus_test.go: args makes arguments of about size n, the same in every call.
+type corpusCase struct {
+	kernel any
+	args   func(n int, r *rand.Rand) []any
+	// tolerance is the relative difference that reordered float sums may make; 0 asks for the same bits.
+	tolerance float64
+}
+
+func floats[T float32 | float64](r *rand.Rand, n int) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = T(r.Float64()*2 - 1)
+	}
+	return out
+}
+
+func ints[T int16 | int32 | int64 | int | uint8 | uint32](r *rand.Rand, n, limit int) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = T(r.IntN(limit))
+	}
+	return out
+}
+
+// csr makes a sparse matrix of n rows, some of them empty.
+func csr(r *rand.Rand, n int) []any {
+	start := make([]int32, n+1)
+	var col []int32
+	for i := range n {
+		for range r.IntN(7) * r.IntN(2) {
+			col = append(col, int32(r.IntN(n)))
+		}
+		start[i+1] = int32(len(col))
+	}
+	return []any{start, col, floats[float64](r, len(col)), floats[float64](r, n), floats[float64](r, n)}
+}
+
+// side is the side of a small matrix with about n elements.
+func side(n int) int { return int(math.Sqrt(float64(n))) + 1 }
+
+// corpus has every kernel of corpus_test.go.
+var corpus = []corpusCase{
+	{kernel: StreamCopy, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), floats[float64](r, n)} }},
+	{kernel: StreamScale, args: func(n int, r *rand.Rand) []any {
+		return []any{floats[float64](r, n), floats[float64](r, n+3), 2.5}
+	}},
+	{kernel: StreamAdd, args: func(n int, r *rand.Rand) []any {
+		return []any{floats[float64](r, n), floats[float64](r, n), floats[float64](r, n)}
+	}},
+	{kernel: StreamTriad, args: func(n int, r *rand.Rand) []any {
+		return []any{floats[float64](r, n), floats[float64](r, n), floats[float64](r, n), 3.0}
+	}},
+	{kernel: Saxpy, args: func(n int, r *rand.Rand) []any {
+		return []any{n, float32(2), floats[float32](r, n), floats[float32](r, n)}
+	}},
+	{kernel: Dot, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+		return []any{floats[float64](r, n), floats[float64](r, n), []float64{7}}
+	}},
+	{kernel: SumInto, args: func(n int, r *rand.Rand) []any {
+		p := 100
+		return []any{ints[int](r, n, 50), &p}
+	}},
+	{kernel: NBodyForces, tolerance: 1e-5, args: func(n int, r *rand.Rand) []any {
+		n = n/8 + 2
+		return []any{1, n - 1, float32(0.5), floats[float32](r, n), floats[float32](r, n), floats[float32](r, n),
+			floats[float32](r, n), floats[float32](r, n), floats[float32](r, n)}
+	}},
+	{kernel: Jacobi2D, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s + 2, floats[float64](r, s*(s+2)), floats[float64](r, s*(s+2))}
+	}},
+	{kernel: MatMul, args: func(n int, r *rand.Rand) []any {
+		s := side(n / 4)
+		return []any{s, floats[float32](r, s*s), floats[float32](r, s*s), floats[float32](r, s*s)}
+	}},
+	{kernel: MatMulTiled, tolerance: 1e-4, args: func(n int, r *rand.Rand) []any {
+		s := side(n / 2)
+		return []any{s, floats[float32](r, s*s), floats[float32](r, s*s), floats[float32](r, s*s)}
+	}},
+	{kernel: Histogram, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, n, 1000), make([]int32, 16)} }},
+	{kernel: HistogramTeams, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int32](r, n, 1000), make([]int32, 16)}
+	}},
+	{kernel: ArgMin, args: func(n int, r *rand.Rand) []any {
+		x := floats[float32](r, n)
+		for i := range x {
+			x[i] = float32(int(x[i] * 20)) // ties
+		}
+		return []any{x, make([]float32, 1), make([]int, 1)}
+	}},
+	{kernel: ReverseBlocks, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, n, 1000)} }},
+	{kernel: ScanBlocks, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, n, 1000)} }},
+	{kernel: TeamAlpha, args: func(n int, r *rand.Rand) []any { return []any{floats[float32](r, n), floats[float32](r, n)} }},
+	{kernel: RowSums, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		m := s + 3
+		return []any{s, m, floats[float64](r, s), floats[float64](r, s*m), floats[float64](r, m), floats[float64](r, s),
+			floats[float64](r, s)}
+	}},
+	{kernel: SeqParSeq, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), []float64{2, 0, 0}} }},
+	{kernel: SpMV, args: func(n int, r *rand.Rand) []any { return csr(r, n) }},
+	{kernel: SpMVTeams, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any { return csr(r, n/8) }},
+	{kernel: SpMVLoop, args: func(n int, r *rand.Rand) []any { return csr(r, n) }},
+	{kernel: Transpose, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s + 1, make([]int32, s*(s+1)), ints[int32](r, s*(s+1), 1000)}
+	}},
+	{kernel: ColumnLoop, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s + 5, floats[float32](r, s*(s+5))}
+	}},
+	{kernel: MoveParticles, args: func(n int, r *rand.Rand) []any {
+		p := make([]Particle, n)
+		for i := range p {
+			p[i] = Particle{Vel: [3]float32{1, float32(i), 3}, Mass: float32(i), Kind: int8(i % 3)}
+		}
+		return []any{p, float32(0.25)}
+	}},
+	{kernel: Strides, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int32](r, n, 99), ints[int32](r, n, 99), n}
+	}},
+	{kernel: NarrowIndex, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, 255, 99), uint8(min(n, 255))} }},
+	{kernel: VariableStep, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, n, 99), 1 + n/10} }},
+	{kernel: MinMax, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int16](r, n, 999), floats[float32](r, n), []int16{500, 500}, []float32{0, 0}}
+	}},
+	{kernel: AllAny, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, n, 30), make([]bool, 2)} }},
+	{kernel: BitReduce, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[uint32](r, n, 1<<30), []uint32{0xffffff0f, 0x80000000, 5}}
+	}},
+	{kernel: Product, args: func(n int, r *rand.Rand) []any { return []any{ints[uint8](r, n, 256), []uint8{3}} }},
+	{kernel: ArrayReduce, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int32](r, n, 1000), []int64{1, 2, 3, 4, 5, 6}}
+	}},
+	{kernel: TeamArrayReduce, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int32](r, n/4, 1000), make([]int64, 20)}
+	}},
+	{kernel: Mandelbrot, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s + 1, 40, make([]int32, s*(s+1))}
+	}},
+	{kernel: BlackScholes, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+		s, k, t := floats[float64](r, n), floats[float64](r, n), floats[float64](r, n)
+		for i := range s {
+			s[i], k[i], t[i] = 10+s[i], 10+k[i], 2+t[i]
+		}
+		return []any{s, k, t, make([]float64, n), make([]float64, n), 0.02, 0.3}
+	}},
+	{kernel: FloydStep, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s / 2, ints[int32](r, s*s, 1000)}
+	}},
+	{kernel: Clauses, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, n, 100), make([]int32, n+1)} }},
+	{kernel: LastInTeam, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, n, 100), make([]int32, 7), n} }},
+	{kernel: DistributeReduce, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s + 1, ints[int64](r, s*(s+1), 100), make([]int64, 1)}
+	}},
+	{kernel: TeamsReduce, args: func(n int, r *rand.Rand) []any { return []any{ints[int64](r, n, 100), make([]int64, 1)} }},
+	{kernel: ParallelReduce, args: func(n int, r *rand.Rand) []any { return []any{ints[int64](r, n, 100), make([]int64, 1)} }},
+	{kernel: RowNorms, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s + 40, make([]float64, s), floats[float64](r, s*(s+40)), floats[float64](r, s)}
+	}},
+	{kernel: Undirected, args: func(n int, r *rand.Rand) []any { return []any{floats[float32](r, n)} }},
+	{kernel: UndirectedNest, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s + 3, floats[float64](r, s*(s+3))}
+	}},
+	{kernel: Recurrence, args: func(n int, r *rand.Rand) []any { return []any{ints[int64](r, n, 100)} }},
+	{kernel: Orphan, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, n, 100), 9} }},
+	{kernel: DivMods, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int](r, n, 1000), ints[int](r, n, 5), make([]int, n), make([]int, n)}
+	}},
+	{kernel: Bounded, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, n, 100), 11, n%2 == 0} }},
+	{kernel: Branches, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, n, 6), min(n, 120)} }},
+	{kernel: TimeLoop, args: func(n int, r *rand.Rand) []any {
+		return []any{floats[float64](r, n/4), make([]float64, n/4), 3}
+	}},
+	{kernel: Converge, args: func(n int, r *rand.Rand) []any { return []any{ints[int64](r, 5*13, 100), 13, make([]int32, 5)} }},
+	{kernel: SingleMasked, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int32](r, n/10*10, 100), make([]int32, n/10), 10}
+	}},
+	{kernel: Capture, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int32](r, n, 100), make([]int32, 1), make([]int32, n)}
+	}},
+	{kernel: Nested, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, n, 100), 10} }},
+	{kernel: Broadcast, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int32](r, n/9*9, 100), ints[int32](r, n/9, 6), 9}
+	}},
+	{kernel: Mixed, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int32](r, n/9*9, 100), ints[int32](r, n/9, 6), 9}
+	}},
+	{kernel: SpreadFor, args: func(n int, r *rand.Rand) []any { return []any{ints[int64](r, n, 100)} }},
+	{kernel: MaxLocTeams, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int64](r, 6*17, 20), make([]int64, 12), 17}
+	}},
+	{kernel: LUStep, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		m := floats[float64](r, s*s)
+		for i := range s {
+			m[i*s+i] += 3
+		}
+		return []any{s, 0, m}
+	}},
+}

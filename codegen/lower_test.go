@@ -1,0 +1,233 @@
+package codegen_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+func init() {
+	if flag.Lookup("update") == nil {
+		flag.Bool("update", false, "rewrite the golden files")
+	}
+}
+
+func updating() bool { return flag.Lookup("update").Value.String() == "true" }
+
+// golden compares text with testdata/path, or rewrites it.
+func golden(t *testing.T, path, text string) {
+	t.Helper()
+	path = filepath.Join("testdata", path)
+	if updating() {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text, "run go test ./codegen -update and read the diff")
+}
+
+func lowerKernel(t testing.TB, p *codegen.Package, name string, opt codegen.LowerOptions) *codegen.Lowering {
+	t.Helper()
+	k, err := p.Kernel(name)
+	require.NoError(t, err)
+	before := k.String()
+	l, err := codegen.Lower(k, opt)
+	require.NoError(t, err)
+	require.Equal(t, before, k.String(), "Lower changed its argument")
+	return l
+}
+
+// Every kernel has its device IR and the reasons for it in a golden file; lowering it again gives the same text.
+func TestLowerGolden(t *testing.T) {
+	p := loadCorpus(t)
+	for _, c := range corpus {
+		t.Run(name(c.kernel), func(t *testing.T) {
+			l := lowerKernel(t, p, name(c.kernel), codegen.LowerOptions{})
+			text := l.Explain() + "\n" + l.Program.String()
+			golden(t, "lower/"+name(c.kernel)+".txt", text)
+			again := lowerKernel(t, p, name(c.kernel), codegen.LowerOptions{})
+			require.Equal(t, text, again.Explain()+"\n"+again.Program.String())
+			require.NoError(t, ir.VerifyProgram(l.Program))
+		})
+	}
+}
+
+func TestCorpusIsComplete(t *testing.T) {
+	have := map[string]bool{}
+	for _, c := range corpus {
+		have[name(c.kernel)] = true
+	}
+	for _, k := range loadCorpus(t).Kernels() {
+		require.True(t, have[k.Name], "kernel %s has no case", k.Name)
+	}
+}
+
+// lowerText lowers the kernel K of a source text.
+func lowerText(t *testing.T, text string, opt codegen.LowerOptions) (*codegen.Lowering, error) {
+	t.Helper()
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n" + text})
+	require.NoError(t, err)
+	k, err := p.Kernel("K")
+	require.NoError(t, err)
+	return codegen.Lower(k, opt)
+}
+
+func TestLowerRefuses(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"control loop", `
+//omp:target device(acc)
+//omp:task inout(x)
+func K(x []int) {
+	//omp:teams distribute mode(control_loop)
+	for i := range x {
+		x[i]++
+	}
+}`, "not supported yet by device code: mode(control_loop)"},
+		{"warp specialisation", `
+//omp:target device(acc)
+//omp:task inout(x)
+func K(x []int) {
+	//omp:teams distribute mode(warp_specialized)
+	for i := range x {
+		x[i]++
+	}
+}`, "not supported yet by device code: mode(warp_specialized)"},
+		{"spmd with a broadcast", `
+//omp:target device(acc)
+//omp:task inout(x)
+func K(x []int) {
+	//omp:teams distribute mode(spmd)
+	for i := range x {
+		k := x[i]
+		for j := 0; j < 3; j++ {
+			x[i] += k
+			k++
+		}
+		//omp:parallel for
+		for j := 0; j < 3; j++ {
+			x[j*len(x)] = k
+		}
+	}
+}`, "mode(spmd): the value of k depends on code that only one thread may run"},
+		{"nested strategy", `
+//omp:target device(acc)
+//omp:task inout(x)
+func K(x []int, n int) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		//omp:parallel for nested(warp)
+		for j := 0; j < n; j++ {
+			x[i*n+j]++
+		}
+	}
+}`, "not supported yet by device code"},
+		{"triangle", `
+//omp:target device(acc)
+//omp:task inout(x)
+func K(x []int, n int) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 0; j < i; j++ {
+			x[i*n+j]++
+		}
+	}
+}`, "depend on the outer loop variable"},
+		{"data dependent bound of teams", `
+//omp:target device(acc)
+//omp:task inout(x)
+func K(x []int) {
+	//omp:teams distribute parallel for num_teams(x[0])
+	for i := range x {
+		x[i]++
+	}
+}`, "num_teams that is not a function of the parameters"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := lowerText(t, c.text, codegen.LowerOptions{})
+			require.ErrorContains(t, err, c.want)
+			require.ErrorContains(t, err, "k.go:")
+		})
+	}
+}
+
+// A number in the source finds its way to the bounds of the launch.
+func TestLaunchBounds(t *testing.T) {
+	l, err := lowerText(t, `
+//omp:target device(acc)
+//omp:task inout(x)
+func K(x []int, n int) {
+	m := n / 2
+	//omp:teams distribute parallel for num_teams(m) thread_limit(96)
+	for i := 2; i < n; i += 3 {
+		x[i]++
+	}
+}`, codegen.LowerOptions{})
+	require.NoError(t, err)
+	require.Len(t, l.Program.Launches, 1)
+	g := l.Program.Launches[0]
+	require.Equal(t, "n / 2", ir.ExprString(g.MaxTeams))
+	require.Equal(t, "96", ir.ExprString(g.MaxThreads))
+	require.Equal(t, "max((n - 2 + 2) / 3, 0)", ir.ExprString(g.Trip))
+}
+
+func TestChecksAreClearedWhereProved(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		checked    int
+	}{
+		{"own length", "for i := range x { x[i]++ }", 0},
+		{"inner rows", "for i := 0; i < len(x)-1; i++ { x[i] = x[i+1] }", 0},
+		{"down", "for i := len(x) - 1; i >= 0; i-- { x[i]++ }", 0},
+		{"other slice", "for i := range x { x[i] = y[i] }", 1},
+		{"past the end", "for i := 0; i < len(x); i++ { x[i] = x[i+1] }", 1},
+		{"before the start", "for i := 0; i < len(x); i++ { x[i] = x[i-1] }", 1},
+		{"parameter", "for i := 0; i < n; i++ { x[i]++ }", 2},
+		{"part", "r := x[3:9]\n for i := 0; i < 6; i++ { r[i] = 1 }", 0},
+		{"array", "var a [8]int\n for i := 0; i < 8; i++ { a[7-i] = i; x[0] = a[i] }", 1},
+		{"changed length", "for i := range x { z := x\n if n > 3 { z = y }\n z[i] = 1 }", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x, y)\nfunc K(x, y []int, n int) {\n"+c.body+"\n}",
+				codegen.LowerOptions{KeepChecks: true})
+			require.NoError(t, err)
+			checked := 0
+			for _, g := range l.Program.Launches {
+				ir.WalkExprs(g.Body, func(e ir.Expr) bool {
+					if ix, ok := e.(*ir.Index); ok && ix.Checked {
+						checked++
+					}
+					return true
+				})
+			}
+			require.Equal(t, c.checked, checked, l.Program.String())
+		})
+	}
+}
+
+func TestExplain(t *testing.T) {
+	l, err := lowerText(t, `
+//omp:target device(acc)
+//omp:task inout(x) in(y)
+func K(x, y []float32, n int) {
+	for i := range x {
+		x[i] = x[i] + 1
+	}
+	for i := range x {
+		x[i] += y[i]
+	}
+}`, codegen.LowerOptions{})
+	require.NoError(t, err)
+	text := l.Explain()
+	require.Contains(t, text, "k.go:6:2: loop i -> threads of all teams: the compiler proved its iterations independent")
+	require.Contains(t, text, "k.go:9:2: loop i -> one thread: the memory of x and y may overlap; to change it: //omp:loop")
+	require.Equal(t, 1, strings.Count(text, "kernel K: "))
+}
