@@ -272,6 +272,11 @@ func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
 	}
 	m.mu.Lock()
 	s := m.spaces[ws.Space.Device]
+	if ws.Space == Host {
+		for _, a := range ws.Accesses {
+			m.dir.Leave(a, Host)
+		}
+	}
 	if ws.state == grantedSet {
 		m.commit(ws, err)
 	}
@@ -303,10 +308,14 @@ func (m *Machine) commit(ws *WorkingSet, err error) {
 		b := m.buffer(a.Region.Buffer)
 		switch {
 		case m.spaces[ws.Space.Device].retired != nil:
+			b.away.Store(true) // lost is known to the directory
 		case ws.Space == Host:
 			b.away.Store(!m.dir.OnlyOnHost(a.Region.Buffer))
-		case m.options.WriteThrough:
-			m.writeThrough(a)
+		default:
+			b.away.Store(true) // a task that only wrote may have found the buffer on the host alone until now
+			if m.options.WriteThrough {
+				m.writeThrough(a)
+			}
 		}
 	}
 	m.enqueue(m.plan.Copies)

@@ -27,6 +27,8 @@ type entry struct {
 	at    []replicas // by space
 	lost  deps.Set
 	from  int // space that lost it last
+	// fresh is what tasks on the host are writing that was not valid there: nothing may be copied over it.
+	fresh deps.Set
 }
 
 // replicas is one buffer in one address space.
@@ -152,11 +154,21 @@ func (d *Directory) Plan(a deps.Access, to SpaceID, p *Plan) (err error) {
 	if a.Mode.Reads() && !here.valid.Contains(a.Region) {
 		err = d.fetch(e, a.Region, to, p)
 	}
+	if !a.Mode.Reads() && to == Host {
+		e.fresh.Add(a.Region)
+	}
 	p.Wait = overlapping(p.Wait, here.in, a.Region)
 	if a.Mode.Writes() {
 		p.Wait = overlapping(p.Wait, here.out, a.Region)
 	}
 	return err
+}
+
+// Leave says that a task for which Plan was called is over, before what it wrote is committed or not.
+func (d *Directory) Leave(a deps.Access, at SpaceID) {
+	if !a.Mode.Reads() && at == Host {
+		d.buffers[a.Region.Buffer].fresh.Remove(a.Region)
+	}
 }
 
 // overlapping adds those of flights that touch r and are not in list yet.
@@ -388,10 +400,25 @@ func (d *Directory) Evict(r deps.Region, at SpaceID, p *Plan) {
 			removeAll(&dirty, e.at[i].valid.Intersect(r, nil))
 		}
 	}
+	d.abandon(e, &dirty)
 	for _, piece := range dirty.Regions() {
 		d.take(e, piece, at, Host, p).given.Add(piece)
 	}
 	here.valid.Remove(r)
+}
+
+// abandon takes out of dirty what a task on the host is writing over: the value from before would be wanted again only
+// if that task failed, and then what it has written counts, as it would in sequential execution.
+func (d *Directory) abandon(e *entry, dirty *deps.Set) {
+	if e.fresh.Empty() {
+		return
+	}
+	for _, r := range dirty.Regions() {
+		for _, piece := range e.fresh.Intersect(r, nil) {
+			dirty.Remove(piece)
+			e.at[Host.Device].valid.Add(piece)
+		}
+	}
 }
 
 // Lose says that a device is out of service: nothing is valid there any more. It returns what is lost by that.
