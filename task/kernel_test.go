@@ -217,3 +217,30 @@ func TestMoreDataThanDeviceMemoryGoThroughByEviction(t *testing.T) {
 	require.Positive(t, s.Evictions)
 	require.Positive(t, s.WriteBacks)
 }
+
+// A matrix four times the size of a device, in tiles that are strided in it.
+func TestAMatrixLargerThanDeviceMemory(t *testing.T) {
+	fill, mix := kernelOf(t, FillBox), kernelOf(t, MixBox)
+	rt := open(t, task.Options{Devices: "sim:2(exec=cpu,memory=64KiB,granule=1KiB)"})
+	const n, tile = 256, 32
+	d, s := make([]uint32, n*n), make([]uint32, n*n)
+	wd, ws := make([]uint32, n*n), make([]uint32, n*n)
+	for round := range 2 {
+		for i := 0; i < n; i += tile {
+			for j := 0; j < n; j += tile {
+				k := uint32(round + i*j)
+				_, err := fill.Submit(rt, n, n, i, i+tile, j, j+tile, k, s)
+				require.NoError(t, err)
+				FillBox(n, n, i, i+tile, j, j+tile, k, ws)
+				a, b := max(0, i-5), max(0, j-7) // of four tiles
+				_, err = mix.Submit(rt, n, n, i, i+tile, j, j+tile, a, b, k, d, s)
+				require.NoError(t, err)
+				MixBox(n, n, i, i+tile, j, j+tile, a, b, k, wd, ws)
+			}
+		}
+	}
+	require.NoError(t, rt.Wait())
+	require.Equal(t, ws, s)
+	require.Equal(t, wd, d)
+	require.Positive(t, rt.Stats().Evictions)
+}

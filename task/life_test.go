@@ -415,7 +415,7 @@ func TestSubmissionAllocatesNothing(t *testing.T) {
 
 // taskflow#244, #255, #339: idle workers that spin.
 func TestIdleRuntimeUsesNoProcessorTime(t *testing.T) {
-	rt := open(t, task.Options{Devices: "smp:8"})
+	rt := open(t, task.Options{Devices: "smp:8,sim:2"})
 	_, err := rt.Go(nothing)
 	require.NoError(t, err)
 	require.NoError(t, rt.Wait())
@@ -483,4 +483,60 @@ func TestObserverSeesTheLifeOfATask(t *testing.T) {
 	for i := range seen.points[1:] {
 		require.LessOrEqual(t, seen.points[i].Kind, probe.Failure)
 	}
+}
+
+func TestPrioritiesOrderWhatIsReady(t *testing.T) {
+	for _, policy := range []string{"priority", "locality"} {
+		rt := open(t, task.Options{Devices: "smp:1", Policy: policy})
+		gate := make(chan struct{})
+		started := make(chan struct{})
+		_, err := rt.Go(func() error { close(started); <-gate; return nil })
+		require.NoError(t, err)
+		<-started
+		var order []int
+		for _, n := range []int{0, 5, -1, 5, 9} {
+			_, err := rt.Go(func() error { order = append(order, n); return nil }, task.Priority(n))
+			require.NoError(t, err)
+		}
+		close(gate)
+		require.NoError(t, rt.Wait())
+		require.Equal(t, []int{9, 5, 5, 0, -1}, order, policy)
+	}
+}
+
+func TestConcurrentTasksMeet(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:2"})
+	x := make([]int64, 1)
+	meet := make(chan struct{})
+	one := func() error {
+		select {
+		case meet <- struct{}{}:
+		case <-meet:
+		}
+		atomic.AddInt64(&x[0], 1)
+		return nil
+	}
+	for range 2 {
+		_, err := rt.Go(one, task.Concurrent(x))
+		require.NoError(t, err)
+	}
+	after, err := rt.Go(func() error {
+		if x[0] != 2 {
+			return fmt.Errorf("%d", x[0])
+		}
+		return nil
+	}, task.In(x))
+	require.NoError(t, err)
+	require.NoError(t, after.Wait())
+}
+
+func TestCommutativeTasksExcludeEachOther(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:4"})
+	x := make([]int, 1)
+	for range 500 {
+		_, err := rt.Go(func() error { x[0]++; return nil }, task.Commutative(x))
+		require.NoError(t, err)
+	}
+	require.NoError(t, rt.WaitOn(context.Background(), task.In(x)))
+	require.Equal(t, 500, x[0])
 }

@@ -179,3 +179,34 @@ func bodies(n int) [6][]float32 {
 	}
 	return out
 }
+
+func TestObserverSeesEveryByteThatMoves(t *testing.T) {
+	mix := kernelOf(t, Mix)
+	var mu sync.Mutex
+	var moved deps.Bytes
+	chosen := map[string]int64{}
+	rt := open(t, task.Options{Devices: "smp:1,sim:2", Observer: probe.Func(func(p probe.Point) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch p.Kind {
+		case probe.Transfer:
+			moved += p.Bytes
+		case probe.Choice:
+			chosen[p.Device]++
+		}
+	})})
+	x := make([]uint32, 4096)
+	for i := range 32 {
+		on := []string{"smp", "sim:0", "acc"}[i%3]
+		_, err := mix.With(task.On(on)).Submit(rt, i*128, i*128+128, 0, 4096, uint32(i), x, x)
+		require.NoError(t, err)
+	}
+	require.NoError(t, rt.Wait())
+	s := rt.Stats()
+	require.Equal(t, moved, s.Moved())
+	require.Positive(t, moved)
+	require.EqualValues(t, 32, chosen["smp"]+chosen["sim:0"]+chosen["sim:1"])
+	for name, n := range chosen {
+		require.Equal(t, n, s.ByDevice[name], name)
+	}
+}

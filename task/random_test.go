@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -114,7 +115,7 @@ func (g *graphRun) run() error {
 			return err
 		}
 	}
-	for range 10 + g.rng.IntN(50) {
+	for range 10 + g.rng.IntN(110) {
 		g.spin = g.rng.IntN(3) * g.rng.IntN(2000)
 		if err := g.step(); err != nil {
 			return err
@@ -246,7 +247,7 @@ func (g *graphRun) readStep() error {
 	}
 	d := g.vectors[g.rng.IntN(len(g.vectors))]
 	lo, hi := g.part(len(d.got))
-	if err := g.rt.WaitOn(nil, task.In(d.got[lo:hi])); err != nil {
+	if err := g.rt.WaitOn(context.Background(), task.In(d.got[lo:hi])); err != nil {
 		return err
 	}
 	return same(d.got, d.want, lo, hi)

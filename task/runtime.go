@@ -69,6 +69,7 @@ type Runtime struct {
 	submitting sync.Mutex // one submission at a time: the order of submission is the meaning of the program
 	graph      graph
 	last       deps.TaskID
+	submitted  int64 // without waits
 	variants   map[*Kernel]*variants
 	env        arguments
 	free       records

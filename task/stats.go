@@ -60,7 +60,7 @@ func (rt *Runtime) Stats() Stats {
 	s.Failed, s.Skipped = rt.broken, rt.skipped
 	rt.failing.Unlock()
 	rt.submitting.Lock()
-	s.Submitted = int64(rt.last)
+	s.Submitted = rt.submitted
 	rt.submitting.Unlock()
 	rt.mu.Lock()
 	defer rt.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // may use what the accesses name, as they say, until it returns. What it returns, or panics with, is the task's error.
 //
 // A body may submit tasks, which are siblings of its own task, as if they had been submitted after it; it must not wait
-// for them, nor for anything else that needs a worker.
+// for them, nor for anything else that needs a worker. Options.Window must have room for what such bodies submit.
 //
 // Errors: about the accesses, the places and the tokens; nothing has been submitted then.
 func (rt *Runtime) Go(body func() error, options ...Option) (Task, error) {
@@ -78,6 +78,9 @@ func (rt *Runtime) commit(r *record) Task {
 	rt.last++
 	id := rt.last
 	r.id.Store(uint64(id))
+	if r.kind != waitBody {
+		rt.submitted++
+	}
 	if o := rt.observer; o != nil && r.kind != waitBody {
 		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Time: rt.now(), Label: r.name(), Kernel: r.kernelName()})
 	}
