@@ -221,3 +221,41 @@ func BenchmarkOverlap(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSet asks and changes a set that holds every other tile of a matrix of 64 by 64 tiles.
+func BenchmarkSet(b *testing.B) {
+	const n, size = 64, 64
+	tile := func(i, j int64) Region {
+		r, err := Box(0, 0, []int64{n * size, n * size}, []int64{i * size, j * size}, []int64{(i + 1) * size, (j + 1) * size})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return r
+	}
+	var s Set
+	for i := range int64(n) {
+		for j := i % 2; j < n; j += 2 {
+			s.Add(tile(i, j))
+		}
+	}
+	b.Run("contains", func(b *testing.B) {
+		for b.Loop() {
+			if !s.Contains(tile(31, 31)) {
+				b.Fatal("lost a tile")
+			}
+		}
+	})
+	b.Run("misses", func(b *testing.B) {
+		for b.Loop() {
+			if s.Overlaps(tile(31, 32)) {
+				b.Fatal("made up a tile")
+			}
+		}
+	})
+	b.Run("remove and add", func(b *testing.B) {
+		for b.Loop() {
+			s.Remove(tile(31, 31))
+			s.Add(tile(31, 31))
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // elements is the oracle: the elements of a region, one by one.
@@ -62,8 +63,7 @@ func randomRegion(r *rand.Rand) Region {
 	}
 }
 
-func checkPair(t *testing.T, r, s Region) {
-	t.Helper()
+func checkPair(t require.TestingT, r, s Region) {
 	x, y := elements(r), elements(s)
 	common, left := map[int64]int{}, map[int64]int{}
 	for e := range x {
@@ -84,12 +84,11 @@ func checkPair(t *testing.T, r, s Region) {
 	checkRuns(t, r, x)
 }
 
-func checkRuns(t *testing.T, r Region, want map[int64]int) {
-	t.Helper()
+func checkRuns(t require.TestingT, r Region, want map[int64]int) {
 	got := map[int64]int{}
 	last := int64(-1 << 60)
 	for lo, hi := range r.Runs() {
-		require.LessOrEqual(t, last, lo, "runs of %v ascend", r)
+		require.Less(t, last, lo, "runs of %v ascend and do not touch", r)
 		require.Less(t, lo, hi)
 		for e := lo; e < hi; e++ {
 			got[e]++
@@ -111,6 +110,75 @@ func TestRegionsAgainstElements(t *testing.T) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
+}
+
+// drawRegion draws boxes of arrays with extents that divide each other or not, at any offset, so that one box wraps around the rows of
+// another's grid; rapid makes a failing pair small.
+func drawRegion(t *rapid.T, name string) Region {
+	n := rapid.IntRange(1, MaxDims).Draw(t, name+" dims")
+	stride := int64(1)
+	var dims []Dim
+	for range n {
+		d := Dim{rapid.Int64Range(1, 4).Draw(t, name+" count"), stride * rapid.Int64Range(1, 3).Draw(t, name+" step")}
+		dims = append(dims, d)
+		stride = d.Stride * rapid.SampledFrom([]int64{1, 2, 3, 4, 6}).Draw(t, name+" extent")
+	}
+	r, err := Strided(1, rapid.Int64Range(-60, 60).Draw(t, name+" offset"), dims)
+	if err != nil {
+		t.Skip(err)
+	}
+	return r
+}
+
+func TestRegionPairs(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		checkPair(rt, drawRegion(rt, "r"), drawRegion(rt, "s"))
+	})
+}
+
+// TestIntervalAndBox is the pair that programs have most: whole rows, or the whole array, and a tile.
+func TestIntervalAndBox(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		lo := rapid.Int64Range(-10, 150).Draw(rt, "lo")
+		flat := Interval(1, lo, lo+rapid.Int64Range(1, 200).Draw(rt, "length"))
+		box := drawRegion(rt, "box")
+		checkPair(rt, flat, box)
+		checkPair(rt, box, flat)
+	})
+}
+
+// TestCostDoesNotGrowWithRows: boxes of one array, wherever they begin, are handled as boxes.
+func TestCostDoesNotGrowWithRows(t *testing.T) {
+	const rows, cols = 1 << 20, 1 << 10
+	tile, err := Box(1, 777, []int64{rows, cols}, []int64{5, 900}, []int64{rows - 5, 1000})
+	require.NoError(t, err)
+	whole := Interval(1, 777, 777+rows*cols)
+	other, err := Box(1, 777, []int64{rows, cols}, []int64{0, 10}, []int64{rows, 950})
+	require.NoError(t, err)
+	cube, err := Box(1, 777, []int64{rows >> 4, 16, cols}, []int64{3, 4, 5}, []int64{rows>>4 - 1, 9, 980})
+	require.NoError(t, err)
+	require.Less(t, testing.AllocsPerRun(10, func() {
+		for _, r := range []Region{tile, whole, other, cube} {
+			for _, s := range []Region{tile, whole, other, cube} {
+				r.Overlaps(s)
+				r.Contains(s)
+			}
+		}
+	}), 1.0)
+	for _, r := range []Region{tile, whole, other, cube} {
+		for _, s := range []Region{tile, whole, other, cube} {
+			left, common := r.Subtract(s), r.Intersect(s)
+			require.Less(t, len(left)+len(common), 40, "%v and %v", r, s)
+			require.Equal(t, r.Len(), lenOf(left)+lenOf(common), "%v and %v", r, s)
+		}
+	}
+}
+
+func lenOf(rs []Region) (n int64) {
+	for _, r := range rs {
+		n += r.Len()
+	}
+	return n
 }
 
 func checkSet(t *testing.T, r *rand.Rand) {
