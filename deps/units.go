@@ -27,7 +27,8 @@ func (b Bytes) String() string {
 // accesses, and those in mode Reduction with one operator, on private copies; those in mode Commutative run in any order, one at a
 // time. All else is ordered as submitted.
 //
-// Source: the thesis on MACC, section 2.2.1; differs: regions may overlap, and reductions with different operators are ordered.
+// Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, section 2.2.1; differs: regions may overlap, and
+// reductions with different operators are ordered.
 type Mode uint8
 
 // The modes.
