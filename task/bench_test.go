@@ -67,3 +67,24 @@ func BenchmarkStencil(b *testing.B) {
 	}
 	require.NoError(b, rt.Wait())
 }
+
+// BenchmarkKernel is tiny kernels on disjoint tiles: what submitting, placing and running one costs.
+func BenchmarkKernel(b *testing.B) {
+	for _, spec := range []string{"smp:2", "sim:2(exec=cpu)", "smp:1,sim:1(exec=cpu)"} {
+		b.Run(spec, func(b *testing.B) {
+			fill := kernelOf(b, Fill)
+			rt := open(b, task.Options{Devices: spec})
+			x, err := task.Alloc[uint32](rt, 1024)
+			require.NoError(b, err)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for n := range b.N {
+				lo := n % 64 * 16
+				if _, err := fill.Submit(rt, lo, lo+16, uint32(n), x); err != nil {
+					b.Fatal(err)
+				}
+			}
+			require.NoError(b, rt.Wait())
+		})
+	}
+}

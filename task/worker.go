@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
@@ -121,31 +122,46 @@ var errGoexit = errors.New("its goroutine was ended from inside (runtime.Goexit)
 func (rt *Runtime) callBody(r *record) error {
 	switch {
 	case r.kind == kernelBody:
-		return rt.callKernel(r)
+		rt.callKernel(r)
+		return nil
 	case r.bodyCtx != nil:
 		return r.bodyCtx(rt.ctx)
 	}
 	return r.body()
 }
 
-// splitGrain is how many iterations of a parallel loop are worth giving to another worker.
-const splitGrain = 256
+// A parallel loop is worth sharing when what is left of it takes longer than shareAbove; chunks should take about
+// chunkTime, so that waking a worker (some microseconds) is small beside them. trialTrips iterations are run to know.
+const (
+	shareAbove = 50 * time.Microsecond
+	chunkTime  = 25 * time.Microsecond
+	trialTrips = 16
+)
 
-// callKernel runs the Go function of a kernel; its parallel loop is shared with idle workers where it can be cut.
-func (rt *Runtime) callKernel(r *record) error {
-	k := &r.kernel.device
-	r.args.At = rt.hostAt
+// callKernel runs the Go function of a kernel; its parallel loop is shared with idle workers where it can be cut and is
+// long enough.
+func (rt *Runtime) callKernel(r *record) {
+	k, a := &r.kernel.device, &r.args
+	a.At = rt.hostAt
 	if k.Split == nil || rt.workers.Len() == 1 {
-		k.Go(&r.args)
-		return nil
+		k.Go(a)
+		return
 	}
-	trips := k.Trips(&r.args)
-	if trips <= splitGrain {
-		k.Go(&r.args)
-		return nil
+	trips := k.Trips(a)
+	if trips <= trialTrips {
+		k.Go(a)
+		return
 	}
-	rt.workers.Share(0, trips, splitGrain, func(lo, hi int64) { k.Split(&r.args, lo, hi) })
-	return nil
+	trial := max(trialTrips, trips/256)
+	began := rt.now()
+	k.Split(a, 0, trial)
+	each := float64(rt.now()-began)/float64(trial) + 1e-3
+	if each*float64(trips-trial) < float64(shareAbove) {
+		k.Split(a, trial, trips)
+		return
+	}
+	grain := max(1, int64(float64(chunkTime)/each))
+	rt.workers.Share(trial, trips, grain, func(lo, hi int64) { k.Split(a, lo, hi) })
 }
 
 // point fills a point of r.
