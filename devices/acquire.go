@@ -140,6 +140,12 @@ func (m *Machine) proceed(ws *WorkingSet) {
 		m.steps = append(m.steps, step{what: stepRoom, set: ws})
 	case ws.state == makingRoom:
 		m.grant(ws)
+	case ws.state == plannedAgain, ws.Space == Host && m.outlives(ws, ws.err):
+		ws.err = nil
+		m.grant(ws)
+		if ws.Space == Host && ws.pending == 0 {
+			m.tell(ws)
+		}
 	default:
 		m.tell(ws)
 	}

@@ -46,6 +46,7 @@ type Flight struct {
 	// Event is set by the owner when the copy has been enqueued.
 	Event Event
 
+	heard bool // the owner has heard of its end
 	// given is what its source gave up in favour of this copy, as far as it has not been written since: if the copy
 	// is not made, it is still there.
 	given   deps.Set

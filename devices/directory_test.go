@@ -23,6 +23,7 @@ type model struct {
 	memory  [][]int // by space; -1: garbage
 	newest  []int
 	lost    []bool
+	given   []bool // its value was given up, because a task on the host was writing over it
 	gone    []bool // spaces out of service
 	flying  []*devices.Flight
 	failed  map[*devices.Flight]bool
@@ -38,6 +39,7 @@ type modelTask struct {
 	accesses []deps.Access
 	waits    []*devices.Flight
 	err      error
+	began    bool
 }
 
 const (
@@ -59,7 +61,7 @@ func newModel(t *rapid.T) *model {
 		m.memory = append(m.memory, slices.Repeat([]int{-1}, int(m.n)))
 	}
 	m.dir.Add(0, m.n, 8)
-	m.newest, m.lost, m.gone = make([]int, m.n), make([]bool, m.n), make([]bool, m.spaces)
+	m.newest, m.lost, m.given, m.gone = make([]int, m.n), make([]bool, m.n), make([]bool, m.n), make([]bool, m.spaces)
 	m.memory[0] = make([]int, m.n)
 	return m
 }
@@ -198,14 +200,8 @@ func (m *model) noteLost() {
 	}
 }
 
-// finish runs a task to its end.
-func (m *model) finish() {
-	if len(m.running) == 0 {
-		return
-	}
-	at := rapid.IntRange(0, len(m.running)-1).Draw(m.t, "task")
-	task := m.running[at]
-	m.running = slices.Delete(m.running, at, at+1)
+// begin waits for what a task reads, and scribbles over what it will write. It reports whether the task can run.
+func (m *model) begin(task *modelTask) bool {
 	failed := task.err != nil
 	for _, f := range task.waits {
 		if m.copy(f, false); task.space == devices.Host {
@@ -213,22 +209,58 @@ func (m *model) finish() {
 		}
 		failed = failed || m.failed[f]
 	}
-	if failed {
-		return // it did not run: nothing is written, nothing is committed
+	if failed || task.began {
+		return !failed
 	}
-	memory := m.memory[task.space.Device]
+	task.began = true
 	if !m.gone[task.space.Device] {
 		m.checkReads(task)
+	}
+	for _, a := range task.accesses {
+		if a.Mode.Writes() {
+			each(a.Region, func(i int64) { m.memory[task.space.Device][i] = -1 })
+		}
+	}
+	return true
+}
+
+// finish runs a task to its end.
+func (m *model) finish() {
+	if len(m.running) == 0 {
+		return
+	}
+	at := rapid.IntRange(0, len(m.running)-1).Draw(m.t, "task")
+	task := m.running[at]
+	runs := m.begin(task)
+	m.running = slices.Delete(m.running, at, at+1)
+	for _, a := range task.accesses {
+		m.dir.Leave(a, task.space)
+	}
+	if !runs { // nothing is written, nothing is committed
+		m.takeStale(task)
+		return
 	}
 	breaks := rapid.IntRange(0, 9).Draw(m.t, "breaks") == 0 || m.gone[task.space.Device]
 	for _, a := range task.accesses {
 		if a.Mode.Writes() {
-			m.write(task, a, memory, breaks)
+			m.write(task, a, m.memory[task.space.Device], breaks)
 		}
 	}
+	m.takeStale(task)
 	m.noteLost()
 	if !breaks && rapid.Bool().Draw(m.t, "through") {
 		m.writeThrough(task)
+	}
+}
+
+// takeStale says that what the host has counts, of what was given up for a task that then did not write it.
+func (m *model) takeStale(task *modelTask) {
+	for _, a := range task.accesses {
+		each(a.Region, func(i int64) {
+			if a.Mode == deps.Out && task.space == devices.Host && m.given[i] {
+				m.newest[i], m.given[i] = m.memory[0][i], false
+			}
+		})
 	}
 }
 
@@ -290,6 +322,7 @@ func (m *model) evict() {
 			m.land(f, false)
 		}
 	}
+	m.noteGiven(r, at)
 	var plan devices.Plan
 	m.dir.Evict(r, at, &plan)
 	m.take(&plan)
@@ -303,6 +336,31 @@ func (m *model) evict() {
 		each(r, func(i int64) { m.memory[at.Device][i] = -1 })
 	}
 	m.noteLost()
+}
+
+// noteGiven notes the elements that at alone has, and that a task on the host is writing over.
+func (m *model) noteGiven(r deps.Region, at devices.SpaceID) {
+	for _, task := range m.running {
+		for _, a := range task.accesses {
+			for _, both := range a.Region.Intersect(r) {
+				each(both, func(i int64) {
+					if task.space == devices.Host && a.Mode == deps.Out && m.owners(i) == 1 && m.dir.Valid(deps.Interval(0, i, i+1), at) {
+						m.given[i] = true
+					}
+				})
+			}
+		}
+	}
+}
+
+// owners counts the spaces in which an element is valid.
+func (m *model) owners(i int64) (n int) {
+	for s := range m.spaces {
+		if m.dir.Valid(deps.Interval(0, i, i+1), devices.SpaceID{Device: uint16(s)}) {
+			n++
+		}
+	}
+	return n
 }
 
 // lose takes a device out of service.

@@ -5,15 +5,12 @@ import "fmt"
 // ParseSpec is parseSpec.
 var ParseSpec = parseSpec
 
-// Leak says what a machine at rest still holds that it should not, or "".
+// Leak waits for copies under way and says what a machine still holds that it should not, or "".
 func (m *Machine) Leak() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.driving || len(m.steps) > 0 {
+	for m.driving || len(m.steps) > 0 || m.flying > 0 {
 		m.quiet.Wait()
-	}
-	if m.flying != 0 {
-		return fmt.Sprintf("%d copies under way", m.flying)
 	}
 	for b, e := range m.dir.buffers {
 		for s := 0; e != nil && s < len(e.at); s++ {

@@ -66,7 +66,7 @@ func (r *rig) buffer(n int64) deps.BufferID {
 	b := deps.BufferID(len(r.buffers))
 	x := make([]int64, n)
 	r.buffers = append(r.buffers, x)
-	require.NoError(r.t, r.m.AddBuffer(b, unsafe.Pointer(unsafe.SliceData(x)), deps.Bytes(n)*elem, elem))
+	require.NoError(r.t, r.m.AddBuffer(b, pointer(x), deps.Bytes(n)*elem, elem))
 	return b
 }
 
@@ -210,3 +210,5 @@ func box(b deps.BufferID, columns, r0, r1, c0, c1 int64) deps.Region {
 	}
 	return r
 }
+
+func pointer(x []int64) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }

@@ -126,6 +126,7 @@ func eventsOf(events []Event, flights []*Flight) []Event {
 func (m *Machine) landed(f *Flight, err error) {
 	m.mu.Lock()
 	m.flying--
+	f.heard = true
 	m.dir.Land(f, err == nil)
 	for i, id := range [2]SpaceID{f.From, f.To} {
 		for _, g := range f.pinned[i] {
@@ -194,13 +195,44 @@ func (m *Machine) launch(ws *WorkingSet) {
 
 // finished goes on when a kernel is over.
 func (m *Machine) finished(ws *WorkingSet, err error) {
-	if err != nil {
-		m.mu.Lock()
-		m.retireFor(err)
-		m.mu.Unlock()
-		m.drive()
+	if err == nil {
+		ws.Done(ws, nil)
+		return
 	}
-	ws.Done(ws, err)
+	m.mu.Lock()
+	m.retireFor(err)
+	again := m.outlives(ws, err)
+	if again {
+		m.tryAgain(ws)
+	}
+	m.mu.Unlock()
+	m.drive()
+	if !again {
+		ws.Done(ws, err)
+	}
+}
+
+// outlives reports whether err is the end of another device than that of ws: what should have come from there may be
+// had from elsewhere. Requires: m.mu held.
+func (m *Machine) outlives(ws *WorkingSet, err error) bool {
+	e, ok := fatal(err)
+	return ok && e.Device != m.spaces[ws.Space.Device].name && m.spaces[ws.Space.Device].retired == nil
+}
+
+// tryAgain plans anew for ws, which holds its room, when all copies that it waited for have been heard of. Requires:
+// m.mu held.
+func (m *Machine) tryAgain(ws *WorkingSet) {
+	ws.state, ws.err, ws.pending = plannedAgain, nil, 0
+	for _, f := range ws.waits {
+		f.forget(ws)
+		if !f.heard {
+			f.waiters = append(f.waiters, ws)
+			ws.pending++
+		}
+	}
+	if ws.pending == 0 {
+		m.proceed(ws)
+	}
 }
 
 // retireFor takes the device out of service whose end err is, if it is one. Requires: m.mu held.

@@ -42,12 +42,13 @@ type WorkingSet struct {
 type setState uint8
 
 const (
-	idleSet    setState = iota // not acquired, or released
-	ownedSet                   // on the host, which has it all: the directory was not asked
-	waitingSet                 // wants room
-	makingRoom                 // victims are being written back, then its granules are mapped
-	grantedSet                 // its copies have been planned
-	failedSet                  // err says why; holds what it holds until Release
+	idleSet      setState = iota // not acquired, or released
+	ownedSet                     // on the host, which has it all: the directory was not asked
+	waitingSet                   // wants room
+	makingRoom                   // victims are being written back, then its granules are mapped
+	grantedSet                   // its copies have been planned
+	plannedAgain                 // a device that it was to get something from is lost: its copies are being planned again
+	failedSet                    // err says why; holds what it holds until Release
 )
 
 // A setQueue is a list of working sets, first in first out.
