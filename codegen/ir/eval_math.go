@@ -7,7 +7,7 @@ import (
 
 // unaryFloat are the functions of one float; those of float32 round the float64 result, which is what
 // float32(math.F(float64(x))) means in Go.
-var unaryFloat = map[MathFn]func(float64) float64{
+var unaryFloat = [numMath]func(float64) float64{
 	Abs: math.Abs, Sqrt: math.Sqrt, Cbrt: math.Cbrt, Exp: math.Exp, Exp2: math.Exp2, Expm1: math.Expm1, Log: math.Log,
 	Log2: math.Log2, Log10: math.Log10, Log1p: math.Log1p, Sin: math.Sin, Cos: math.Cos, Tan: math.Tan, Asin: math.Asin,
 	Acos: math.Acos, Atan: math.Atan, Sinh: math.Sinh, Cosh: math.Cosh, Tanh: math.Tanh, Asinh: math.Asinh,
@@ -16,7 +16,7 @@ var unaryFloat = map[MathFn]func(float64) float64{
 }
 
 // binaryFloat are the functions of two floats.
-var binaryFloat = map[MathFn]func(x, y float64) float64{
+var binaryFloat = [numMath]func(x, y float64) float64{
 	Pow: math.Pow, Atan2: math.Atan2, Hypot: math.Hypot, Mod: math.Mod, Remainder: math.Remainder, Copysign: math.Copysign,
 	Dim: math.Dim, FMin: math.Min, FMax: math.Max,
 }

@@ -14,6 +14,7 @@ var signatures = map[MathFn]string{
 
 func signature(fn MathFn) string {
 	switch {
+	case fn >= numMath:
 	case signatures[fn] != "":
 		return signatures[fn]
 	case binaryFloat[fn] != nil:

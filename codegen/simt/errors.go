@@ -1,0 +1,182 @@
+package simt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// ErrArgument is a mistake in the arguments or the configuration of Run.
+var ErrArgument = errors.New("bad argument")
+
+// ErrSteps is returned when Config.Steps instructions were not enough.
+var ErrSteps = errors.New("step limit reached")
+
+// A Where says which thread of which launch was where in the user's source.
+type Where struct {
+	Kernel       string
+	Launch       string
+	At           ir.Pos
+	Team, Thread int
+}
+
+func (w Where) String() string {
+	return fmt.Sprintf("simt: %s: %s: team %d thread %d", w.Launch, w.At, w.Team, w.Thread)
+}
+
+// A BoundsError is an index or slice bound out of range. The access was not made.
+type BoundsError struct {
+	Where
+	Slice  string // as the source says it
+	Index  int64  // for a bound of a slice expression, the bound
+	Length int64  // for a bound, what it may not pass
+	Bound  bool   // of a slice expression
+}
+
+func (e *BoundsError) Error() string {
+	if e.Bound {
+		return fmt.Sprintf("%s: %s: slice bound %d out of range: limit %d", e.Where, e.Slice, e.Index, e.Length)
+	}
+	return fmt.Sprintf("%s: %s: index %d out of range: length %d", e.Where, e.Slice, e.Index, e.Length)
+}
+
+// A NilError is a use of a nil pointer.
+type NilError struct {
+	Where
+	Pointer string
+}
+
+func (e *NilError) Error() string { return fmt.Sprintf("%s: %s: nil pointer", e.Where, e.Pointer) }
+
+// A DivideError is an integer division by zero. It is an ir.ErrDivide.
+type DivideError struct {
+	Where
+	Expr string
+}
+
+func (e *DivideError) Error() string { return fmt.Sprintf("%s: %s: %v", e.Where, e.Expr, ir.ErrDivide) }
+
+// Unwrap returns ir.ErrDivide.
+func (e *DivideError) Unwrap() error { return ir.ErrDivide }
+
+// A ShiftError is a shift by a negative count. It is an ir.ErrShift.
+type ShiftError struct {
+	Where
+	Expr  string
+	Count int64
+}
+
+func (e *ShiftError) Error() string {
+	return fmt.Sprintf("%s: %s: %v %d", e.Where, e.Expr, ir.ErrShift, e.Count)
+}
+
+// Unwrap returns ir.ErrShift.
+func (e *ShiftError) Unwrap() error { return ir.ErrShift }
+
+// A StepError is a counted loop whose step is zero or leads away from its end.
+type StepError struct {
+	Where
+	Step int64
+	Rel  ir.Op
+}
+
+func (e *StepError) Error() string {
+	return fmt.Sprintf("%s: loop step %d never ends a loop while %s", e.Where, e.Step, e.Rel)
+}
+
+// A Group is a set of threads of one team or warp that do the same.
+type Group struct {
+	What    string // "waits at barrier", "waits at shuffle", "has ended", ...
+	At      ir.Pos // zero for threads that have ended
+	Threads []int  // ascending
+}
+
+func (g Group) String() string {
+	if (g.At == ir.Pos{}) {
+		return fmt.Sprintf("%s %s", ranges(g.Threads), g.What)
+	}
+	return fmt.Sprintf("%s %s at %s", ranges(g.Threads), g.What, g.At)
+}
+
+// A DivergenceError is a barrier or shuffle that some threads wait at and others will never reach.
+type DivergenceError struct {
+	Where  // the first thread that waits
+	Groups []Group
+}
+
+func (e *DivergenceError) Error() string {
+	parts := make([]string, len(e.Groups))
+	for i, g := range e.Groups {
+		parts[i] = g.String()
+	}
+	return fmt.Sprintf("simt: %s: %s: team %d: threads do not meet: %s", e.Launch, e.At, e.Team, strings.Join(parts, "; "))
+}
+
+// An Access is one side of a race.
+type Access struct {
+	At           ir.Pos
+	Place        string // as the source says it
+	Team, Thread int
+	Write        bool
+	Atomic       bool
+}
+
+func (a Access) String() string {
+	what := "read"
+	if a.Write {
+		what = "write"
+	}
+	if a.Atomic {
+		what = "atomic " + what
+	}
+	return fmt.Sprintf("%s of %s at %s by team %d thread %d", what, a.Place, a.At, a.Team, a.Thread)
+}
+
+// A RaceError is two accesses of different threads to the same memory, at least one of them a write and not both
+// atomic, which no barrier puts in order. First was made first in this run.
+type RaceError struct {
+	Kernel, Launch string
+	Memory         string // the name of the buffer, or "team memory"
+	Offset         int64  // in bytes
+	First, Second  Access
+}
+
+func (e *RaceError) Error() string {
+	return fmt.Sprintf("simt: %s: data race in %s at byte %d: %s, %s", e.Launch, e.Memory, e.Offset, e.First, e.Second)
+}
+
+// An UnsetError is a read of team memory that no thread has written.
+type UnsetError struct {
+	Where
+	Place string
+}
+
+func (e *UnsetError) Error() string {
+	return fmt.Sprintf("%s: %s: read of team memory that nobody has written", e.Where, e.Place)
+}
+
+// ranges prints a list of thread numbers as "threads 0-3,7".
+func ranges(list []int) string {
+	slices.Sort(list)
+	var parts []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		if i == j {
+			parts = append(parts, fmt.Sprint(list[i]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", list[i], list[j]))
+		}
+		i = j + 1
+	}
+	word := "threads "
+	if len(list) == 1 {
+		word = "thread "
+	}
+	return word + strings.Join(parts, ",")
+}

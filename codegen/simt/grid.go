@@ -1,0 +1,117 @@
+package simt
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// The bounds of a grid, and what it is where nothing else decides.
+const (
+	maxTeam        = 1024
+	maxWarps       = 32
+	maxTeams       = 1024 // of the natural grid: code is right for any number, and more cost time
+	defaultThreads = 128
+	defaultTeams   = 8
+)
+
+// hostEnv is what the host knows: the arguments and, for scratch memory, the teams of one launch.
+type hostEnv struct {
+	ir.Values
+	teams int64
+}
+
+// Query implements ir.Env.
+func (e hostEnv) Query(q ir.QueryKind) (int64, bool) { return e.teams, q == ir.NumTeams && e.teams > 0 }
+
+// shapes chooses the grids of all launches.
+func (m *machine) shapes(p *Program, env ir.Values) error {
+	for _, c := range p.launches {
+		l := c.launch
+		threads, err := m.threadsOf(l, env)
+		if err != nil {
+			return fmt.Errorf("simt: %s: %w", l.Name, err)
+		}
+		teams, err := m.teamsOf(l, env, threads)
+		if err != nil {
+			return fmt.Errorf("simt: %s: %w", l.Name, err)
+		}
+		m.stats.Launches = append(m.stats.Launches, Grid{Name: l.Name, Teams: int(teams), Threads: int(threads)})
+		m.stats.TeamBytes = max(m.stats.TeamBytes, c.team)
+	}
+	return nil
+}
+
+// bound evaluates e, or gives other where there is none.
+func bound(e ir.Expr, env ir.Env, other int64) (int64, error) {
+	if e == nil {
+		return other, nil
+	}
+	return ir.EvalInt(e, env)
+}
+
+func (m *machine) threadsOf(l *ir.Launch, env ir.Env) (int64, error) {
+	most, err := bound(l.MaxThreads, env, maxTeam)
+	if err != nil {
+		return 0, err
+	}
+	trip, err := bound(l.Trip, env, defaultThreads)
+	if err != nil {
+		return 0, err
+	}
+	most = clamp(most, maxTeam)
+	threads := int64(m.cfg.Threads)
+	if threads == 0 {
+		threads = min(clamp(trip, maxTeam), defaultThreads)
+	}
+	threads = min(threads, most)
+	if l.Warps {
+		warp := int64(m.cfg.Warp)
+		most = max(min(most, maxWarps*warp)/warp*warp, warp)
+		threads = min(align(threads, warp), most)
+	}
+	return threads, nil
+}
+
+func (m *machine) teamsOf(l *ir.Launch, env ir.Env, threads int64) (int64, error) {
+	most, err := bound(l.MaxTeams, env, 1<<31)
+	if err != nil {
+		return 0, err
+	}
+	natural := int64(defaultTeams)
+	switch {
+	case l.TeamTrip != nil:
+		natural, err = ir.EvalInt(l.TeamTrip, env)
+	case l.Trip != nil:
+		natural, err = ir.EvalInt(l.Trip, env)
+		natural = (natural + threads - 1) / threads
+	}
+	if err != nil {
+		return 0, err
+	}
+	if m.cfg.Teams > 0 {
+		return min(int64(m.cfg.Teams), clamp(most, 1<<31)), nil
+	}
+	return min(clamp(natural, maxTeams), clamp(most, 1<<31)), nil
+}
+
+// clamp brings n between 1 and most.
+func clamp(n, most int64) int64 { return max(1, min(n, most)) }
+
+// scratch allocates the program's scratch memory.
+func (m *machine) scratch(env ir.Values) error {
+	for _, s := range m.program.Scratch {
+		n, err := ir.EvalInt(s.Count, hostEnv{env, int64(m.stats.Launches[s.Launch].Teams)})
+		size := int64(s.Var.Type.Elem.Size)
+		if err == nil && (n < 0 || n > 1<<34/max(size, 1)) {
+			err = fmt.Errorf("%d elements of scratch memory", n)
+		}
+		if err != nil {
+			return fmt.Errorf("simt: %s: scratch memory %s: %w", m.program.Name, s.Var.Name, err)
+		}
+		id := m.segment("scratch memory "+s.Var.Name, make([]byte, n*size))
+		m.pads = append(m.pads, pointer(int64(id), 0))
+		m.padLens = append(m.padLens, n)
+	}
+	return nil
+}
