@@ -117,7 +117,9 @@ func (rt *Runtime) schedule(done *record, ready *recordList, worker bool) *recor
 	}
 	var next *record
 	if worker {
-		if next = rt.takeHost(); next != nil {
+		if next = rt.takeHost(); next != nil && next.held {
+			wake += min(rt.sched.Len(), 1) // there is room for another fetch
+		} else if next != nil {
 			wake--
 		}
 	}
@@ -344,8 +346,10 @@ func (rt *Runtime) conclude(r *record) {
 		o.Observe(probe.Point{Kind: probe.Release, Task: id, Time: rt.now()})
 	}
 	r.id.Store(0)
-	if done := r.done.Swap(nil); done != nil {
-		close(*done)
+	if r.done.Load() != nil { // who comes from here on finds that the id has gone
+		if done := r.done.Swap(nil); done != nil {
+			close(*done)
+		}
 	}
 	r.clear()
 	rt.free.put(r)

@@ -200,11 +200,11 @@ func (k *Kernel) submit(rt *Runtime, args []any, options []Option) (Task, error)
 	if err := k.checkArgs(args); err != nil {
 		return Task{}, err
 	}
-	r, err := rt.begin()
+	r, err := rt.begin(kernelBody)
 	if err != nil {
 		return Task{}, err
 	}
-	r.kind, r.kernel, r.pos, r.label = kernelBody, k, k.pos, k.ir.Task.Label
+	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
 	wait, err := rt.describeKernel(r, args, options)
 	if err != nil {
 		return rt.giveUp(r, err)

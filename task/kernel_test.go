@@ -244,3 +244,32 @@ func TestAMatrixLargerThanDeviceMemory(t *testing.T) {
 	require.Equal(t, wd, d)
 	require.Positive(t, rt.Stats().Evictions)
 }
+
+func TestClausesOfATask(t *testing.T) {
+	big := kernelOf(t, Big)
+	rt := open(t, task.Options{Devices: "smp:1", Policy: "priority"})
+	c := make([]uint32, 1)
+	_, err := big.Submit(rt, 40, c)
+	require.NoError(t, err)
+	require.EqualValues(t, 40, c[0], "its if clause is false: it is over when Submit returns")
+	_, err = big.Submit(rt, 101, c)
+	require.ErrorContains(t, err, "needs smp:101, limits are smp:100")
+	_, err = big.Submit(rt, -1, c)
+	require.ErrorContains(t, err, "-1 tokens")
+	gate, started := make(chan struct{}), make(chan struct{})
+	_, err = rt.Go(func() error { close(started); <-gate; return nil })
+	require.NoError(t, err)
+	<-started
+	var order []string
+	d := make([]uint32, 1)
+	_, err = rt.Go(func() error { order = append(order, "50"); return nil }, task.Priority(50))
+	require.NoError(t, err)
+	_, err = big.Submit(rt, 60, c)
+	require.NoError(t, err)
+	_, err = rt.Go(func() error { order = append(order, "55"); d[0] = c[0]; return nil }, task.Priority(55))
+	require.NoError(t, err)
+	close(gate)
+	require.NoError(t, rt.Wait())
+	require.Equal(t, []string{"55", "50"}, order)
+	require.EqualValues(t, 100, d[0], "priority 60 ran first")
+}

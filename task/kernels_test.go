@@ -193,3 +193,11 @@ func Move(lo, hi int, dt float32, px, py, pz, vx, vy, vz []float32) {
 		pz[i] += dt * vz[i]
 	}
 }
+
+// Big is deferred only when it is worth it.
+//
+//omp:target device(smp) resources(smp: n)
+//omp:task inout(c) if(n > 40) priority(n)
+func Big(n int, c []uint32) {
+	c[0] += uint32(n)
+}

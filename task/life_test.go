@@ -107,6 +107,7 @@ func TestCancellationEndsWhatHasNotStarted(t *testing.T) {
 	}
 	_, err = rt.Go(nothing)
 	require.ErrorIs(t, err, why)
+	require.NoError(t, rt.WaitOn(context.Background(), task.In(x)), "what there is may still be read")
 }
 
 func TestWindowBoundsTheTasksInFlight(t *testing.T) {

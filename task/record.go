@@ -94,8 +94,9 @@ func (r *record) clear() {
 	r.work, r.held, r.worker, r.err, r.link = 0, false, 0, nil, nil
 	clear(r.args.List)
 	r.args.List, r.args.At = r.args.List[:0], nil
-	r.stage.Store(stageNone)
-	r.poison.Store(nil)
+	if r.poison.Load() != nil {
+		r.poison.Store(nil)
+	}
 }
 
 // records are the records that nobody uses. Those who end tasks push; the one who submits takes them all at once.

@@ -36,11 +36,11 @@ func (rt *Runtime) GoContext(body func(context.Context) error, options ...Option
 var errNoBody = errors.New("task: go: body is nil")
 
 func (rt *Runtime) submitGo(kind bodyKind, body func() error, bodyCtx func(context.Context) error, options []Option) (Task, error) {
-	r, err := rt.begin()
+	r, err := rt.begin(kind)
 	if err != nil {
 		return Task{}, err
 	}
-	r.kind, r.body, r.bodyCtx = kind, body, bodyCtx
+	r.body, r.bodyCtx = body, bodyCtx
 	if err := rt.describeGo(r, options); err != nil {
 		return rt.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))
 	}
@@ -48,11 +48,11 @@ func (rt *Runtime) submitGo(kind bodyKind, body func() error, bodyCtx func(conte
 }
 
 // begin takes a record and the lock of submission; giveUp or commit gives the lock back.
-func (rt *Runtime) begin() (*record, error) {
+func (rt *Runtime) begin(kind bodyKind) (*record, error) {
 	if rt.closed.Load() {
 		return nil, ErrClosed
 	}
-	if rt.ctx.Err() != nil {
+	if kind != waitBody && rt.ctx.Err() != nil {
 		return nil, fmt.Errorf("task: submit: %w", context.Cause(rt.ctx))
 	}
 	rt.enterWindow()
@@ -62,7 +62,9 @@ func (rt *Runtime) begin() (*record, error) {
 		rt.fallen()
 		return nil, ErrClosed
 	}
-	return rt.free.get(rt), nil
+	r := rt.free.get(rt)
+	r.kind = kind
+	return r, nil
 }
 
 func (rt *Runtime) giveUp(r *record, err error) (Task, error) {

@@ -15,7 +15,7 @@ import (
 // The stages of a task whose data are brought to the host. The worker that acquires and the callback of the machine
 // meet here: who comes second goes on with the task.
 const (
-	stageNone int32 = iota
+	_ int32 = iota // nothing is being acquired
 	stageAcquiring
 	stageFetching // the worker has left; the callback gives the task to another one
 	stageFetched  // the callback came before the worker left
@@ -40,6 +40,9 @@ type cpu struct{ rt *Runtime }
 func (rt *Runtime) runOnHost(r *record, worker int) *record {
 	r.worker = worker
 	if rt.accelerators && len(r.accesses) > 0 && !r.held && !rt.acquireHost(r) {
+		rt.mu.Lock()
+		rt.fetching++
+		rt.mu.Unlock()
 		return rt.schedule(nil, nil, true) // its data are on their way
 	}
 	switch {
