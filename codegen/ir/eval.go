@@ -134,7 +134,7 @@ func evalBinary(e *Binary, env Env) (Bits, error) {
 	}
 	r, err := FoldBinary(e.Op, e.X.Type(), e.Y.Type(), x, y)
 	if err != nil {
-		return 0, &EvalError{At: e.At, What: ExprString(e), Err: err}
+		return 0, &EvalError{At: e.At, What: Source(e), Err: err}
 	}
 	return r, nil
 }
@@ -180,7 +180,7 @@ func evalAccess(e Expr, env Env) (Bits, error) {
 			return LoadBits(t, b), nil
 		}
 	}
-	return 0, unknown(e, ExprString(e))
+	return 0, unknown(e, Source(e))
 }
 
 // evalBytes returns the memory of a part of a by-value variable.
@@ -202,7 +202,7 @@ func evalBytes(e Expr, env Env) ([]byte, error) {
 			return evalElem(e, t, env)
 		}
 	}
-	return nil, unknown(e, ExprString(e))
+	return nil, unknown(e, Source(e))
 }
 
 func evalElem(e *Index, t *Type, env Env) ([]byte, error) {
@@ -222,7 +222,7 @@ func evalElem(e *Index, t *Type, env Env) ([]byte, error) {
 }
 
 func outside(e Expr, format string, args ...any) error {
-	return &EvalError{At: e.Pos(), What: ExprString(e) + ": " + fmt.Sprintf(format, args...), Err: ErrBounds}
+	return &EvalError{At: e.Pos(), What: Source(e) + ": " + fmt.Sprintf(format, args...), Err: ErrBounds}
 }
 
 // evalSlice returns the length and capacity of a slice, or of a part of one.
@@ -235,7 +235,7 @@ func evalSlice(e Expr, env Env) (length, capacity int64, err error) {
 	case *Reslice:
 		return evalReslice(e, env)
 	}
-	return 0, 0, unknown(e, ExprString(e))
+	return 0, 0, unknown(e, Source(e))
 }
 
 func evalReslice(e *Reslice, env Env) (length, capacity int64, err error) {
@@ -288,4 +288,22 @@ func StoreBits(t *Type, b []byte, x Bits) {
 	default:
 		binary.LittleEndian.PutUint64(b, x)
 	}
+}
+
+// Source returns e as the user's source says it: what ExprString prints, without the marks of checks.
+func Source(e Expr) string {
+	plain := &Rewrite{Expr: func(e Expr) Expr {
+		switch e := e.(type) {
+		case *Binary:
+			e.Checked = false
+		case *Index:
+			e.Checked = false
+		case *Deref:
+			e.Checked = false
+		case *Reslice:
+			e.Checked = false
+		}
+		return e
+	}}
+	return ExprString(plain.CopyExpr(e))
 }

@@ -81,7 +81,9 @@ func (b *builder) index(x, i ir.Expr) ir.Expr { return &ir.Index{X: x, I: i, Che
 
 func (b *builder) elem(v *ir.Var, i ir.Expr) ir.Expr { return b.index(b.ref(v), i) }
 
-func (b *builder) decl(v *ir.Var, init ir.Expr) ir.Stmt { return &ir.Decl{Var: v, Init: init, At: b.at} }
+func (b *builder) decl(v *ir.Var, init ir.Expr) ir.Stmt {
+	return &ir.Decl{Var: v, Init: init, At: b.at}
+}
 
 func (b *builder) set(place, value ir.Expr) ir.Stmt {
 	return &ir.Assign{Place: place, Value: value, At: b.at}

@@ -20,11 +20,11 @@ func (m *machine) fault(t *thread, pc int) error {
 	in, site, w := &m.code.ins[pc], m.code.site[pc], m.where(t, pc)
 	switch in.op {
 	case opDivS, opDivU, opRemS, opRemU:
-		return &DivideError{Where: w, Expr: ir.ExprString(site)}
+		return &DivideError{Where: w, Expr: ir.Source(site)}
 	case opNegative:
-		return &ShiftError{Where: w, Expr: ir.ExprString(site), Count: int64(t.regs[in.b])}
+		return &ShiftError{Where: w, Expr: ir.Source(site), Count: int64(t.regs[in.b])}
 	case opNil:
-		return &NilError{Where: w, Pointer: ir.ExprString(site)}
+		return &NilError{Where: w, Pointer: ir.Source(site)}
 	case opStep:
 		return &StepError{Where: w, Step: int64(t.regs[in.b]), Rel: ir.Op(in.imm)}
 	case opSlice:
@@ -40,7 +40,7 @@ func (m *machine) fault(t *thread, pc int) error {
 func indexFault(w Where, site ir.Expr, index uint64, length int64) error {
 	e := &BoundsError{Where: w, Index: int64(index), Length: length}
 	if x, ok := site.(*ir.Index); ok {
-		e.Slice = ir.ExprString(x.X)
+		e.Slice = ir.Source(x.X)
 		e.At = x.At
 	}
 	return e
@@ -48,7 +48,7 @@ func indexFault(w Where, site ir.Expr, index uint64, length int64) error {
 
 func (m *machine) sliceFault(in *instr, regs []uint64, site ir.Expr, w Where) error {
 	lo, hi, most, limit := m.code.slices[in.imm].bounds(in, regs)
-	e := &BoundsError{Where: w, Slice: ir.ExprString(site), Bound: true}
+	e := &BoundsError{Where: w, Slice: ir.Source(site), Bound: true}
 	switch {
 	case most > limit:
 		e.Index, e.Length = int64(most), int64(limit)
@@ -63,7 +63,7 @@ func (m *machine) sliceFault(in *instr, regs []uint64, site ir.Expr, w Where) er
 func (m *machine) atomicFault(in *instr, regs []uint64, site ir.Expr, w Where) error {
 	x := &m.code.atomics[in.imm]
 	if x.Op == ir.Div {
-		return &DivideError{Where: w, Expr: "atomic update of " + ir.ExprString(site)}
+		return &DivideError{Where: w, Expr: "atomic update of " + ir.Source(site)}
 	}
-	return &ShiftError{Where: w, Expr: "atomic update of " + ir.ExprString(site), Count: int64(regs[in.c])}
+	return &ShiftError{Where: w, Expr: "atomic update of " + ir.Source(site), Count: int64(regs[in.c])}
 }

@@ -248,7 +248,7 @@ func (d *detector) access(s stamp) Access {
 	a := Access{At: d.m.code.at[pc], Team: n / d.m.grid.Threads, Thread: n % d.m.grid.Threads, Write: s.writes,
 		Atomic: d.m.code.ins[pc].op == opAtomic}
 	if e := d.m.code.site[pc]; e != nil {
-		a.Place = ir.ExprString(e)
+		a.Place = ir.Source(e)
 	}
 	return a
 }
@@ -262,7 +262,7 @@ func (d *detector) unset(pc int) {
 	d.seen[pair] = true
 	e := &UnsetError{Where: d.m.where(d.m.current, pc)}
 	if x := d.m.code.site[pc]; x != nil {
-		e.Place = ir.ExprString(x)
+		e.Place = ir.Source(x)
 	}
 	d.errs = append(d.errs, e)
 }
