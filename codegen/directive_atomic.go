@@ -1,29 +1,10 @@
 package codegen
 
 import (
-	"go/ast"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
-
-// atomic returns the one indivisible operation that the statement or body s below the atomic directive d is. A variable
-// that s declares (v := x) is declared in front of it.
-func (b *builder) atomic(d *directive, s ast.Stmt) ir.Stmt {
-	form, before := formOf(d), len(b.u.diags)
-	list := b.collect(func() { b.stmt(s) })
-	decl, a, where, why := decodeAtomic(form, list, b.pos(s.Pos()))
-	if why != "" {
-		if len(b.u.diags) == before { // else the form is lost on what could not be built
-			b.u.report(Diagnostic{Pos: where, Severity: Error, What: "directive " + d.text, Why: why, Instead: form.written()})
-		}
-		return &ir.Block{At: b.pos(s.Pos())}
-	}
-	if decl != nil {
-		b.emit(decl)
-	}
-	return a
-}
 
 // An atomicForm is what the clauses of an atomic directive ask for.
 type atomicForm struct{ read, write, capture, compare bool }
