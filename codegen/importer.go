@@ -1,0 +1,92 @@
+package codegen
+
+import (
+	"embed"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// kernelPath is the package of functions that kernels may call.
+const kernelPath = "github.com/gompss/gompss/codegen/kernel"
+
+//go:embed kernel/*.go
+var kernelSource embed.FS
+
+// An importer gives go/types the packages that kernels may use, from source that travels with the compiler: a program
+// that compiles kernels at run time has no toolchain at hand. Every other import fails, which makes the checker take
+// what is used of it for valid and of unknown type; that is an error only in code that a kernel reaches.
+type importer struct {
+	fset *token.FileSet
+	done map[string]*types.Package
+}
+
+func newImporter() *importer {
+	return &importer{fset: token.NewFileSet(), done: map[string]*types.Package{}}
+}
+
+// Import returns the package of an import path. Errors: there is no device counterpart of it.
+func (i *importer) Import(path string) (*types.Package, error) {
+	if p := i.done[path]; p != nil {
+		return p, nil
+	}
+	files, err := i.sources(path)
+	if err != nil {
+		return nil, err
+	}
+	conf := types.Config{Importer: i, IgnoreFuncBodies: true, Sizes: sizes()}
+	p, err := conf.Check(path, i.fset, files, nil)
+	if err != nil {
+		panic(fmt.Sprintf("gompss: bug: codegen: source of package %s: %v", path, err))
+	}
+	i.done[path] = p
+	return p, nil
+}
+
+func (i *importer) sources(path string) ([]*ast.File, error) {
+	switch path {
+	case "math":
+		return i.parse(map[string]string{"math.go": mathSource})
+	case "math/bits":
+		return i.parse(map[string]string{"bits.go": bitsSource})
+	case kernelPath:
+		return i.parse(kernelFiles())
+	}
+	return nil, fmt.Errorf("package %s has no device counterpart", path)
+}
+
+func (i *importer) parse(texts map[string]string) ([]*ast.File, error) {
+	var out []*ast.File
+	for _, name := range sortedKeys(texts) {
+		f, err := parser.ParseFile(i.fset, name, texts[name], parser.SkipObjectResolution)
+		if err != nil {
+			panic(fmt.Sprintf("gompss: bug: codegen: own source %s: %v", name, err))
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+func kernelFiles() map[string]string {
+	entries, err := kernelSource.ReadDir("kernel")
+	out := map[string]string{}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		var text []byte
+		if text, err = kernelSource.ReadFile("kernel/" + e.Name()); err == nil {
+			out[e.Name()] = string(text)
+		}
+	}
+	if err != nil {
+		panic(fmt.Sprintf("gompss: bug: codegen: embedded source: %v", err))
+	}
+	return out
+}
+
+// sizes are those of host and device alike.
+func sizes() types.Sizes { return types.SizesFor("gc", "amd64") }

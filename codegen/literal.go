@@ -1,0 +1,145 @@
+package codegen
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// bindLiteral takes f := func..., or f := g of a function g. It reports whether value is a function.
+func (b *builder) bindLiteral(id *ast.Ident, value ast.Expr) bool {
+	if t := b.u.p.info.TypeOf(value); !isFunction(t) {
+		return false
+	}
+	in := b.bodyOf(value)
+	if in == nil {
+		in = &inlinable{}
+	}
+	if o := b.u.p.info.Defs[id]; o != nil {
+		if in.name == "func" {
+			in.name = id.Name
+		}
+		b.env.bodies[o] = in
+	}
+	return true
+}
+
+// captures reports assignments to variables that lit captures which come after it in the source. Inlined where it is
+// called, the literal would see them, as in Go; but a reader, and every analysis, may take what it captures for fixed.
+func (b *builder) captures(lit *ast.FuncLit) {
+	captured := b.capturedBy(lit)
+	d := b.u.p.declAt(lit.Pos())
+	if len(captured) == 0 || d == nil {
+		return
+	}
+	ast.Inspect(d.node, func(n ast.Node) bool {
+		for _, place := range assignedPlaces(n) {
+			id := b.u.p.rootIdent(place)
+			if id == nil || id.Pos() < lit.End() || !captured[b.u.p.info.Uses[id]] {
+				continue
+			}
+			b.fail(id.Pos(), "captured variable "+id.Name, "the function literal of line "+itoa(b.pos(lit.Pos()).Line)+
+				" captures it, so it cannot be assigned afterwards", "pass it to the literal as a parameter, or assign before the literal")
+		}
+		return true
+	})
+}
+
+// capturedBy returns the local variables from outside of lit that it uses.
+func (b *builder) capturedBy(lit *ast.FuncLit) map[types.Object]bool {
+	out := map[types.Object]bool{}
+	ast.Inspect(lit.Body, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			v, isVar := b.u.p.info.Uses[id].(*types.Var)
+			if isVar && !v.IsField() && v.Parent() != b.u.p.types.Scope() && (v.Pos() < lit.Pos() || v.Pos() >= lit.End()) {
+				out[v] = true
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// assignedPlaces returns what statement n assigns to, new variables left out.
+func assignedPlaces(n ast.Node) []ast.Expr {
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		return n.Lhs // a variable that := defines has no use, only a definition
+	case *ast.IncDecStmt:
+		return []ast.Expr{n.X}
+	case *ast.RangeStmt:
+		if n.Tok == token.ASSIGN {
+			return []ast.Expr{n.Key, n.Value}
+		}
+	}
+	return nil
+}
+
+// rootIdent returns the variable of which place is a part; nil where it lies behind a pointer or in a slice.
+func (p *Package) rootIdent(place ast.Expr) *ast.Ident {
+	switch e := place.(type) {
+	case *ast.Ident:
+		return e
+	case *ast.ParenExpr:
+		return p.rootIdent(e.X)
+	case *ast.SelectorExpr:
+		if p.isWhole(e.X) {
+			return p.rootIdent(e.X)
+		}
+	case *ast.IndexExpr:
+		if p.isWhole(e.X) {
+			return p.rootIdent(e.X)
+		}
+	}
+	return nil
+}
+
+// isWhole reports whether the parts of e are part of a variable: it is a struct or an array.
+func (p *Package) isWhole(e ast.Expr) bool {
+	t := p.info.TypeOf(e)
+	if t == nil {
+		return false
+	}
+	switch t.Underlying().(type) {
+	case *types.Struct, *types.Array:
+		return true
+	}
+	return false
+}
+
+// addressTaken reports whether the address or a slice of o is taken somewhere.
+func (p *Package) addressTaken(o types.Object) bool {
+	if p.taken == nil {
+		p.taken = map[types.Object]bool{}
+		for _, f := range p.files {
+			ast.Inspect(f, p.noteAddress)
+		}
+	}
+	return p.taken[o]
+}
+
+func (p *Package) noteAddress(n ast.Node) bool {
+	var place ast.Expr
+	switch n := n.(type) {
+	case *ast.UnaryExpr:
+		if n.Op == token.AND {
+			place = n.X
+		}
+	case *ast.SliceExpr:
+		if p.isWhole(n.X) {
+			place = n.X
+		}
+	}
+	if place != nil {
+		if id := p.rootIdent(place); id != nil {
+			p.taken[p.info.Uses[id]] = true
+		}
+	}
+	return true
+}
+
+// refuseFunction reports an assignment to a variable that is a function.
+func (b *builder) refuseFunction(e ast.Expr) {
+	b.fail(e.Pos(), "assignment of a function", "which function it is must be known when the kernel is compiled",
+		"assign a function literal to a local once (f := func...)")
+}

@@ -1,0 +1,211 @@
+package codegen
+
+import (
+	"cmp"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// maxNesting bounds the depth of a syntax tree: every stage after the parser walks it by recursion.
+const maxNesting = 2000
+
+// parseFiles reads the files of a package.
+func parseFiles(files []File) (*Package, []Diagnostic) {
+	p := &Package{fset: token.NewFileSet(), directives: map[ast.Node]*directive{}, funcs: map[*types.Func]*ast.FuncDecl{},
+		generic: map[string]*types.Func{}}
+	if len(files) == 0 {
+		return p, []Diagnostic{{What: "package", Why: "it has no files", Instead: "give Load at least one"}}
+	}
+	var diags []Diagnostic
+	names := map[string]bool{}
+	for _, f := range files {
+		name := path.Base(f.Name)
+		if names[name] {
+			diags = append(diags, Diagnostic{Pos: ir.Pos{File: name}, What: "file " + name, Why: "it is given twice", Instead: "give it once"})
+			continue
+		}
+		names[name] = true
+		syntax, err := parser.ParseFile(p.fset, name, f.Text, parser.ParseComments|parser.SkipObjectResolution|parser.AllErrors)
+		diags = append(diags, syntaxErrors(err)...)
+		if err == nil {
+			diags = append(diags, p.add(syntax)...)
+		}
+	}
+	return p, diags
+}
+
+// add takes a file that has been parsed.
+func (p *Package) add(f *ast.File) []Diagnostic {
+	if deep := deepest(f); deep != nil {
+		return []Diagnostic{{Pos: p.position(deep.Pos()), What: "syntax", Why: "this is nested too deeply", Instead: "name parts of it"}}
+	}
+	if p.name == "" {
+		p.name = f.Name.Name
+	}
+	if f.Name.Name != p.name {
+		return []Diagnostic{{Pos: p.position(f.Name.Pos()), What: "package " + f.Name.Name, Why: "the first file is in package " + p.name,
+			Instead: "load the packages one by one"}}
+	}
+	p.files = append(p.files, f)
+	found, diags := attach(p.fset, f)
+	maps.Copy(p.directives, found)
+	return diags
+}
+
+// deepest returns a node that is nested deeper than maxNesting, nil where there is none.
+func deepest(f *ast.File) (deep ast.Node) {
+	depth := 0
+	ast.Inspect(f, func(n ast.Node) bool {
+		if n == nil {
+			depth--
+			return true
+		}
+		if depth >= maxNesting {
+			deep = n
+			return false
+		}
+		depth++
+		return true
+	})
+	return deep
+}
+
+func syntaxErrors(err error) []Diagnostic {
+	var list scanner.ErrorList
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &list) {
+		return []Diagnostic{{What: "syntax", Why: err.Error()}}
+	}
+	var out []Diagnostic
+	for _, e := range list {
+		out = append(out, Diagnostic{Pos: ir.Pos{File: path.Base(e.Pos.Filename), Line: e.Pos.Line, Col: e.Pos.Column},
+			What: "syntax", Why: e.Msg})
+	}
+	return out
+}
+
+// A topDecl is a function or a specification of the package, with what go/types finds wrong in it.
+type topDecl struct {
+	node   ast.Node
+	errors []Diagnostic
+}
+
+// check type-checks the package and returns the errors in what kernels reach.
+func (p *Package) check() []Diagnostic {
+	for _, f := range p.files {
+		p.index(f)
+	}
+	slices.SortFunc(p.decls, func(a, b *topDecl) int { return cmp.Compare(a.node.Pos(), b.node.Pos()) })
+	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Instances: map[*ast.Ident]types.Instance{}}
+	conf := types.Config{Importer: newImporter(), Sizes: sizes(), DisableUnusedImportCheck: true, Error: p.typeError}
+	p.types, _ = conf.Check(p.name, p.fset, p.files, p.info) // the errors have gone to typeError
+	for _, f := range p.files {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				if obj, ok := p.info.Defs[fn.Name].(*types.Func); ok {
+					p.funcs[obj] = fn
+				}
+			}
+		}
+	}
+	return p.reachedErrors()
+}
+
+// index notes the declarations of f. Imports are left out: what is wrong with one shows where it is used.
+func (p *Package) index(f *ast.File) {
+	for _, d := range f.Decls {
+		gen, ok := d.(*ast.GenDecl)
+		if !ok {
+			p.decls = append(p.decls, &topDecl{node: d})
+			continue
+		}
+		if gen.Tok == token.IMPORT {
+			continue
+		}
+		for _, s := range gen.Specs {
+			p.decls = append(p.decls, &topDecl{node: s})
+		}
+	}
+}
+
+// typeError takes an error of go/types.
+func (p *Package) typeError(err error) {
+	var e types.Error
+	if !errors.As(err, &e) || strings.HasPrefix(e.Msg, "\t") { // a tab starts the second line of the error before
+		return
+	}
+	if d := p.declAt(e.Pos); d != nil {
+		d.errors = append(d.errors, Diagnostic{Pos: p.position(e.Pos), What: "Go", Why: e.Msg})
+	}
+}
+
+// declAt returns the declaration around pos.
+func (p *Package) declAt(pos token.Pos) *topDecl {
+	i, found := slices.BinarySearchFunc(p.decls, pos, func(d *topDecl, pos token.Pos) int { return cmp.Compare(d.node.Pos(), pos) })
+	if !found {
+		i--
+	}
+	if i >= 0 && i < len(p.decls) && pos <= p.decls[i].node.End() {
+		return p.decls[i]
+	}
+	return nil
+}
+
+// reachedErrors returns the errors of go/types in the kernels and in every declaration that they use.
+func (p *Package) reachedErrors() []Diagnostic {
+	var out []Diagnostic
+	seen := map[*topDecl]bool{}
+	var visit func(d *topDecl)
+	visit = func(d *topDecl) {
+		if d == nil || seen[d] {
+			return
+		}
+		seen[d] = true
+		out = append(out, d.errors...)
+		for _, o := range p.usedBy(d.node) {
+			visit(p.declAt(o.Pos()))
+		}
+	}
+	for _, d := range p.decls {
+		if dir := p.directives[d.node]; dir.has("target") || dir.has("task") {
+			visit(d)
+		}
+	}
+	return out
+}
+
+// usedBy returns the package-level objects of the package that n names.
+func (p *Package) usedBy(n ast.Node) []types.Object {
+	var out []types.Object
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if o := p.info.Uses[id]; o != nil && o.Parent() == p.types.Scope() {
+				out = append(out, o)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// broken reports whether go/types finds errors in the declaration of f, whose body has no meaning then.
+func (p *Package) broken(f *types.Func) bool {
+	d := p.declAt(f.Pos())
+	return d != nil && len(d.errors) > 0
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
