@@ -55,7 +55,7 @@ func InOut[T any](x []T) Option { return access(deps.InOut, x) }
 func Concurrent[T any](x []T) Option { return access(deps.Concurrent, x) }
 
 // Commutative says that the task updates x in any order with other tasks that say so, but not at the same time as one of
-// them. The order of submission is one such order, and the one that is taken: it is InOut for now. Of Go tasks only.
+// them. The order of submission is one such order and the one that is taken, as with InOut. Of Go tasks only.
 func Commutative[T any](x []T) Option { return access(deps.InOut, x) }
 
 // InPointer, OutPointer and InOutPointer are In, Out and InOut of the variable that p points at.
