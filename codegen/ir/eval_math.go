@@ -51,7 +51,7 @@ func foldFloatMath(fn MathFn, t *Type, args []Bits) Bits {
 	switch fn {
 	case Rsqrt:
 		if t.Kind == Float32 {
-			return Bits(math.Float32bits(1 / float32(math.Sqrt(x))))
+			return Bits(math.Float32bits(float32(1 / math.Sqrt(x))))
 		}
 		return math.Float64bits(1 / math.Sqrt(x))
 	case FMA:

@@ -132,7 +132,7 @@ func (m *machine) run(t *thread) status {
 		case opSqrtF32:
 			regs[in.a] = b32(float32(math.Sqrt(float64(f32(regs[in.b])))))
 		case opRsqrtF32:
-			regs[in.a] = b32(1 / float32(math.Sqrt(float64(f32(regs[in.b])))))
+			regs[in.a] = b32(float32(1 / math.Sqrt(float64(f32(regs[in.b])))))
 		case opAddF64:
 			regs[in.a] = math.Float64bits(f64(regs[in.b]) + f64(regs[in.c]))
 		case opSubF64:

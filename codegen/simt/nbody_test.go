@@ -41,7 +41,7 @@ func goForces(px, py []float32) (vx, vy []float32) {
 		var fx, fy float32
 		for j := range px {
 			dx, dy := px[j]-px[i], py[j]-py[i]
-			inv := 1 / float32(math.Sqrt(float64(dx*dx+dy*dy+0.01)))
+			inv := float32(1 / math.Sqrt(float64(dx*dx+dy*dy+0.01)))
 			inv3 := inv * inv * inv
 			fx += dx * inv3
 			fy += dy * inv3
