@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -13,6 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 )
+
+func init() {
+	if flag.Lookup("update") == nil { // the tests outside the package have the same flag
+		flag.Bool("update", false, "rewrite the golden files")
+	}
+}
+
+func rewriting() bool { return flag.Lookup("update").Value.String() == "true" }
 
 // TestDirectives loads every NAME.go of the archives in testdata/directives and compares what is said about it, or the
 // loop IR of its kernels, with NAME.want.
@@ -42,11 +51,11 @@ func checkArchive(t *testing.T, path string) {
 		}
 		got := said(f.Name, string(f.Data))
 		out = append(out, f, txtar.File{Name: name + ".want", Data: []byte(got)})
-		if !*update {
+		if !rewriting() {
 			t.Run(name, func(t *testing.T) { require.Equal(t, want[name], got) })
 		}
 	}
-	if *update {
+	if rewriting() {
 		archive.Files = out
 		require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o644))
 	}
