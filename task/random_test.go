@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	seeds     = flag.Int("seeds", 2000, "random task graphs to run")
+	seeds     = flag.Int("seeds", 3000, "random task graphs to run")
 	graphOn   = flag.String("graphdevices", "", "the machine of the random task graphs, instead of several")
 	firstSeed = flag.Uint64("firstseed", 1, "the first of them")
 )
