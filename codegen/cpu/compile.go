@@ -189,7 +189,7 @@ func (g *gen) parameters() int {
 			g.op(MOVQ, W128, RegArg(h.length), blockWord(word+1))
 			word++
 		case t.IsFloat():
-			h.vec = []Reg{g.vector()}
+			h.vec, h.alike = []Reg{g.vector()}, true
 			if t.Size == 8 {
 				g.op(VBROADCASTSD, max(W256, widthOf(g.bytes)), RegArg(h.vec[0]), blockWord(word))
 			} else {

@@ -44,6 +44,7 @@ type home struct {
 	length Reg   // of a slice
 	vec    []Reg // a float, or a varying integer: one register a unrolled copy (all the same when uniform)
 	masks  []Reg // a varying bool
+	alike  bool  // vec is one register, the same value in every lane
 }
 
 // gen selects instructions for one kernel.

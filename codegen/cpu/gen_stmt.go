@@ -40,7 +40,7 @@ func (g *gen) declare(v *ir.Var) *home {
 			h.masks[u] = g.newMask()
 		}
 	case t.IsFloat() && s.kind == uniform:
-		h.vec = []Reg{g.vector()}
+		h.vec, h.alike = []Reg{g.vector()}, true
 	case t.IsScalar() && (t.IsFloat() || s.kind == varying):
 		h.vec = g.vectors(g.unroll)
 	case t.IsScalar():
@@ -122,7 +122,7 @@ func (g *gen) set(v *ir.Var, h *home, value ir.Expr, fresh bool) {
 		g.each(func(u int) { g.setMask(h.masks[u], m[u], u, fresh) })
 	case h.vec != nil && (g.exec == nil || fresh):
 		dst := h.vec
-		if len(dst) == 1 && g.unroll > 1 {
+		if h.alike {
 			g.move(dst[0], g.vec(value)[0])
 			return
 		}
@@ -130,8 +130,8 @@ func (g *gen) set(v *ir.Var, h *home, value ir.Expr, fresh bool) {
 		g.each(func(u int) { g.move(dst[u], r[u]) })
 	case h.vec != nil:
 		r := g.vec(value)
-		if len(h.vec) == 1 {
-			g.move(h.vec[0], r[0]) // uniform: all lanes agree, on or off
+		if h.alike {
+			g.move(h.vec[0], r[0]) // all lanes agree, on or off
 			return
 		}
 		g.each(func(u int) { g.blend(h.vec[u], r[u], g.exec[u], v.Type) })

@@ -45,7 +45,7 @@ func constBits(e *ir.Const) uint64 { return e.Bits }
 func (g *gen) vecRef(e *ir.Ref) []Reg {
 	h := g.home(e.Var, e.At)
 	if h.vec != nil {
-		if len(h.vec) == 1 {
+		if h.alike {
 			return g.same(h.vec[0])
 		}
 		return h.vec

@@ -1,0 +1,335 @@
+package cpu_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A trial is one kernel of kernels_test.go with random arguments of size n. bound is the largest relative error accepted: 0 is bit for bit.
+type trial struct {
+	fn    any
+	args  func(r *rand.Rand, n int) []any
+	bound float64
+}
+
+func floats32(r *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = 2*r.Float32() - 1
+	}
+	return x
+}
+
+func floats64(r *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = 2*r.Float64() - 1
+	}
+	return x
+}
+
+func integers[T int | int16 | int32 | uint8 | uint32](r *rand.Rand, n int) []T {
+	x := make([]T, n)
+	for i := range x {
+		x[i] = T(r.Uint64())
+	}
+	return x
+}
+
+func special64(r *rand.Rand, n int) []float64 {
+	x := floats64(r, n)
+	odd := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 1e308, 5e-324}
+	for i := range x {
+		if r.IntN(4) == 0 {
+			x[i] = odd[r.IntN(len(odd))]
+		}
+	}
+	return x
+}
+
+func forcesArgs(r *rand.Rand, n int) []any {
+	lo := r.IntN(n + 1)
+	return []any{lo, lo + r.IntN(n-lo+1), float32(0.01), floats32(r, n), floats32(r, n), floats32(r, n), floats32(r, n), floats32(r, n), floats32(r, n)}
+}
+
+func gridArgs(r *rand.Rand, n int) []any {
+	h, w := 1+n/8, 3+n%41
+	return []any{h, w, floats64(r, h*w), floats64(r, h*w)}
+}
+
+func sparseArgs(r *rand.Rand, n int) []any {
+	rows := make([]int32, n+1)
+	for i := range n {
+		rows[i+1] = rows[i] + int32(r.IntN(40))
+	}
+	nnz := int(rows[n])
+	cols := make([]int32, nnz)
+	for i := range cols {
+		cols[i] = int32(r.IntN(n))
+	}
+	return []any{rows, cols, floats32(r, nnz), floats32(r, n), floats32(r, n)}
+}
+
+var trials = map[string]trial{
+	"Triad64": {Triad64, func(r *rand.Rand, n int) []any {
+		return []any{floats64(r, n), floats64(r, n), floats64(r, n), 1.5}
+	}, 1e-15},
+	"TriadStrict32": {TriadStrict32, func(r *rand.Rand, n int) []any {
+		return []any{floats32(r, n), floats32(r, n), floats32(r, n), float32(1.7)}
+	}, 0},
+	"Reverse":    {Reverse, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
+	"Down":       {Down, func(r *rand.Rand, n int) []any { return []any{floats64(r, n), floats64(r, n)} }, 0},
+	"Every3":     {Every3, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
+	"Forces":     {Forces, forcesArgs, 2e-4},
+	"ForcesFast": {ForcesFast, forcesArgs, 2e-4},
+	"Jacobi":     {Jacobi, gridArgs, 0},
+	"RowSums": {RowSums, func(r *rand.Rand, n int) []any {
+		h, w := 1+n/16, 1+n%67
+		return []any{h, w, floats64(r, h*w), floats64(r, h)}
+	}, 1e-12},
+	"SpMV": {SpMV, sparseArgs, 1e-4},
+	"Clip": {Clip, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), float32(-0.3), float32(0.6)} }, 0},
+	"Mandel": {Mandel, func(r *rand.Rand, n int) []any {
+		h, w := 1+n/16, 1+n%43
+		return []any{w, h, 50, make([]int32, w*h)}
+	}, 0},
+	"Bits": {Bits, func(r *rand.Rand, n int) []any {
+		return []any{integers[uint32](r, n), integers[uint32](r, n), integers[int32](r, n)}
+	}, 0},
+	"Shorts": {Shorts, func(r *rand.Rand, n int) []any {
+		return []any{integers[int16](r, n), integers[uint8](r, n), floats32(r, n)}
+	}, 0},
+	"Longs": {Longs, func(r *rand.Rand, n int) []any {
+		return []any{integers[int](r, n), integers[int](r, n), floats64(r, n)}
+	}, 0},
+	"Points": {Points, func(r *rand.Rand, n int) []any {
+		p := make([]point, n)
+		for i := range p {
+			p[i] = point{r.Float32(), r.Float32(), -1}
+		}
+		return []any{p, floats32(r, n)}
+	}, 0},
+	"MinMax": {MinMax, func(r *rand.Rand, n int) []any { return []any{special64(r, n), special64(r, n), floats64(r, n)} }, 0},
+	"MatMul": {MatMul, func(r *rand.Rand, n int) []any {
+		n = n % 40
+		return []any{n, floats32(r, n*n), floats32(r, n*n), floats32(r, n*n)}
+	}, 0},
+	"Gather": {Gather, func(r *rand.Rand, n int) []any {
+		ix := make([]int, n)
+		for i := range ix {
+			ix[i] = r.IntN(n)
+		}
+		return []any{floats64(r, n), ix, floats64(r, n)}
+	}, 0},
+	"Guarded": {Guarded, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
+	"RowExtremes": {RowExtremes, func(r *rand.Rand, n int) []any {
+		h, w := 1+n/16, 1+n%67
+		return []any{h, w, floats32(r, h*w), floats32(r, h), floats32(r, h), make([]int32, h)}
+	}, 0},
+}
+
+func machines() map[string]cpu.Options {
+	return map[string]cpu.Options{"avx512": {AVX512: true}, "avx512vl": {AVX512: true, Width: cpu.W256}, "avx2": {}, "once": {AVX512: true, Unroll: 1}}
+}
+
+func loadKernels(t testing.TB) *codegen.Package {
+	t.Helper()
+	p, err := codegen.Load(codegen.File{Name: "kernels_test.go", Text: kernelSource})
+	require.NoError(t, err)
+	return p
+}
+
+// TestKernelsAgreeWithGo runs every kernel with random sizes, whole and in chunks, on every machine.
+func TestKernelsAgreeWithGo(t *testing.T) {
+	p := loadKernels(t)
+	arena, err := cpu.NewArena()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { require.NoError(t, arena.Close()) }()
+	for name, tr := range trials {
+		for machine, o := range machines() {
+			t.Run(name+"/"+machine, func(t *testing.T) {
+				k, err := p.Kernel(name)
+				require.NoError(t, err)
+				code, err := cpu.Compile(k, o)
+				if err != nil && !o.AVX512 {
+					t.Skipf("refused with AVX2: %v", err)
+				}
+				require.NoError(t, err)
+				prog, err := arena.Install(code)
+				require.NoError(t, err)
+				for seed := range uint64(60) {
+					r := rand.New(rand.NewPCG(seed, 9))
+					tr.compare(t, r, prog, k, 1+r.IntN(300))
+					if t.Failed() {
+						t.Fatalf("seed %d\n%s", seed, code.Listing())
+					}
+				}
+			})
+		}
+	}
+}
+
+// compare runs the Go function and the vector code on equal arguments.
+func (tr trial) compare(t *testing.T, r *rand.Rand, prog *cpu.Program, k *ir.Kernel, n int) {
+	t.Helper()
+	want := tr.args(r, n)
+	got := make([]any, len(want))
+	for i, a := range want {
+		got[i] = cloneArg(a)
+	}
+	in := make([]reflect.Value, len(want))
+	for i := range want {
+		in[i] = reflect.ValueOf(want[i])
+	}
+	reflect.ValueOf(tr.fn).Call(in)
+	trips := tripsOf(k, want)
+	cut := r.Int64N(trips + 1)
+	for _, c := range [][2]int64{{0, cut}, {cut, trips}} {
+		require.NoError(t, prog.Run(values(got), c[0], c[1]))
+	}
+	for i := range want {
+		same(t, k.Params[i].Name, want[i], got[i], tr.bound)
+	}
+}
+
+func cloneArg(a any) any {
+	v := reflect.ValueOf(a)
+	if v.Kind() != reflect.Slice {
+		return a
+	}
+	c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+	reflect.Copy(c, v)
+	return c.Interface()
+}
+
+func values(args []any) []cpu.Value {
+	out := make([]cpu.Value, len(args))
+	for i, a := range args {
+		switch v := reflect.ValueOf(a); v.Kind() {
+		case reflect.Slice:
+			out[i] = cpu.Value{Addr: v.UnsafePointer(), Len: int64(v.Len())}
+		case reflect.Float32:
+			out[i].Bits = uint64(math.Float32bits(float32(v.Float())))
+		case reflect.Float64:
+			out[i].Bits = math.Float64bits(v.Float())
+		default:
+			out[i].Bits = uint64(v.Int())
+		}
+	}
+	return out
+}
+
+// tripsOf evaluates the trip count of the kernel's loop.
+func tripsOf(k *ir.Kernel, args []any) int64 {
+	var loop *ir.For
+	for _, s := range k.Body {
+		if f, ok := s.(*ir.For); ok {
+			loop = f
+		}
+	}
+	env := goEnv{k, args}
+	eval := func(e ir.Expr) int64 {
+		b, err := ir.Eval(e, env)
+		if err != nil {
+			panic(err)
+		}
+		return int64(b)
+	}
+	lo, hi, step := eval(loop.Lo), eval(loop.Hi), eval(loop.Step)
+	n := int64(0)
+	for i := lo; ; i += step {
+		in := map[ir.Op]bool{ir.Lt: i < hi, ir.Le: i <= hi, ir.Gt: i > hi, ir.Ge: i >= hi}[loop.Rel]
+		if !in {
+			return n
+		}
+		n++
+	}
+}
+
+type goEnv struct {
+	k    *ir.Kernel
+	args []any
+}
+
+func (e goEnv) index(v *ir.Var) int {
+	for i, p := range e.k.Params {
+		if p == v {
+			return i
+		}
+	}
+	return -1
+}
+
+func same(t *testing.T, name string, want, got any, bound float64) {
+	t.Helper()
+	if bound == 0 && !hasNaN(want) {
+		require.Equal(t, want, got, name)
+		return
+	}
+	w, g := reflect.ValueOf(want), reflect.ValueOf(got)
+	if w.Kind() != reflect.Slice {
+		return
+	}
+	for i := range w.Len() {
+		x, y := number(w.Index(i)), number(g.Index(i))
+		if x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= bound*math.Max(1, math.Abs(x)) {
+			continue
+		}
+		require.Fail(t, fmt.Sprintf("%s[%d]: want %v, got %v", name, i, x, y))
+	}
+}
+
+func hasNaN(x any) bool {
+	if f, ok := x.([]float64); ok {
+		for _, v := range f {
+			if math.IsNaN(v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func number(v reflect.Value) float64 {
+	switch {
+	case v.CanFloat():
+		return v.Float()
+	case v.CanInt():
+		return float64(v.Int())
+	case v.CanUint():
+		return float64(v.Uint())
+	}
+	return float64(uintptr(unsafe.Pointer(nil)))
+}
+
+func (e goEnv) Scalar(v *ir.Var) (ir.Bits, bool) {
+	i := e.index(v)
+	if i < 0 {
+		return 0, false
+	}
+	return ir.Bits(values(e.args[i : i+1])[0].Bits), true
+}
+
+func (e goEnv) Slice(v *ir.Var) (length, capacity int64, ok bool) {
+	i := e.index(v)
+	if i < 0 {
+		return 0, 0, false
+	}
+	n := int64(reflect.ValueOf(e.args[i]).Len())
+	return n, n, true
+}
+
+func (goEnv) Bytes(*ir.Var) ([]byte, bool)     { return nil, false }
+func (goEnv) Query(ir.QueryKind) (int64, bool) { return 0, false }
