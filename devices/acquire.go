@@ -117,7 +117,7 @@ func (m *Machine) makeRoom(ws *WorkingSet, s *space) {
 	m.counted.Evictions += int64(len(ws.victims))
 	m.counted.WriteBacks += int64(len(m.plan.Copies))
 	m.enqueue(m.plan.Copies)
-	m.follow(ws, m.plan.Copies)
+	m.follow(ws, m.plan.Wait)
 	if ws.pending == 0 {
 		m.proceed(ws)
 	}

@@ -47,11 +47,29 @@ type Flight struct {
 	Event Event
 
 	heard bool // the owner has heard of its end
-	// given is what its source gave up in favour of this copy, as far as it has not been written since: if the copy
-	// is not made, it is still there.
-	given   deps.Set
+	// given is what spaces gave up in favour of this copy, as far as it has not been written since: if the copy is not
+	// made, they still have it.
+	given   []given
 	waiters []*WorkingSet
 	pinned  [2][]*granule // at From and at To
+}
+
+// given is a part of a buffer that a space gave up.
+type given struct {
+	by    SpaceID
+	parts deps.Set
+}
+
+// giveUp notes that a space gives up a part of f's region in favour of f.
+func (f *Flight) giveUp(by SpaceID, part deps.Region) {
+	for i := range f.given {
+		if f.given[i].by == by {
+			f.given[i].parts.Add(part)
+			return
+		}
+	}
+	f.given = append(f.given, given{by: by})
+	f.given[len(f.given)-1].parts.Add(part)
 }
 
 // forget takes ws out of those who wait for f.
@@ -322,8 +340,11 @@ func (d *Directory) Land(f *Flight, made bool) {
 	end.valid.Remove(f.Region)
 	if d.gone[f.From.Device] != nil {
 		e.from = int(f.From.Device)
-	} else {
-		addAll(&source.valid, f.given.Regions())
+	}
+	for i := range f.given {
+		if by := f.given[i].by.Device; d.gone[by] == nil {
+			addAll(&e.at[by].valid, f.given[i].parts.Regions())
+		}
 	}
 	addAll(&e.lost, d.nowhere(e, f.Region))
 }
@@ -359,7 +380,9 @@ func (d *Directory) Commit(r deps.Region, at SpaceID) {
 			e.at[i].valid.Remove(r)
 		}
 		for _, f := range e.at[i].out {
-			f.given.Remove(r)
+			for k := range f.given {
+				f.given[k].parts.Remove(r)
+			}
 		}
 	}
 	if d.gone[at.Device] != nil {
@@ -384,8 +407,9 @@ func (d *Directory) Spoil(r deps.Region, at SpaceID) {
 	}
 }
 
-// Evict says that an accelerator gives up r: what no other space has is copied to the host first (p), and from now on
-// r counts as not valid there. Nothing of r may be used there, nor be under way to there.
+// Evict says that an accelerator gives up r: what no other space has is copied to the host (p), and from now on r
+// counts as not valid there. p.Wait are the flights that must land before its memory goes: if one of them fails, what
+// it should have brought is valid there again. Nothing of r may be used there, nor be under way to or from there.
 func (d *Directory) Evict(r deps.Region, at SpaceID, p *Plan) {
 	e := d.buffers[r.Buffer]
 	here := &e.at[at.Device]
@@ -393,19 +417,40 @@ func (d *Directory) Evict(r deps.Region, at SpaceID, p *Plan) {
 		return
 	}
 	var dirty deps.Set
-	for _, piece := range here.valid.Intersect(r, nil) {
-		dirty.Add(piece)
-	}
+	addAll(&dirty, here.valid.Intersect(r, nil))
 	for i := range e.at {
-		if i != int(at.Device) && !e.at[i].valid.Empty() {
-			removeAll(&dirty, e.at[i].valid.Intersect(r, nil))
+		if i != int(at.Device) {
+			d.sparing(&e.at[i], &dirty, r, at, p)
 		}
 	}
 	d.abandon(e, &dirty)
 	for _, piece := range dirty.Regions() {
-		d.take(e, piece, at, Host, p).given.Add(piece)
+		d.take(e, piece, at, Host, p).giveUp(at, piece)
 	}
 	here.valid.Remove(r)
+}
+
+// sparing takes out of dirty what another space has of r, or will have when flights have landed: those are waited for.
+func (d *Directory) sparing(other *replicas, dirty *deps.Set, r deps.Region, at SpaceID, p *Plan) {
+	if other.valid.Empty() {
+		return
+	}
+	var has deps.Set
+	for _, part := range other.valid.Intersect(r, nil) {
+		for _, piece := range dirty.Intersect(part, nil) {
+			has.Add(piece)
+		}
+	}
+	removeAll(dirty, has.Regions())
+	for _, f := range other.in {
+		pieces := has.Intersect(f.Region, nil)
+		for _, piece := range pieces {
+			f.giveUp(at, piece)
+		}
+		if len(pieces) > 0 {
+			p.Wait = overlapping(p.Wait, []*Flight{f}, f.Region)
+		}
+	}
 }
 
 // abandon takes out of dirty what a task on the host is writing over: the value from before would be wanted again only

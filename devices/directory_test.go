@@ -31,6 +31,7 @@ type model struct {
 	after   map[*devices.Flight][]*devices.Flight // what After was: Land clears it
 	version int
 	running []*modelTask
+	leaving []*eviction
 }
 
 // A modelTask is a task between its acquisition and its end.
@@ -40,6 +41,14 @@ type modelTask struct {
 	waits    []*devices.Flight
 	err      error
 	began    bool
+	version  int
+}
+
+// An eviction is a granule that goes when its copies have been made.
+type eviction struct {
+	at     devices.SpaceID
+	region deps.Region
+	copies []*devices.Flight
 }
 
 const (
@@ -106,7 +115,7 @@ func (m *model) acquire() {
 			}
 		}
 	}
-	if m.gone[task.space.Device] {
+	if m.gone[task.space.Device] || slices.ContainsFunc(task.accesses, func(a deps.Access) bool { return m.goes(a.Region, task.space) }) {
 		return
 	}
 	var plan devices.Plan
@@ -181,6 +190,7 @@ func (m *model) land(f *devices.Flight, fails bool) {
 	m.copy(f, fails)
 	m.flying = slices.DeleteFunc(m.flying, func(g *devices.Flight) bool { return g == f })
 	m.dir.Land(f, !m.failed[f])
+	m.settle()
 	m.noteLost()
 }
 
@@ -200,7 +210,7 @@ func (m *model) noteLost() {
 	}
 }
 
-// begin waits for what a task reads, and scribbles over what it will write. It reports whether the task can run.
+// begin waits for what a task reads, and writes what it writes. It reports whether the task can run.
 func (m *model) begin(task *modelTask) bool {
 	failed := task.err != nil
 	for _, f := range task.waits {
@@ -212,13 +222,14 @@ func (m *model) begin(task *modelTask) bool {
 	if failed || task.began {
 		return !failed
 	}
-	task.began = true
+	m.version++
+	task.began, task.version = true, m.version
 	if !m.gone[task.space.Device] {
 		m.checkReads(task)
 	}
 	for _, a := range task.accesses {
 		if a.Mode.Writes() {
-			each(a.Region, func(i int64) { m.memory[task.space.Device][i] = -1 })
+			each(a.Region, func(i int64) { m.memory[task.space.Device][i] = task.version })
 		}
 	}
 	return true
@@ -243,7 +254,7 @@ func (m *model) finish() {
 	breaks := rapid.IntRange(0, 9).Draw(m.t, "breaks") == 0 || m.gone[task.space.Device]
 	for _, a := range task.accesses {
 		if a.Mode.Writes() {
-			m.write(task, a, m.memory[task.space.Device], breaks)
+			m.commit(task, a, breaks)
 		}
 	}
 	m.takeStale(task)
@@ -285,19 +296,23 @@ func (m *model) checkReads(task *modelTask) {
 	}
 }
 
-func (m *model) write(task *modelTask, a deps.Access, memory []int, breaks bool) {
-	m.version++
+// commit tells the directory what task has written, which must be as it was left.
+func (m *model) commit(task *modelTask, a deps.Access, breaks bool) {
+	each(a.Region, func(i int64) {
+		if !m.gone[task.space.Device] {
+			require.Equal(m.t, task.version, m.memory[task.space.Device][i], "element %d was written over at %v", i, task.space)
+		}
+	})
 	if !breaks {
-		each(a.Region, func(i int64) { m.newest[i], memory[i] = m.version, m.version })
+		each(a.Region, func(i int64) { m.newest[i] = task.version })
 		m.dir.Commit(a.Region, task.space)
 		return
 	}
 	// Garbage is what counts where no other space has the value from before.
-	each(a.Region, func(i int64) { memory[i] = m.version })
 	m.dir.Spoil(a.Region, task.space)
 	each(a.Region, func(i int64) {
 		if m.dir.Valid(deps.Interval(0, i, i+1), task.space) {
-			m.newest[i] = m.version
+			m.newest[i] = task.version
 		}
 	})
 }
@@ -314,7 +329,7 @@ func (m *model) evict() {
 			}
 		}
 	}
-	if at == devices.Host || m.gone[at.Device] {
+	if at == devices.Host || m.gone[at.Device] || m.goes(r, at) {
 		return
 	}
 	for _, f := range slices.Clone(m.flying) {
@@ -326,16 +341,31 @@ func (m *model) evict() {
 	var plan devices.Plan
 	m.dir.Evict(r, at, &plan)
 	m.take(&plan)
-	kept := false
-	for _, f := range plan.Copies {
-		require.Equal(m.t, devices.Host, f.To)
-		m.land(f, rapid.IntRange(0, 9).Draw(m.t, "fails") == 0)
-		kept = kept || m.failed[f]
-	}
-	if !kept {
-		each(r, func(i int64) { m.memory[at.Device][i] = -1 })
-	}
+	m.leaving = append(m.leaving, &eviction{at: at, region: r, copies: slices.Clone(plan.Wait)})
+	m.settle()
 	m.noteLost()
+}
+
+// settle takes the memory of evictions whose copies have been heard of, unless one has failed.
+func (m *model) settle() {
+	m.leaving = slices.DeleteFunc(m.leaving, func(e *eviction) bool {
+		failed := false
+		for _, f := range e.copies {
+			if slices.Contains(m.flying, f) {
+				return false
+			}
+			failed = failed || m.failed[f]
+		}
+		if !failed {
+			each(e.region, func(i int64) { m.memory[e.at.Device][i] = -1 })
+		}
+		return true
+	})
+}
+
+// goes reports whether part of r is being evicted at a space.
+func (m *model) goes(r deps.Region, at devices.SpaceID) bool {
+	return slices.ContainsFunc(m.leaving, func(e *eviction) bool { return e.at == at && e.region.Overlaps(r) })
 }
 
 // noteGiven notes the elements that at alone has, and that a task on the host is writing over.

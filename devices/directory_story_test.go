@@ -1,0 +1,122 @@
+package devices_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// directoryOf returns a directory with the host and n accelerators that reach each other, and one buffer of 100.
+func directoryOf(n int) *devices.Directory {
+	d := devices.NewDirectory(func(devices.SpaceID, devices.SpaceID) bool { return true })
+	for range n {
+		d.AddSpace()
+	}
+	d.Add(0, 100, 8)
+	return d
+}
+
+func part(lo, hi int64) deps.Region { return deps.Interval(0, lo, hi) }
+
+// routes prints copies as "from>to region".
+func routes(flights []*devices.Flight) (out []string) {
+	for _, f := range flights {
+		out = append(out, f.From.String()+">"+f.To.String()+" "+f.Region.String())
+	}
+	return out
+}
+
+func land(d *devices.Directory, made bool, flights ...*devices.Flight) {
+	for _, f := range flights {
+		d.Land(f, made)
+	}
+}
+
+func TestAWriteBackDoesNotGoOverWhatTheHostIsWriting(t *testing.T) {
+	d := directoryOf(1)
+	d.Commit(part(0, 50), acc(0))
+	var p devices.Plan
+	host := out(part(10, 20))
+	require.NoError(t, d.Plan(host, devices.Host, &p))
+	d.Evict(part(0, 30), acc(0), &p)
+	require.Equal(t, []string{"space 0.1>host b0[0:10]", "space 0.1>host b0[20:30]"}, routes(p.Copies))
+	land(d, true, p.Copies...)
+	d.Leave(host, devices.Host)
+	d.Spoil(part(10, 20), devices.Host)
+	require.True(t, d.Valid(part(0, 30), devices.Host), "a task that failed leaves what it has written")
+	d.Evict(part(30, 50), acc(0), &p)
+	require.Equal(t, "space 0.1>host b0[30:50]", routes(p.Copies)[2], "the task is over: nothing is held back any more")
+}
+
+func TestAFailedWriteBackDoesNotBringOldValuesBack(t *testing.T) {
+	d := directoryOf(2)
+	d.Commit(part(0, 50), acc(0))
+	var p devices.Plan
+	d.Evict(part(0, 50), acc(0), &p)
+	d.Commit(part(20, 30), acc(1)) // written anew elsewhere, while the old value is on its way to the host
+	land(d, false, p.Copies...)
+	require.True(t, d.Valid(part(0, 20), acc(0)) && d.Valid(part(30, 50), acc(0)), "what was given up is there again")
+	require.False(t, d.Valid(part(25, 26), acc(0)) || d.Valid(part(25, 26), devices.Host))
+	require.True(t, d.Valid(part(20, 30), acc(1)))
+}
+
+// What is on its way elsewhere may not arrive, so a device that gives it up keeps its memory until it has.
+func TestWhatIsOnItsWayIsNotReliedUpon(t *testing.T) {
+	d := directoryOf(2)
+	d.Commit(part(0, 50), acc(0))
+	var fetch, evict devices.Plan
+	require.NoError(t, d.Plan(in(part(0, 50)), devices.Host, &fetch))
+	d.Evict(part(0, 50), acc(0), &evict)
+	require.Empty(t, evict.Copies, "it is on its way to the host already")
+	require.Equal(t, fetch.Copies, evict.Wait, "but the memory stays until it is there")
+	land(d, false, fetch.Copies...)
+	require.True(t, d.Valid(part(0, 50), acc(0)))
+}
+
+func TestTheSourceOfACopyIsTheNearest(t *testing.T) {
+	d := directoryOf(4)
+	var p devices.Plan
+	for _, to := range []devices.SpaceID{acc(0), acc(1), acc(3)} {
+		require.NoError(t, d.Plan(in(part(0, 100)), to, &p))
+	}
+	require.Equal(t, []string{"host>space 0.1 b0[0:100]", "host>space 0.2 b0[0:100]", "host>space 0.4 b0[0:100]"}, routes(p.Copies),
+		"what is still on its way is not waited for while the host has it")
+	land(d, true, p.Copies...)
+	p.Reset()
+	require.NoError(t, d.Plan(in(part(0, 100)), acc(2), &p))
+	require.Equal(t, []string{"space 0.2>space 0.3 b0[0:100]"}, routes(p.Copies), "the accelerator before this one")
+}
+
+func TestPiecesComeFromWhereverTheyAre(t *testing.T) {
+	d := directoryOf(3)
+	d.Commit(part(10, 40), acc(0))
+	d.Commit(part(30, 60), acc(1))
+	var p devices.Plan
+	require.NoError(t, d.Plan(inout(part(0, 100)), acc(2), &p))
+	require.ElementsMatch(t, []string{"space 0.1>space 0.3 b0[10:30]", "space 0.2>space 0.3 b0[30:60]",
+		"host>space 0.3 b0[0:10]", "host>space 0.3 b0[60:100]"}, routes(p.Copies))
+	var again devices.Plan
+	require.NoError(t, d.Plan(in(part(5, 15)), acc(2), &again))
+	require.Empty(t, again.Copies, "copies under way are shared")
+	require.Len(t, again.Wait, 2)
+}
+
+func TestASecondLossIsToldApart(t *testing.T) {
+	d := directoryOf(2)
+	d.Commit(part(0, 10), acc(0))
+	d.Commit(part(20, 30), acc(1))
+	gone := &devices.DeviceError{Device: "sim:0", What: "lost", Err: errors.New("x"), Fatal: true}
+	require.Equal(t, []deps.Region{part(0, 10)}, d.Lose(acc(0), gone))
+	var p devices.Plan
+	require.ErrorIs(t, d.Plan(in(part(0, 100)), acc(1), &p), devices.ErrLost)
+	require.Equal(t, []string{"host>space 0.2 b0[10:20]", "host>space 0.2 b0[30:100]"}, routes(p.Copies), "the rest comes all the same")
+	d.Commit(part(0, 5), devices.Host)
+	require.ErrorIs(t, d.Plan(in(part(0, 10)), devices.Host, &p), devices.ErrLost)
+	require.NoError(t, d.Plan(in(part(0, 5)), devices.Host, &p))
+	d.Commit(part(40, 50), acc(0)) // a task that ended well, on a device that was lost before that was heard of
+	require.ErrorIs(t, d.Plan(in(part(45, 46)), devices.Host, &p), devices.ErrLost)
+}
