@@ -210,16 +210,4 @@ func (p *prover) notNegative(a Affine) bool {
 }
 
 // positiveTerms reports whether a is a sum of terms that cannot be negative: constants and products of lengths.
-func positiveTerms(a Affine) bool {
-	for _, t := range a.Terms {
-		if t.Coef < 0 {
-			return false
-		}
-		for _, x := range t.Atoms {
-			if x.Of == ValueOf && x.Var.Type.IsSigned() {
-				return false
-			}
-		}
-	}
-	return true
-}
+func positiveTerms(a Affine) bool { return positiveOver(a, nil) }

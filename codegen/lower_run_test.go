@@ -9,10 +9,13 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/simt"
 )
 
 //go:embed corpus_test.go
@@ -89,4 +92,77 @@ func (c corpusCase) near(want, got float64) bool {
 		return true
 	}
 	return math.Abs(want-got) <= c.tolerance*math.Max(1, math.Max(math.Abs(want), math.Abs(got)))
+}
+
+// deviceArg gives the interpreter the memory of a Go value itself: its bytes are in gc's layout already.
+func deviceArg(i int, a any) simt.Arg {
+	v := reflect.ValueOf(a)
+	name := fmt.Sprintf("argument %d", i)
+	view := func(at unsafe.Pointer, size uintptr) *simt.Memory {
+		return &simt.Memory{Name: name, Bytes: unsafe.Slice((*byte)(at), size)}
+	}
+	switch v.Kind() {
+	case reflect.Slice:
+		n := int64(v.Len())
+		return simt.Arg{Memory: view(v.UnsafePointer(), uintptr(n)*v.Type().Elem().Size()), Len: n, Cap: n}
+	case reflect.Pointer:
+		return simt.Arg{Memory: view(v.UnsafePointer(), v.Type().Elem().Size())}
+	case reflect.Float32:
+		return simt.Arg{Bits: ir.Bits(math.Float32bits(float32(v.Float())))}
+	case reflect.Float64:
+		return simt.Arg{Bits: ir.Bits(math.Float64bits(v.Float()))}
+	case reflect.Bool:
+		if v.Bool() {
+			return simt.Arg{Bits: 1}
+		}
+		return simt.Arg{}
+	}
+	if v.CanInt() {
+		return simt.Arg{Bits: ir.Bits(v.Int())}
+	}
+	return simt.Arg{Bits: ir.Bits(v.Uint())}
+}
+
+func runDevice(p *simt.Program, args []any, cfg simt.Config) error {
+	list := make([]simt.Arg, len(args))
+	for i, a := range args {
+		list[i] = deviceArg(i, a)
+	}
+	_, err := p.Run(list, cfg)
+	return err
+}
+
+// shapes are grids that no kernel may depend on: one thread, few and many teams, numbers that divide nothing. The zero
+// shape is the natural grid.
+var shapes = []struct{ teams, threads int }{{1, 1}, {1, 7}, {3, 64}, {5, 33}, {2, 32}, {13, 5}, {0, 0}}
+
+// The Go run of a kernel is what it means; the device gives the same for every grid and order, with no race.
+func TestDeviceEqualsGo(t *testing.T) {
+	p := loadCorpus(t)
+	for _, c := range corpus {
+		t.Run(name(c.kernel), func(t *testing.T) {
+			t.Parallel()
+			for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}} {
+				c.compare(t, lowerKernel(t, p, name(c.kernel), opt).Program, opt.NoShuffles)
+			}
+		})
+	}
+}
+
+func (c corpusCase) compare(t *testing.T, lowered *ir.Program, odd bool) {
+	program, err := simt.New(lowered)
+	require.NoError(t, err)
+	for _, n := range []int{0, 1, 7, 100, 333} {
+		want := c.makeArgs(n)
+		c.runGo(want)
+		for k, s := range shapes {
+			cfg := simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(k), Races: true, Steps: 50_000_000}
+			got := c.makeArgs(n)
+			where := fmt.Sprintf("size %d, %d teams of %d threads, any number of threads %v", n, s.teams, s.threads, odd)
+			require.NoError(t, runDevice(program, got, cfg), "%s\n%s", where, lowered)
+			if d := c.differ(want, got); d != "" {
+				t.Fatalf("%s: %s\n%s", where, d, lowered)
+			}
+		}
+	}
 }

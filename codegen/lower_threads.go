@@ -50,7 +50,17 @@ func (t *team) versions(sp *space, lower func(*space) []ir.Stmt) []ir.Stmt {
 	if test == nil {
 		return lower(sp)
 	}
-	return []ir.Stmt{&ir.If{Cond: test, Then: lower(fast), Else: lower(sp), At: sp.at}}
+	return []ir.Stmt{&ir.If{Cond: test, Then: unwrapped(lower(fast)), Else: unwrapped(lower(sp)), At: sp.at}}
+}
+
+// unwrapped takes list out of a block that another scope makes needless.
+func unwrapped(list []ir.Stmt) []ir.Stmt {
+	if len(list) == 1 {
+		if b, ok := list[0].(*ir.Block); ok && b.Label == nil {
+			return b.Body
+		}
+	}
+	return list
 }
 
 func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {

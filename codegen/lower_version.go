@@ -27,17 +27,10 @@ func (t *team) version(sp *space) (test ir.Expr, fast *space) {
 		v.inside.Add(f.Var)
 	}
 	v.list(fast.body)
-	if v.cleared == 0 || len(v.tests) > maxTests {
+	if v.cleared == 0 || v.tests.len() > maxTests {
 		return nil, nil
 	}
-	test = boolConst(true, sp.at)
-	for i, x := range v.tests {
-		if i == 0 {
-			test = x
-			continue
-		}
-		test = compare(ir.LAnd, test, x, sp.at)
-	}
+	test = v.conjunction()
 	t.decide(sp.at, "loop "+sp.loops[0].Var.Name, "a version without index checks",
 		"one test before the loop shows that its indices are in range", "")
 	return test, fast
@@ -69,9 +62,55 @@ type versioner struct {
 	team    *team
 	at      ir.Pos
 	inside  *ir.VarSet // variables that the test cannot see
-	tests   []ir.Expr
+	tests   tests
 	cleared int
 }
+
+// tests are what must hold for checks to be cleared: forms that are not negative, and atoms below limits.
+type tests struct {
+	forms  []Affine
+	limits []limit
+}
+
+// A limit is the test -below < atom < below.
+type limit struct {
+	atom  Atom
+	below int64
+}
+
+// need adds the test a >= 0, unless one that is as strong is there: of forms that differ by a constant the least counts.
+func (t *tests) need(a Affine) {
+	for i, have := range t.forms {
+		if c, ok := a.Sub(have).Const(); ok {
+			if c < 0 {
+				t.forms[i] = a
+			}
+			return
+		}
+	}
+	t.forms = append(t.forms, a)
+}
+
+func (t *tests) limit(x Atom, below int64) {
+	for i, have := range t.limits {
+		if have.atom == x {
+			t.limits[i].below = min(have.below, below)
+			return
+		}
+	}
+	t.limits = append(t.limits, limit{x, below})
+}
+
+func (t *tests) add(other tests) {
+	for _, a := range other.forms {
+		t.need(a)
+	}
+	for _, l := range other.limits {
+		t.limit(l.atom, l.below)
+	}
+}
+
+func (t *tests) len() int { return len(t.forms) + len(t.limits) }
 
 func (v *versioner) list(list []ir.Stmt) {
 	for _, s := range list {
@@ -110,25 +149,20 @@ func (v *versioner) index(ix *ir.Index) {
 	if !i.Known() || !n.Known() || !v.fixed(i) {
 		return
 	}
-	tests := []ir.Expr{}
-	lo, hi := v.extreme(i, false, &tests), v.extreme(i, true, &tests)
-	if !v.visible(lo) || !v.visible(hi) || !v.visible(n) {
+	var add tests
+	lo, hi := v.extreme(i, false, &add), v.extreme(i, true, &add)
+	if !v.visible(lo) || !v.visible(hi) || !v.visible(n) || !add.small(lo) || !add.small(hi) || !add.small(n) {
 		return
 	}
-	if !v.small(lo, &tests) || !v.small(hi, &tests) || !v.small(n, &tests) {
-		return
-	}
-	v.atLeast(lo, &tests)
-	v.atLeast(n.AddConst(-1).Sub(hi), &tests)
-	for _, x := range tests {
-		v.add(x)
-	}
+	add.need(lo)
+	add.need(n.AddConst(-1).Sub(hi))
+	v.tests.add(add)
 	ix.Checked = false
 	v.cleared++
 }
 
 // extreme returns the least or greatest value of a over the loops, given the tests that it adds.
-func (v *versioner) extreme(a Affine, greatest bool, tests *[]ir.Expr) Affine {
+func (v *versioner) extreme(a Affine, greatest bool, add *tests) Affine {
 	for k := len(v.ranges) - 1; k >= 0; k-- {
 		b := v.ranges[k]
 		if !a.Has(b.v) {
@@ -140,10 +174,10 @@ func (v *versioner) extreme(a Affine, greatest bool, tests *[]ir.Expr) Affine {
 		}
 		c, isConst := coef.Const()
 		if !isConst {
-			if !v.visible(coef) || !v.small(coef, tests) {
+			if !v.visible(coef) || !add.small(coef) {
 				return Affine{unknown: true}
 			}
-			v.atLeast(coef, tests)
+			add.need(coef)
 		}
 		end := b.lo
 		if greatest == (!isConst || c > 0) {
@@ -167,12 +201,58 @@ func (v *versioner) visible(a Affine) bool {
 	return true
 }
 
-// atLeast adds the test a >= 0 where it is not plain.
-func (v *versioner) atLeast(a Affine, tests *[]ir.Expr) {
-	if positiveTerms(a) {
-		return
+// conjunction returns the tests as one condition, those that follow from others left out.
+func (v *versioner) conjunction() ir.Expr {
+	var all ir.Expr
+	and := func(x ir.Expr) {
+		if all == nil {
+			all = x
+		} else {
+			all = compare(ir.LAnd, all, x, v.at)
+		}
 	}
-	// Terms change sides rather than be negated, so that the text stays what a reader would write.
+	positive := map[Atom]bool{}
+	for _, a := range v.tests.forms {
+		if len(a.Terms) == 1 && len(a.Terms[0].Atoms) == 1 && a.Terms[0].Coef > 0 {
+			positive[a.Terms[0].Atoms[0]] = true
+		}
+	}
+	for _, a := range v.tests.forms {
+		if len(a.Terms) == 1 && len(a.Terms[0].Atoms) == 1 && positive[a.Terms[0].Atoms[0]] && a.Terms[0].Coef > 0 ||
+			!positiveOver(a, positive) {
+			and(v.atLeastZero(a))
+		}
+	}
+	for _, l := range v.tests.limits {
+		x := l.atom.expr(v.at)
+		and(compare(ir.Lt, x, intConst(l.below, v.at), v.at))
+		if l.atom.Of == ValueOf && !positive[l.atom] {
+			and(compare(ir.Lt, intConst(-l.below, v.at), x, v.at))
+		}
+	}
+	if all == nil {
+		return boolConst(true, v.at)
+	}
+	return all
+}
+
+// positiveOver is positiveTerms where also the atoms in positive are known not to be negative.
+func positiveOver(a Affine, positive map[Atom]bool) bool {
+	for _, t := range a.Terms {
+		if t.Coef < 0 {
+			return false
+		}
+		for _, x := range t.Atoms {
+			if x.Of == ValueOf && x.Var.Type.IsSigned() && !positive[x] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// atLeastZero is the test a >= 0. Terms change sides rather than be negated, as a reader would write it.
+func (v *versioner) atLeastZero(a Affine) ir.Expr {
 	var left, right []Term
 	for _, t := range a.Terms {
 		if t.Coef < 0 {
@@ -181,42 +261,28 @@ func (v *versioner) atLeast(a Affine, tests *[]ir.Expr) {
 			left = append(left, t)
 		}
 	}
-	x, y := Affine{Terms: right}.Expr(v.at), Affine{Terms: left}.Expr(v.at)
-	*tests = append(*tests, compare(ir.Le, x, y, v.at))
+	return compare(ir.Le, Affine{Terms: right}.Expr(v.at), Affine{Terms: left}.Expr(v.at), v.at)
 }
 
 // small adds the tests that keep the arithmetic on a from leaving 64 bits: each term stays below 2^56, and there are
 // few. It reports whether such tests exist.
-func (v *versioner) small(a Affine, tests *[]ir.Expr) bool {
+func (t *tests) small(a Affine) bool {
 	if len(a.Terms) > 16 {
 		return false
 	}
-	for _, t := range a.Terms {
-		left := 56 - bits.Len64(magnitude(t.Coef))
+	for _, term := range a.Terms {
+		left := 56 - bits.Len64(magnitude(term.Coef))
 		switch {
-		case len(t.Atoms) == 0 && left >= 0:
+		case len(term.Atoms) == 0 && left >= 0:
 			continue
-		case len(t.Atoms) == 0 || len(t.Atoms) > 2 || left < 20:
+		case len(term.Atoms) == 0 || len(term.Atoms) > 2 || left < 20:
 			return false
-		case len(t.Atoms) == 1 && (t.Atoms[0].Of != ValueOf || t.Atoms[0].Var.Type.Size < 8) && left >= 48:
+		case len(term.Atoms) == 1 && (term.Atoms[0].Of != ValueOf || term.Atoms[0].Var.Type.Size < 8) && left >= 48:
 			continue // no memory is that long
 		}
-		limit := int64(1) << (left / len(t.Atoms))
-		for _, x := range t.Atoms {
-			*tests = append(*tests, compare(ir.Lt, x.expr(v.at), intConst(limit, v.at), v.at))
-			if x.Of == ValueOf {
-				*tests = append(*tests, compare(ir.Lt, intConst(-limit, v.at), x.expr(v.at), v.at))
-			}
+		for _, x := range term.Atoms {
+			t.limit(x, int64(1)<<(left/len(term.Atoms)))
 		}
 	}
 	return true
-}
-
-func (v *versioner) add(x ir.Expr) {
-	for _, have := range v.tests {
-		if sameExpr(have, x) {
-			return
-		}
-	}
-	v.tests = append(v.tests, x)
 }
