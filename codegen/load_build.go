@@ -67,10 +67,10 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 	b := u.builder(typingOf(f, args))
 	k.Params = b.parameters(f.Signature(), decl)
 	d := p.directives[decl]
-	b.functionDirective(k, d, decl)
+	shapes := b.functionDirective(k, d, decl)
 	b.env.results = &resultPlace{}
 	k.Body = b.body(decl.Body)
-	u.finish(nil)
+	u.finish(shapes)
 	return k, u.diags
 }
 
