@@ -184,6 +184,7 @@ func TestWrongCallsOfGo(t *testing.T) {
 	}
 	y := make([]one, 4)
 	require.NoError(t, task.Register(rt, y))
+	y[1].a = 1
 	_, err := rt.Go(body, task.InPointer(&y[1].b))
 	var elements *task.ElementError
 	require.ErrorAs(t, err, &elements)

@@ -113,11 +113,9 @@ func Resources(kind devices.Kind, tokens int) Option {
 	return Option{what: tokenOption, text: string(kind), n: tokens}
 }
 
-// settings is what the options of one task say but for its accesses.
+// settings is where the options of one task say that it may run, and what it holds there.
 type settings struct {
-	label    string
-	priority int
-	places   sched.PlaceSet
-	placed   bool
-	tokens   []sched.Tokens
+	places sched.PlaceSet
+	placed bool
+	tokens []sched.Tokens
 }
