@@ -336,6 +336,7 @@ func (u *unit) make(f *types.Func, args []types.Type, decl *ast.FuncDecl) *ir.Fu
 	}
 	b.env.results.types = out.Results
 	out.Body = append(named, b.body(decl.Body)...)
+	u.checkEscapes(out.Params, out.Body)
 	return out
 }
 

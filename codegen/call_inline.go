@@ -46,7 +46,11 @@ func (b *builder) inline(in *inlinable, values []ir.Expr, bodies map[int]*inlina
 	if in.fn != nil {
 		b.u.busy = b.u.busy[:len(b.u.busy)-1]
 	}
-	b.emit(closeBody(inside, results, at))
+	if block := closeBody(inside, results, at); block.Label == nil && len(block.Body) == 1 {
+		b.emit(block.Body[0])
+	} else {
+		b.emit(block)
+	}
 	out := make([]ir.Expr, len(results.vars))
 	for i, v := range results.vars {
 		out[i] = &ir.Ref{Var: v, At: at}
@@ -55,7 +59,7 @@ func (b *builder) inline(in *inlinable, values []ir.Expr, bodies map[int]*inlina
 }
 
 // closeBody wraps an inlined body, without the jump to its end that would stand at its end.
-func closeBody(inside []ir.Stmt, r *resultPlace, at ir.Pos) ir.Stmt {
+func closeBody(inside []ir.Stmt, r *resultPlace, at ir.Pos) *ir.Block {
 	if n := len(inside); n > 0 {
 		if jump, ok := inside[n-1].(*ir.Break); ok && jump.Label == r.label {
 			inside = inside[:n-1]
@@ -140,6 +144,10 @@ func (b *builder) bind(sig *types.Signature, values []ir.Expr, bodies map[int]*i
 		o := sig.Params().At(i)
 		if in := bodies[i]; in != nil {
 			b.env.bodies[o] = in
+			continue
+		}
+		if r, ok := values[i].(*ir.Ref); ok && b.u.fixed[r.Var] && b.u.p.fate(o) == (fate{}) {
+			b.env.vars[o] = r.Var // two names of one value
 			continue
 		}
 		v := b.newVar(o.Name(), values[i].Type(), ir.Local, at)

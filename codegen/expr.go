@@ -179,7 +179,7 @@ func (b *builder) selector(e *ast.SelectorExpr) ir.Expr {
 	x := b.expr(e.X)
 	for _, i := range sel.Index() {
 		if x.Type().Kind == ir.Pointer {
-			x = &ir.Deref{X: x, Checked: b.checkedPointer(x), At: b.pos(e.Pos())}
+			x = b.deref(x, e.X)
 		}
 		if t := x.Type(); t.Kind != ir.Struct || i >= len(t.Fields) {
 			b.typeOf(e)
@@ -237,13 +237,10 @@ func (b *builder) deref(x ir.Expr, e ast.Expr) ir.Expr {
 		b.typeOf(e)
 		return b.bad(e)
 	}
-	return &ir.Deref{X: x, Checked: b.checkedPointer(x), At: b.pos(e.Pos())}
-}
-
-// checkedPointer reports whether p may be nil.
-func (b *builder) checkedPointer(p ir.Expr) bool {
-	_, sure := p.(*ir.AddrOf)
-	return !sure && b.checked()
+	if a, ok := x.(*ir.AddrOf); ok {
+		return a.X
+	}
+	return &ir.Deref{X: x, Checked: b.checked(), At: b.pos(e.Pos())}
 }
 
 // index returns x[i] of a slice, an array or a pointer to one.

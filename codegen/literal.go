@@ -107,35 +107,46 @@ func (p *Package) isWhole(e ast.Expr) bool {
 	return false
 }
 
-// addressTaken reports whether the address or a slice of o is taken somewhere.
-func (p *Package) addressTaken(o types.Object) bool {
-	if p.taken == nil {
-		p.taken = map[types.Object]bool{}
-		for _, f := range p.files {
-			ast.Inspect(f, p.noteAddress)
-		}
-	}
-	return p.taken[o]
+// A fate is what happens to a variable after its declaration, anywhere in the source.
+type fate struct {
+	assigned bool // it or a part of it
+	taken    bool // its address, or a slice of it
 }
 
-func (p *Package) noteAddress(n ast.Node) bool {
-	var place ast.Expr
+// fate returns what happens to o.
+func (p *Package) fate(o types.Object) fate {
+	if p.fates == nil {
+		p.fates = map[types.Object]fate{}
+		for _, f := range p.files {
+			ast.Inspect(f, p.noteFate)
+		}
+	}
+	return p.fates[o]
+}
+
+func (p *Package) noteFate(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.UnaryExpr:
 		if n.Op == token.AND {
-			place = n.X
+			p.note(n.X, fate{taken: true})
 		}
 	case *ast.SliceExpr:
 		if p.isWhole(n.X) {
-			place = n.X
+			p.note(n.X, fate{taken: true})
 		}
 	}
-	if place != nil {
-		if id := p.rootIdent(place); id != nil {
-			p.taken[p.info.Uses[id]] = true
-		}
+	for _, place := range assignedPlaces(n) {
+		p.note(place, fate{assigned: true})
 	}
 	return true
+}
+
+func (p *Package) note(place ast.Expr, f fate) {
+	if id := p.rootIdent(place); id != nil {
+		o := p.info.Uses[id]
+		old := p.fates[o]
+		p.fates[o] = fate{old.assigned || f.assigned, old.taken || f.taken}
+	}
 }
 
 // refuseFunction reports an assignment to a variable that is a function.

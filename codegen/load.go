@@ -32,7 +32,7 @@ type Package struct {
 	// mu guards what follows: an instance adds its clauses to info.
 	mu    sync.Mutex
 	info  *types.Info
-	taken map[types.Object]bool // objects whose address is taken; nil until asked for
+	fates map[types.Object]fate // what happens to variables; nil until asked for
 }
 
 // Load parses and type-checks the files of one package, in any order, and makes loop IR of every kernel in them: every

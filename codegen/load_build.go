@@ -24,6 +24,7 @@ type unit struct {
 	nesting int              // of bodies being inlined
 	temps   map[*ir.Var]bool // variables that the builder made, each to hold one value
 	taken   map[*ir.Var]bool // variables of which the address or a slice is taken somewhere
+	fixed   map[*ir.Var]bool // variables that nothing changes after their declaration
 }
 
 // A builder makes the body of one function. What an expression needs to have run before it (calls, inlined bodies)
@@ -59,7 +60,7 @@ type clauseText struct {
 // build makes the loop IR of kernel f with the given type arguments.
 func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*ir.Kernel, []Diagnostic) {
 	k := &ir.Kernel{Name: instanceName(f.Name(), args), Package: p.name, At: p.position(decl.Name.Pos())}
-	u := &unit{p: p, k: k, failed: map[Diagnostic]bool{}, temps: map[*ir.Var]bool{}, taken: map[*ir.Var]bool{}, names: map[string]bool{k.Name: true},
+	u := &unit{p: p, k: k, failed: map[Diagnostic]bool{}, temps: map[*ir.Var]bool{}, taken: map[*ir.Var]bool{}, fixed: map[*ir.Var]bool{}, names: map[string]bool{k.Name: true},
 		busy: []*types.Func{f}}
 	if p.broken(f) {
 		return k, nil // reported already
@@ -70,6 +71,7 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 	shapes := b.functionDirective(k, d, decl)
 	b.env.results = &resultPlace{}
 	k.Body = b.body(decl.Body)
+	u.checkEscapes(k.Params, k.Body)
 	u.finish(shapes)
 	return k, u.diags
 }
@@ -166,7 +168,8 @@ func (b *builder) variable(o types.Object, t *ir.Type, space ir.Space) *ir.Var {
 // mean makes v the variable of o.
 func (b *builder) mean(o types.Object, v *ir.Var) {
 	b.env.vars[o] = v
-	b.u.taken[v] = b.u.p.addressTaken(o)
+	b.u.taken[v] = b.u.p.fate(o).taken
+	b.u.fixed[v] = b.u.p.fate(o) == fate{}
 }
 
 // find returns the variable of o, nil where it has none.

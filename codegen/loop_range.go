@@ -143,8 +143,8 @@ func (b *builder) rangeAssign(r *ranging) {
 func (b *builder) bounds(r *ranging, body []ir.Stmt, elements bool) {
 	t := r.x.Type()
 	array := t.Kind == ir.Array || t.Kind == ir.Pointer
-	if _, isConst := r.x.(*ir.Const); !isConst && (!array || elements) && (body == nil || !b.invariant(r.x, body)) {
-		r.x = b.temp("range", r.x, r.at)
+	if !b.fixed(r.x) && (!array || elements) && (body == nil || !b.invariant(r.x, body)) {
+		r.x = b.temp("over", r.x, r.at)
 	}
 	switch {
 	case t.IsInteger():
@@ -162,7 +162,7 @@ func (b *builder) bounds(r *ranging, body []ir.Stmt, elements bool) {
 func (b *builder) rangeElement(r *ranging) ir.Expr {
 	x := again(r.x)
 	if x.Type().Kind == ir.Pointer {
-		x = &ir.Deref{X: x, Checked: b.checkedPointer(x), At: r.at}
+		x = b.deref(x, r.s.X)
 	}
 	if k := x.Type().Kind; k != ir.Array && k != ir.Slice {
 		b.unknownAt(r.at)

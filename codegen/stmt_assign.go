@@ -173,7 +173,7 @@ func (b *builder) assignAll(dests []dest, values []ir.Expr, at ir.Pos) {
 	if b.meddles(dests, values) {
 		for i := range dests {
 			dests[i].place = b.frozen(dests[i].place)
-			if _, isConst := values[i].(*ir.Const); !isConst {
+			if !b.fixed(values[i]) {
 				values[i] = b.temp("value", values[i], values[i].Pos())
 			}
 		}
@@ -282,10 +282,21 @@ func loadsMemory(e ir.Expr) bool {
 	return found
 }
 
+// fixed reports whether e is a constant or a variable that never changes.
+func (b *builder) fixed(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Const:
+		return true
+	case *ir.Ref:
+		return b.u.fixed[e.Var]
+	}
+	return false
+}
+
 // frozen returns a place whose operands are evaluated now.
 func (b *builder) frozen(place ir.Expr) ir.Expr {
 	hold := func(e ir.Expr) ir.Expr {
-		if _, ok := e.(*ir.Const); ok {
+		if b.fixed(e) {
 			return e
 		}
 		return b.temp("operand", e, e.Pos())
