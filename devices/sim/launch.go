@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"time"
 	"unsafe"
@@ -54,9 +53,21 @@ func (d *Device) start(l *devices.Launch) error {
 	return nil
 }
 
-// call runs the Go function of a kernel over this device's mirrors. A panic is the error of the launch, and so is
-// touching memory that is not backed.
-func (d *Device) call(l *devices.Launch) (err error) {
+// call runs the Go function of a kernel over this device's mirrors.
+func (d *Device) call(l *devices.Launch) error {
+	if p := d.programOf(l.Kernel); p.err != nil {
+		return p.err
+	}
+	return d.guard(func() error {
+		args := *l.Args
+		args.At = d.at
+		l.Kernel.Go(&args)
+		return nil
+	})
+}
+
+// guard runs f. A panic in it is an error, and so is touching memory that is not backed.
+func (d *Device) guard(f func() error) (err error) {
 	ended := false
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -69,11 +80,9 @@ func (d *Device) call(l *devices.Launch) (err error) {
 		}
 		err = &devices.PanicError{Value: value, Stack: debug.Stack()}
 	}()
-	args := *l.Args
-	args.At = d.at
-	l.Kernel.Go(&args)
+	err = f()
 	ended = true
-	return nil
+	return err
 }
 
 // explain says which element of which buffer was touched and is not there.
@@ -86,9 +95,6 @@ func (d *Device) explain(addr uintptr, value any) any {
 			return fmt.Errorf("element %d of buffer %d is not on the device: the kernel touches what its accesses do not declare",
 				deps.Bytes(offset)/m.buffer.Elem, id)
 		}
-	}
-	if err, ok := value.(runtime.Error); ok {
-		return err
 	}
 	return value
 }
