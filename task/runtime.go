@@ -41,6 +41,8 @@ type Options struct {
 	Observer probe.Observer
 	// Machine holds the options of devices; its Observer and Now are set by the runtime.
 	Machine devices.Options
+	// Vector chooses how kernels run on the CPU workers: see VectorAuto.
+	Vector string
 	// Seed is for the random policy.
 	Seed uint64
 }
@@ -57,6 +59,7 @@ type Runtime struct {
 	host         sched.PlaceID     // the place of the CPU workers, or -1
 	accelerators bool
 	all          sched.PlaceSet
+	vectors      *vectors
 	observer     probe.Observer
 	opened       time.Time
 	hostAt       func(deps.BufferID) unsafe.Pointer
@@ -111,6 +114,9 @@ func New(o Options) (*Runtime, error) {
 	rt.setWindow(o.Window)
 	o.Machine.Observer, o.Machine.Now = o.Observer, rt.now
 	var err error
+	if rt.vectors, err = newVectors(o.Vector); err != nil {
+		return nil, err
+	}
 	if rt.machine, err = devices.Open(o.Devices, o.Machine); err != nil {
 		return nil, fmt.Errorf("task: %w", err)
 	}

@@ -236,5 +236,5 @@ func (rt *Runtime) Close() error {
 		rt.buffers.remove(b)
 		err = errors.Join(err, rt.buffers.free(b))
 	}
-	return errors.Join(err, rt.machine.Close())
+	return errors.Join(err, rt.vectors.close(), rt.machine.Close())
 }

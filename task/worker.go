@@ -141,11 +141,14 @@ const (
 	trialTrips = 16
 )
 
-// callKernel runs the Go function of a kernel; its parallel loop is shared with idle workers where it can be cut and is
+// callKernel runs the vector code of a kernel, or its Go function where it has none; its parallel loop is shared with idle workers where it can be cut and is
 // long enough.
 func (rt *Runtime) callKernel(r *record) {
 	k, a := &r.kernel.device, &r.args
 	a.At = rt.hostAt
+	if rt.callVector(r) {
+		return
+	}
 	if k.Split == nil || rt.workers.Len() == 1 {
 		k.Go(a)
 		return

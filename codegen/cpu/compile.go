@@ -24,6 +24,7 @@ type Code struct {
 	Lines  []Line
 	sites  []site
 	words  int
+	outer  *ir.For // the loop that Run cuts
 }
 
 // Compile makes machine code that runs iterations [lo, hi) of the kernel's outermost loop. The error is a *Refusal where the kernel has a
@@ -80,7 +81,7 @@ func compileUnrolled(k *ir.Kernel, o Options, unroll int) (code *Code, spilled i
 	loop := g.parallelLoop()
 	lanes := g.chooseLanes(loop)
 	g.lanesFor = lanes
-	code.Loop = lanes.At
+	code.Loop, code.outer = lanes.At, loop
 	g.lanes = g.bytes / laneBytes(lanes)
 	code.Lanes = g.lanes
 	code.words = g.parameters()

@@ -2,8 +2,8 @@ package main
 
 import "github.com/gompss/gompss/codegen/kernel"
 
-// softening keeps the force finite when two bodies meet.
-const softening = 1e-9
+// softening keeps the force finite, and the run comparable, when two bodies meet.
+const softening = 1e-3
 
 // Forces adds to the velocities of bodies lo to hi what all bodies pull during dt. Positions are only read, so the
 // blocks of one step run together, on any mix of accelerators and CPU workers.

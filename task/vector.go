@@ -1,0 +1,178 @@
+package task
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	vec "github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// The values of Options.Vector.
+const (
+	VectorAuto   = ""       // the widest vectors of this machine; kernels that have no vector form run as Go functions
+	VectorOff    = "off"    // always the Go function
+	VectorAVX2   = "avx2"   // 256 bits
+	VectorAVX512 = "avx512" // 512 bits
+)
+
+// vectors makes and keeps the vectorised variants of a runtime's kernels.
+type vectors struct {
+	off     error // why there are none
+	options vec.Options
+
+	mu    sync.Mutex // guards what follows
+	arena *vec.Arena
+	known sync.Map // *Kernel -> *vectorVariant; read without mu
+}
+
+// A vectorVariant is the vector code of one kernel, or the reason why it has none.
+type vectorVariant struct {
+	program *vec.Program
+	refused error
+	each    atomic.Int64 // picoseconds that one iteration took lately
+}
+
+func newVectors(choice string) (*vectors, error) {
+	v := &vectors{}
+	have, err := vec.Detect()
+	switch choice {
+	case VectorAuto:
+		v.options, v.off = have, err
+	case VectorOff:
+		v.off = fmt.Errorf("task: vector code is switched off")
+	case VectorAVX2:
+		v.off = err
+	case VectorAVX512:
+		if err == nil && !have.AVX512 {
+			err = fmt.Errorf("task: new: vector %q: this machine has no AVX-512", choice)
+		}
+		if err != nil {
+			return nil, err
+		}
+		v.options = have
+	default:
+		return nil, fmt.Errorf("task: new: vector %q: want %q, %q, %q or nothing", choice, VectorAVX512, VectorAVX2, VectorOff)
+	}
+	return v, nil
+}
+
+// of returns the variant of a kernel, made on its first use.
+func (v *vectors) of(k *Kernel) *vectorVariant {
+	if x, ok := v.known.Load(k); ok {
+		return x.(*vectorVariant)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if x, ok := v.known.Load(k); ok {
+		return x.(*vectorVariant)
+	}
+	x := v.make(k)
+	v.known.Store(k, x)
+	return x
+}
+
+// Requires: mu held.
+func (v *vectors) make(k *Kernel) *vectorVariant {
+	if v.off != nil {
+		return &vectorVariant{refused: v.off}
+	}
+	code, err := vec.Compile(k.ir, v.options)
+	if err != nil {
+		return &vectorVariant{refused: err}
+	}
+	if v.arena == nil {
+		if v.arena, err = vec.NewArena(); err != nil {
+			v.off = err
+			return &vectorVariant{refused: err}
+		}
+	}
+	program, err := v.arena.Install(code)
+	return &vectorVariant{program: program, refused: err}
+}
+
+func (v *vectors) close() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.arena == nil {
+		return nil
+	}
+	return v.arena.Close()
+}
+
+// Vectorised returns why the kernel runs as a Go function on the CPU workers of this runtime, nil when it runs as vector code.
+func (rt *Runtime) Vectorised(k *Kernel) error { return rt.vectors.of(k).refused }
+
+// batch is the smallest chunk: one full round of the unrolled vectors.
+func (x *vectorVariant) batch() int64 {
+	return int64(x.program.Code.Lanes * x.program.Code.Unroll)
+}
+
+// grain is how many iterations take about chunkTime, in whole rounds.
+func (x *vectorVariant) grain() int64 {
+	n := int64(1)
+	if each := x.each.Load(); each > 0 {
+		n = int64(chunkTime) * 1000 / each
+	}
+	return max(1, n/x.batch()) * x.batch()
+}
+
+// run runs iterations [lo, hi) in calls of about chunkTime, between which the goroutine can be stopped. A failed check panics with
+// its error, as the Go function does.
+func (x *vectorVariant) run(args []vec.Value, lo, hi int64) {
+	for lo < hi {
+		end := min(hi, lo+x.grain())
+		began := time.Now()
+		if err := x.program.Run(args, lo, end); err != nil {
+			panic(err)
+		}
+		x.each.Store(max(1, int64(time.Since(began))*1000/(end-lo)))
+		lo = end
+	}
+}
+
+// callVector runs the vector code of a kernel, shared with idle workers where it is long enough; false when there is none.
+func (rt *Runtime) callVector(r *record) bool {
+	x := rt.vectors.of(r.kernel)
+	if x.program == nil {
+		return false
+	}
+	env := &arguments{r.kernel.ir.Params, r.args.List}
+	trips, err := x.program.Code.Trips(env)
+	if err != nil {
+		return false // the Go function says it its own way
+	}
+	var fixed [16]vec.Value
+	args := fixed[:0]
+	for i, p := range r.kernel.ir.Params {
+		a := &r.args.List[i]
+		v := vec.Value{Bits: a.Bits}
+		if p.Type.Kind == ir.Slice {
+			v = vec.Value{Addr: r.args.Address(i), Len: a.Len}
+		}
+		args = append(args, v)
+	}
+	rt.shareVector(x, args, trips)
+	return true
+}
+
+func (rt *Runtime) shareVector(x *vectorVariant, args []vec.Value, trips int64) {
+	each := x.each.Load()
+	if rt.workers.Len() == 1 || each > 0 && time.Duration(each*trips/1000) < shareAbove {
+		x.run(args, 0, trips)
+		return
+	}
+	done := int64(0)
+	if each == 0 { // the first run of this kernel here: find out
+		done = min(trips, x.batch())
+		x.run(args, 0, done)
+	}
+	grain := x.grain()
+	if trips-done <= grain {
+		x.run(args, done, trips)
+		return
+	}
+	rt.workers.Share(done, trips, grain, func(lo, hi int64) { x.run(args, lo, hi) })
+}
