@@ -129,6 +129,9 @@ func (p *printer) binary(e *ir.Binary) val {
 	if !t.IsInteger() {
 		return p.floatOrBool(e)
 	}
+	if x := negated16(e); x != nil {
+		return p.negate16(x)
+	}
 	switch e.Op {
 	case ir.Add, ir.Sub, ir.Mul:
 		return p.ring(e)
@@ -444,6 +447,9 @@ func (p *printer) unary(e *ir.Unary) val {
 	if t.IsFloat() {
 		return minus(p.expr(e.X), ctypeOf(t))
 	}
+	if t.Kind == ir.Int16 && e.Op == ir.Neg {
+		return p.negate16(e.X)
+	}
 	x := p.number(e.X)
 	if e.Op == ir.Neg {
 		return p.negate(e, x)
@@ -504,4 +510,27 @@ func (p *printer) negateWrapping(e *ir.Unary) val {
 		out.bits = exactAt(out.bits, n)
 	}
 	return out
+}
+
+// negate16 prints -x of an int16 in a way that ptxas does not see through: up to CUDA 13.0 at least, it widens neg.s16
+// to 32 bits and takes the result for sign-extended, which -(-32768) is not.
+func (p *printer) negate16(x ir.Expr) val {
+	return value(p.call("go_neg16", p.number(x).text), precPostfix, i16)
+}
+
+// negated16 returns x where e is x * -1, x / -1 or 0 - x of an int16, which the compiler turns into -x; else nil.
+func negated16(e *ir.Binary) ir.Expr {
+	is := func(x ir.Expr, v int64) bool {
+		c, ok := x.(*ir.Const)
+		return ok && int64(c.Bits) == v
+	}
+	switch {
+	case e.T.Kind != ir.Int16:
+		return nil
+	case (e.Op == ir.Mul || e.Op == ir.Div) && is(e.Y, -1), e.Op == ir.Sub && is(e.X, 0):
+		return map[bool]ir.Expr{true: e.Y, false: e.X}[e.Op == ir.Sub]
+	case e.Op == ir.Mul && is(e.X, -1):
+		return e.Y
+	}
+	return nil
 }

@@ -76,11 +76,26 @@ func (p *printer) update(s *ir.Atomic) {
 		p.keep(s, p.native(s))
 		return
 	}
+	if s.After && s.Op == ir.Add && isNative(s) {
+		p.addAndFetch(s)
+		return
+	}
 	name := "atomic_update"
 	if s.After {
 		name = "atomic_updated"
 	}
 	p.keep(s, p.loop(s, name, func(old ir.Expr) ir.Expr { return combined(s, old) }))
+}
+
+// addAndFetch prints old = (place += value): the hardware returns the value before, to which the sum is done again.
+func (p *printer) addAndFetch(s *ir.Atomic) {
+	once := *s
+	once.Value = p.once(s.Value, "value")
+	before, v := p.native(&once), p.number(once.Value)
+	if ct := ctypeOf(s.Place.Type()); ct.isInt() {
+		before = before.cast(p.typed(unsigned(ct.bits()))) // wraps around
+	}
+	p.keep(s, join(ir.Add, before, v, before.ct))
 }
 
 // native prints the operation of the hardware. The type of the address chooses it; sums, and bit operations, of signed

@@ -85,7 +85,9 @@ func (p *printer) kernel(e *Entry) {
 	}
 	copies := p.copies(l.Body)
 	p.stmts(l.Body)
-	e.Fault = p.fault
+	if e.Fault = p.fault; p.fault && p.named != nil {
+		p.fail(p.named.At, "a barrier of a part of the team in a kernel with run-time checks: not supported yet by cuda; check(none) removes the checks")
+	}
 	e.MaxThreads = p.maxThreads(l)
 	params := p.arguments(e, ir.Used(l.Body))
 	bounds := ""

@@ -142,6 +142,15 @@ __device__ __forceinline__ long long go_div(long long x, long long y)
 __device__ __forceinline__ int go_rem(int x, int y) { return y == -1 ? 0 : x % y; }
 __device__ __forceinline__ long long go_rem(long long x, long long y) { return y == -1 ? 0 : x % y; }
 `},
+	{"go_neg16", []string{"int16"}, `
+// go_neg16 is -x. ptxas takes the result of its own neg.s16 for sign-extended, which -(-32768) is not.
+__device__ __forceinline__ int16 go_neg16(int16 x)
+{
+	int y = x;
+	asm("neg.s32 %0, %0;" : "+r"(y));
+	return (int16)y;
+}
+`},
 	{"go_shl", []string{"uint64"}, `
 // go_shl is x << n for any n.
 template <class T> __device__ __forceinline__ T go_shl(T x, uint64 n)
@@ -247,7 +256,7 @@ __device__ __forceinline__ float rsqrt_normal(float x)
 }
 `},
 	{"barrier", nil, `
-// barrier waits for n threads of the team at barrier number id.
+// barrier waits for n threads of the team at barrier number id. A warp that has ended never comes.
 __device__ __forceinline__ void barrier(int id, int n)
 {
 	asm volatile("barrier.sync %0, %1;" :: "r"(id), "r"(n) : "memory");

@@ -153,6 +153,7 @@ type body struct {
 	narrow     map[*ir.Var]bool
 	constants  map[*ir.Var]ir.Expr    // float32 variables that keep their first value
 	flat       map[*ir.Var]*flatSlice // slices that are parameters of a kernel
+	named      *ir.Barrier            // a barrier that waits for a number of threads
 	fault      bool                   // a check was printed
 	wrap32     bool                   // the expression is an index of which 32 bits are right
 	targets    []target

@@ -360,6 +360,17 @@ func (p *printer) barrier(s *ir.Barrier) {
 	case ir.WarpBarrier:
 		p.printf(s.At, "__syncwarp();")
 	default:
-		p.printf(s.At, "%s;", p.call("barrier", fmt.Sprint(s.ID), p.number(s.Count).text))
+		p.namedBarrier(s)
 	}
+}
+
+// namedBarrier prints a barrier of a part of the team. The hardware counts threads that have come and not, as for
+// __syncthreads, those that have ended, so that a failed check would leave the others waiting.
+func (p *printer) namedBarrier(s *ir.Barrier) {
+	if q, ok := s.Count.(*ir.Query); ok && q.What == ir.NumThreads {
+		p.printf(s.At, "asm volatile(\"barrier.sync %d;\" ::: \"memory\");", s.ID)
+		return
+	}
+	p.named = s
+	p.printf(s.At, "%s;", p.call("barrier", fmt.Sprint(s.ID), p.number(s.Count).text))
 }

@@ -81,7 +81,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		old_int32 = atomicCAS(&x_int32[i], 3, old_int32);
 		old_int32 = atomicExch(&x_int32[i], 3);
 		const int value = x_int32[0];
-		old_int32 = atomic_updated(&x_int32[i], [=](int old) -> int { return (unsigned)old + value; });
+		old_int32 = (unsigned)atomicAdd(&x_int32[i], value) + value;
 		const int value_2 = x_int32[0];
 		old_int32 = atomic_update(&x_int32[i], [=](int old) -> int { return (unsigned)old * value_2; });
 		atomic_update(&x_int32[i], [=](int old) -> int { return (unsigned)old_int32 - old; });
@@ -104,7 +104,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		old_uint32 = atomicCAS(&x_uint32[i], 3u, old_uint32);
 		old_uint32 = atomicExch(&x_uint32[i], 3u);
 		const unsigned value_3 = x_uint32[0];
-		old_uint32 = atomic_updated(&x_uint32[i], [=](unsigned old) -> unsigned { return old + value_3; });
+		old_uint32 = atomicAdd(&x_uint32[i], value_3) + value_3;
 		const unsigned value_4 = x_uint32[0];
 		old_uint32 = atomic_update(&x_uint32[i], [=](unsigned old) -> unsigned { return old * value_4; });
 		atomic_update(&x_uint32[i], [=](unsigned old) -> unsigned { return old_uint32 - old; });
@@ -127,7 +127,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		old_int = atomicCAS((uint64*)&x_int[i], 3ull, (uint64)old_int);
 		old_int = atomic_update(&x_int[i], [=](int64 old) -> int64 { return 3; });
 		const int64 value_5 = x_int[0];
-		old_int = atomic_updated(&x_int[i], [=](int64 old) -> int64 { return (uint64)old + value_5; });
+		old_int = atomicAdd((uint64*)&x_int[i], (uint64)value_5) + value_5;
 		const int64 value_6 = x_int[0];
 		old_int = atomic_update(&x_int[i], [=](int64 old) -> int64 { return (uint64)old * value_6; });
 		atomic_update(&x_int[i], [=](int64 old) -> int64 { return (uint64)old_int - old; });
@@ -150,7 +150,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		old_uint64 = atomicCAS(&x_uint64[i], 3ull, old_uint64);
 		old_uint64 = atomicExch(&x_uint64[i], 3ull);
 		const uint64 value_7 = x_uint64[0];
-		old_uint64 = atomic_updated(&x_uint64[i], [=](uint64 old) -> uint64 { return old + value_7; });
+		old_uint64 = atomicAdd(&x_uint64[i], value_7) + value_7;
 		const uint64 value_8 = x_uint64[0];
 		old_uint64 = atomic_update(&x_uint64[i], [=](uint64 old) -> uint64 { return old * value_8; });
 		atomic_update(&x_uint64[i], [=](uint64 old) -> uint64 { return old_uint64 - old; });
@@ -173,7 +173,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		old_float32 = atomic_update(&x_float32[i], [=](float old) -> float { return old == 3.0f ? old_float32 : old; });
 		old_float32 = atomicExch(&x_float32[i], 3.0f);
 		const float value_9 = x_float32[0];
-		old_float32 = atomic_updated(&x_float32[i], [=](float old) -> float { return old + value_9; });
+		old_float32 = atomicAdd(&x_float32[i], value_9) + value_9;
 		const float value_10 = x_float32[0];
 		old_float32 = atomic_update(&x_float32[i], [=](float old) -> float { return old * value_10; });
 		atomic_update(&x_float32[i], [=](float old) -> float { return old_float32 - old; });
@@ -190,7 +190,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		old_float64 = atomic_update(&x_float64[i], [=](double old) -> double { return old == 3.0 ? old_float64 : old; });
 		old_float64 = atomic_update(&x_float64[i], [=](double old) -> double { return 3.0; });
 		const double value_11 = x_float64[0];
-		old_float64 = atomic_updated(&x_float64[i], [=](double old) -> double { return old + value_11; });
+		old_float64 = atomicAdd(&x_float64[i], value_11) + value_11;
 		const double value_12 = x_float64[0];
 		old_float64 = atomic_update(&x_float64[i], [=](double old) -> double { return old * value_12; });
 		atomic_update(&x_float64[i], [=](double old) -> double { return old_float64 - old; });

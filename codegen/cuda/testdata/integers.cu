@@ -47,6 +47,14 @@ __device__ __forceinline__ long long go_div(long long x, long long y)
 	return y == -1 ? (long long)(0ull - (unsigned long long)x) : x / y;
 }
 
+// go_neg16 is -x. ptxas takes the result of its own neg.s16 for sign-extended, which -(-32768) is not.
+__device__ __forceinline__ int16 go_neg16(int16 x)
+{
+	int y = x;
+	asm("neg.s32 %0, %0;" : "+r"(y));
+	return (int16)y;
+}
+
 // go_shl is x << n for any n.
 template <class T> __device__ __forceinline__ T go_shl(T x, uint64 n)
 {
@@ -114,7 +122,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_int16 = (unsigned)y_int16 << 3;
 		y_int16 = (int16)(y_int16 + x_int16[i + 1]) >> 2;
 		y_int16 = go_shr(y_int16, (uint8)i);
-		y_int16 = -(int16)(y_int16 - (int16)-x_int16[i + 1]);
+		y_int16 = go_neg16((int16)(y_int16 - go_neg16(x_int16[i + 1])));
 		y_int16 = ~((y_int16 | 3) & ~(x_int16[i + 0] ^ x_int16[i + 1]));
 		y_int16 &= ~3;
 		y_int16 -= 1;
