@@ -115,6 +115,8 @@ func (m *failureModel) step() error {
 		one, err = m.rt.Go(func() error { return errBoom }, task.InOut(d.got[lo:hi]), task.In(s.got[a:b]))
 	case fill:
 		one, err = m.fill.Submit(m.rt, lo, hi, k, d.got)
+	case d == s && lo < b && a < hi: // no parallel loop
+		one, err = m.rt.Go(func() error { Mix(lo, hi, a, b, k, d.got, s.got); return nil }, task.InOut(d.got[lo:hi]), task.In(s.got[a:b]))
 	default:
 		one, err = m.mix.Submit(m.rt, lo, hi, a, b, k, d.got, s.got)
 	}

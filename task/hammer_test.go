@@ -30,8 +30,9 @@ func TestHammerOnAccelerators(t *testing.T) {
 					_, err = fill.Submit(rt, lo+i, hi, k, x)
 					Fill(lo+i, hi, k, want)
 				case 1, 2:
-					_, err = mix.Submit(rt, lo, hi-i, lo+i, hi, k, x, x)
-					Mix(lo, hi-i, lo+i, hi, k, want, want)
+					middle := lo + part/2 - i
+					_, err = mix.Submit(rt, lo, middle, middle, hi, k, x, x)
+					Mix(lo, middle, middle, hi, k, want, want)
 				case 3:
 					_, err = rt.Go(func() error { Mix(lo+i, hi, lo, hi, k, x, x); return nil }, task.InOut(x[lo:hi]))
 					Mix(lo+i, hi, lo, hi, k, want, want)

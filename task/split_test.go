@@ -44,7 +44,7 @@ func TestAParallelLoopIsSharedByIdleWorkers(t *testing.T) {
 		}
 		<-meet // the loop ends only if two workers are in it at once
 	}))
-	rt := open(t, task.Options{Devices: "smp:3"})
+	rt := open(t, task.Options{Devices: "smp:3", Vector: task.VectorOff})
 	x, want := make([]uint32, 100000), make([]uint32, 100000)
 	_, err := k.Submit(rt, 10, 99990, uint32(4), x)
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestAParallelLoopIsSharedByIdleWorkers(t *testing.T) {
 
 func TestAPanicInASharedLoopIsTheTasks(t *testing.T) {
 	k := task.MustKernel(fillSpec(func(lo, hi int64) { panic("in a chunk") }))
-	rt := open(t, task.Options{Devices: "smp:2"})
+	rt := open(t, task.Options{Devices: "smp:2", Vector: task.VectorOff})
 	one, err := k.Submit(rt, 0, 10000, uint32(4), make([]uint32, 10000))
 	require.NoError(t, err)
 	require.Error(t, rt.Wait())
@@ -67,7 +67,7 @@ func TestAPanicInASharedLoopIsTheTasks(t *testing.T) {
 func TestShortLoopsAreNotShared(t *testing.T) {
 	var ranges atomic.Int64
 	k := task.MustKernel(fillSpec(func(lo, hi int64) { ranges.Add(1) }))
-	rt := open(t, task.Options{Devices: "smp:2"})
+	rt := open(t, task.Options{Devices: "smp:2", Vector: task.VectorOff})
 	x := make([]uint32, 20)
 	for range 100 {
 		_, err := k.Submit(rt, 0, 10, uint32(4), x)
