@@ -267,3 +267,31 @@ func RowExtremes(n, m int, a []float32, lo, hi []float32, count []int32) {
 		lo[i], hi[i], count[i] = least, most, c
 	}
 }
+
+//omp:target device(smp)
+func FillBox(n, m, i0, i1, j0, j1 int, k uint32, d []uint32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := i0; i < i1; i++ {
+		for j := j0; j < j1; j++ {
+			d[i*m+j] = uint32(i*m+j)*2246822519 + k
+		}
+	}
+}
+
+//omp:target device(smp)
+func MixBox(n, m, i0, i1, j0, j1, a, b int, k uint32, d, s []uint32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := i0; i < i1; i++ {
+		for j := j0; j < j1; j++ {
+			d[i*m+j] = d[i*m+j]*31 + s[(i-i0+a)*m+j-j0+b] + k
+		}
+	}
+}
+
+//omp:target device(smp)
+func Fill(lo, hi int, k uint32, d []uint32) {
+	//omp:teams distribute parallel for
+	for i := lo; i < hi; i++ {
+		d[i] = uint32(i)*2654435761 + k
+	}
+}

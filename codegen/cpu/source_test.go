@@ -132,10 +132,29 @@ var trials = map[string]trial{
 		return []any{floats64(r, n), ix, floats64(r, n)}
 	}, 0},
 	"Guarded": {Guarded, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
+	"Fill": {Fill, func(r *rand.Rand, n int) []any {
+		lo := r.IntN(n)
+		return []any{lo, lo + r.IntN(n-lo+1), r.Uint32(), make([]uint32, n)}
+	}, 0},
+	"FillBox": {FillBox, func(r *rand.Rand, n int) []any {
+		h, w, i0, i1, j0, j1 := boxArgs(r, n)
+		return []any{h, w, i0, i1, j0, j1, r.Uint32(), make([]uint32, h*w)}
+	}, 0},
+	"MixBox": {MixBox, func(r *rand.Rand, n int) []any {
+		h, w, i0, i1, j0, j1 := boxArgs(r, n)
+		a, b := r.IntN(h-(i1-i0)+1), r.IntN(w-(j1-j0)+1)
+		return []any{h, w, i0, i1, j0, j1, a, b, r.Uint32(), integers[uint32](r, h*w), integers[uint32](r, h*w)}
+	}, 0},
 	"RowExtremes": {RowExtremes, func(r *rand.Rand, n int) []any {
 		h, w := 1+n/16, 1+n%67
 		return []any{h, w, floats32(r, h*w), floats32(r, h), floats32(r, h), make([]int32, h)}
 	}, 0},
+}
+
+func boxArgs(r *rand.Rand, n int) (h, w, i0, i1, j0, j1 int) {
+	h, w = 2+n/16, 2+n%37
+	i0, j0 = r.IntN(h), r.IntN(w)
+	return h, w, i0, i0 + r.IntN(h-i0+1), j0, j0 + r.IntN(w-j0+1)
 }
 
 func machines() map[string]cpu.Options {
@@ -224,6 +243,8 @@ func values(args []any) []cpu.Value {
 			out[i].Bits = uint64(math.Float32bits(float32(v.Float())))
 		case reflect.Float64:
 			out[i].Bits = math.Float64bits(v.Float())
+		case reflect.Uint32:
+			out[i].Bits = v.Uint()
 		default:
 			out[i].Bits = uint64(v.Int())
 		}
