@@ -140,12 +140,13 @@ func (m *Machine) proceed(ws *WorkingSet) {
 		m.steps = append(m.steps, step{what: stepRoom, set: ws})
 	case ws.state == makingRoom:
 		m.grant(ws)
-	case ws.state == plannedAgain, ws.Space == Host && m.outlives(ws, ws.err):
+	case ws.state == plannedAgain, ws.launch == nil && m.outlives(ws, ws.err):
 		ws.err = nil
 		m.grant(ws)
 		if ws.Space == Host && ws.pending == 0 {
 			m.tell(ws)
 		}
+	case m.outlives(ws, ws.err): // the kernel will fail for the same reason, and then all is planned again
 	default:
 		m.tell(ws)
 	}

@@ -5,6 +5,9 @@ import "fmt"
 // ParseSpec is parseSpec.
 var ParseSpec = parseSpec
 
+// EachGranules is eachGranules.
+var EachGranules = eachGranules
+
 // Leak waits for copies under way and says what a machine still holds that it should not, or "".
 func (m *Machine) Leak() string {
 	m.mu.Lock()

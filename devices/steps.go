@@ -3,6 +3,7 @@ package devices
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -183,12 +184,43 @@ func (m *Machine) reserveMirrors(ws *WorkingSet, s *space) error {
 	return nil
 }
 
+// reserveArgs makes the device know the buffers of all arguments, also of those that no access names: a kernel may ask
+// for the length of a slice that it does not touch.
+func (m *Machine) reserveArgs(ws *WorkingSet) error {
+	s := m.spaces[ws.Space.Device]
+	for i := range ws.launch.Args.List {
+		a := &ws.launch.Args.List[i]
+		if a.Nil || a.Type.Kind != ir.Slice && a.Type.Kind != ir.Pointer {
+			continue
+		}
+		b := m.buffer(a.Buffer)
+		m.mu.Lock()
+		mirror := s.held.mirrorOf(a.Buffer)
+		if mirror == nil {
+			mirror = s.held.add(b.Buffer)
+		}
+		m.mu.Unlock()
+		if mirror.reserved {
+			continue
+		}
+		if err := s.device.Reserve(mirror.buffer); err != nil {
+			return err
+		}
+		mirror.reserved = true
+	}
+	return nil
+}
+
 // launch enqueues the kernel of ws.
 func (m *Machine) launch(ws *WorkingSet) {
 	var room [8]Event
 	after := eventsOf(room[:0], ws.waits)
 	if ws.over == nil {
 		ws.over = func(err error) { ws.machine.finished(ws, err) }
+	}
+	if err := m.reserveArgs(ws); err != nil {
+		m.finished(ws, err)
+		return
 	}
 	m.spaces[ws.Space.Device].device.Launch(ws.launch, after).Then(ws.over)
 }

@@ -79,19 +79,19 @@ func wait(e devices.Event) error {
 }
 
 func TestVirtualTimeOverlapsCopiesAndKernels(t *testing.T) {
-	d, x := bench(t, 1000, sim.Options{Clock: sim.Virtual, Bandwidth: 8e9, Latency: time.Microsecond,
+	d, x := bench(t, 3000, sim.Options{Clock: sim.Virtual, Bandwidth: 8e9, Latency: time.Microsecond,
 		Cost: func(*devices.Launch) time.Duration { return 10 * time.Microsecond }})
 	n := int64(len(x))
 	// Each copy takes 1 us of latency and 1 us of bandwidth; each kernel 10 us.
-	a := up(d, 0, n)
+	a := up(d, 0, 1000)
 	k1 := run(d, func([]int64) {}, n, a)
-	b := up(d, 0, n) // while k1 runs
+	b := up(d, 1000, 2000) // while k1 runs
 	k2 := run(d, func([]int64) {}, n, k1, b)
-	c := down(d, 0, n, k1) // while k2 runs
+	c := down(d, 2000, 3000, k1) // while k2 runs
 	require.NoError(t, wait(k2))
 	require.NoError(t, wait(c))
 	require.Equal(t, 22*time.Microsecond, d.Elapsed(), "the first copy, and two kernels: the rest is hidden")
-	require.NoError(t, wait(down(d, 0, n, k2, c)))
+	require.NoError(t, wait(down(d, 0, 1000, k2, c)))
 	require.Equal(t, 24*time.Microsecond, d.Elapsed())
 }
 
