@@ -305,9 +305,6 @@ func (u *unit) function(f *types.Func, args []types.Type, caller *builder, at to
 	}
 	i := &instance{fn: f, args: args}
 	u.funcs = append(u.funcs, i)
-	if u.p.broken(f) {
-		return nil // reported already
-	}
 	u.busy = append(u.busy, f)
 	made := u.make(f, args, decl)
 	u.busy = u.busy[:len(u.busy)-1]
@@ -323,10 +320,10 @@ func (u *unit) make(f *types.Func, args []types.Type, decl *ast.FuncDecl) *ir.Fu
 	out.Params = b.parameters(f.Signature(), decl)
 	b.env.results = &resultPlace{}
 	var named []ir.Stmt
-	places := fieldPositions(decl.Type.Results)
+	places := fieldTypes(decl.Type.Results)
 	for i := range f.Signature().Results().Len() {
 		o := f.Signature().Results().At(i)
-		t := b.typeAt(o.Type(), places[i])
+		t := b.typeAt(o.Type(), places[i].Pos())
 		out.Results = append(out.Results, t)
 		if o.Name() != "" {
 			v := b.variable(o, t, ir.Local)

@@ -85,7 +85,7 @@ func (b *builder) declarationOf(in *inlinable) (*types.Signature, *ast.FuncType,
 		return sig, in.lit.Type, in.lit.Body
 	}
 	decl := b.u.p.funcs[in.fn]
-	if decl == nil || decl.Body == nil || b.u.p.broken(in.fn) {
+	if decl == nil || decl.Body == nil {
 		return nil, nil, nil
 	}
 	return in.fn.Signature(), decl.Type, decl.Body
@@ -121,10 +121,10 @@ func (b *builder) frameOf(in *inlinable, results *resultPlace) *frame {
 
 // resultVars declares what holds the results, before the body.
 func (b *builder) resultVars(sig *types.Signature, list *ast.FieldList, r *resultPlace, at ir.Pos) {
-	places := fieldPositions(list)
+	places := fieldTypes(list)
 	for i := range sig.Results().Len() {
 		o := sig.Results().At(i)
-		t := b.typeAt(o.Type(), places[i])
+		t := b.typeAt(o.Type(), places[i].Pos())
 		name := o.Name()
 		if name == "" {
 			name = "result"

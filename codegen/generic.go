@@ -123,12 +123,8 @@ func mentionsParam(t types.Type, depth int) bool {
 // instanceName returns the name of an instance: F_float32 of F[float32].
 func instanceName(name string, args []types.Type) string {
 	for _, a := range args {
-		name += "_" + strings.Map(func(r rune) rune {
-			if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' {
-				return r
-			}
-			return '_'
-		}, goTypeText(a))
+		words := strings.FieldsFunc(goTypeText(a), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+		name += "_" + strings.Join(words, "_")
 	}
 	return name
 }

@@ -28,6 +28,7 @@ type Package struct {
 	kernels    []*ir.Kernel
 	generic    map[string]*types.Func
 	warnings   []Diagnostic
+	goErrors   map[ir.Pos]bool // the lines in what kernels reach where go/types finds errors
 
 	// mu guards what follows: an instance adds its clauses to info.
 	mu    sync.Mutex
@@ -46,6 +47,9 @@ func Load(files ...File) (*Package, error) {
 		return nil, sortedErrors(diags)
 	}
 	diags = p.check()
+	for _, d := range diags {
+		p.goErrors[ir.Pos{File: d.Pos.File, Line: d.Pos.Line}] = true
+	}
 	for _, f := range p.functions() {
 		if d := p.directives[p.funcs[f]]; d.has("target") || d.has("task") {
 			diags = append(diags, p.load(f)...)

@@ -62,9 +62,6 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 	k := &ir.Kernel{Name: instanceName(f.Name(), args), Package: p.name, At: p.position(decl.Name.Pos())}
 	u := &unit{p: p, k: k, failed: map[Diagnostic]bool{}, temps: map[*ir.Var]bool{}, taken: map[*ir.Var]bool{}, fixed: map[*ir.Var]bool{}, names: map[string]bool{k.Name: true},
 		busy: []*types.Func{f}}
-	if p.broken(f) {
-		return k, nil // reported already
-	}
 	b := u.builder(typingOf(f, args))
 	k.Params = b.parameters(f.Signature(), decl)
 	d := p.directives[decl]
@@ -78,7 +75,7 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 
 // finish runs the checks that need the whole kernel, and infers the accesses that nobody wrote.
 func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
-	if (u.unknown != ir.Pos{}) && !u.hasErrors() {
+	if (u.unknown != ir.Pos{}) && !u.hasErrors() && len(u.p.goErrors) == 0 {
 		u.report(Diagnostic{Pos: u.unknown, What: "expression", Why: "its type is not known", Instead: "write it in terms that go vet accepts"})
 	}
 	if u.hasErrors() {
@@ -109,7 +106,8 @@ func (u *unit) hasErrors() bool {
 
 // report takes a diagnostic; the second one of the same text is dropped.
 func (u *unit) report(d Diagnostic) {
-	if !u.failed[d] {
+	sameLine := ir.Pos{File: d.Pos.File, Line: d.Pos.Line}
+	if !u.failed[d] && !u.p.goErrors[sameLine] { // what Go itself refuses needs no second opinion
 		u.failed[d] = true
 		u.diags = append(u.diags, d)
 	}
@@ -125,24 +123,25 @@ func (u *unit) builder(y *typing) *builder {
 // parameters declares the parameters of a function.
 func (b *builder) parameters(sig *types.Signature, decl *ast.FuncDecl) []*ir.Var {
 	out := make([]*ir.Var, sig.Params().Len())
-	places := fieldPositions(decl.Type.Params)
+	places := fieldTypes(decl.Type.Params)
 	for i := range out {
 		o := sig.Params().At(i)
-		t := b.typeAt(o.Type(), places[i])
+		b.blame(places[i])
+		t := b.typeAt(o.Type(), places[i].Pos())
 		out[i] = b.variable(o, t, ir.Param)
 	}
 	return out
 }
 
-// fieldPositions returns where the type of each variable of a list stands.
-func fieldPositions(list *ast.FieldList) []token.Pos {
-	var out []token.Pos
+// fieldTypes returns the type of each variable of a list, as written.
+func fieldTypes(list *ast.FieldList) []ast.Expr {
+	var out []ast.Expr
 	if list == nil {
 		return nil
 	}
 	for _, f := range list.List {
 		for range max(1, len(f.Names)) {
-			out = append(out, f.Type.Pos())
+			out = append(out, f.Type)
 		}
 	}
 	return out

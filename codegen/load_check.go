@@ -22,7 +22,7 @@ const maxNesting = 2000
 // parseFiles reads the files of a package.
 func parseFiles(files []File) (*Package, []Diagnostic) {
 	p := &Package{fset: token.NewFileSet(), directives: map[ast.Node]*directive{}, funcs: map[*types.Func]*ast.FuncDecl{},
-		generic: map[string]*types.Func{}}
+		generic: map[string]*types.Func{}, goErrors: map[ir.Pos]bool{}}
 	if len(files) == 0 {
 		return p, []Diagnostic{{What: "package", Why: "it has no files", Instead: "give Load at least one"}}
 	}
@@ -89,7 +89,10 @@ func syntaxErrors(err error) []Diagnostic {
 		return []Diagnostic{{What: "syntax", Why: err.Error()}}
 	}
 	var out []Diagnostic
-	for _, e := range list {
+	for i, e := range list {
+		if i > 0 && e.Pos.Line == list[i-1].Pos.Line {
+			continue // most likely a consequence of the one before
+		}
 		out = append(out, Diagnostic{Pos: ir.Pos{File: path.Base(e.Pos.Filename), Line: e.Pos.Line, Col: e.Pos.Column},
 			What: "syntax", Why: e.Msg})
 	}
@@ -149,7 +152,7 @@ func (p *Package) typeError(err error) {
 		return
 	}
 	if d := p.declAt(e.Pos); d != nil {
-		d.errors = append(d.errors, Diagnostic{Pos: p.position(e.Pos), What: "Go", Why: e.Msg})
+		d.errors = append(d.errors, Diagnostic{Pos: p.position(e.Pos), What: "Go", Why: strings.ReplaceAll(e.Msg, "\n\t", ", ")})
 	}
 }
 
@@ -200,12 +203,6 @@ func (p *Package) usedBy(n ast.Node) []types.Object {
 		return true
 	})
 	return out
-}
-
-// broken reports whether go/types finds errors in the declaration of f, whose body has no meaning then.
-func (p *Package) broken(f *types.Func) bool {
-	d := p.declAt(f.Pos())
-	return d != nil && len(d.errors) > 0
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

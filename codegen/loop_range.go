@@ -143,7 +143,8 @@ func (b *builder) rangeAssign(r *ranging) {
 func (b *builder) bounds(r *ranging, body []ir.Stmt, elements bool) {
 	t := r.x.Type()
 	array := t.Kind == ir.Array || t.Kind == ir.Pointer
-	if !b.fixed(r.x) && (!array || elements) && (body == nil || !b.invariant(r.x, body)) {
+	cheap := ir.IsPlace(r.x) || t.IsInteger()
+	if !b.fixed(r.x) && (!array || elements) && (body == nil || !cheap || !b.invariant(r.x, body)) {
 		r.x = b.temp("over", r.x, r.at)
 	}
 	switch {

@@ -123,7 +123,7 @@ func (b *builder) define(ids []*ast.Ident, list []ast.Expr) {
 				b.refuseFunction(id)
 				return
 			}
-			wanted[i] = b.typeAt(o.Type(), id.Pos())
+			wanted[i], _ = b.env.types.convert(o.Type())
 		default:
 			x := b.expr(id)
 			dests[i].place, wanted[i] = x, x.Type()
@@ -132,7 +132,15 @@ func (b *builder) define(ids []*ast.Ident, list []ast.Expr) {
 	if len(ids) == 0 {
 		return
 	}
+	before := len(b.u.diags)
 	values := b.values(list, wanted)
+	if len(b.u.diags) == before { // else the reason is reported where the value is
+		for _, d := range dests {
+			if d.object != nil {
+				b.typeAt(d.object.Type(), d.object.Pos())
+			}
+		}
+	}
 	b.assignAll(dests, values, b.pos(ids[0].Pos()))
 	if len(values) != len(dests) {
 		b.declareAnyway(dests)
@@ -186,7 +194,7 @@ func (b *builder) assignAll(dests []dest, values []ir.Expr, at ir.Pos) {
 func (b *builder) assignOne(d dest, value ir.Expr, at ir.Pos) {
 	switch {
 	case d.object != nil:
-		t := b.typeAt(d.object.Type(), d.object.Pos())
+		t, _ := b.env.types.convert(d.object.Type())
 		if !b.adopt(d.object, value) {
 			v := b.variable(d.object, t, ir.Local)
 			b.emit(&ir.Decl{Var: v, Init: value, At: v.At})

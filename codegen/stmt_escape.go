@@ -45,6 +45,11 @@ func (u *unit) checkEscapes(params []*ir.Var, body []ir.Stmt) {
 }
 
 func (e *escape) report(v *ir.Var, why string) {
+	if e.u.temps[v] {
+		e.u.report(Diagnostic{Pos: e.taken[v], What: "value made here", Why: "its address outlives the body, and there is no heap on a device",
+			Instead: "pass a slice or pointer parameter that it is written to"})
+		return
+	}
 	e.u.report(Diagnostic{Pos: e.taken[v], What: "address of " + v.Name, Why: why,
 		Instead: "declare it further outside, or pass it as a parameter"})
 }

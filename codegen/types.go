@@ -3,6 +3,7 @@ package codegen
 import (
 	"go/token"
 	"go/types"
+	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
@@ -18,11 +19,12 @@ type typing struct {
 	done    map[types.Type]*ir.Type
 	errs    map[types.Type]*typeError
 	holds   map[*ir.Type]bool // structs with slices or pointers in them
+	open    map[*types.Named]bool
 }
 
 func newTyping() *typing {
 	return &typing{args: map[*types.TypeParam]types.Type{}, context: types.NewContext(), done: map[types.Type]*ir.Type{},
-		errs: map[types.Type]*typeError{}, holds: map[*ir.Type]bool{}}
+		errs: map[types.Type]*typeError{}, holds: map[*ir.Type]bool{}, open: map[*types.Named]bool{}}
 }
 
 // A typeError says why a Go type is not in the dialect. An empty one stands for a type that go/types has complained of.
@@ -49,7 +51,7 @@ func (y *typing) convert(t types.Type) (*ir.Type, *typeError) {
 
 func (y *typing) of(t types.Type, depth int) (*ir.Type, *typeError) {
 	if depth > maxTypeDepth {
-		return nil, &typeError{"type " + goTypeText(t), "it refers to itself, or is nested too deeply", "use indices into slices instead of pointers"}
+		return nil, &typeError{"type " + goTypeText(t), "it is nested too deeply", "name fewer types"}
 	}
 	switch t := t.(type) {
 	case *types.Alias:
@@ -91,15 +93,17 @@ func (y *typing) named(t *types.Named, depth int) (*ir.Type, *typeError) {
 		}
 		t = inst
 	}
+	if y.open[t] {
+		return nil, &typeError{"type " + goTypeText(t), "it refers to itself", "use indices into slices instead of pointers"}
+	}
+	y.open[t] = true
+	defer delete(y.open, t)
 	if out, ok := y.done[t]; ok { // shared, so that types that double at every level stay small
 		return out, y.errs[t]
 	}
 	under, err := y.of(t.Underlying(), depth+1)
 	if err != nil {
-		if err.what != "" && t.Obj().Pkg() != nil {
-			err = &typeError{"type " + goTypeText(t), joinWhy(err), err.instead}
-		}
-		return nil, err
+		return nil, err.inside("type "+goTypeText(t), t.Obj().Pkg() != nil)
 	}
 	named := *under
 	named.Name = goTypeText(t)
@@ -107,9 +111,16 @@ func (y *typing) named(t *types.Named, depth int) (*ir.Type, *typeError) {
 	return &named, nil
 }
 
-// joinWhy says what is wrong with the type inside of a named one, once.
-func joinWhy(err *typeError) string {
-	return err.what + ": " + err.why
+// inside returns the error of a named type for that of the type that it stands for. Those of the language itself, such
+// as error, say it all by their name.
+func (e *typeError) inside(what string, declared bool) *typeError {
+	switch {
+	case e.what == "" || e.what == what:
+		return e
+	case !declared:
+		return &typeError{what, e.why, e.instead}
+	}
+	return &typeError{what, e.what + ": " + e.why, e.instead}
 }
 
 func (y *typing) array(t *types.Array, depth int) (*ir.Type, *typeError) {
@@ -185,7 +196,7 @@ func basicOf(t *types.Basic) (*ir.Type, *typeError) {
 	if out, ok := basicTypes[t.Kind()]; ok {
 		return out, nil
 	}
-	text := "type " + t.Name()
+	text := "type " + strings.TrimPrefix(t.Name(), "untyped ")
 	switch {
 	case t.Kind() == types.Invalid:
 		return nil, &typeError{}
