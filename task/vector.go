@@ -105,6 +105,15 @@ func (v *vectors) close() error {
 // Vectorised returns why the kernel runs as a Go function on the CPU workers of this runtime, nil when it runs as vector code.
 func (rt *Runtime) Vectorised(k *Kernel) error { return rt.vectors.of(k).refused }
 
+// CPUCode says in words what runs a kernel on the CPU workers of this runtime: "AVX-512 code, 16 lanes", or "Go function" and why.
+func (rt *Runtime) CPUCode(k *Kernel) string {
+	x := rt.vectors.of(k)
+	if x.refused != nil {
+		return fmt.Sprintf("Go function (%v)", x.refused)
+	}
+	return fmt.Sprintf("%s code, %d lanes", rt.vectors.options.Name(), x.program.Code.Lanes)
+}
+
 // batch is the smallest chunk: one full round of the unrolled vectors.
 func (x *vectorVariant) batch() int64 {
 	return int64(x.program.Code.Lanes * x.program.Code.Unroll)

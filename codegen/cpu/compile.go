@@ -340,8 +340,7 @@ func laneBytes(f *ir.For) int {
 		}
 		ir.Operands(e, value)
 	}
-	var place func(e ir.Expr)
-	place = func(e ir.Expr) {
+	place := func(e ir.Expr) {
 		if ix, ok := e.(*ir.Index); ok && e.Type().IsScalar() && e.Type().Size == 8 {
 			size = 8
 			index(ix.I)

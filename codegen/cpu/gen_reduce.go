@@ -8,12 +8,11 @@ import (
 
 // A sum is one reduction over the lanes loop: private accumulators while it runs, one value after.
 type sum struct {
-	op     ir.Op
-	v      *ir.Var
-	outer  *home // the variable outside the loop
-	inner  *home // the accumulators
-	t      *ir.Type
-	folded bool
+	op    ir.Op
+	v     *ir.Var
+	outer *home // the variable outside the loop
+	inner *home // the accumulators
+	t     *ir.Type
 }
 
 // openReductions gives every reduction variable accumulators, one vector a copy, set to the identity.

@@ -4,17 +4,16 @@ import "github.com/gompss/gompss/codegen/ir"
 
 // A loopFrame is a loop or labelled block that break and continue may name, while its body is selected.
 type loopFrame struct {
-	label     *ir.Label
-	block     bool
-	varying   bool  // lanes leave at different times: live and skip are masks
-	live      []Reg // lanes that have not left the loop
-	skip      []Reg // lanes that have not left this iteration
-	breakTo   label
-	nextTo    label
-	changes   *ir.VarSet // variables that the loop changes, for hoisting
-	hoists    bool
-	counter   *ir.Var
-	preheader string
+	label   *ir.Label
+	block   bool
+	varying bool  // lanes leave at different times: live and skip are masks
+	live    []Reg // lanes that have not left the loop
+	skip    []Reg // lanes that have not left this iteration
+	breakTo label
+	nextTo  label
+	changes *ir.VarSet // variables that the loop changes, for hoisting
+	hoists  bool
+	counter *ir.Var
 }
 
 func (g *gen) home(v *ir.Var, at ir.Pos) *home {

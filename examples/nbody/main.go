@@ -48,7 +48,7 @@ func run(f demo.Flags) int {
 		demo.Fail(err)
 	}
 	elapsed := time.Since(start)
-	r := demo.Result{Example: "nbody", N: f.N, Devices: f.Devices, Check: "off"}
+	r := demo.Result{Example: "nbody", N: f.N, Devices: f.Devices, Check: "off", CPUCode: rt.CPUCode(forcesKernel)}
 	r.Count(rt, elapsed)
 	r.Gflops = 20 * float64(f.N) * float64(f.N) * float64(f.Rounds) / elapsed.Seconds() / 1e9
 	if f.Check {

@@ -35,7 +35,7 @@ func run(f demo.Flags) int {
 		demo.Fail(err)
 	}
 	elapsed := time.Since(start)
-	r := demo.Result{Example: "stream", N: f.N, Devices: f.Devices, Check: "off"}
+	r := demo.Result{Example: "stream", N: f.N, Devices: f.Devices, Check: "off", CPUCode: rt.CPUCode(triadKernel)}
 	r.Count(rt, elapsed)
 	r.Gbps = 10 * 8 * float64(f.N) * float64(f.Rounds) / elapsed.Seconds() / 1e9 // copy 2, scale 2, add 3, triad 3 arrays
 	if f.Check {

@@ -74,6 +74,7 @@ type Result struct {
 	Gbps          float64          `json:"gbps,omitempty"`
 	Check         string           `json:"check"` // ok, failed or off
 	Error         float64          `json:"max_relative_error,omitempty"`
+	CPUCode       string           `json:"cpu_code,omitempty"` // what ran on the CPU workers
 }
 
 // Moved is the bytes that went between address spaces.
@@ -141,6 +142,9 @@ func (r *Result) table(w io.Writer) {
 	}
 	fmt.Fprintf(t, "moved\thost to device %v, device to host %v, device to device %v\n",
 		r.BytesMoved.HostToDevice, r.BytesMoved.DeviceToHost, r.BytesMoved.DeviceToDevice)
+	if r.CPUCode != "" {
+		fmt.Fprintf(t, "CPU\t%s\n", r.CPUCode)
+	}
 	fmt.Fprintf(t, "check\t%s\n", r.checkText())
 	t.Flush()
 }
