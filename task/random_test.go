@@ -54,12 +54,14 @@ func loadGraphKernels(t *testing.T) graphKernels {
 	return graphKernels{kernelOf(t, Fill), kernelOf(t, Mix), kernelOf(t, FillBox), kernelOf(t, MixBox)}
 }
 
-// graphSpecs are the machines: much memory, little of it (eviction), no links between accelerators.
+// graphSpecs are the machines: much memory, little of it (eviction), no links between accelerators,
+// accelerators that interpret the device code.
 var graphSpecs = []string{
 	"smp,sim:3(exec=cpu)",
 	"smp:2,sim:3(exec=cpu,memory=12KiB,granule=1KiB)",
 	"smp:3,sim:3(exec=cpu,peer=off)",
 	"sim:2(exec=cpu,memory=16KiB,granule=4KiB),smp:1",
+	"smp:2,sim:2(exec=simt)",
 }
 
 func runGraph(t *testing.T, ks graphKernels, seed uint64) {
