@@ -2,7 +2,6 @@ package devices
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gompss/gompss/deps"
 )
@@ -36,61 +35,6 @@ type replicas struct {
 	valid deps.Set
 	in    []*Flight // copies to here that have not landed
 	out   []*Flight // copies from here that have not landed
-}
-
-// A Flight is a copy that has been planned and has not landed.
-type Flight struct {
-	Transfer
-	// After are the flights that it must not overtake.
-	After []*Flight
-	// Event is set by the owner when the copy has been enqueued.
-	Event Event
-
-	heard bool // the owner has heard of its end
-	// given is what spaces gave up in favour of this copy, as far as it has not been written since: if the copy is not
-	// made, they still have it.
-	given   []given
-	waiters []*WorkingSet
-	pinned  [2][]*granule // at From and at To
-}
-
-// given is a part of a buffer that a space gave up.
-type given struct {
-	by    SpaceID
-	parts deps.Set
-}
-
-// giveUp notes that a space gives up a part of f's region in favour of f.
-func (f *Flight) giveUp(by SpaceID, part deps.Region) {
-	for i := range f.given {
-		if f.given[i].by == by {
-			f.given[i].parts.Add(part)
-			return
-		}
-	}
-	f.given = append(f.given, given{by: by})
-	f.given[len(f.given)-1].parts.Add(part)
-}
-
-// forget takes ws out of those who wait for f.
-func (f *Flight) forget(ws *WorkingSet) {
-	if i := slices.Index(f.waiters, ws); i >= 0 {
-		f.waiters = slices.Delete(f.waiters, i, i+1)
-	}
-}
-
-// A Plan is what makes an access valid: copies to make, in this order, and copies under way to wait for. It is filled
-// by several calls and used again.
-type Plan struct {
-	Copies []*Flight
-	Wait   []*Flight // all flights whose landing makes the accesses valid, those of Copies included
-}
-
-// Reset empties p and keeps its memory.
-func (p *Plan) Reset() {
-	clear(p.Copies)
-	clear(p.Wait)
-	p.Copies, p.Wait = p.Copies[:0], p.Wait[:0]
 }
 
 // NewDirectory returns a directory of the host's space alone. reaches says whether one copy can go from a space to
@@ -405,87 +349,6 @@ func (d *Directory) Spoil(r deps.Region, at SpaceID) {
 			removeAll(&e.at[at.Device].valid, e.at[i].valid.Intersect(r, nil))
 		}
 	}
-}
-
-// Evict says that an accelerator gives up r: what no other space has is copied to the host (p), and from now on r
-// counts as not valid there. p.Wait are the flights that must land before its memory goes: if one of them fails, what
-// it should have brought is valid there again. Nothing of r may be used there, nor be under way to or from there.
-func (d *Directory) Evict(r deps.Region, at SpaceID, p *Plan) {
-	e := d.buffers[r.Buffer]
-	here := &e.at[at.Device]
-	if here.valid.Empty() {
-		return
-	}
-	var dirty deps.Set
-	addAll(&dirty, here.valid.Intersect(r, nil))
-	for i := range e.at {
-		if i != int(at.Device) {
-			d.sparing(&e.at[i], &dirty, r, at, p)
-		}
-	}
-	d.abandon(e, &dirty)
-	for _, piece := range dirty.Regions() {
-		d.take(e, piece, at, Host, p).giveUp(at, piece)
-	}
-	here.valid.Remove(r)
-}
-
-// sparing takes out of dirty what another space has of r, or will have when flights have landed: those are waited for.
-func (d *Directory) sparing(other *replicas, dirty *deps.Set, r deps.Region, at SpaceID, p *Plan) {
-	if other.valid.Empty() {
-		return
-	}
-	var has deps.Set
-	for _, part := range other.valid.Intersect(r, nil) {
-		for _, piece := range dirty.Intersect(part, nil) {
-			has.Add(piece)
-		}
-	}
-	removeAll(dirty, has.Regions())
-	for _, f := range other.in {
-		pieces := has.Intersect(f.Region, nil)
-		for _, piece := range pieces {
-			f.giveUp(at, piece)
-		}
-		if len(pieces) > 0 {
-			p.Wait = overlapping(p.Wait, []*Flight{f}, f.Region)
-		}
-	}
-}
-
-// abandon takes out of dirty what a task on the host is writing over: the value from before would be wanted again only
-// if that task failed, and then what it has written counts, as it would in sequential execution.
-func (d *Directory) abandon(e *entry, dirty *deps.Set) {
-	if e.fresh.Empty() {
-		return
-	}
-	for _, r := range dirty.Regions() {
-		for _, piece := range e.fresh.Intersect(r, nil) {
-			dirty.Remove(piece)
-			e.at[Host.Device].valid.Add(piece)
-		}
-	}
-}
-
-// Lose says that a device is out of service: nothing is valid there any more. It returns what is lost by that.
-func (d *Directory) Lose(at SpaceID, cause *DeviceError) []deps.Region {
-	d.gone[at.Device] = cause
-	var lost []deps.Region
-	for _, e := range d.buffers {
-		if e == nil || e.at[at.Device].valid.Empty() {
-			continue
-		}
-		had := e.at[at.Device].valid.Regions()
-		e.at[at.Device].valid = deps.Set{}
-		for _, r := range had {
-			for _, gone := range d.nowhere(e, r) {
-				e.lost.Add(gone)
-				e.from = int(at.Device)
-				lost = append(lost, gone)
-			}
-		}
-	}
-	return lost
 }
 
 func addAll(s *deps.Set, regions []deps.Region) {

@@ -27,7 +27,6 @@ type rig struct {
 	buffers [][]int64
 	domain  deps.Domain
 
-	mu   sync.Mutex
 	jobs sync.WaitGroup
 	list []*job
 }
