@@ -168,13 +168,13 @@ func regionText(r ir.Region) string {
 			text += "[]"
 			continue
 		}
-		text += "[" + ir.ExprString(n) + "]"
+		text += "[" + sourceText(n) + "]"
 	}
 	text += r.Var.Name
 	for _, d := range r.Dims {
-		text += "[" + ir.ExprString(d.Lo)
+		text += "[" + sourceText(d.Lo)
 		if d.Hi != nil {
-			text += ":" + ir.ExprString(d.Hi)
+			text += ":" + sourceText(d.Hi)
 		}
 		text += "]"
 	}

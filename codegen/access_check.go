@@ -75,7 +75,7 @@ func (c *accessCheck) once(v *ir.Var, what string) bool {
 }
 
 func (c *accessCheck) reach(v *ir.Var, r reach, declared []ir.Access) {
-	verb, name := "reads", ir.ExprString(r.expr)
+	verb, name := "reads", sourceText(r.expr)
 	may := declared
 	if r.write {
 		verb = "writes"
@@ -110,7 +110,7 @@ func (c *accessCheck) inside(v *ir.Var, r reach, may []ir.Access, verb string) {
 	if slices.ContainsFunc(may, func(a ir.Access) bool { return isWhole(a.Region) }) {
 		return
 	}
-	name, what, regions := ir.ExprString(r.expr), "access to "+v.Name, regionList(may)
+	name, what, regions := sourceText(r.expr), "access to "+v.Name, regionList(may)
 	if !r.index.Known() {
 		if c.once(v, "data "+verb) {
 			c.warn(r.at, what, fmt.Sprintf("the body %s %s, whose place depends on data; it may lie outside %s", verb, name, regions),
@@ -220,7 +220,7 @@ func (c *accessCheck) firstUse(v *ir.Var, reaches []reach, declared []ir.Access)
 		}
 		if c.once(v, "first use") {
 			c.fail(r.at, "access to "+v.Name, fmt.Sprintf("the body reads %s before it writes it, and the task declares it out (%v)",
-				ir.ExprString(r.expr), declared[0].Region.At), "write inout("+declared[0].Region.Text+")")
+				sourceText(r.expr), declared[0].Region.At), "write inout("+declared[0].Region.Text+")")
 			return
 		}
 	}
@@ -248,10 +248,10 @@ func (c *accessCheck) written(a ir.Access, reaches []reach) {
 	switch c.coverage(a.Region, writes) {
 	case gap:
 		c.fail(a.Region.At, what, fmt.Sprintf("it promises that every element is written, and the only write, %s (%v), leaves some out",
-			ir.ExprString(writes[0].expr), writes[0].at), instead)
+			sourceText(writes[0].expr), writes[0].at), instead)
 	case unproved:
 		c.warn(a.Region.At, what, fmt.Sprintf("it promises that every element is written, which cannot be proved of %s (%v)",
-			ir.ExprString(writes[0].expr), writes[0].at), instead)
+			sourceText(writes[0].expr), writes[0].at), instead)
 	}
 }
 

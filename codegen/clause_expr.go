@@ -29,7 +29,7 @@ func (r *clauseReader) expr(what string, p piece) ir.Expr {
 		return e
 	}
 	if bad := readsMemory(e); bad != nil {
-		r.fail(p, what, ir.ExprString(bad)+" reads memory, but this clause is evaluated when the task is submitted",
+		r.fail(p, what, sourceText(bad)+" reads memory, but this clause is evaluated when the task is submitted",
 			"use parameters, constants and len of slices")
 		return nil
 	}
@@ -50,6 +50,24 @@ func readsMemory(e ir.Expr) (bad ir.Expr) {
 		return bad == nil
 	})
 	return bad
+}
+
+// sourceText returns e as the author could have written it: without the marks of what is checked at run time.
+func sourceText(e ir.Expr) string {
+	plain := ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		switch e := e.(type) {
+		case *ir.Index:
+			e.Checked = false
+		case *ir.Reslice:
+			e.Checked = false
+		case *ir.Deref:
+			e.Checked = false
+		case *ir.Binary:
+			e.Checked = false
+		}
+		return e
+	}}
+	return ir.ExprString(plain.CopyExpr(e))
 }
 
 // expand replaces the names of lets in text by what they stand for.
@@ -95,7 +113,11 @@ func literalLength(s string, i int) int {
 func (r *clauseReader) integer(what string, p piece) ir.Expr {
 	e := r.expr(what, p)
 	if e != nil && !e.Type().IsInteger() {
-		r.fail(p, what, "it needs an integer, and "+p.text+" is "+e.Type().String(), "convert it: int("+p.text+")")
+		instead := "convert it: int(" + p.text + ")"
+		if _, constant := e.(*ir.Const); constant {
+			instead = "write a whole number"
+		}
+		r.fail(p, what, "it needs an integer, and "+p.text+" is "+e.Type().String(), instead)
 		return nil
 	}
 	return e
@@ -145,7 +167,7 @@ func (r *clauseReader) word(what string, p piece, words []string) (i int, ok boo
 			return i, true
 		}
 	}
-	instead := "write one of " + strings.Join(words, ", ")
+	instead := "write " + orList(words)
 	if near := nearest(p.text, words); near != "" {
 		instead = "write " + near
 	}

@@ -26,7 +26,8 @@ func (b *builder) functionDirective(k *ir.Kernel, d *directive, decl *ast.FuncDe
 	for _, l := range d.named("shape") {
 		r.shape(l)
 	}
-	k.Target.Present, k.Task.Present = d.has("target"), d.has("task")
+	// A target is always a task (001_ab8d859d95f513d8, section 3.5.2): without the directive its accesses are inferred.
+	k.Target.Present, k.Task.Present = d.has("target"), d.has("task") || d.has("target")
 	for _, l := range d.named("target") {
 		for _, c := range l.clauses {
 			r.targetClause(c)

@@ -15,7 +15,7 @@ var partOf = map[string]ir.Parts{"teams": ir.Teams, "distribute": ir.Distribute,
 // directive returns what d says about the statement at scopeAt, where the names in its clauses are looked up. Errors
 // are reported; a clause that has one is left out.
 func (b *builder) directive(d *directive, scopeAt token.Pos) *ir.Directive {
-	r := &statementReader{clauseReader: clauseReader{b: b, scope: scopeAt}, seen: map[*ir.Var]string{}}
+	r := &statementReader{clauseReader: clauseReader{b: b, scope: scopeAt}, seen: map[*ir.Var]string{}, parts: map[*ir.Var]bool{}}
 	r.out = &ir.Directive{Text: d.text, At: b.pos(d.at)}
 	for _, w := range d.words() {
 		r.out.Parts |= partOf[w]
@@ -29,8 +29,9 @@ func (b *builder) directive(d *directive, scopeAt token.Pos) *ir.Directive {
 
 type statementReader struct {
 	clauseReader
-	out  *ir.Directive
-	seen map[*ir.Var]string // the clause that says how a variable is shared
+	out   *ir.Directive
+	seen  map[*ir.Var]string // the clause that says how a variable is shared
+	parts map[*ir.Var]bool   // arrays of which parts are reduced
 }
 
 func (r *statementReader) clause(c clause) {
@@ -200,15 +201,15 @@ func (r *statementReader) reductions(c clause, what string) {
 
 // claimPlace claims the variable of place, but lets several parts of one array stand in several clauses.
 func (r *statementReader) claimPlace(place ir.Expr, p piece) bool {
-	how, v := "reduction", placeVar(place)
+	v := placeVar(place)
 	switch place.(type) {
 	case *ir.Index, *ir.Reslice:
-		how = "reduction of a part"
-		if r.seen[v] == how {
+		if r.parts[v] {
 			return true
 		}
+		r.parts[v] = true
 	}
-	return r.claim(v, how, p)
+	return r.claim(v, "reduction", p)
 }
 
 // elementType returns the scalar type of which place is one value or an array.

@@ -294,7 +294,7 @@ func quoteFirst(s string) string {
 
 // nearest returns the word of list that s is most likely a misspelling of, "" where none is close.
 func nearest(s string, list []string) string {
-	best, bound := "", min(3, (len(s)+2)/3+1)
+	best, bound := "", min(3, len(s)/2+1)
 	for _, w := range list {
 		if n := editDistance(s, w); n < bound {
 			best, bound = w, n

@@ -176,7 +176,7 @@ func (d *atomicDecoder) compare(s ir.Stmt) bool {
 
 // problem says what is wrong with the operands of a form that was recognised, "" where nothing is.
 func (d *atomicDecoder) problem() string {
-	place := ir.ExprString(d.a.Place)
+	place := sourceText(d.a.Place)
 	switch {
 	case !d.a.Place.Type().IsScalar():
 		return place + " is " + d.a.Place.Type().String() + ", and only bools, ints and floats can be indivisible"

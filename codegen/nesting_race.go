@@ -29,7 +29,7 @@ func (c *nestingCheck) teamBody(k *ir.Kernel, s ir.Stmt, d *ir.Directive, own *i
 		if !r.write || r.atomic || inside.Has(r.base) || r.shared(s) || ownedByTeam(r, own) || copied(d, r.base) {
 			continue
 		}
-		name := ir.ExprString(r.expr)
+		name := sourceText(r.expr)
 		c.warn(r.at, "write to "+name, "every team of "+d.At.String()+" makes it, and "+r.base.Name+" is shared by all teams",
 			"put it in a distribute loop, or write //omp:atomic above it")
 	}
@@ -306,7 +306,7 @@ func constTrips(l *ir.For) (int64, bool) {
 
 func (c *nestingCheck) dependenceFound(l, n *ir.For, w, r reach, distance int64, same bool) {
 	what := "directive " + l.Directive.Parts.String()
-	place, other, verb := ir.ExprString(w.expr), ir.ExprString(r.expr), "reads"
+	place, other, verb := sourceText(w.expr), sourceText(r.expr), "reads"
 	if r.write {
 		verb = "writes"
 	}
@@ -344,7 +344,7 @@ func (c *nestingCheck) distArrays(s *ir.For) {
 		past, above := hi.Sub(chunk).Const()
 		if below && first < 0 || above && past >= 0 {
 			c.fail(r.at, a.Kind.String()+" of "+a.Var.Name, fmt.Sprintf("%s is outside %s[%s*%s : (%s+1)*%s], the part that iteration %s owns",
-				ir.ExprString(r.expr), a.Var.Name, s.Var.Name, chunk, s.Var.Name, chunk, s.Var.Name),
+				sourceText(r.expr), a.Var.Name, s.Var.Name, chunk, s.Var.Name, chunk, s.Var.Name),
 				"touch only the iteration's own part, or take "+a.Var.Name+" out of the clause")
 		}
 	}

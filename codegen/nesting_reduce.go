@@ -183,7 +183,7 @@ func directExprs(s ir.Stmt) []ir.Expr {
 
 func (c *reductionCheck) misuse(v *ir.Var, at ir.Pos) {
 	op := c.r.Op.String()
-	name := ir.ExprString(c.r.Place)
+	name := sourceText(c.r.Place)
 	instead := name + " = " + op + "(" + name + ", e)"
 	switch c.r.Op {
 	case ir.Add, ir.Mul, ir.And, ir.Or, ir.Xor:
