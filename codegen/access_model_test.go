@@ -23,6 +23,7 @@ type nest struct {
 }
 
 type use struct {
+	id    int
 	coefs []int64 // of the loop variables
 	rows  []int64 // of the loop variables times the last parameter
 	add   int64
@@ -40,8 +41,8 @@ func drawNest(t *rapid.T) *nest {
 	for i := range depth {
 		n.loops = append(n.loops, n.drawLoop(t, i))
 	}
-	for range rapid.IntRange(1, 3).Draw(t, "uses") {
-		u := use{add: rapid.Int64Range(-1, 2).Draw(t, "add"), write: rapid.Bool().Draw(t, "write"), guard: -1}
+	for id := range rapid.IntRange(1, 3).Draw(t, "uses") {
+		u := use{id: id, add: rapid.Int64Range(-1, 2).Draw(t, "add"), write: rapid.Bool().Draw(t, "write"), guard: -1}
 		for range depth {
 			u.coefs = append(u.coefs, rapid.SampledFrom([]int64{0, 1, 1, 1, -1, 2, 3}).Draw(t, "coef"))
 			u.rows = append(u.rows, rapid.SampledFrom([]int64{0, 0, 0, 1}).Draw(t, "row"))
@@ -232,66 +233,62 @@ func TestVerdictsOnDeclaredRegionsAreTrue(t *testing.T) {
 	verdicts := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawNest(t)
-		region := n.drawRegion(t)
-		c := &accessCheck{k: n.kernel}
-		reaches := collect(n.kernel, n.kernel.Body)
-		require.Len(t, reaches, len(n.uses))
 		values := []int64{rapid.Int64Range(0, 3).Draw(t, "p"), rapid.Int64Range(0, 5).Draw(t, "q"), rapid.Int64Range(1, 4).Draw(t, "r")}
-		env := ir.Values{}
-		for i, p := range n.params {
-			env[p] = ir.Value{Bits: ir.Bits(values[i])}
+		for range 10 {
+			n.judge(t, n.drawRegion(t), values, verdicts)
 		}
-		boxes, err := EvalRegion(region, 60, env)
-		if err != nil {
-			return
-		}
-		held := map[int64]bool{}
-		for _, b := range boxes {
-			for _, at := range elements(b, 0, 0) {
-				held[at] = true
-			}
-		}
-		for i, u := range n.uses {
-			if !c.outside(reaches[i], region) {
-				continue
-			}
-			verdicts["outside"]++
-			count, out := 0, 0
-			n.run(values, func(v use, at int64) {
-				if slices.Equal(v.coefs, u.coefs) && slices.Equal(v.rows, u.rows) && v.add == u.add && v.guard == u.guard {
-					count++
-					if !held[at] {
-						out++
-					}
-				}
-			})
-			require.True(t, count == 0 || out > 0, "use %d is said to be outside %s and never is, in\n%s", i, regionText(region), n.kernel)
-		}
-		var writes []reach
-		for _, r := range reaches {
-			if r.write {
-				writes = append(writes, r)
-			}
-		}
-		verdict := c.coverage(region, writes)
-		if verdict == unproved {
-			return
-		}
-		written := map[int64]bool{}
-		n.run(values, func(u use, at int64) {
-			if u.write {
-				written[at] = true
-			}
-		})
-		verdicts[map[coverage]string{full: "full", gap: "gap"}[verdict]]++
-		missing := 0
-		for at := range held {
-			if !written[at] {
-				missing++
-			}
-		}
-		require.False(t, verdict == full && missing > 0, "%s is said to be written, and %d elements are not, in\n%s", regionText(region), missing, n.kernel)
 	})
 	require.NotZero(t, verdicts["outside"])
 	require.NotZero(t, verdicts["full"])
+}
+
+// judge compares the verdicts on one region with a run, and counts them.
+func (n *nest) judge(t *rapid.T, region ir.Region, values []int64, verdicts map[string]int) {
+	env := ir.Values{}
+	for i, p := range n.params {
+		env[p] = ir.Value{Bits: ir.Bits(values[i])}
+	}
+	boxes, err := EvalRegion(region, 60, env)
+	if err != nil {
+		return
+	}
+	held := map[int64]bool{}
+	for _, b := range boxes {
+		for _, at := range elements(b, 0, 0) {
+			held[at] = true
+		}
+	}
+	c := &accessCheck{k: n.kernel}
+	reaches := collect(n.kernel, n.kernel.Body)
+	require.Len(t, reaches, len(n.uses))
+	for i := range n.uses {
+		if c.outside(reaches[i], region) {
+			verdicts["outside"]++
+			count, out := n.touches(i, values, held)
+			require.True(t, count == 0 || out > 0, "use %d is said to be outside %s and never is, in\n%s", i, regionText(region), n.kernel)
+		}
+	}
+	writes := slices.DeleteFunc(reaches, func(r reach) bool { return !r.write })
+	if c.coverage(region, writes) != full {
+		return
+	}
+	verdicts["full"]++
+	written := map[int64]bool{}
+	n.run(values, func(u use, at int64) { written[at] = written[at] || u.write })
+	for at := range held {
+		require.True(t, written[at], "%s is said to be written, and %d is not, in\n%s", regionText(region), at, n.kernel)
+	}
+}
+
+// touches counts how often use i happens, and how often outside of held.
+func (n *nest) touches(i int, values []int64, held map[int64]bool) (count, out int) {
+	n.run(values, func(u use, at int64) {
+		if u.id == i {
+			count++
+			if !held[at] {
+				out++
+			}
+		}
+	})
+	return count, out
 }

@@ -39,8 +39,8 @@ var clausesOf = map[string][]string{
 	"masked":   {},
 }
 
-// bare are the clauses without arguments; every other one needs some.
-var bare = []string{"copy_deps", "no_copy_deps", "fastmath", "untied", "nowait", "read", "write", "update", "capture",
+// noArguments are the clauses without arguments; every other one needs some.
+var noArguments = []string{"copy_deps", "no_copy_deps", "fastmath", "untied", "nowait", "read", "write", "update", "capture",
 	"compare"}
 
 // repeatable are the clauses that add up; every other one stands at most once.
@@ -131,7 +131,7 @@ func (d *directive) badCombination(words []string) lineError {
 func (c *clause) check(directive string, may []string, again bool) *lineError {
 	n := c.name.text
 	what := "clause " + n
-	needsArgs := !slices.Contains(bare, n)
+	needsArgs := !slices.Contains(noArguments, n)
 	switch {
 	case !slices.Contains(may, n):
 		return c.unknown(directive, may)
