@@ -175,6 +175,11 @@ func (b *builder) arguments(sig *types.Signature, e *ast.CallExpr) ([]ir.Expr, m
 		}
 	}
 	n := sig.Params().Len()
+	if len(e.Args) > n && !sig.Variadic() {
+		b.unknown(e.Pos())
+		b.lookInside(e)
+		return nil, nil
+	}
 	values := make([]ir.Expr, 0, n)
 	bodies := map[int]*inlinable{}
 	var rest []ir.Expr

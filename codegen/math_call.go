@@ -64,6 +64,9 @@ func (b *builder) special(f *types.Func, e *ast.CallExpr) ir.Expr {
 	case "NaN":
 		return &ir.Const{T: ir.Float64Type, Bits: math.Float64bits(math.NaN()), At: b.pos(e.Pos())}
 	case "Inf":
+		if len(e.Args) != 1 {
+			return nil
+		}
 		if v := b.u.p.info.Types[e.Args[0]].Value; v != nil {
 			sign := 1
 			if constant.Sign(constant.ToInt(v)) < 0 {
