@@ -1,0 +1,173 @@
+package cuda
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/cuda"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// A binding is the arguments of one launch by parameter: an ir.Env, and the addresses on the GPU.
+type binding struct {
+	params  []*ir.Var
+	args    []devices.Arg
+	scratch []pad
+	teams   int64 // answers the query of a scratchpad's count
+}
+
+// A pad is one scratchpad.
+type pad struct {
+	of      *ir.Var
+	count   int64
+	offset  deps.Bytes // in the launch's piece of scratch memory
+	address uint64
+}
+
+func (b *binding) arg(v *ir.Var) *devices.Arg {
+	for i, p := range b.params {
+		if p == v {
+			return &b.args[i]
+		}
+	}
+	return nil
+}
+
+func (b *binding) pad(v *ir.Var) *pad {
+	for i := range b.scratch {
+		if b.scratch[i].of == v {
+			return &b.scratch[i]
+		}
+	}
+	return nil
+}
+
+// Scalar implements ir.Env.
+func (b *binding) Scalar(v *ir.Var) (ir.Bits, bool) {
+	if a := b.arg(v); a != nil && v.Type.IsScalar() {
+		return ir.Bits(ir.Normal(v.Type, a.Bits)), true
+	}
+	return 0, false
+}
+
+// Bytes implements ir.Env.
+func (b *binding) Bytes(v *ir.Var) ([]byte, bool) {
+	if a := b.arg(v); a != nil && a.Blob != nil {
+		return a.Blob, true
+	}
+	return nil, false
+}
+
+// Slice implements ir.Env.
+func (b *binding) Slice(v *ir.Var) (length, capacity int64, ok bool) {
+	if p := b.pad(v); p != nil {
+		return p.count, p.count, true
+	}
+	if a := b.arg(v); a != nil && v.Type.Kind == ir.Slice {
+		return a.Len, a.Cap, true
+	}
+	return 0, 0, false
+}
+
+// Query implements ir.Env: the number of teams, for scratchpads.
+func (b *binding) Query(q ir.QueryKind) (int64, bool) {
+	return b.teams, q == ir.NumTeams && b.teams > 0
+}
+
+// scratchAlign is the alignment of scratchpads, that of what a driver allocates.
+const scratchAlign deps.Bytes = 256
+
+// sizeScratch computes the sizes of the scratchpads, whose launches have the given shapes, and returns their sum.
+func (b *binding) sizeScratch(p *ir.Program, grids []grid) (deps.Bytes, error) {
+	var sum deps.Bytes
+	for i := range p.Scratch {
+		s := &p.Scratch[i]
+		b.teams = grids[s.Launch].Teams
+		n, err := ir.EvalInt(s.Count, b)
+		b.teams = 0
+		elem := s.Var.Type.Elem.Size
+		if err == nil && (n < 0 || elem > 0 && deps.Bytes(n) > (1<<46)/elem) {
+			err = fmt.Errorf("%d elements", n)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("scratch memory %s: %w", s.Var.Name, err)
+		}
+		b.scratch = append(b.scratch, pad{of: s.Var, count: n, offset: sum})
+		sum = alignUp(sum+deps.Bytes(n)*elem, scratchAlign)
+	}
+	return sum, nil
+}
+
+// place gives the scratchpads their addresses.
+func (b *binding) place(base uint64) {
+	for i := range b.scratch {
+		b.scratch[i].address = base + uint64(b.scratch[i].offset)
+	}
+}
+
+// pack writes the arguments of an entry to out, which has Entry.ArgsSize bytes.
+//
+// at gives the address of byte 0 of a buffer's mirror, fault is that of the fault record.
+func (b *binding) pack(e *cuda.Entry, out []byte, at func(deps.BufferID) (uint64, error), fault uint64) error {
+	for i := range e.Args {
+		a := &e.Args[i]
+		if err := b.packOne(a, out[a.Offset:a.Offset+a.Size], at, fault); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *binding) packOne(a *cuda.Argument, out []byte, at func(deps.BufferID) (uint64, error), fault uint64) error {
+	switch a.Kind {
+	case cuda.Fault:
+		binary.LittleEndian.PutUint64(out, fault)
+		return nil
+	case cuda.Length, cuda.Capacity:
+		length, capacity, _ := b.Slice(a.Var)
+		if a.Kind == cuda.Capacity {
+			length = capacity
+		}
+		putInt(out, uint64(length))
+		return nil
+	}
+	if p := b.pad(a.Var); p != nil {
+		binary.LittleEndian.PutUint64(out, p.address)
+		return nil
+	}
+	arg := b.arg(a.Var)
+	if arg == nil {
+		panic(fmt.Sprintf("gompss: bug: cuda: %s is no parameter of its kernel", a.Var.Name))
+	}
+	switch k := a.Var.Type.Kind; {
+	case k == ir.Slice || k == ir.Pointer:
+		address, err := addressOf(arg, at)
+		binary.LittleEndian.PutUint64(out, address)
+		return err
+	case a.Var.Type.IsScalar():
+		putInt(out, arg.Bits)
+	case len(arg.Blob) != len(out):
+		return fmt.Errorf("argument %s: %d bytes for a %s of %d", a.Var.Name, len(arg.Blob), a.Var.Type, len(out))
+	default:
+		copy(out, arg.Blob)
+	}
+	return nil
+}
+
+// addressOf returns the address of the first element of a slice, or of what a pointer points to; nil has 0.
+func addressOf(arg *devices.Arg, at func(deps.BufferID) (uint64, error)) (uint64, error) {
+	if arg.Nil || arg.Type.Kind == ir.Slice && arg.Cap == 0 {
+		return 0, nil
+	}
+	base, err := at(arg.Buffer)
+	return base + uint64(arg.Offset), err
+}
+
+// putInt writes the low bytes of x, as many as out has: 1, 2, 4 or 8.
+func putInt(out []byte, x uint64) {
+	for i := range out {
+		out[i] = byte(x >> (8 * i))
+	}
+}

@@ -1,0 +1,217 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gompss/gompss/codegen/cuda"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// A program is what a device has made of a kernel: a version with indices in 32 bits, and one in 64 when a launch
+// needs it.
+type program struct {
+	kernel   *devices.Kernel
+	versions [2]version // 64 bits, 32 bits
+}
+
+// A version is one printed, compiled and loaded text.
+type version struct {
+	index32 bool
+	once    sync.Once
+	err     error
+	program *ir.Program
+	source  *cuda.Source
+	module  uintptr
+	entries []entry
+}
+
+// An entry is a function of a module.
+type entry struct {
+	function uintptr
+	fit      fit
+}
+
+// Prepare compiles the kernel for this GPU, once.
+func (d *Device) Prepare(k *devices.Kernel) error {
+	if err := d.alive(); err != nil {
+		return err
+	}
+	p := d.program(k)
+	err := d.load(p, &p.versions[1])
+	if err == nil || d.alive() != nil {
+		return err
+	}
+	return &devices.DeviceError{Device: d.name, What: "kernel " + k.Name, Pos: k.Pos, Err: err}
+}
+
+// program returns the record of a kernel.
+func (d *Device) program(k *devices.Kernel) *program {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := d.programs[k]
+	if p == nil {
+		p = &program{kernel: k}
+		p.versions[1].index32 = true
+		d.programs[k] = p
+	}
+	return p
+}
+
+// load makes a version, once.
+func (d *Device) load(p *program, v *version) error {
+	v.once.Do(func() { v.err = d.build(p.kernel, v) })
+	return v.err
+}
+
+func (d *Device) build(k *devices.Kernel, v *version) error {
+	switch {
+	case k.Program == nil && k.Refused != nil:
+		return k.Refused
+	case k.Program == nil:
+		return errors.New("it has no device program")
+	}
+	v.program = k.Program
+	var err error
+	if v.source, err = cuda.Print(k.Program, cuda.Options{Index32: v.index32, Lines: true}); err != nil {
+		return err
+	}
+	code, err := d.platform.compile(k.Name, v.source.Text, v.source.Hash, d.chip.arch(), v.source.Options)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(v.source.Entries))
+	for i := range names {
+		names[i] = v.source.Entries[i].Name
+	}
+	d.enter()
+	defer d.leave()
+	v.module, v.entries, err = d.loadModule(code, names)
+	return err
+}
+
+// compile returns the cubin of a text, from the cache or from NVRTC.
+//
+// Errors: *CompileError; *LibraryError when there is no NVRTC and the cache does not have it.
+func (p *platform) compile(name, text, hash, arch string, options []string) ([]byte, error) {
+	compiler, missing := theCompiler()
+	release := ""
+	if missing == nil {
+		release = compiler.version
+	}
+	key := cubinKey(hash, arch)
+	if p.cache != nil {
+		if code, ok := p.cache.load(key, release); ok {
+			return code, nil
+		}
+	}
+	if missing != nil {
+		return nil, missing
+	}
+	code, log, err := compiler.compile(name+".cu", text, arch, options)
+	if errors.Is(err, errNotCompiled) {
+		return nil, newCompileError(name, arch, log)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("NVRTC %s for %s: %w", release, arch, err)
+	}
+	if p.cache != nil {
+		// A cache that cannot be written costs time and nothing else: the next process compiles again.
+		_ = p.cache.store(key, release, code)
+	}
+	return code, nil
+}
+
+// loadModule loads a cubin and finds its functions. Requires: the context is current.
+func (d *Device) loadModule(code []byte, names []string) (module uintptr, entries []entry, err error) {
+	b := newBlock()
+	defer b.free()
+	if err := d.driver.do(cuModuleLoadData, b.at(0), address(&code[0])); err != nil {
+		return 0, nil, err
+	}
+	module = uintptr(b.words[0])
+	entries = make([]entry, len(names))
+	for i, name := range names {
+		text := cString(name)
+		if err := d.driver.do(cuModuleGetFunction, b.at(0), module, address(text)); err != nil {
+			return 0, nil, errors.Join(err, d.driver.do(cuModuleUnload, module))
+		}
+		entries[i].function = uintptr(b.words[0])
+		if entries[i].fit, err = d.fitOf(entries[i].function); err != nil {
+			return 0, nil, errors.Join(err, d.driver.do(cuModuleUnload, module))
+		}
+	}
+	return module, entries, nil
+}
+
+// fitOf asks what the chip allows a function.
+func (d *Device) fitOf(function uintptr) (fit, error) {
+	b := newBlock()
+	defer b.free()
+	const maxThreads = 0 // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+	if err := d.driver.do(cuFuncGetAttribute, b.at(0), maxThreads, function); err != nil {
+		return fit{}, err
+	}
+	f := fit{sms: d.chip.sms, warp: d.chip.warp, maxThreads: int(b.int32(0))}
+	for _, n := range []int{32, 64, 96, 128, 192, 256, 384, 512, 768, 1024} {
+		if n > f.maxThreads {
+			break
+		}
+		if err := d.driver.do(cuOccupancyMaxActiveBlocksPerMultiprocessor, b.at(0), function, uintptr(n), 0); err != nil {
+			return fit{}, err
+		}
+		f.table = append(f.table, occupancy{threads: n, teams: int(b.int32(0))})
+	}
+	return f, nil
+}
+
+// unload frees the modules of a program.
+func (p *program) unload(d *Device) error {
+	var errs []error
+	for i := range p.versions {
+		if v := &p.versions[i]; v.module != 0 {
+			errs = append(errs, d.driver.do(cuModuleUnload, v.module))
+			v.module = 0
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A CompileError says that NVRTC does not take a kernel's text. That is our bug, or that of a kernel in CUDA C++.
+type CompileError struct {
+	Kernel  string
+	Arch    string
+	Pos     ir.Pos // of the first error, in the Go source where there is one
+	Message string // the first error
+	Log     string // all that NVRTC said
+}
+
+func (e *CompileError) Error() string {
+	return fmt.Sprintf("NVRTC for %s: %s: %s", e.Arch, e.Pos, e.Message)
+}
+
+// logLine is a message of NVRTC: file(line): error: text. #line makes file and line those of the Go source.
+var logLine = regexp.MustCompile(`(?m)^(.+)\((\d+)\): (?:catastrophic )?error(?: #\S+)?: (.*)$`)
+
+func newCompileError(kernel, arch, log string) *CompileError {
+	e := &CompileError{Kernel: kernel, Arch: arch, Log: log, Message: log}
+	if first, _, ok := strings.Cut(log, "\n"); ok {
+		e.Message = first
+	}
+	if m := logLine.FindStringSubmatch(log); m != nil {
+		e.Pos.File, e.Message = m[1], m[3]
+		e.Pos.Line, _ = strconv.Atoi(m[2]) // digits, by the pattern
+	}
+	return e
+}
+
+// alignUp rounds n up to a multiple of align.
+func alignUp(n, align deps.Bytes) deps.Bytes { return (n + align - 1) / align * align }

@@ -1,0 +1,139 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// Copy enqueues a copy between this GPU and the host, or from a GPU whose memory it can read.
+//
+// Host memory that is not pinned is looked at when the copy is enqueued, so such a copy waits for the host.
+func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
+	what := fmt.Sprintf("copy of %v from %v to %v", t.Region, t.From, t.To)
+	op := &operation{event: &event{what: what}, start: nil}
+	switch {
+	case t.To == d.space && t.From == devices.Host:
+		op.stream = d.toDevice
+	case t.From == d.space && t.To == devices.Host:
+		op.stream = d.toHost
+	case t.To == d.space && t.From != d.space && d.Reaches(t.From):
+		op.stream = d.between
+	default:
+		panic(fmt.Sprintf("gompss: bug: %s is asked to copy from %v to %v", d.name, t.From, t.To))
+	}
+	op.host = op.stream != d.between && !d.platform.pins.has(t.Region.Buffer)
+	op.start = func() error { return d.copyPieces(t, op) }
+	return d.submit(op, after)
+}
+
+// An end is one side of a copy.
+type end struct {
+	host bool
+	base uintptr // of byte 0 of the buffer
+}
+
+// copyPieces makes the calls of a copy.
+func (d *Device) copyPieces(t devices.Transfer, op *operation) error {
+	from, err := d.endOf(t, t.From)
+	if err != nil {
+		return err
+	}
+	to, err := d.endOf(t, t.To)
+	if err != nil {
+		return err
+	}
+	return eachPiece(t.Region, t.Elem, d.chip.maxPitch, func(p piece) error { return d.copyPiece(p, from, to, op.stream.cu) })
+}
+
+// endOf finds the memory of one side of a copy, checks that it is mapped, and that this GPU may touch it.
+func (d *Device) endOf(t devices.Transfer, s devices.SpaceID) (end, error) {
+	if s == devices.Host {
+		m, err := d.mirrors.get(t.Region.Buffer)
+		if err != nil {
+			return end{}, err
+		}
+		return end{host: true, base: uintptr(m.buffer.Host)}, nil
+	}
+	owner := d.platform.at(s)
+	if err := owner.alive(); err != nil {
+		return end{}, err
+	}
+	m, err := owner.mirrors.get(t.Region.Buffer)
+	if err != nil {
+		return end{}, err
+	}
+	if err := m.covered(t); err != nil {
+		return end{}, fmt.Errorf("%s: %w", owner.name, err)
+	}
+	if owner != d {
+		if err := owner.share(m, t, d); err != nil {
+			return end{}, err
+		}
+	}
+	return end{base: m.base}, nil
+}
+
+// covered checks that all of a region is mapped.
+func (m *mirror) covered(t devices.Transfer) error {
+	for lo, hi := range t.Region.Runs() {
+		if !m.covers(deps.Bytes(lo)*t.Elem, deps.Bytes(hi)*t.Elem) {
+			return fmt.Errorf("elements [%d,%d) are not mapped", lo, hi)
+		}
+	}
+	return nil
+}
+
+// share lets to touch the granules of a region that d has, when they are needed for the first time.
+//
+// Cost: up to milliseconds for new granules, else O(runs).
+func (d *Device) share(m *mirror, t devices.Transfer, to *Device) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for lo, hi := range t.Region.Runs() {
+		first := int(deps.Bytes(lo) * t.Elem / m.granule)
+		last := int((deps.Bytes(hi)*t.Elem + m.granule - 1) / m.granule)
+		if err := d.grant(m, first, last, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyPiece enqueues one piece.
+func (d *Device) copyPiece(p piece, from, to end, stream uintptr) error {
+	if p.height > 1 {
+		return d.copyRows(p, from, to, stream)
+	}
+	a, b, n := from.base+uintptr(p.offset), to.base+uintptr(p.offset), uintptr(p.width)
+	switch {
+	case from.host:
+		return d.driver.do(cuMemcpyHtoDAsync, b, a, n, stream)
+	case to.host:
+		return d.driver.do(cuMemcpyDtoHAsync, b, a, n, stream)
+	}
+	return d.driver.do(cuMemcpyDtoDAsync, b, a, n, stream)
+}
+
+// copyRows enqueues a 2-D copy: both sides have the same layout. The words are those of CUDA_MEMCPY2D.
+func (d *Device) copyRows(p piece, from, to end, stream uintptr) error {
+	const host, onDevice = 1, 2
+	b := newBlock()
+	defer b.free()
+	side := func(at int, e end) {
+		address := uint64(e.base) + uint64(p.offset)
+		b.words[at], b.words[at+1] = 0, 0 // x, y
+		b.words[at+2], b.words[at+3], b.words[at+4] = onDevice, 0, address
+		if e.host {
+			b.words[at+2], b.words[at+3], b.words[at+4] = host, address, 0
+		}
+		b.words[at+5], b.words[at+6] = 0, uint64(p.pitch) // array, pitch
+	}
+	side(0, from)
+	side(7, to)
+	b.words[14], b.words[15] = uint64(p.width), uint64(p.height)
+	return d.driver.do(cuMemcpy2DAsync, b.at(0), stream)
+}

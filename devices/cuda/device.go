@@ -1,0 +1,323 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// A Device is one GPU.
+type Device struct {
+	platform *platform
+	driver   *driver
+	options  Options
+	name     string // "cuda:0"
+	model    string // "NVIDIA H200"
+	index    int
+	ordinal  int32 // the driver's CUdevice
+	context  uintptr
+	space    devices.SpaceID
+	memory   deps.Bytes
+	chip     chip
+	peers    []bool // by index: their memory can be read from here
+	mirrors  mirrorTable
+	lost     atomic.Pointer[devices.DeviceError]
+	stuck    atomic.Bool // something never ended: the driver may block for ever in calls that wait
+
+	toDevice, toHost, between *stream
+	kernels                   []*stream
+	turn                      atomic.Uint32 // of kernels
+	poller                    poller
+	later                     later
+	spare                     eventPool
+	slots                     slotPool
+
+	mu       sync.Mutex
+	programs map[*devices.Kernel]*program
+	closed   bool
+}
+
+// A chip is what decides about arch and launch shapes.
+type chip struct {
+	major, minor int
+	sms          int // multiprocessors
+	warp         int
+	maxPitch     deps.Bytes // of a 2-D copy
+}
+
+// arch names the architecture for NVRTC.
+func (c chip) arch() string { return fmt.Sprintf("sm_%d%d", c.major, c.minor) }
+
+// Attributes of a device, by their numbers in cuda.h.
+const (
+	attributeWarp      = 10
+	attributeMaxPitch  = 11
+	attributeSMs       = 16
+	attributeMajor     = 75
+	attributeMinor     = 76
+	attributeVirtual   = 102 // virtual memory management
+	attributeMemPools  = 115
+	attributeUnifiedVA = 41
+)
+
+func openDevice(p *platform, i int, space devices.SpaceID) (_ *Device, err error) {
+	d := &Device{
+		platform: p,
+		driver:   p.driver,
+		options:  p.options,
+		name:     fmt.Sprintf("%s:%d", Kind, i),
+		index:    i,
+		space:    space,
+		mirrors:  mirrorTable{of: make(map[deps.BufferID]*mirror)},
+		programs: make(map[*devices.Kernel]*program),
+	}
+	d.spare.device, d.slots.device = d, d
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	restore := keepSignals() // the first context starts threads and handlers of the driver
+	defer func() { err = errors.Join(err, restore()) }()
+	for _, step := range []func() error{d.identify, d.retain, d.measure, d.makeStreams} {
+		if err := step(); err != nil {
+			return nil, errors.Join(d.fail("open", err), d.freeAll())
+		}
+	}
+	d.poller.start(d)
+	d.later.start()
+	return d, nil
+}
+
+// identify reads what the device is.
+func (d *Device) identify() error {
+	b := newBlock()
+	defer b.free()
+	if err := d.driver.do(cuDeviceGet, b.at(0), uintptr(d.index)); err != nil {
+		return err
+	}
+	d.ordinal = b.int32(0)
+	if err := d.driver.do(cuDeviceGetName, b.at(0), 256, uintptr(d.ordinal)); err != nil {
+		return err
+	}
+	d.model = textOf(b.bytes(0))
+	var virtual, pools, unified, pitch int
+	for _, a := range []struct {
+		to     *int
+		number int
+	}{
+		{&d.chip.major, attributeMajor}, {&d.chip.minor, attributeMinor}, {&d.chip.sms, attributeSMs},
+		{&d.chip.warp, attributeWarp}, {&pitch, attributeMaxPitch}, {&virtual, attributeVirtual},
+		{&pools, attributeMemPools}, {&unified, attributeUnifiedVA},
+	} {
+		if err := d.driver.do(cuDeviceGetAttribute, b.at(0), uintptr(a.number), uintptr(d.ordinal)); err != nil {
+			return err
+		}
+		*a.to = int(b.int32(0))
+	}
+	d.chip.maxPitch = deps.Bytes(pitch)
+	if virtual == 0 || pools == 0 || unified == 0 {
+		return fmt.Errorf("%s: virtual memory management %d, memory pools %d, unified addresses %d: all are needed",
+			d.model, virtual, pools, unified)
+	}
+	return nil
+}
+
+// textOf is b up to the first 0.
+func textOf(b []byte) string {
+	for i, c := range b {
+		if c == 0 {
+			return string(b[:i])
+		}
+	}
+	return string(b)
+}
+
+// retain makes the primary context and makes it current.
+func (d *Device) retain() error {
+	b := newBlock()
+	defer b.free()
+	if err := d.driver.do(cuDevicePrimaryCtxRetain, b.at(0), uintptr(d.ordinal)); err != nil {
+		return err
+	}
+	d.context = uintptr(b.words[0])
+	return d.driver.do(cuCtxSetCurrent, d.context)
+}
+
+// measure reads how much memory there is, and makes the pool of scratch memory keep what it has.
+func (d *Device) measure() error {
+	b := newBlock()
+	defer b.free()
+	if err := d.driver.do(cuMemGetInfo, b.at(0), b.at(1)); err != nil {
+		return err
+	}
+	free := deps.Bytes(b.words[0])
+	d.memory = d.options.Memory
+	if d.memory == 0 {
+		d.memory = free / 100 * 95
+	}
+	d.memory = d.memory / d.options.Granule * d.options.Granule
+	if d.memory > free {
+		return fmt.Errorf("memory=%v: only %v are free", d.memory, free)
+	}
+	*b = block{}
+	fillAllocation(b, d)
+	if err := d.driver.do(cuMemGetAllocationGranularity, b.at(20), b.at(0), 0); err != nil {
+		return err
+	}
+	if unit := deps.Bytes(b.words[20]); d.options.Granule%unit != 0 {
+		return fmt.Errorf("granule=%v: want a multiple of %v, which the GPU maps", d.options.Granule, unit)
+	}
+	if err := d.driver.do(cuDeviceGetDefaultMemPool, b.at(0), uintptr(d.ordinal)); err != nil {
+		return err
+	}
+	const releaseThreshold = 4 // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+	b.words[1] = 1<<64 - 1
+	return d.driver.do(cuMemPoolSetAttribute, uintptr(b.words[0]), releaseThreshold, b.at(1))
+}
+
+func (d *Device) makeStreams() error {
+	d.kernels = make([]*stream, d.options.Streams)
+	list := []**stream{&d.toDevice, &d.toHost, &d.between}
+	for i := range d.kernels {
+		list = append(list, &d.kernels[i])
+	}
+	b := newBlock()
+	defer b.free()
+	const nonBlocking = 1
+	for _, s := range list {
+		if err := d.driver.do(cuStreamCreate, b.at(0), nonBlocking); err != nil {
+			return err
+		}
+		*s = &stream{device: d, cu: uintptr(b.words[0])}
+	}
+	return nil
+}
+
+// streams returns all streams that were made.
+func (d *Device) streams() []*stream {
+	var out []*stream
+	for _, s := range append([]*stream{d.toDevice, d.toHost, d.between}, d.kernels...) {
+		if s != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// enter makes the device's context current on this thread, until leave. Calls may nest.
+func (d *Device) enter() {
+	runtime.LockOSThread()
+	if code := d.driver.call(cuCtxSetCurrent, d.context); code != 0 && d.lost.Load() == nil {
+		d.lose("set context", d.driver.check(cuCtxSetCurrent, code))
+	}
+}
+
+func (d *Device) leave() { runtime.UnlockOSThread() }
+
+// Properties says what the device is.
+func (d *Device) Properties() devices.Properties {
+	return devices.Properties{
+		Name: d.name,
+		Kind: Kind,
+		Description: fmt.Sprintf("%s, %s, %d SMs, %v in granules of %v, driver %s", d.model, d.chip.arch(), d.chip.sms,
+			d.memory, d.options.Granule, release(d.driver.version)),
+		Memory:  d.memory,
+		Granule: d.options.Granule,
+		Workers: 1,
+		Depth:   2 * len(d.kernels),
+	}
+}
+
+// Reaches reports whether s is a GPU opened together with d whose memory d can read.
+func (d *Device) Reaches(s devices.SpaceID) bool {
+	if s == d.space {
+		return true
+	}
+	other := d.platform.at(s)
+	return other != nil && d.peers[other.index]
+}
+
+// Backed returns how much memory is mapped now.
+func (d *Device) Backed() deps.Bytes { return deps.Bytes(d.mirrors.backed.Load()) }
+
+// alive returns the error that says that the device is lost.
+func (d *Device) alive() error {
+	if e := d.lost.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// lose takes the device out of service and returns why it is.
+func (d *Device) lose(what string, cause error) error {
+	d.lost.CompareAndSwap(nil, &devices.DeviceError{Device: d.name, What: what, Err: cause, Fatal: true})
+	return d.lost.Load()
+}
+
+// fail makes the error of an operation of this device; one after which CUDA gives no answers ends the device.
+func (d *Device) fail(what string, err error) error {
+	var already *devices.DeviceError
+	if errors.As(err, &already) {
+		return err
+	}
+	if sticky(codeOf(err)) {
+		return d.lose(what, err)
+	}
+	if codeOf(err) == codeNoMemory {
+		err = fmt.Errorf("%w: %w", devices.ErrNoMemory, err)
+	}
+	return &devices.DeviceError{Device: d.name, What: what, Err: err}
+}
+
+// Close waits for what is in flight, ends the goroutines and frees everything. It does not wait for what has passed
+// the time limit: that, and what it uses, is left to the end of the process.
+func (d *Device) Close() error {
+	d.mu.Lock()
+	closed := d.closed
+	d.closed = true
+	d.mu.Unlock()
+	if closed {
+		return nil
+	}
+	d.poller.stop()
+	d.later.stop()
+	if d.stuck.Load() {
+		return nil
+	}
+	d.enter()
+	defer d.leave()
+	return d.freeAll()
+}
+
+// freeAll gives everything back to the driver. Of a lost device it only reports what is new.
+func (d *Device) freeAll() error {
+	var errs []error
+	free := func(err error) {
+		if err != nil && d.lost.Load() == nil {
+			errs = append(errs, d.fail("close", err))
+		}
+	}
+	if d.context == 0 {
+		return nil
+	}
+	for _, s := range d.streams() {
+		free(d.driver.do(cuStreamSynchronize, s.cu))
+	}
+	for _, p := range d.programs {
+		free(p.unload(d))
+	}
+	free(d.mirrors.freeAll(d))
+	free(d.spare.freeAll())
+	free(d.slots.freeAll())
+	for _, s := range d.streams() {
+		free(d.driver.do(cuStreamDestroy, s.cu))
+	}
+	free(d.driver.do(cuDevicePrimaryCtxRelease, uintptr(d.ordinal)))
+	d.context = 0
+	return errors.Join(errs...)
+}

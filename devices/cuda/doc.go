@@ -1,0 +1,18 @@
+// Package cuda is the plug-in of NVIDIA GPUs: libcuda and NVRTC, opened at run time, without cgo or a toolkit.
+//
+// A buffer has one mirror on a GPU, an address range of its size that physical memory is mapped into granule by granule.
+// Copies and kernels go to streams of their own and are ordered by events of the GPU, so that the host is not in the
+// loop; one goroutine a device polls for what is over and sleeps when nothing is in flight. A kernel is printed by
+// codegen/cuda, compiled by NVRTC for the GPU at hand and kept in a cache on disk.
+//
+// Invariants:
+//   - every driver call is made with the device's context current on a locked thread, and every result is looked at;
+//   - work that starts behind an event of this plug-in that cannot fail alone waits for it on the GPU; behind all other
+//     events it is enqueued when they have happened, so that it does not run when they have failed;
+//   - an error after which CUDA gives no more answers (an illegal address, say) takes the device out of service: all that
+//     is in flight fails with it, and nothing else is asked of the driver for that device;
+//   - a CUevent is recorded again only when nobody waits for what it stood for.
+//
+// Lock order: Device.mu, event.mu and the locks of mirrors and pins are leaves: none is held while another is taken, and
+// none over a driver call, but for pins.mu and mirror.mu, which keep one buffer's calls in order.
+package cuda

@@ -1,0 +1,188 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"unsafe"
+
+	"github.com/gompss/gompss/codegen/cuda"
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// Launch enqueues a run of a kernel: the launches of its program in order, on one stream.
+func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event {
+	what := "launch " + l.Kernel.Name
+	if l.Label != "" && l.Label != l.Kernel.Name {
+		what += " as " + l.Label
+	}
+	op := &operation{event: &event{what: what, pos: l.Kernel.Pos, device: d}}
+	r, err := d.prepareRun(l)
+	if err != nil {
+		op.event.happen(d.failAt(op.event, err))
+		return op.event
+	}
+	op.stream = d.kernels[int(d.turn.Add(1))%len(d.kernels)]
+	op.event.alone, op.event.entry = r.faults, r.version
+	op.start = func() error { return r.start(op) }
+	return d.submit(op, after)
+}
+
+// A run is one launch of a kernel on one GPU: all that is decided before anything is enqueued.
+type run struct {
+	device  *Device
+	version *version
+	binding binding
+	grids   []grid
+	scratch deps.Bytes
+	faults  bool
+}
+
+// prepareRun chooses the version and the shapes of a launch.
+func (d *Device) prepareRun(l *devices.Launch) (*run, error) {
+	if err := d.Prepare(l.Kernel); err != nil {
+		return nil, err
+	}
+	p := d.program(l.Kernel)
+	r := &run{device: d, binding: binding{params: l.Kernel.Program.Params, args: l.Args.List}}
+	if len(r.binding.params) != len(r.binding.args) {
+		return nil, fmt.Errorf("%d arguments for %d parameters", len(r.binding.args), len(r.binding.params))
+	}
+	v := &p.versions[1]
+	ok := fits32(v.source, &r.binding)
+	if ok {
+		if err := r.choose(v, cuda.GridLimit); err != nil {
+			return nil, err
+		}
+		ok = r.scratchFits32()
+	}
+	if ok {
+		return r, nil
+	}
+	v = &p.versions[0]
+	if err := d.load(p, v); err != nil {
+		return nil, err
+	}
+	return r, r.choose(v, math.MaxInt64)
+}
+
+// scratchFits32 reports whether the lengths of all scratchpads are within the limit of 32-bit indices.
+func (r *run) scratchFits32() bool {
+	for i := range r.binding.scratch {
+		if r.binding.scratch[i].count > cuda.Limit {
+			return false
+		}
+	}
+	return true
+}
+
+// choose decides the shapes of all launches of a version. limit bounds the threads of a grid.
+func (r *run) choose(v *version, limit int64) error {
+	r.version, r.faults = v, false
+	r.grids, r.binding.scratch = r.grids[:0], nil
+	for i := range v.source.Entries {
+		e := &v.source.Entries[i]
+		g, err := shapeOf(e.Launch, &r.binding, &v.entries[i].fit, limit)
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+		r.grids = append(r.grids, g)
+		r.faults = r.faults || e.Fault
+	}
+	var err error
+	r.scratch, err = r.binding.sizeScratch(v.program, r.grids)
+	return err
+}
+
+// start enqueues a run on the stream of op. Requires: the context is current.
+//
+// After an error the slot stays taken until Close: launches that were enqueued may write to it.
+func (r *run) start(op *operation) (err error) {
+	d, stream := r.device, op.stream.cu
+	var fault uint64
+	if r.faults {
+		if op.event.slot, err = d.slots.get(); err != nil {
+			return err
+		}
+		fault = op.event.slot.address
+	}
+	if r.scratch > 0 {
+		var base uintptr
+		if base, err = d.allocScratch(r.scratch, stream); err != nil {
+			return err
+		}
+		r.binding.place(uint64(base))
+		defer func() {
+			if freed := d.driver.do(cuMemFreeAsync, base, stream); err == nil {
+				err = freed
+			}
+		}()
+	}
+	for i := range r.version.entries {
+		if err := r.launch(i, stream, fault); err != nil {
+			return fmt.Errorf("%s: grid of %d teams of %d threads: %w", r.version.source.Entries[i].Name,
+				r.grids[i].Teams, r.grids[i].Threads, err)
+		}
+	}
+	return nil
+}
+
+// allocScratch allocates and zeroes scratch memory in the order of a stream.
+func (d *Device) allocScratch(n deps.Bytes, stream uintptr) (uintptr, error) {
+	b := newBlock()
+	defer b.free()
+	if err := d.driver.do(cuMemAllocAsync, b.at(0), uintptr(n), stream); err != nil {
+		return 0, fmt.Errorf("scratch memory of %v: %w", n, err)
+	}
+	base := uintptr(b.words[0])
+	if err := d.driver.do(cuMemsetD8Async, base, 0, uintptr(n), stream); err != nil {
+		return 0, errors.Join(err, d.driver.do(cuMemFreeAsync, base, stream))
+	}
+	return base, nil
+}
+
+// Words of the block of a launch: "extra" of cuLaunchKernel, the size of the parameters, the parameters.
+const (
+	extraWord = 0
+	sizeWord  = 5
+	paramWord = 6
+)
+
+// launch enqueues launch i.
+func (r *run) launch(i int, stream uintptr, fault uint64) error {
+	const bufferPointer, bufferSize, end = 1, 2, 0
+	e, g := &r.version.source.Entries[i], r.grids[i]
+	b := newBlock()
+	defer b.free()
+	params := b.bytes(paramWord)
+	if int(e.ArgsSize) > len(params) {
+		params = make([]byte, e.ArgsSize)
+	}
+	if err := r.binding.pack(e, params[:e.ArgsSize], r.device.mirrorAt, fault); err != nil {
+		return err
+	}
+	b.words[sizeWord] = uint64(e.ArgsSize)
+	b.words[extraWord], b.words[extraWord+1] = bufferPointer, uint64(uintptr(unsafe.Pointer(&params[0])))
+	b.words[extraWord+2], b.words[extraWord+3] = bufferSize, uint64(b.at(sizeWord))
+	b.words[extraWord+4] = end
+	err := r.device.driver.do(cuLaunchKernel, r.version.entries[i].function, uintptr(g.Teams), 1, 1,
+		uintptr(g.Threads), 1, 1, 0, stream, 0, b.at(extraWord))
+	runtime.KeepAlive(params)
+	return err
+}
+
+// mirrorAt returns the address of byte 0 of a buffer's mirror.
+func (d *Device) mirrorAt(b deps.BufferID) (uint64, error) {
+	m, err := d.mirrors.get(b)
+	if err != nil {
+		return 0, err
+	}
+	return uint64(m.base), nil
+}
+
+// fault names what a kernel left in a slot.
+func (s *slot) fault(v *version) error { return s.record.fault(v.program.Name, v.source.Sites) }

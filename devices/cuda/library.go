@@ -1,0 +1,184 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ebitengine/purego"
+)
+
+// A search says where a library may be.
+type search struct {
+	env   string   // environment variable that names the file, and then nothing else is tried
+	names []string // for the loader
+	globs []string // patterns of files, tried after the loader, the greatest name first
+}
+
+var (
+	driverSearch = search{
+		env:   "GOMPSS_CUDA_LIB",
+		names: []string{"libcuda.so.1", "libcuda.so"},
+		globs: []string{
+			"/usr/lib/*-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
+			"/usr/local/nvidia/lib*/libcuda.so.1", "/usr/local/cuda*/compat/libcuda.so.1",
+		},
+	}
+	nvrtcSearch = search{
+		env:   "GOMPSS_NVRTC_LIB",
+		names: []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"},
+		globs: append([]string{
+			"/usr/local/cuda*/lib64/libnvrtc.so.1[1-9]*", "/usr/local/cuda*/targets/*/lib/libnvrtc.so.1[1-9]*",
+			"/opt/cuda*/lib64/libnvrtc.so.1[1-9]*", "/usr/lib/*-linux-gnu/libnvrtc.so.1[1-9]*",
+		}, pythonGlobs()...),
+	}
+)
+
+// pythonGlobs are where Python's package installers put the libraries of CUDA.
+func pythonGlobs() []string {
+	roots := []string{"/usr/lib/python3*", "/usr/local/lib/python3*", "/opt/conda/lib/python3*", "/opt/*/lib/python3*"}
+	for _, dir := range []string{os.Getenv("VIRTUAL_ENV"), os.Getenv("CONDA_PREFIX"), homeFile(".local")} {
+		if dir != "" {
+			roots = append(roots, filepath.Join(dir, "lib", "python3*"))
+		}
+	}
+	if python := lookPython(); python != "" {
+		roots = append(roots, filepath.Join(filepath.Dir(filepath.Dir(python)), "lib", "python3*"))
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PYTHONPATH")) {
+		roots = append(roots, dir)
+	}
+	var out []string
+	for _, root := range roots {
+		for _, packages := range []string{"site-packages", "dist-packages", "."} {
+			for _, part := range []string{"cu13", "cuda_nvrtc", "cu12"} {
+				out = append(out, filepath.Join(root, packages, "nvidia", part, "lib", "libnvrtc.so.1[1-9]*"))
+			}
+		}
+	}
+	return out
+}
+
+// lookPython returns the file of the python3 in the PATH, links resolved.
+func lookPython() string {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if file, err := filepath.EvalSymlinks(filepath.Join(dir, "python3")); err == nil {
+			return file
+		}
+	}
+	return ""
+}
+
+func homeFile(name string) string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, name)
+}
+
+// candidates are the files and names to try, in order.
+func (s search) candidates() []string {
+	if file := os.Getenv(s.env); file != "" {
+		return []string{file}
+	}
+	out := slices.Clone(s.names)
+	for _, glob := range s.globs {
+		files, err := filepath.Glob(glob)
+		if err != nil {
+			panic(fmt.Sprintf("gompss: bug: cuda: pattern %q: %v", glob, err))
+		}
+		slices.Sort(files)
+		slices.Reverse(files)
+		for _, file := range files {
+			if !slices.Contains(out, file) && !strings.Contains(filepath.Base(file), ".alt.") {
+				out = append(out, file)
+			}
+		}
+	}
+	return out
+}
+
+// A LibraryError says that a library of CUDA is not there or cannot be used.
+type LibraryError struct {
+	Library string // "libcuda.so.1"
+	Env     string // the variable that can name it
+	Path    string // "" when none was found
+	Err     error
+}
+
+func (e *LibraryError) Error() string {
+	if e.Path == "" {
+		return fmt.Sprintf("cuda: %s: not found: %v (set %s to name the file)", e.Library, e.Err, e.Env)
+	}
+	return fmt.Sprintf("cuda: %s: %v", e.Path, e.Err)
+}
+
+func (e *LibraryError) Unwrap() error { return e.Err }
+
+// A library is an opened library and the addresses of its functions.
+type library struct {
+	path string
+	fns  []uintptr
+}
+
+// openLibrary opens the first candidate that has all the functions.
+//
+// Errors: *LibraryError, of the first candidate that is there and does not do, else of the first.
+func openLibrary(s search, functions []string) (*library, error) {
+	var first, wrong error
+	for _, path := range s.candidates() {
+		lib, err := openFile(path, functions)
+		if err == nil {
+			return lib, nil
+		}
+		if first == nil {
+			first = err
+		}
+		var missing *missingError
+		if errors.As(err, &missing) && wrong == nil {
+			wrong = &LibraryError{Library: s.names[0], Env: s.env, Path: path, Err: err}
+		}
+	}
+	if wrong != nil {
+		return nil, wrong
+	}
+	return nil, &LibraryError{Library: s.names[0], Env: s.env, Err: first}
+}
+
+// A missingError says that a library is too old, or not what its name says.
+type missingError struct{ function string }
+
+func (e *missingError) Error() string {
+	return fmt.Sprintf("function %s is not in it: the library is too old", e.function)
+}
+
+func openFile(path string, functions []string) (*library, error) {
+	restore := keepSignals()
+	file, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	if restored := restore(); err == nil {
+		err = restored
+	}
+	if err != nil {
+		return nil, err
+	}
+	lib := &library{path: path, fns: make([]uintptr, len(functions))}
+	for i, name := range functions {
+		if lib.fns[i], err = purego.Dlsym(file, name); err != nil {
+			return nil, errors.Join(&missingError{name}, closeFile(file))
+		}
+	}
+	return lib, nil
+}
+
+func closeFile(file uintptr) error {
+	if err := purego.Dlclose(file); err != nil {
+		return fmt.Errorf("dlclose: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,277 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// A mirror is the address range of one buffer on one GPU. Physical memory is created, mapped and unmapped in granules,
+// since what was mapped at once can only be unmapped at once.
+type mirror struct {
+	buffer  devices.Buffer
+	base    uintptr
+	size    deps.Bytes // of the address range: whole granules
+	granule deps.Bytes
+
+	mu     sync.Mutex
+	memory []uint64 // by granule: the CUmemGenericAllocationHandle, 0 where nothing is mapped
+	access []uint64 // by granule: the devices that may touch it, by index
+}
+
+// A mirrorTable is the mirrors of one device.
+type mirrorTable struct {
+	mu     sync.RWMutex
+	of     map[deps.BufferID]*mirror
+	backed atomic.Int64 // bytes
+}
+
+func (t *mirrorTable) get(b deps.BufferID) (*mirror, error) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if m := t.of[b]; m != nil {
+		return m, nil
+	}
+	return nil, fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer)
+}
+
+// Reserve makes the mirror of a buffer, with nothing mapped, and pins the buffer.
+func (d *Device) Reserve(b devices.Buffer) error {
+	if err := d.alive(); err != nil {
+		return err
+	}
+	if _, err := d.mirrors.get(b.ID); err == nil {
+		return d.fail("reserve", fmt.Errorf("buffer %d has a mirror already", b.ID))
+	}
+	m := &mirror{buffer: b, granule: d.options.Granule}
+	n := (b.Size + m.granule - 1) / m.granule
+	m.size, m.memory, m.access = n*m.granule, make([]uint64, n), make([]uint64, n)
+	d.enter()
+	defer d.leave()
+	if m.size > 0 {
+		w := newBlock()
+		defer w.free()
+		if err := d.driver.do(cuMemAddressReserve, w.at(0), uintptr(m.size), uintptr(m.granule), 0, 0); err != nil {
+			return d.fail(fmt.Sprintf("reserve %v", m.size), err)
+		}
+		m.base = uintptr(w.words[0])
+	}
+	if err := d.platform.pins.pin(b); err != nil {
+		return d.fail("pin", errors.Join(err, d.freeRange(m)))
+	}
+	d.mirrors.mu.Lock()
+	d.mirrors.of[b.ID] = m
+	d.mirrors.mu.Unlock()
+	return nil
+}
+
+func (d *Device) freeRange(m *mirror) error {
+	if m.size == 0 {
+		return nil
+	}
+	return d.driver.do(cuMemAddressFree, m.base, uintptr(m.size))
+}
+
+// span returns the granules of [lo, hi), which must be whole granules or reach to the end of the buffer.
+func (m *mirror) span(lo, hi deps.Bytes) (first, last int, err error) {
+	if lo%m.granule != 0 || hi%m.granule != 0 && hi != m.buffer.Size || lo < 0 || hi <= lo || hi > m.buffer.Size {
+		return 0, 0, fmt.Errorf("bytes [%d,%d) of buffer %d: not whole granules of %v", lo, hi, m.buffer.ID, m.granule)
+	}
+	return int(lo / m.granule), int((hi + m.granule - 1) / m.granule), nil
+}
+
+// expect checks that the granules [first, last) are mapped, or are not. Requires: m.mu held.
+func (m *mirror) expect(first, last int, mapped bool) error {
+	for i := first; i < last; i++ {
+		if (m.memory[i] != 0) != mapped {
+			return fmt.Errorf("granule %d of buffer %d: mapped is %t already", i, m.buffer.ID, !mapped)
+		}
+	}
+	return nil
+}
+
+// covers reports whether all of [lo, hi) is mapped.
+func (m *mirror) covers(lo, hi deps.Bytes) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.expect(int(lo/m.granule), int((hi+m.granule-1)/m.granule), true) == nil
+}
+
+// Map maps fresh memory at [lo, hi). What it holds is undefined.
+//
+// Cost: 26 microseconds a granule (H200). It does not wait for work in flight.
+func (d *Device) Map(b deps.BufferID, lo, hi deps.Bytes) error {
+	if err := d.alive(); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("map %v", hi-lo)
+	m, err := d.mirrors.get(b)
+	if err != nil {
+		return d.fail(what, err)
+	}
+	first, last, err := m.span(lo, hi)
+	if err != nil {
+		return d.fail(what, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.expect(first, last, false); err != nil {
+		return d.fail(what, err)
+	}
+	d.enter()
+	defer d.leave()
+	for i := first; i < last; i++ {
+		if err := d.mapGranule(m, i); err != nil {
+			return d.fail(what, errors.Join(err, d.unmapGranules(m, first, i)))
+		}
+	}
+	if err := d.grant(m, first, last, d); err != nil {
+		return d.fail(what, errors.Join(err, d.unmapGranules(m, first, last)))
+	}
+	return nil
+}
+
+// fillAllocation writes the CUmemAllocationProp of this device's memory at the start of a zeroed block.
+func fillAllocation(b *block, d *Device) {
+	const pinned, onDevice = 1, 1
+	b.words[0] = pinned                                         // type; no handle type
+	b.words[1] = onDevice | uint64(d.ordinal)<<32               // location
+	b.words[2], b.words[3], b.words[4], b.words[5] = 0, 0, 0, 0 // security, flags
+}
+
+// mapGranule creates and maps the memory of granule i. Requires: m.mu held, nothing mapped there.
+func (d *Device) mapGranule(m *mirror, i int) error {
+	b := newBlock()
+	defer b.free()
+	fillAllocation(b, d)
+	if err := d.driver.do(cuMemCreate, b.at(20), uintptr(m.granule), b.at(0), 0); err != nil {
+		return err
+	}
+	memory := b.words[20]
+	if err := d.driver.do(cuMemMap, m.at(i), uintptr(m.granule), 0, uintptr(memory), 0); err != nil {
+		return errors.Join(err, d.driver.do(cuMemRelease, uintptr(memory)))
+	}
+	m.memory[i], m.access[i] = memory, 0
+	d.mirrors.backed.Add(int64(m.granule))
+	return nil
+}
+
+// at returns the address of granule i.
+func (m *mirror) at(i int) uintptr { return m.base + uintptr(i)*uintptr(m.granule) }
+
+// grant lets device to touch the granules [first, last) of m, a mirror of d, all of which are mapped. Requires: m.mu
+// held.
+func (d *Device) grant(m *mirror, first, last int, to *Device) error {
+	const onDevice, readWrite = 1, 3
+	bit := uint64(1) << to.index
+	b := newBlock()
+	defer b.free()
+	b.words[0] = onDevice | uint64(to.ordinal)<<32
+	b.words[1] = readWrite
+	for i := first; i < last; {
+		if m.access[i]&bit != 0 {
+			i++
+			continue
+		}
+		j := i
+		for j < last && m.access[j]&bit == 0 {
+			j++
+		}
+		if err := d.driver.do(cuMemSetAccess, m.at(i), uintptr(j-i)*uintptr(m.granule), b.at(0), 1); err != nil {
+			return err
+		}
+		for ; i < j; i++ {
+			m.access[i] |= bit
+		}
+	}
+	return nil
+}
+
+// Unmap takes the memory of [lo, hi) away and gives it back to the GPU. It does not wait for other work.
+func (d *Device) Unmap(b deps.BufferID, lo, hi deps.Bytes) error {
+	what := fmt.Sprintf("unmap %v", hi-lo)
+	m, err := d.mirrors.get(b)
+	if err != nil {
+		return d.fail(what, err)
+	}
+	first, last, err := m.span(lo, hi)
+	if err != nil {
+		return d.fail(what, err)
+	}
+	if err := d.alive(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.expect(first, last, true); err != nil {
+		return d.fail(what, err)
+	}
+	d.enter()
+	defer d.leave()
+	if err := d.unmapGranules(m, first, last); err != nil {
+		return d.fail(what, err)
+	}
+	return nil
+}
+
+// unmapGranules unmaps those of the granules [first, last) that are mapped. Requires: m.mu held.
+func (d *Device) unmapGranules(m *mirror, first, last int) error {
+	var errs []error
+	for i := first; i < last; i++ {
+		if m.memory[i] == 0 {
+			continue
+		}
+		errs = append(errs, d.driver.do(cuMemUnmap, m.at(i), uintptr(m.granule)),
+			d.driver.do(cuMemRelease, uintptr(m.memory[i])))
+		m.memory[i], m.access[i] = 0, 0
+		d.mirrors.backed.Add(-int64(m.granule))
+	}
+	return errors.Join(errs...)
+}
+
+// Release drops the mirror of a buffer, with all that is mapped.
+func (d *Device) Release(b deps.BufferID) error {
+	d.mirrors.mu.Lock()
+	m := d.mirrors.of[b]
+	delete(d.mirrors.of, b)
+	d.mirrors.mu.Unlock()
+	if m == nil {
+		return d.fail("release", fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer))
+	}
+	if d.stuck.Load() {
+		return nil // what never ends may use it still
+	}
+	d.enter()
+	defer d.leave()
+	if err := d.drop(m); err != nil && d.lost.Load() == nil {
+		return d.fail("release", err)
+	}
+	return nil
+}
+
+// drop frees all that a mirror has.
+func (d *Device) drop(m *mirror) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := errors.Join(d.platform.pins.unpin(m.buffer), d.unmapGranules(m, 0, len(m.memory)))
+	return errors.Join(err, d.freeRange(m))
+}
+
+// freeAll drops all mirrors.
+func (t *mirrorTable) freeAll(d *Device) error {
+	t.mu.Lock()
+	of := t.of
+	t.of = make(map[deps.BufferID]*mirror)
+	t.mu.Unlock()
+	var errs []error
+	for _, m := range of {
+		errs = append(errs, d.drop(m))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,105 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// What a device has when nothing is said.
+const (
+	DefaultGranule    deps.Bytes = 2 << 20
+	DefaultStreams               = 4
+	DefaultCacheLimit deps.Bytes = 256 << 20
+)
+
+// Options are those of all GPUs opened together. The zero value works.
+//
+// In a device specification: memory=4GiB, granule=2MiB, streams=4, timelimit=10s, peer=on|off, pin=on|off,
+// cache=/path, cachelimit=256MiB.
+type Options struct {
+	Memory    deps.Bytes    // of each GPU to be used; 0: 95 parts of 100 of what is free when it is opened
+	Granule   deps.Bytes    // a multiple of what the GPU can map, 2 MiB
+	Streams   int           // for kernels, of each GPU
+	TimeLimit time.Duration // of a kernel or copy; after that the GPU is out of service. 0: none
+	NoPeer    bool          // GPUs do not copy from each other: what goes between them goes through the host
+	NoPin     bool          // host memory is not pinned: copies are slower and wait for the host
+
+	CacheDir   string // of compiled kernels; "": gompss/cuda in the user's cache folder; "off": none
+	CacheLimit deps.Bytes
+}
+
+func (o *Options) fill() error {
+	if o.Granule == 0 {
+		o.Granule = DefaultGranule
+	}
+	if o.Streams == 0 {
+		o.Streams = DefaultStreams
+	}
+	if o.CacheLimit == 0 {
+		o.CacheLimit = DefaultCacheLimit
+	}
+	switch {
+	case o.Granule < 0 || o.Granule&(o.Granule-1) != 0:
+		return fmt.Errorf("cuda: granule of %d bytes: want a power of two", int64(o.Granule))
+	case o.Memory < 0 || o.Memory > 0 && o.Memory < o.Granule:
+		return fmt.Errorf("cuda: memory of %v: less than one granule of %v", o.Memory, o.Granule)
+	case o.Streams < 0 || o.Streams > 128:
+		return fmt.Errorf("cuda: %d streams: want 1 to 128", o.Streams)
+	case o.TimeLimit < 0 || o.CacheLimit < 0:
+		return fmt.Errorf("cuda: a negative limit: time %v, cache %v", o.TimeLimit, o.CacheLimit)
+	}
+	return nil
+}
+
+// cache returns where compiled kernels are kept, nil for nowhere.
+func (o *Options) cache() *cache {
+	dir := o.CacheDir
+	if dir == "off" {
+		return nil
+	}
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return nil // no home folder, as in a container: there is no place to keep anything
+		}
+		dir = filepath.Join(base, "gompss", "cuda")
+	}
+	return &cache{dir: dir, limit: o.CacheLimit}
+}
+
+// setters are the parameters of a device specification.
+func (o *Options) setters() map[string]func(string) error {
+	return map[string]func(string) error{
+		"memory":     size(&o.Memory),
+		"granule":    size(&o.Granule),
+		"cachelimit": size(&o.CacheLimit),
+		"cache":      func(s string) error { o.CacheDir = s; return nil },
+		"streams":    func(s string) (err error) { o.Streams, err = strconv.Atoi(s); return },
+		"timelimit":  func(s string) (err error) { o.TimeLimit, err = time.ParseDuration(s); return },
+		"peer":       off(&o.NoPeer),
+		"pin":        off(&o.NoPin),
+	}
+}
+
+// off sets to for the word off and clears it for the word on.
+func off(to *bool) func(string) error {
+	return func(s string) error {
+		if s != "on" && s != "off" {
+			return fmt.Errorf("want on or off")
+		}
+		*to = s == "off"
+		return nil
+	}
+}
+
+func size(to *deps.Bytes) func(string) error {
+	return func(s string) (err error) { *to, err = devices.ParseBytes(s); return }
+}

@@ -1,0 +1,179 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gompss/gompss/codegen/cuda"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// maxTeam is the most threads that a team can have, maxGrid the most teams of a grid.
+const (
+	maxTeam = 1024
+	maxGrid = 1<<31 - 1
+)
+
+// An occupancy is what a kernel can have at once on one multiprocessor: the teams of a size, in threads.
+type occupancy struct {
+	threads, teams int
+}
+
+// A fit is what a chip allows a kernel.
+type fit struct {
+	sms, warp  int
+	maxThreads int         // registers and bounds of the kernel allow a team of so many
+	table      []occupancy // sizes of teams that were asked for, ascending
+}
+
+// A grid is the shape of a launch.
+type grid struct {
+	Teams, Threads int64
+}
+
+// best returns the least size of a team, up to most threads, with which the most threads run at once: small teams end
+// and make room early, and leave registers to others.
+func (f *fit) best(most int64) int64 {
+	threads, running := int64(f.warp), 0
+	for _, o := range f.table {
+		if int64(o.threads) <= most && o.threads*o.teams > running {
+			threads, running = int64(o.threads), o.threads*o.teams
+		}
+	}
+	return threads
+}
+
+// resident returns how many teams of a size run at once on the whole chip.
+func (f *fit) resident(threads int64) int64 {
+	teams := 1
+	for _, o := range f.table {
+		if int64(o.threads) >= threads {
+			teams = o.teams
+			break
+		}
+	}
+	return int64(max(teams, 1)) * int64(f.sms)
+}
+
+// bound evaluates an expression of the launch, or gives other where there is none.
+func bound(e ir.Expr, env ir.Env, other int64) (int64, error) {
+	if e == nil {
+		return other, nil
+	}
+	return ir.EvalInt(e, env)
+}
+
+func clamp(n, most int64) int64 { return max(1, min(n, most)) }
+
+// errEval says that a bound of a launch could not be computed from its arguments.
+var errEval = errors.New("launch bounds")
+
+// shapeOf chooses the grid of a launch.
+//
+// Threads: the bound of the launch and of the kernel, and among those the size that fills a multiprocessor with the
+// smallest teams; smaller when there are too few iterations to give each multiprocessor a team. Teams: one a
+// team iteration, or enough for a thread an iteration; what is resident where the iterations are not known.
+// limit bounds the threads of the whole grid. Errors: *ir.EvalError.
+func shapeOf(l *ir.Launch, env ir.Env, f *fit, limit int64) (grid, error) {
+	trip, err := bound(l.Trip, env, -1)
+	if err != nil {
+		return grid{}, fmt.Errorf("%w: %w", errEval, err)
+	}
+	leagues, err := bound(l.TeamTrip, env, -1)
+	if err != nil {
+		return grid{}, fmt.Errorf("%w: %w", errEval, err)
+	}
+	mostThreads, err := bound(l.MaxThreads, env, maxTeam)
+	if err != nil {
+		return grid{}, fmt.Errorf("%w: %w", errEval, err)
+	}
+	mostTeams, err := bound(l.MaxTeams, env, maxGrid)
+	if err != nil {
+		return grid{}, fmt.Errorf("%w: %w", errEval, err)
+	}
+	var g grid
+	g.Threads = f.threads(l, trip, leagues, clamp(mostThreads, int64(f.maxThreads)))
+	switch {
+	case l.TeamTrip != nil:
+		g.Teams = leagues
+	case l.Trip != nil:
+		g.Teams = trip/g.Threads + min(1, trip%g.Threads)
+	default:
+		g.Teams = f.resident(g.Threads)
+	}
+	g.Teams = clamp(g.Teams, min(clamp(mostTeams, maxGrid), max(1, limit/g.Threads)))
+	return g, nil
+}
+
+// threads chooses the size of a team.
+func (f *fit) threads(l *ir.Launch, trip, leagues, most int64) int64 {
+	n := f.best(most)
+	if l.TeamTrip != nil && l.Trip != nil {
+		for n/2 >= max(trip, int64(f.warp)) {
+			n /= 2
+		}
+	}
+	if l.TeamTrip == nil && l.Trip != nil {
+		for n > 2*int64(f.warp) && trip/n < int64(f.sms) {
+			n /= 2
+		}
+	}
+	warp := int64(f.warp)
+	if n%warp != 0 && n > warp {
+		n = n / warp * warp
+	}
+	n = min(n, most)
+	if l.Warps {
+		n = max(n/warp*warp, warp)
+	}
+	return n
+}
+
+// fits32 reports whether the version of a kernel that indexes in 32 bits may run with these arguments.
+//
+// Trips of nil are not promised by anyone, so they do not matter.
+func fits32(src *cuda.Source, env ir.Env) bool {
+	within := func(n int64) bool { return n >= -cuda.Limit && n <= cuda.Limit }
+	for i := range src.Entries {
+		e := &src.Entries[i]
+		for _, a := range e.Args {
+			if !a.Narrow {
+				continue
+			}
+			if n, ok := numberOf(a, env); !ok || !within(n) {
+				return false
+			}
+		}
+		for _, trip := range []ir.Expr{e.Launch.Trip, e.Launch.TeamTrip} {
+			if n, err := bound(trip, env, 0); err != nil || !within(n) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// numberOf returns the value of an argument that is a number; scratch memory is not known before the shapes are, and
+// its length is checked when it is.
+func numberOf(a cuda.Argument, env ir.Env) (int64, bool) {
+	switch a.Kind {
+	case cuda.Length, cuda.Capacity:
+		if a.Var.Space == ir.Scratch {
+			return 0, true
+		}
+		length, capacity, ok := env.Slice(a.Var)
+		if a.Kind == cuda.Capacity {
+			return capacity, ok
+		}
+		return length, ok
+	case cuda.Value:
+		bits, ok := env.Scalar(a.Var)
+		n := int64(bits)
+		if a.Var.Type.Kind == ir.Uint64 && n < 0 {
+			n = math.MaxInt64
+		}
+		return n, ok
+	}
+	return 0, true
+}

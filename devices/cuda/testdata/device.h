@@ -1,0 +1,45 @@
+// What printed CUDA needs to run as plain C++, thread after thread. For the tests alone: see fake.cc.
+#include <math.h>
+#include <string.h>
+
+#define __device__
+#define __global__
+#define __shared__ static
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(n)
+
+struct Coordinates { unsigned x; };
+static Coordinates threadIdx, blockIdx, blockDim, gridDim;
+struct Exit {};
+
+template <class T> static T atomicCAS(T* p, T x, T y) { T was = *p; if (was == x) *p = y; return was; }
+template <class T, class U> static T atomicAdd(T* p, U x) { T was = *p; *p += x; return was; }
+static void __threadfence() {}
+static inline int min(int x, int y) { return x < y ? x : y; }
+static inline long long min(long long x, long long y) { return x < y ? x : y; }
+
+// read takes the next argument from a parameter block.
+template <class T> static T read(const char*& p, const char* base)
+{
+	const size_t at = ((p - base) + alignof(T) - 1) / alignof(T) * alignof(T);
+	T x;
+	memcpy(&x, base + at, sizeof(T));
+	p = base + at + sizeof(T);
+	return x;
+}
+
+template <class... T> static void run(void (*kernel)(T...), const char* base, unsigned teams, unsigned threads)
+{
+	gridDim.x = teams, blockDim.x = threads;
+	for (unsigned b = 0; b < teams; b++)
+		for (unsigned t = 0; t < threads; t++) {
+			blockIdx.x = b, threadIdx.x = t;
+			const char* p = base;
+			struct Call {
+				void (*kernel)(T...);
+				Call(void (*k)(T...), T... x) { try { k(x...); } catch (Exit) {} }
+			};
+			Call{kernel, read<T>(p, base)...}; // braces: in order
+		}
+}

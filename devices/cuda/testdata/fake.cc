@@ -1,0 +1,350 @@
+// A libcuda and libnvrtc for machines without a GPU: streams are threads, physical memory is mprotect, kernels are
+// compiled by the C++ compiler and run one thread after the other (so none with barriers or shuffles). It has the
+// calls that package cuda makes, and functions for tests to make them fail. For the tests alone.
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <dlfcn.h>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+typedef unsigned long long u64;
+typedef int Result;
+
+static std::mutex big;
+static std::map<std::string, long> calls;       // how often each was called
+static std::map<std::string, long> failAt;      // which call fails
+static std::map<std::string, int> failWith;
+static std::map<std::string, long> live;        // objects that were made and not freed
+static int broken = 0;                          // the sticky error
+static u64 used = 0, total = 256ull << 20;
+static int gpus = 2, slowMicroseconds = 0;
+
+static int enter(const char* name)
+{
+	std::lock_guard<std::mutex> l(big);
+	if (++calls[name] == failAt[name]) {
+		const int code = failWith[name];
+		if (code >= 700 && code != 712)
+			broken = code;
+		return code;
+	}
+	return broken;
+}
+#define ENTER if (int code = enter(__func__)) return code
+static void alive(const char* what, int n) { std::lock_guard<std::mutex> l(big); live[what] += n; }
+
+struct Stream;
+struct Event {
+	std::mutex m;
+	std::condition_variable c;
+	long recorded = 0, happened = 0;
+};
+struct Stream {
+	std::mutex m;
+	std::condition_variable c;
+	std::deque<std::function<void()>> queue;
+	bool over = false, busy = false;
+	std::thread t;
+	Stream() : t([this] { work(); }) {}
+	void work()
+	{
+		std::unique_lock<std::mutex> l(m);
+		for (;;) {
+			c.wait(l, [this] { return over || !queue.empty(); });
+			if (queue.empty())
+				return;
+			auto f = queue.front();
+			queue.pop_front();
+			busy = true;
+			l.unlock();
+			f();
+			l.lock();
+			busy = false;
+			c.notify_all();
+		}
+	}
+	void push(std::function<void()> f)
+	{
+		std::lock_guard<std::mutex> l(m);
+		queue.push_back(f);
+		c.notify_all();
+	}
+	void drain()
+	{
+		std::unique_lock<std::mutex> l(m);
+		c.wait(l, [this] { return queue.empty() && !busy; });
+	}
+};
+
+static void pause() { if (slowMicroseconds) usleep(slowMicroseconds); }
+
+extern "C" {
+// What tests call: the n-th call from now of a function fails; "kernel" is a launch that fails when it runs.
+void fakeFail(const char* name, long n, int code) { std::lock_guard<std::mutex> l(big); failAt[name] = n ? calls[name] + n : 0; failWith[name] = code; }
+void fakeRepair() { std::lock_guard<std::mutex> l(big); broken = 0; failAt.clear(); }
+void fakeSlow(int us) { slowMicroseconds = us; }
+long fakeLive(const char* what) { std::lock_guard<std::mutex> l(big); return live[what]; }
+long fakeCalls(const char* name) { std::lock_guard<std::mutex> l(big); return calls[name]; }
+
+Result cuInit(unsigned) { ENTER; return 0; }
+Result cuDriverGetVersion(int* v) { *v = 13000; return 0; }
+Result cuGetErrorName(int code, const char** s) { static thread_local char b[32]; snprintf(b, sizeof b, "CUDA_ERROR_%d", code); *s = b; return 0; }
+Result cuGetErrorString(int code, const char** s) { *s = code == 2 ? "out of memory" : code == 700 ? "an illegal memory access was encountered" : "some error"; return 0; }
+Result cuDeviceGetCount(int* n) { ENTER; *n = gpus; return 0; }
+Result cuDeviceGet(int* d, int i) { ENTER; *d = i; return 0; }
+Result cuDeviceGetName(char* s, int n, int) { ENTER; snprintf(s, n, "Fake GPU"); return 0; }
+Result cuDeviceGetAttribute(int* v, int a, int)
+{
+	ENTER;
+	switch (a) {
+	case 10: *v = 32; break;
+	case 11: *v = 0x7fffffff; break;
+	case 16: *v = 4; break;
+	case 75: *v = 9; break;
+	case 76: *v = 0; break;
+	default: *v = 1;
+	}
+	return 0;
+}
+Result cuDeviceTotalMem_v2(size_t* n, int) { *n = total; return 0; }
+Result cuDevicePrimaryCtxRetain(void** c, int d) { ENTER; *c = (void*)(uintptr_t)(100 + d); alive("context", 1); return 0; }
+Result cuDevicePrimaryCtxRelease_v2(int) { ENTER; alive("context", -1); return 0; }
+Result cuDeviceCanAccessPeer(int* can, int, int) { ENTER; *can = 1; return 0; }
+Result cuDeviceGetDefaultMemPool(void** p, int) { ENTER; *p = (void*)1; return 0; }
+Result cuMemPoolSetAttribute(void*, int, void*) { ENTER; return 0; }
+Result cuCtxSetCurrent(void*) { return 0; }
+
+Result cuStreamCreate(Stream** s, unsigned) { ENTER; *s = new Stream; alive("stream", 1); return 0; }
+Result cuStreamDestroy_v2(Stream* s)
+{
+	ENTER;
+	{ std::lock_guard<std::mutex> l(s->m); s->over = true; s->c.notify_all(); }
+	s->t.join();
+	delete s;
+	alive("stream", -1);
+	return 0;
+}
+Result cuStreamSynchronize(Stream* s) { ENTER; s->drain(); return 0; }
+Result cuStreamWaitEvent(Stream* s, Event* e, unsigned)
+{
+	ENTER;
+	long n;
+	{ std::lock_guard<std::mutex> l(e->m); n = e->recorded; }
+	s->push([=] { std::unique_lock<std::mutex> l(e->m); e->c.wait(l, [=] { return e->happened >= n; }); });
+	return 0;
+}
+Result cuEventCreate(Event** e, unsigned) { ENTER; *e = new Event; alive("event", 1); return 0; }
+Result cuEventDestroy_v2(Event* e) { ENTER; delete e; alive("event", -1); return 0; }
+Result cuEventRecord(Event* e, Stream* s)
+{
+	ENTER;
+	long n;
+	{ std::lock_guard<std::mutex> l(e->m); n = ++e->recorded; }
+	s->push([=] { std::lock_guard<std::mutex> l(e->m); if (e->happened < n) e->happened = n; e->c.notify_all(); });
+	return 0;
+}
+Result cuEventQuery(Event* e) { ENTER; std::lock_guard<std::mutex> l(e->m); return e->happened >= e->recorded ? 0 : 600; }
+Result cuEventElapsedTime(float* ms, Event*, Event*) { ENTER; *ms = 1; return 0; }
+
+Result cuMemGetInfo_v2(size_t* free, size_t* all) { ENTER; *free = total - used; *all = total; return 0; }
+Result cuMemGetAllocationGranularity(size_t* n, void*, int) { ENTER; *n = 2 << 20; return 0; }
+Result cuMemAddressReserve(u64* p, size_t n, size_t, u64, u64)
+{
+	ENTER;
+	void* m = mmap(0, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (m == MAP_FAILED)
+		return 2;
+	*p = (u64)m;
+	alive("range", 1);
+	return 0;
+}
+Result cuMemAddressFree(u64 p, size_t n) { ENTER; alive("range", -1); return munmap((void*)p, n) ? 1 : 0; }
+Result cuMemCreate(u64* h, size_t n, void*, u64)
+{
+	ENTER;
+	static u64 next = 1;
+	std::lock_guard<std::mutex> l(big);
+	if (used + n > total)
+		return 2;
+	used += n;
+	live["memory"]++;
+	*h = next++ << 40 | n;
+	return 0;
+}
+Result cuMemRelease(u64 h)
+{
+	ENTER;
+	std::lock_guard<std::mutex> l(big);
+	used -= h & ((1ull << 40) - 1);
+	live["memory"]--;
+	return 0;
+}
+Result cuMemMap(u64 p, size_t n, size_t, u64, u64) { ENTER; alive("mapping", 1); (void)p, (void)n; return 0; }
+Result cuMemSetAccess(u64 p, size_t n, void*, size_t)
+{
+	ENTER;
+	if (mprotect((void*)p, n, PROT_READ | PROT_WRITE))
+		return 1;
+	return 0;
+}
+Result cuMemUnmap(u64 p, size_t n)
+{
+	ENTER;
+	alive("mapping", -1);
+	madvise((void*)p, n, MADV_DONTNEED);
+	return mprotect((void*)p, n, PROT_NONE) ? 1 : 0;
+}
+Result cuMemAllocAsync(u64* p, size_t n, Stream*) { ENTER; *p = (u64)malloc(n); alive("scratch", 1); return 0; }
+Result cuMemFreeAsync(u64 p, Stream* s) { ENTER; s->push([=] { free((void*)p); }); alive("scratch", -1); return 0; }
+Result cuMemHostAlloc(void** p, size_t n, unsigned) { ENTER; *p = malloc(n); alive("host", 1); return 0; }
+Result cuMemFreeHost(void* p) { ENTER; free(p); alive("host", -1); return 0; }
+Result cuMemHostRegister_v2(void*, size_t, unsigned) { ENTER; alive("pin", 1); return 0; }
+Result cuMemHostUnregister(void*) { ENTER; alive("pin", -1); return 0; }
+Result cuMemsetD8Async(u64 p, unsigned char c, size_t n, Stream* s) { ENTER; s->push([=] { memset((void*)p, c, n); }); return 0; }
+Result cuMemsetD32Async(u64 p, unsigned v, size_t n, Stream* s)
+{
+	ENTER;
+	s->push([=] { for (size_t i = 0; i < n; i++) ((unsigned*)p)[i] = v; });
+	return 0;
+}
+static void copy(u64 to, u64 from, size_t n, Stream* s) { s->push([=] { pause(); memcpy((void*)to, (void*)from, n); }); }
+Result cuMemcpyHtoDAsync_v2(u64 to, u64 from, size_t n, Stream* s) { ENTER; copy(to, from, n, s); return 0; }
+Result cuMemcpyDtoHAsync_v2(u64 to, u64 from, size_t n, Stream* s) { ENTER; copy(to, from, n, s); return 0; }
+Result cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, Stream* s) { ENTER; copy(to, from, n, s); return 0; }
+struct Side { size_t x, y; unsigned kind; u64 host, device; void* array; size_t pitch; };
+struct Copy2D { Side from, to; size_t width, height; };
+Result cuMemcpy2DAsync_v2(Copy2D* c, Stream* s)
+{
+	ENTER;
+	const Copy2D k = *c;
+	if (k.width > k.from.pitch || k.width > k.to.pitch)
+		return 1;
+	for (size_t i = 0; i < k.height; i++)
+		copy((k.to.kind == 1 ? k.to.host : k.to.device) + i * k.to.pitch,
+			(k.from.kind == 1 ? k.from.host : k.from.device) + i * k.from.pitch, k.width, s);
+	return 0;
+}
+
+Result cuModuleLoadData(void** m, const char* image)
+{
+	ENTER;
+	u64 n;
+	memcpy(&n, image, 8);
+	char path[] = "/tmp/fakeXXXXXX";
+	const int f = mkstemp(path);
+	if (f < 0 || write(f, image + 8, n) != (ssize_t)n)
+		return 200;
+	close(f);
+	*m = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	unlink(path);
+	if (!*m)
+		return 200;
+	alive("module", 1);
+	return 0;
+}
+Result cuModuleUnload(void* m) { ENTER; dlclose(m); alive("module", -1); return 0; }
+Result cuModuleGetFunction(void** f, void* m, const char* name)
+{
+	ENTER;
+	*f = dlsym(m, (std::string(name) + "__run").c_str());
+	return *f ? 0 : 500;
+}
+Result cuFuncGetAttribute(int* v, int, void*) { ENTER; *v = 1024; return 0; }
+Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int threads, size_t)
+{
+	ENTER;
+	*n = 2048 / threads > 32 ? 32 : 2048 / threads;
+	return 0;
+}
+Result cuLaunchKernel(void* f, unsigned grid, unsigned, unsigned, unsigned team, unsigned, unsigned, unsigned, Stream* s, void**, void** extra)
+{
+	ENTER;
+	const size_t n = *(size_t*)extra[3];
+	std::string params((char*)extra[1], n);
+	s->push([=] {
+		pause();
+		if (enter("kernel"))
+			return;
+		((void (*)(const char*, unsigned, unsigned))f)(params.data(), grid, team);
+	});
+	return 0;
+}
+
+struct Program { std::string name, text, log, code; };
+Result nvrtcVersion(int* a, int* b) { *a = 13, *b = 0; return 0; }
+const char* nvrtcGetErrorString(int) { return "some error"; }
+Result nvrtcCreateProgram(Program** p, const char* text, const char* name, int, void*, void*) { ENTER; *p = new Program{name, text, "", ""}; return 0; }
+Result nvrtcDestroyProgram(Program** p) { delete *p; return 0; }
+
+static void replace(std::string& s, const std::string& a, const std::string& b)
+{
+	for (size_t i = s.find(a); i != std::string::npos; i = s.find(a, i + b.size()))
+		s.replace(i, a.size(), b);
+}
+static std::string slurp(const std::string& path)
+{
+	std::string out;
+	if (FILE* f = fopen(path.c_str(), "rb")) {
+		char b[65536];
+		for (size_t n; (n = fread(b, 1, sizeof b, f)) > 0;)
+			out.append(b, n);
+		fclose(f);
+	}
+	return out;
+}
+Result nvrtcCompileProgram(Program* p, int, const char**)
+{
+	ENTER;
+	std::string text = p->text, tail;
+	replace(text, "asm volatile(\"exit;\" ::: \"memory\");", "throw Exit();");
+	const std::string head = "extern \"C\" __global__ void";
+	for (size_t i = text.find(head); i != std::string::npos; i = text.find(head, i + 1)) {
+		size_t close = text.find(")\n{", i), open = text.rfind('(', close), start = text.rfind('\n', open) + 1;
+		for (size_t k = text.find("\n", i); k != std::string::npos && k < close; k = text.find("\n", k + 1))
+			if (text[k + 1] != '\t') { start = k + 1; open = text.find('(', start); }
+		const std::string name = text.substr(start, open - start);
+		tail += "\nextern \"C\" void " + name + "__run(const char* p, unsigned g, unsigned t) { run(" + name + ", p, g, t); }\n";
+	}
+	char dir[] = "/tmp/fakeXXXXXX";
+	if (!mkdtemp(dir))
+		return 7;
+	const std::string d = dir;
+	FILE* f = fopen((d + "/k.cc").c_str(), "w");
+	fprintf(f, "#include \"device.h\"\n%s%s", text.c_str(), tail.c_str());
+	fclose(f);
+	const char* include = getenv("FAKE_INCLUDE");
+	const std::string cmd = "g++ -std=c++17 -O1 -w -ffp-contract=off -shared -fPIC -I" + std::string(include ? include : ".") +
+		" -o " + d + "/k.so " + d + "/k.cc 2>" + d + "/log";
+	const int bad = system(cmd.c_str());
+	p->log = slurp(d + "/log");
+	const std::string so = slurp(d + "/k.so");
+	const u64 n = so.size();
+	p->code = std::string((const char*)&n, 8) + so;
+	if (system(("rm -r " + d).c_str()))
+		return 7;
+	if (bad) { // in the form of NVRTC: file(line): error: text
+		std::string out;
+		size_t at = p->log.find(": error: "), line = p->log.rfind('\n', at) + 1;
+		const std::string where = p->log.substr(line, at - line), rest = p->log.substr(at, p->log.find('\n', at) - at);
+		const size_t colon = where.find(':'), second = where.find(':', colon + 1);
+		out = where.substr(0, colon) + "(" + where.substr(colon + 1, second - colon - 1) + ")" + rest + "\n";
+		p->log = out;
+		return 6;
+	}
+	return 0;
+}
+Result nvrtcGetProgramLogSize(Program* p, size_t* n) { *n = p->log.size() + 1; return 0; }
+Result nvrtcGetProgramLog(Program* p, char* s) { memcpy(s, p->log.c_str(), p->log.size() + 1); return 0; }
+Result nvrtcGetCUBINSize(Program* p, size_t* n) { *n = p->code.size(); return 0; }
+Result nvrtcGetCUBIN(Program* p, char* s) { memcpy(s, p->code.data(), p->code.size()); return 0; }
+}
