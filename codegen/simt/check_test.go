@@ -62,6 +62,11 @@ func TestBounds(t *testing.T) {
 			f.Step = b.ref(n)
 			return []ir.Stmt{f}
 		}, at + "loop step 0 never ends a loop while <"},
+		{"step away", 4, func(b *builder, a, n *ir.Var) []ir.Stmt {
+			f := b.forTo(b.local("i", ir.IntType), b.num(-3)).(*ir.For)
+			f.Step, f.Rel = b.ref(n), ir.Ge
+			return []ir.Stmt{f}
+		}, at + "loop step 4 never ends a loop while >="},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.EqualError(t, failing(t, c.n, c.body), c.want) })
 	}

@@ -413,7 +413,7 @@ func checkExpression(r *rapid.T) {
 }
 
 // same compares bit patterns; any NaN is as good as another.
-func same(r *rapid.T, t *ir.Type, want, got ir.Bits) {
+func same(r require.TestingT, t *ir.Type, want, got ir.Bits) {
 	if t.IsFloat() && math.IsNaN(ir.Float(t, want)) && math.IsNaN(ir.Float(t, got)) {
 		return
 	}
@@ -425,6 +425,74 @@ func tryGo(g golang, e ir.Expr) (b ir.Bits, failure any) {
 	return fromGo(g.eval(e)), nil
 }
 
-func TestExpressionsAreGos(t *testing.T) { rapid.Check(t, checkExpression) }
+func TestExpressionsAreGos(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		for range 20 {
+			checkExpression(r)
+		}
+	})
+}
+
+// edges are values at which operators go wrong.
+func edges(t *ir.Type) []ir.Bits {
+	if t.IsFloat() {
+		var list []ir.Bits
+		for _, f := range []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 3e38, -1e-44, math.Inf(1), math.Inf(-1), math.NaN(), 1 << 40} {
+			list = append(list, ir.FloatBits(t, f))
+		}
+		return list
+	}
+	var list []ir.Bits
+	for _, b := range []uint64{0, 1, 2, 3, 7, 63, 64, 100, 127, 128, 255, 1 << 15, 1<<15 - 1, 1 << 31, 1<<31 - 1, 1 << 32, 1 << 63, 1<<63 - 1,
+		^uint64(0), ^uint64(0) - 1} {
+		list = append(list, ir.Normal(t, b))
+	}
+	return list
+}
+
+// TestOperatorsOnEdges tries every operator of every type on all pairs of edges, as a value and as a condition.
+func TestOperatorsOnEdges(t *testing.T) {
+	for _, typ := range scalars {
+		for op := ir.Add; op <= ir.LOr; op++ {
+			b := newBuilder("Edges")
+			x, y := b.param("x", typ), b.param("y", typ)
+			e := b.bin(op, b.ref(x), b.ref(y)).(*ir.Binary)
+			out := b.param("out", ir.SliceOf(e.T))
+			b.body(b.set(b.elem(out, b.num(0)), e))
+			if e.T == ir.BoolType {
+				yes := b.set(b.elem(out, b.num(1)), b.konst(e.T, 1))
+				b.body(&ir.If{Cond: e, Then: []ir.Stmt{yes}, At: b.at})
+				b.body(&ir.If{Cond: &ir.Unary{Op: ir.Not, X: e, At: b.at}, Else: []ir.Stmt{b.set(b.elem(out, b.num(2)), b.konst(e.T, 1))}, At: b.at})
+			}
+			p, err := simt.New(b.p)
+			if err != nil || op == ir.Shl || op == ir.Shr { // not an operator of the type; shifts are tried above
+				continue
+			}
+			for _, xb := range edges(typ) {
+				for _, yb := range edges(typ) {
+					checkEdge(t, p, e, golang{x: toGo(typ, xb), y: toGo(typ, yb)}, xb, yb)
+				}
+			}
+		}
+	}
+}
+
+func checkEdge(t *testing.T, p *simt.Program, e *ir.Binary, env golang, x, y ir.Bits) {
+	m := &simt.Memory{Bytes: make([]byte, 3*e.T.Size)}
+	_, err := p.Run([]simt.Arg{{Bits: x}, {Bits: y}, {Memory: m, Len: 3, Cap: 3}}, simt.Config{Teams: 1, Threads: 1})
+	want, failure := tryGo(env, e)
+	if failure != nil {
+		require.ErrorIs(t, err, ir.ErrDivide)
+		return
+	}
+	require.NoError(t, err)
+	n := 1
+	if e.T == ir.BoolType {
+		n = 3
+	}
+	for i := range n {
+		same(t, e.T, want, ir.LoadBits(e.T, m.Bytes[i*int(e.T.Size):]))
+	}
+}
 
 func FuzzExpressions(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkExpression)) }

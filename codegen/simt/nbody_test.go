@@ -1,6 +1,7 @@
 package simt_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -78,6 +79,12 @@ func TestForcesAreBitForBitGos(t *testing.T) {
 }
 
 func BenchmarkForces(b *testing.B) {
+	for _, races := range []bool{false, true} {
+		b.Run(fmt.Sprintf("races=%v", races), func(b *testing.B) { benchmarkForces(b, races) })
+	}
+}
+
+func benchmarkForces(b *testing.B, races bool) {
 	const n = 1000
 	px, py := bodies(n)
 	p := nbody().compile(b)
@@ -87,7 +94,7 @@ func BenchmarkForces(b *testing.B) {
 	_, vy := floats("vy", py...)
 	var steps int64
 	for b.Loop() {
-		stats, err := p.Run([]simt.Arg{ax, ay, vx, vy}, simt.Config{})
+		stats, err := p.Run([]simt.Arg{ax, ay, vx, vy}, simt.Config{Races: races})
 		require.NoError(b, err)
 		steps += stats.Instructions
 	}
