@@ -15,7 +15,14 @@ type prover struct {
 	defs           definitions
 	lengths        map[*ir.Var]Affine // of slice variables made in the kernel
 	ranges         []bounds           // of the loop variables in scope, innermost last
+	facts          []fact             // what the conditions around say
 }
+
+// A fact is that form is not negative, known from a comparison of x and y.
+type fact struct{ form, x, y Affine }
+
+// plain reports whether no arithmetic was done for the comparison, which might have wrapped.
+func (f fact) plain() bool { return isAtom(f.x) && isAtom(f.y) }
 
 // bounds are those of one loop variable: lo <= v <= hi.
 type bounds struct {
@@ -39,8 +46,88 @@ func (p *prover) stmt(s ir.Stmt) {
 		p.list(s.Body)
 		p.ranges = p.ranges[:len(p.ranges)-1]
 		return
+	case *ir.If:
+		p.branches(s, p.list)
+		return
 	}
 	ir.Lists(s, p.list)
+}
+
+// branches visits both sides of an If with what its condition says about them.
+func (p *prover) branches(s *ir.If, list func([]ir.Stmt)) {
+	n := len(p.facts)
+	p.assume(s.Cond, true)
+	list(s.Then)
+	p.facts = p.facts[:n]
+	p.assume(s.Cond, false)
+	list(s.Else)
+	p.facts = p.facts[:n]
+}
+
+// assume adds what follows from cond being holds.
+func (p *prover) assume(cond ir.Expr, holds bool) {
+	switch c := cond.(type) {
+	case *ir.Unary:
+		p.assume(c.X, !holds)
+	case *ir.Binary:
+		switch {
+		case c.Op == ir.LAnd && holds, c.Op == ir.LOr && !holds:
+			p.assume(c.X, holds)
+			p.assume(c.Y, holds)
+		case c.X.Type().IsInteger():
+			p.comparison(c, holds)
+		}
+	}
+}
+
+// comparison adds the facts of x op y, which is holds: x < y says y - x - 1 >= 0, and so on.
+func (p *prover) comparison(c *ir.Binary, holds bool) {
+	x, y := p.defs.form(c.X), p.defs.form(c.Y)
+	if !x.Known() || !y.Known() || !p.fixed(x) || !p.fixed(y) {
+		return
+	}
+	add := func(a Affine) { p.facts = append(p.facts, fact{form: p.replaceLengths(a), x: x, y: y}) }
+	op := c.Op
+	if !holds {
+		op = negated(op)
+	}
+	switch op {
+	case ir.Lt:
+		add(y.Sub(x).AddConst(-1))
+	case ir.Le:
+		add(y.Sub(x))
+	case ir.Gt:
+		add(x.Sub(y).AddConst(-1))
+	case ir.Ge:
+		add(x.Sub(y))
+	case ir.Eq:
+		add(x.Sub(y))
+		add(y.Sub(x))
+	}
+}
+
+func negated(op ir.Op) ir.Op {
+	switch op {
+	case ir.Lt:
+		return ir.Ge
+	case ir.Le:
+		return ir.Gt
+	case ir.Gt:
+		return ir.Le
+	case ir.Ge:
+		return ir.Lt
+	case ir.Ne:
+		return ir.Eq
+	}
+	return ir.NoOp
+}
+
+// isAtom reports whether a is a constant or an atom.
+func isAtom(a Affine) bool {
+	if _, ok := a.Const(); ok {
+		return true
+	}
+	return len(a.Terms) == 1 && a.Terms[0].Coef == 1 && len(a.Terms[0].Atoms) == 1
 }
 
 // define remembers the form of a variable that keeps its first value.
@@ -157,7 +244,7 @@ func swapAtom(atoms []Atom, from, to Atom) []Atom {
 	return out
 }
 
-// expr looks at every index in e. What stands under && and || is no different: ranges hold for whole iterations.
+// expr looks at every index in e.
 func (p *prover) expr(e ir.Expr) {
 	ir.WalkExpr(e, func(x ir.Expr) bool {
 		if ix, ok := x.(*ir.Index); ok && ix.Checked && p.inRange(ix) {
@@ -176,7 +263,20 @@ func (p *prover) inRange(ix *ir.Index) bool {
 	if !i.Known() || !n.Known() || !p.fixed(i) {
 		return false
 	}
-	return p.notNegative(i) && p.notNegative(n.AddConst(-1).Sub(i))
+	return p.holds(i) && p.holds(n.AddConst(-1).Sub(i))
+}
+
+// holds reports whether a >= 0, by the ranges of the loops alone or with a plain condition around.
+func (p *prover) holds(a Affine) bool {
+	if p.notNegative(a) {
+		return true
+	}
+	for _, f := range p.facts {
+		if f.plain() && p.notNegative(a.Sub(f.form)) {
+			return true
+		}
+	}
+	return false
 }
 
 // notNegative reports whether a >= 0 for all values of the loop variables in range.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// A corpusCase runs one kernel of corpus_test.go: args makes arguments of about size n, the same in every call.
+// A corpusCase runs one kernel of the corpus: args makes arguments of about size n, the same in every call.
 type corpusCase struct {
 	kernel any
 	args   func(n int, r *rand.Rand) []any
@@ -45,7 +45,7 @@ func csr(r *rand.Rand, n int) []any {
 // side is the side of a small matrix with about n elements.
 func side(n int) int { return int(math.Sqrt(float64(n))) + 1 }
 
-// corpus has every kernel of corpus_test.go.
+// corpus has every kernel of corpus_test.go and corpus_team_test.go.
 var corpus = []corpusCase{
 	{kernel: StreamCopy, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), floats[float64](r, n)} }},
 	{kernel: StreamScale, args: func(n int, r *rand.Rand) []any {
@@ -209,5 +209,22 @@ var corpus = []corpusCase{
 			m[i*s+i] += 3
 		}
 		return []any{s, 0, m}
+	}},
+	{kernel: CounterChunks, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int64](r, n, 100), make([]int64, n+1)}
+	}},
+	{kernel: DynamicChunks, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		x := ints[int64](r, s*(s+1), 9)
+		x[len(x)-1] = 5 // the last iteration sets last
+		return []any{s, s + 1, x, make([]int64, s*(s+1)+1)}
+	}},
+	{kernel: Lanes, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), floats[float64](r, n)} }},
+	{kernel: LanesOfTeams, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), 40} }},
+	{kernel: LoopParts, args: func(n int, r *rand.Rand) []any {
+		return []any{n, floats[float64](r, n), make([]float64, 3*n)}
+	}},
+	{kernel: Guarded, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int32](r, n, 99), ints[int32](r, n, 99), n}
 	}},
 }

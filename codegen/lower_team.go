@@ -27,7 +27,9 @@ type team struct {
 	trips     tripCounts
 	slots     map[slot]*ir.Var
 	shareOuts map[*ir.For]shareOut
-	last      *ir.If // what the last team does after the latest reduction over the league
+	conds     map[ir.Expr]*ir.Var         // where thread 0 leaves a condition
+	serials   map[*ir.Construct][]ir.Stmt // what one thread runs of a parallel body
+	last      *ir.If                      // what the last team does after the latest reduction over the league
 }
 
 // open is what was touched since the last barrier: by thread 0 alone, and by any thread.
@@ -54,7 +56,8 @@ type tripCounts struct {
 // lowerLeague makes the launch of a construct.
 func (l *lowering) lowerLeague(s *segment) {
 	t := &team{lowering: l, seg: s, number: len(l.program.Launches), launch: l.launch(s), shared: map[*ir.Var]bool{},
-		jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{}, shareOuts: map[*ir.For]shareOut{}}
+		jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{}, shareOuts: map[*ir.For]shareOut{},
+		conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{}}
 	list, red := t.teamLevel()
 	list = t.expose(list)
 	t.place(list)

@@ -9,8 +9,8 @@ func (t *team) list(list []ir.Stmt) []ir.Stmt {
 		out = append(out, t.alone(alone)...)
 		alone = nil
 	}
-	for _, s := range list {
-		s = t.declared(s, &out)
+	for i, s := range list {
+		s = t.declared(s, list[i+1:], &out)
 		if s == nil {
 			continue
 		}
@@ -26,13 +26,15 @@ func (t *team) list(list []ir.Stmt) []ir.Stmt {
 }
 
 // declared takes the declaration of a shared variable apart: it exists from the start of the launch, and its initial
-// value is stored. Arrays are cleared by all threads together.
-func (t *team) declared(s ir.Stmt, out *[]ir.Stmt) ir.Stmt {
+// value is stored. Arrays are cleared by all threads together, unless what follows writes them first.
+func (t *team) declared(s ir.Stmt, rest []ir.Stmt, out *[]ir.Stmt) ir.Stmt {
 	d, ok := s.(*ir.Decl)
 	if !ok {
 		return s
 	}
 	switch {
+	case t.shared[d.Var] && d.Init == nil && filled(d.Var, rest):
+		return nil
 	case t.shared[d.Var] && d.Init == nil && d.Var.Type.Kind == ir.Array:
 		*out = append(*out, t.clear(d)...)
 		return nil
@@ -45,6 +47,53 @@ func (t *team) declared(s ir.Stmt, out *[]ir.Stmt) ir.Stmt {
 		return assign(ref(d.Var, d.At), d.Init, d.At)
 	}
 	return s
+}
+
+// filled reports whether the first thing in list that touches array v is a loop over all of it that sets each element
+// before it is read.
+func filled(v *ir.Var, list []ir.Stmt) bool {
+	if v.Type.Kind != ir.Array {
+		return false
+	}
+	for _, s := range list {
+		if !mentions([]ir.Stmt{s}, v) {
+			continue
+		}
+		switch s := s.(type) {
+		case *ir.Construct:
+			d := s.Directive
+			return d.Parts&ir.Parallel != 0 && d.If == nil && filled(v, s.Body)
+		case *ir.For:
+			return fills(s, v)
+		}
+		return false
+	}
+	return false
+}
+
+func mentions(list []ir.Stmt, v *ir.Var) bool { return ir.Used(list).Has(v) }
+
+// fills reports whether f is a plain sweep over v whose body begins to use v by setting the element of the iteration.
+func fills(f *ir.For, v *ir.Var) bool {
+	lo, okLo := constInt(f.Lo)
+	hi, okHi := constInt(f.Hi)
+	step, okStep := constInt(f.Step)
+	d := f.Directive
+	if !okLo || !okHi || !okStep || lo != 0 || hi != v.Type.Len || step != 1 || f.Rel != ir.Lt || d != nil && d.Collapse > 1 {
+		return false
+	}
+	for _, s := range f.Body {
+		if a, ok := s.(*ir.Assign); ok {
+			ix, ok := a.Place.(*ir.Index)
+			if ok && sameExpr(ix.X, ref(v, s.Pos())) && sameExpr(ix.I, ref(f.Var, s.Pos())) && !ir.ExprVars(a.Value).Has(v) {
+				return true
+			}
+		}
+		if mentions([]ir.Stmt{s}, v) || jumpsOut(s) {
+			return false
+		}
+	}
+	return false
 }
 
 // clear zeroes a team array, each thread its part.
@@ -238,7 +287,11 @@ func (t *team) condition(cond ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
 	if t.mode != ir.ModeBroadcast {
 		return t.reads(at, cond), masterOf(cond)
 	}
-	v := t.local("cond", ir.BoolType, at)
+	v := t.conds[cond] // lowering a loop again must find the same memory, or it would never settle
+	if v == nil {
+		v = t.local("cond", ir.BoolType, at)
+		t.conds[cond] = v
+	}
 	out := []ir.Stmt{decl(v, nil, at)}
 	out = append(out, t.alone([]ir.Stmt{assign(ref(v, at), cond, at)})...)
 	return out, ref(v, at)
@@ -287,7 +340,10 @@ func (t *team) repeat(label *ir.Label, distribute bool, body func()) {
 	t.depth++
 	defer func() { t.depth-- }()
 	head := t.open.clone()
-	for {
+	for rounds := 0; ; rounds++ {
+		if rounds > 100 {
+			panic("gompss: bug: the barriers of a loop do not settle")
+		}
 		t.open = head.clone()
 		delete(t.jumps, label)
 		body()

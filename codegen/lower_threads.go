@@ -200,14 +200,21 @@ func (t *team) parallelIf(s *ir.Construct) []ir.Stmt {
 	d := *s.Directive
 	d.If = nil
 	c := &ir.Construct{Directive: &d, Body: s.Body, At: s.At}
-	alone := t.copyOf(t.serial(s), &t.kernel.NumVars)
+	alone := t.serial(s)
 	t.decide(s.At, "parallel", "two versions", "if chooses between the team and one thread", "")
 	return t.branch(&ir.If{Cond: s.Directive.If, Then: []ir.Stmt{c}, Else: alone, At: s.At})
 }
 
-// serial returns the body of s as one thread runs it.
+// serial returns a copy of the body of s as one thread runs it, the same one each time.
 func (t *team) serial(s *ir.Construct) []ir.Stmt {
-	decls, body := t.ownCopies(s.Directive.Firstprivate, s.Body)
+	if t.serials[s] == nil {
+		t.serials[s] = t.newSerial(s)
+	}
+	return t.serials[s]
+}
+
+func (t *team) newSerial(s *ir.Construct) []ir.Stmt {
+	decls, body := t.ownCopies(s.Directive.Firstprivate, t.copyOf(s.Body, &t.kernel.NumVars))
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		switch s := s.(type) {
 		case *ir.Barrier:

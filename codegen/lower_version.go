@@ -135,6 +135,9 @@ func (v *versioner) stmt(s ir.Stmt) {
 		v.list(s.Body)
 		v.ranges = v.ranges[:len(v.ranges)-1]
 		return
+	case *ir.If:
+		v.branches(s, v.list)
+		return
 	}
 	ir.Lists(s, v.list)
 }
@@ -150,15 +153,41 @@ func (v *versioner) index(ix *ir.Index) {
 		return
 	}
 	var add tests
-	lo, hi := v.extreme(i, false, &add), v.extreme(i, true, &add)
-	if !v.visible(lo) || !v.visible(hi) || !v.visible(n) || !add.small(lo) || !add.small(hi) || !add.small(n) {
+	if !v.visible(n) || !add.small(n) || !v.require(i, &add) || !v.require(n.AddConst(-1).Sub(i), &add) {
 		return
 	}
-	add.need(lo)
-	add.need(n.AddConst(-1).Sub(hi))
 	v.tests.add(add)
 	ix.Checked = false
 	v.cleared++
+}
+
+// require adds the tests that show a >= 0 in every iteration.
+func (v *versioner) require(a Affine, add *tests) bool {
+	lo, hi := v.extreme(a, false, add), v.extreme(a, true, add)
+	if !v.visible(lo) || !v.visible(hi) || !add.small(lo) || !add.small(hi) {
+		return false
+	}
+	for _, f := range v.facts {
+		if c, ok := a.Sub(f.form).Const(); ok && c >= 0 && v.exact(f, add) {
+			return true
+		}
+	}
+	add.need(lo)
+	return true
+}
+
+// exact adds the tests that show that nothing wrapped in the comparison that f is known from.
+func (v *versioner) exact(f fact, add *tests) bool {
+	if f.plain() {
+		return true
+	}
+	for _, side := range []Affine{f.x, f.y} {
+		lo, hi := v.extreme(side, false, add), v.extreme(side, true, add)
+		if !v.visible(lo) || !v.visible(hi) || !add.small(lo) || !add.small(hi) {
+			return false
+		}
+	}
+	return true
 }
 
 // extreme returns the least or greatest value of a over the loops, given the tests that it adds.

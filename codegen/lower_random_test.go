@@ -1,0 +1,209 @@
+package codegen_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/simt"
+)
+
+// writer makes random kernels whose teams mix sequential code, control flow and parallel constructs. Each iteration r
+// of the distributed loop touches row r alone, and no parallel loop reads what another of its iterations writes, so the
+// kernels conform: one thread computes what they mean.
+type writer struct {
+	*rapid.T
+	b     strings.Builder
+	depth int
+	loops int
+}
+
+func (w *writer) line(format string, args ...any) {
+	w.b.WriteString(strings.Repeat("\t", w.depth) + fmt.Sprintf(format, args...) + "\n")
+}
+
+func (w *writer) pick(list ...string) string { return rapid.SampledFrom(list).Draw(w.T, "pick") }
+
+// uniform is a value that all threads of a team agree on.
+func (w *writer) uniform() string {
+	return w.pick("a", "b", "c", "s[r]", "x[r*n]", "t[2]", "int32(r)", "3", "a+b", "b*2", "c-a", "t[5]^a", "int32(kernel.ThreadNum())")
+}
+
+// element is a value for iteration i that reads rows the loop does not write.
+func (w *writer) element() string {
+	return w.pick("a", "b", "c", "s[r]", "int32(i)", "a*int32(i)", "c+b", "7")
+}
+
+func (w *writer) scalar() string { return w.pick("a", "b", "c") }
+
+func (w *writer) block(n int) {
+	w.depth++
+	for range n {
+		w.stmt()
+	}
+	w.depth--
+}
+
+func (w *writer) stmt() {
+	kinds := []func(){w.assign, w.store, w.forEach, w.team, w.reduce, w.region}
+	if w.depth < 4 {
+		kinds = append(kinds, w.branch, w.loop)
+	}
+	rapid.SampledFrom(kinds).Draw(w.T, "kind")()
+}
+
+func (w *writer) assign() { w.line("%s = %s", w.scalar(), w.uniform()) }
+
+func (w *writer) store() {
+	w.line("%s %s %s", w.pick("s[r]", "x[r*n+1]", "t[3]", "y[r*n]"), w.pick("=", "+=", "-="), w.uniform())
+}
+
+func (w *writer) forEach() {
+	target, other := "x", "y"
+	if rapid.Bool().Draw(w.T, "swap") {
+		target, other = other, target
+	}
+	w.line("//omp:parallel for")
+	w.line("for i := 0; i < n; i++ {")
+	w.line("\t%s[r*n+i] %s %s + %s[r*n+n-1-i]", target, w.pick("=", "+=", "^="), w.element(), other)
+	w.line("}")
+}
+
+// team goes through team memory.
+func (w *writer) team() {
+	w.line("//omp:parallel for")
+	w.line("for i := 0; i < 8; i++ {")
+	w.line("\tt[i] %s %s", w.pick("=", "+="), w.element())
+	w.line("}")
+	if rapid.Bool().Draw(w.T, "read") {
+		w.line("//omp:parallel for")
+		w.line("for i := 0; i < n; i++ {")
+		w.line("\tx[r*n+i] += t[(i+3)%%8]")
+		w.line("}")
+	}
+}
+
+func (w *writer) reduce() {
+	v := w.scalar()
+	op := w.pick("+", "^", "|")
+	w.line("//omp:parallel for reduction(%s: %s)", op, v)
+	w.line("for i := 0; i < n; i++ {")
+	w.line("\t%s %s= x[r*n+i]*int32(i)", v, op)
+	w.line("}")
+}
+
+// region is a parallel body with barriers of its own.
+func (w *writer) region() {
+	w.line("//omp:parallel%s", w.pick("", " num_threads(5)", " if(a > 3)"))
+	w.line("{")
+	w.line("\t//omp:for")
+	w.line("\tfor i := 0; i < 8; i++ {")
+	w.line("\t\tt[i] ^= %s", w.element())
+	w.line("\t}")
+	w.line("\t//omp:single")
+	w.line("\t{")
+	w.line("\t\tt[1] += t[6]")
+	w.line("\t}")
+	w.line("\t//omp:for%s", w.pick("", " nowait"))
+	w.line("\tfor i := 0; i < n; i++ {")
+	w.line("\t\ty[r*n+i] += t[i%%8]")
+	w.line("\t}")
+	w.line("}")
+}
+
+func (w *writer) branch() {
+	w.line("if %s%%2 == 0 {", w.uniform())
+	w.block(rapid.IntRange(1, 2).Draw(w.T, "then"))
+	if rapid.Bool().Draw(w.T, "else") {
+		w.line("} else {")
+		w.block(1)
+	}
+	w.line("}")
+}
+
+func (w *writer) loop() {
+	w.loops++
+	j := fmt.Sprintf("j%d", w.loops)
+	w.line("for %s := int32(0); %s < 3; %s++ {", j, j, j)
+	w.depth++
+	w.line("a += %s", j)
+	if w.pick("run", "stop") == "stop" {
+		w.line("if %s > 40 {", w.scalar())
+		w.line("\t%s", w.pick("break", "continue"))
+		w.line("}")
+	}
+	w.depth--
+	w.block(rapid.IntRange(1, 2).Draw(w.T, "body"))
+	w.line("}")
+}
+
+func (w *writer) kernel() string {
+	w.line("package k\n\nimport \"github.com/gompss/gompss/codegen/kernel\"\n")
+	w.line("var _ = kernel.ThreadNum\n")
+	w.line("//omp:target device(acc)\n//omp:task inout(x, y, s)\nfunc K(x, y, s []int32, n int) {")
+	w.depth = 1
+	w.line("//omp:teams distribute%s", w.pick("", " mode(broadcast)"))
+	w.line("for r := 0; r < len(s); r++ {")
+	w.line("\tvar t [8]int32")
+	w.line("\ta, b, c := int32(1), s[r], int32(r)")
+	w.block(rapid.IntRange(2, 6).Draw(w.T, "statements"))
+	w.line("\ts[r] += a + b + c + t[0]")
+	w.line("}")
+	w.depth = 0
+	w.line("}")
+	return w.b.String()
+}
+
+func TestRandomTeams(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := (&writer{T: rt}).kernel()
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+		if err != nil {
+			rt.Fatalf("%v\n%s", err, text)
+		}
+		k, err := p.Kernel("K")
+		require.NoError(rt, err)
+		for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}} {
+			l, err := codegen.Lower(k, opt)
+			if err != nil {
+				rt.Fatalf("%v\n%s", err, text)
+			}
+			compareShapes(rt, l, text)
+		}
+	})
+}
+
+// compareShapes runs one thread, and then many, on the same memory.
+func compareShapes(t *rapid.T, l *codegen.Lowering, text string) {
+	program, err := simt.New(l.Program)
+	require.NoError(t, err)
+	const rows, n = 5, 11
+	args := func() []any {
+		x, y, s := make([]int32, rows*n), make([]int32, rows*n), make([]int32, rows)
+		for i := range x {
+			x[i], y[i] = int32(i*7%23), int32(i*5%19)
+		}
+		for i := range s {
+			s[i] = int32(i * 3)
+		}
+		return []any{x, y, s, n}
+	}
+	want := args()
+	if err := runDevice(program, want, simt.Config{Teams: 1, Threads: 1, Warp: 1}); err != nil {
+		t.Fatalf("one thread: %v\n%s", err, text)
+	}
+	for seed, shape := range []struct{ teams, threads, warp int }{{1, 4, 4}, {3, 8, 2}, {2, 13, 1}, {7, 16, 8}} {
+		got := args()
+		cfg := simt.Config{Teams: shape.teams, Threads: shape.threads, Warp: shape.warp, Seed: uint64(seed), Races: true}
+		if err := runDevice(program, got, cfg); err != nil {
+			t.Fatalf("%+v: %v\n%s\n%s", shape, err, text, l.Program)
+		}
+		if d := (corpusCase{}).differ(want, got); d != "" {
+			t.Fatalf("%+v: %s\n%s\n%s", shape, d, text, l.Program)
+		}
+	}
+}
