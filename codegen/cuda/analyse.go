@@ -9,16 +9,15 @@ import (
 // analyse prepares the body of a function: the ranges of its variables, and which Go ints may be 32 bits wide.
 func (p *printer) analyse(list []ir.Stmt, params []*ir.Var, trips ...ir.Expr) {
 	p.ranges = &ranges{index32: p.opt.Index32, vars: map[*ir.Var]interval{}}
-	p.narrow, p.constants = map[*ir.Var]bool{}, map[*ir.Var]ir.Expr{}
+	p.narrow = map[*ir.Var]bool{}
+	p.shape = shape{heads: map[*ir.While]*ir.Decl{}, merged: map[*ir.Decl]bool{}, inlined: map[*ir.Var]ir.Expr{},
+		inits: map[*ir.Var]ir.Expr{}}
+	p.ranges.inits, p.ranges.ends = p.inits, map[*ir.Var]interval{}
 	for _, e := range trips {
-		if e != nil {
-			p.ranges.trips = append(p.ranges.trips, ir.ExprString(e))
-		}
+		p.ranges.promise(e)
 	}
-	changed := ir.Assigned(list)
-	for _, v := range ir.AddressTaken(list).List() {
-		changed.Add(v)
-	}
+	p.findHeads(list)
+	changed := p.exempt(list, changedIn(list))
 	if p.opt.Index32 {
 		p.narrowParams(list, params, changed)
 	}
@@ -28,25 +27,46 @@ func (p *printer) analyse(list []ir.Stmt, params []*ir.Var, trips ...ir.Expr) {
 			p.declared(s, changed)
 		case *ir.For:
 			p.looped(s, changed)
+		case *ir.While:
+			p.headRange(s, changed)
 		}
 		return true
 	})
+	p.findInlined(list, changed)
+}
+
+// changedIn returns the variables that list changes or lets a pointer at.
+func changedIn(list []ir.Stmt) *ir.VarSet {
+	changed := ir.Assigned(list)
+	for _, v := range ir.AddressTaken(list).List() {
+		changed.Add(v)
+	}
+	return changed
 }
 
 // narrowParams passes in 32 bits the integer parameters that take part in arithmetic, loops or indices; one that is
 // only stored or compared keeps all its values.
 func (p *printer) narrowParams(list []ir.Stmt, params []*ir.Var, changed *ir.VarSet) {
-	calculated := &ir.VarSet{}
+	calculated, inits := &ir.VarSet{}, firstValues(list)
 	note := func(e ir.Expr) {
+		if r, ok := e.(*ir.Ref); ok && inits[r.Var] != nil && !changed.Has(r.Var) {
+			e = inits[r.Var]
+		}
 		if r, ok := e.(*ir.Ref); ok && r.Var.Type.Kind == ir.Int64 {
 			calculated.Add(r.Var)
 		}
 	}
 	ir.Inspect(list, func(s ir.Stmt) {
-		if f, ok := s.(*ir.For); ok {
-			note(f.Lo)
-			note(f.Hi)
-			note(f.Step)
+		switch s := s.(type) {
+		case *ir.For:
+			note(s.Lo)
+			note(s.Hi)
+			note(s.Step)
+		case *ir.While:
+			if p.heads[s] != nil {
+				note(p.heads[s].Init)
+				note(s.Cond.(*ir.Binary).Y)
+			}
 		}
 	}, func(e ir.Expr) {
 		switch e := e.(type) {
@@ -67,12 +87,27 @@ func (p *printer) narrowParams(list []ir.Stmt, params []*ir.Var, changed *ir.Var
 	}
 }
 
+// firstValues returns what the variables of list are declared with.
+func firstValues(list []ir.Stmt) map[*ir.Var]ir.Expr {
+	out := map[*ir.Var]ir.Expr{}
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if d, ok := s.(*ir.Decl); ok && d.Init != nil {
+			out[d.Var] = d.Init
+		}
+		return true
+	})
+	return out
+}
+
 // declared takes the range of a variable that keeps its first value.
 func (p *printer) declared(s *ir.Decl, changed *ir.VarSet) {
-	if s.Init != nil && s.Var.Type.Kind == ir.Float32 && !changed.Has(s.Var) {
-		p.constants[s.Var] = s.Init
+	if s.Var.Space != ir.Local || changed.Has(s.Var) || p.merged[s] {
+		return
 	}
-	if !s.Var.Type.IsInteger() || s.Var.Space != ir.Local || changed.Has(s.Var) {
+	if s.Init != nil && s.Var.Type.IsScalar() {
+		p.inits[s.Var] = s.Init
+	}
+	if !s.Var.Type.IsInteger() {
 		return
 	}
 	r := span(0, 0)
@@ -99,6 +134,7 @@ func (p *printer) looped(f *ir.For, changed *ir.VarSet) {
 	}
 	if r, last, ok := p.ranges.loop(f); ok {
 		p.learn(f.Var, r, last.fits32() && p.ranges.of(f.Hi).fits32())
+		p.ranges.ends[f.Var] = last
 	}
 }
 

@@ -94,7 +94,7 @@ func join(op ir.Op, x, y val, ct ctype) val {
 		left, right = clear(o.prec, x), clear(o.prec, y)
 	}
 	if op == ir.LOr {
-		left, right = clear(o.prec, x), clear(o.prec, y)
+		left, right = aroundAnd(x), aroundAnd(y)
 	}
 	if op == ir.AndNot {
 		return value(x.at(left)+" & ~"+y.at(precUnary), o.prec, ct)
@@ -103,10 +103,18 @@ func join(op ir.Op, x, y val, ct ctype) val {
 		right = precAdd // sums of unsigned numbers may be read from the left
 	}
 	rhs := y.at(right)
-	if strings.HasPrefix(rhs, "-") {
+	if o.prec == precAdd && strings.HasPrefix(rhs, "-") {
 		rhs = "(" + rhs + ")"
 	}
 	return value(x.at(left)+" "+o.text+" "+rhs, o.prec, ct)
+}
+
+// aroundAnd asks for parentheses around && below ||.
+func aroundAnd(v val) int {
+	if v.prec == precLAnd {
+		return precUnary
+	}
+	return precLOr
 }
 
 // clear returns the binding strength that operand v needs below an operator of strength prec to be read at a glance.
@@ -123,7 +131,7 @@ func (p *printer) binary(e *ir.Binary) val {
 	case ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge:
 		return p.comparison(e)
 	case ir.LAnd, ir.LOr:
-		return join(e.Op, p.expr(e.X), p.expr(e.Y), boolean)
+		return p.logical(e)
 	}
 	t := e.T
 	if !t.IsInteger() {
@@ -141,6 +149,17 @@ func (p *printer) binary(e *ir.Binary) val {
 		return p.shift(e)
 	}
 	return p.bitwise(e)
+}
+
+// logical prints && and ||, without a side that is known.
+func (p *printer) logical(e *ir.Binary) val {
+	if _, known := p.decided(e.X); known && !hasChecks(e.X) {
+		return p.expr(e.Y) // e as a whole is not known: X does not decide
+	}
+	if y, known := p.decided(e.Y); known && !hasChecks(e.Y) && y == (e.Op == ir.LAnd) {
+		return p.expr(e.X)
+	}
+	return join(e.Op, p.expr(e.X), p.expr(e.Y), boolean)
 }
 
 func (p *printer) floatOrBool(e *ir.Binary) val {
@@ -169,7 +188,8 @@ func (p *printer) ring(e *ir.Binary) val {
 	if wrap32 {
 		w, wraps = 32, true
 	}
-	x, y := p.ringOperand(e.X, w, wrap32), p.ringOperand(e.Y, w, wrap32)
+	low := wrap32 || p.opt.Index32 && w == 32 && width(e.T) == 64 // 32 bits of the operands are enough
+	x, y := p.ringOperand(e.X, w, low), p.ringOperand(e.Y, w, low)
 	if common(x.ct, y.ct).bits() < w {
 		x = x.cast(p.typed(widen(x.ct, y.ct, wraps, w)))
 	}
@@ -177,6 +197,7 @@ func (p *printer) ring(e *ir.Binary) val {
 		x = p.toUnsigned(x, ct.bits())
 	}
 	ct := common(x.ct, y.ct)
+	x, y = x.beside(ct), y.beside(ct)
 	out := join(e.Op, x, y, ct)
 	out.bits = ringBits(e.T, x, y, ct, r, wraps, wrap32)
 	return out

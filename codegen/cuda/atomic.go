@@ -53,8 +53,12 @@ func (p *printer) keep(s *ir.Atomic, v val) {
 		p.printf(s.At, "%s;", v.text)
 		return
 	}
-	old := p.expr(s.Old)
-	p.printf(s.At, "%s = %s;", old.text, v.text)
+	if old := p.old; old != nil {
+		p.old = nil
+		p.printf(s.At, "%s = %s;", p.declarator(old.Type, p.declare(old)), v.text)
+		return
+	}
+	p.printf(s.At, "%s = %s;", p.expr(s.Old).text, v.text)
 }
 
 // The names of the operations that the hardware has, by the kinds of integers and floats that they exist for.

@@ -88,6 +88,7 @@ func (p *printer) kernel(e *Entry) {
 	if e.Fault = p.fault; p.fault && p.named != nil {
 		p.fail(p.named.At, "a barrier of a part of the team in a kernel with run-time checks: not supported yet by cuda; check(none) removes the checks")
 	}
+	e.Promises = p.ranges.promises()
 	e.MaxThreads = p.maxThreads(l)
 	params := p.arguments(e, ir.Used(l.Body))
 	bounds := ""

@@ -16,6 +16,9 @@ func (p *printer) expr(e ir.Expr) val {
 	if e.Type() == nil {
 		panic(fmt.Sprintf("gompss: bug: cuda: expression %T at %s has no type", e, e.Pos()))
 	}
+	if v, ok := p.folded(e); ok {
+		return v
+	}
 	switch e := e.(type) {
 	case *ir.Const:
 		return p.constant(e)
@@ -41,6 +44,33 @@ func (p *printer) expr(e ir.Expr) val {
 	return p.memory(e)
 }
 
+// folded prints what has one value only, whatever the arguments: an operation, or a flag, that the ranges decide.
+func (p *printer) folded(e ir.Expr) (val, bool) {
+	switch x := e.(type) {
+	case *ir.Binary:
+		if x.T.Kind == ir.Bool {
+			return p.foldedBool(e)
+		}
+	case *ir.Ref:
+		return p.foldedBool(e)
+	default:
+		return val{}, false
+	}
+	r := p.ranges.of(e)
+	if !r.known || r.lo != r.hi || hasChecks(e) {
+		return val{}, false
+	}
+	return p.constant(&ir.Const{T: e.Type(), Bits: uint64(r.lo), At: e.Pos()}), true
+}
+
+func (p *printer) foldedBool(e ir.Expr) (val, bool) {
+	if e.Type().Kind != ir.Bool || hasChecks(e) {
+		return val{}, false
+	}
+	yes, known := p.decided(e)
+	return value(strconv.FormatBool(yes), precPostfix, boolean), known
+}
+
 // peek prints e without a trace, for its C++ type.
 func (p *printer) peek(e ir.Expr) val {
 	sites, fault, err := len(p.sites), p.fault, p.err
@@ -50,6 +80,9 @@ func (p *printer) peek(e ir.Expr) val {
 }
 
 func (p *printer) ref(e *ir.Ref) val {
+	if init := p.inlined[e.Var]; init != nil {
+		return p.expr(init)
+	}
 	if s := p.flat[e.Var]; s != nil {
 		return value(p.wholeSlice(e.Var, s), precPostfix, other)
 	}
@@ -95,6 +128,12 @@ func (p *printer) query(e *ir.Query) val {
 
 // selection prints cond ? x : y.
 func (p *printer) selection(e *ir.Select) val {
+	if yes, known := p.decided(e.Cond); known && !hasChecks(e.Cond) {
+		if yes {
+			return p.expr(e.X)
+		}
+		return p.expr(e.Y)
+	}
 	cond := p.expr(e.Cond)
 	var x, y val
 	if e.Type().IsInteger() {

@@ -40,7 +40,7 @@ func goldenCases(t *testing.T) []goldenCase {
 	for _, h := range handBuilt {
 		out = append(out, goldenCase{h.name, h.make()})
 	}
-	return out
+	return append(out, corpus(t)...)
 }
 
 func TestGoldens(t *testing.T) {

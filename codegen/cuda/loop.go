@@ -122,6 +122,12 @@ func (j *jumps) walk(list []ir.Stmt, depth int) {
 
 // scope prints a block.
 func (p *printer) scope(s *ir.Block) {
+	if p.loopOnly(s.Body) != nil && s.Label == nil {
+		p.push()
+		p.stmts(s.Body)
+		p.pop()
+		return
+	}
 	t := p.enter(s.Label, false, true, s.Body)
 	p.printf(s.At, "{")
 	p.block(s.Body)
@@ -145,6 +151,10 @@ func (p *printer) loopBody(list []ir.Stmt, t target) {
 
 // while prints Go's general loop: for or while in C++, with the parts that do not fit their heads in the body.
 func (p *printer) while(s *ir.While) {
+	if d := p.heads[s]; d != nil {
+		p.counted(s, d)
+		return
+	}
 	post, fits := p.postText(s.Post)
 	t := p.enter(s.Label, true, fits, s.Pre, s.Body)
 	p.push()
@@ -169,6 +179,19 @@ func (p *printer) while(s *ir.While) {
 	if !fits {
 		p.block(s.Post)
 	}
+	p.pop()
+	p.printf(ir.Pos{}, "}")
+	p.exit(t)
+}
+
+// counted prints a loop with the declaration of its variable in the head.
+func (p *printer) counted(s *ir.While, d *ir.Decl) {
+	t := p.enter(s.Label, true, true, s.Body)
+	lo := p.valueFor(d.Init, d.Var)
+	p.push()
+	head := p.declaration(d.Var, p.declare(d.Var)) + " = " + lo
+	p.printf(s.At, "for (%s; %s; %s) {", head, p.condition(s.Cond, d.Var), p.assign(counting(s)))
+	p.loopBody(s.Body, t)
 	p.pop()
 	p.printf(ir.Pos{}, "}")
 	p.exit(t)
@@ -204,7 +227,7 @@ func (p *printer) forLoop(s *ir.For) {
 	hi, head := p.hoist(s.Hi, s.Var, name+"_end", head)
 	step, head := p.stepOf(s, name, head)
 	ref := &ir.Ref{Var: s.Var, At: s.At}
-	cond := p.comparison(&ir.Binary{Op: s.Rel, X: ref, Y: hi, T: ir.BoolType, At: s.At}).text
+	cond := p.condition(&ir.Binary{Op: s.Rel, X: ref, Y: hi, T: ir.BoolType, At: s.At}, s.Var)
 	next := p.assign(&ir.Assign{Place: ref, Value: &ir.Binary{Op: ir.Add, X: ref, Y: step, T: s.Var.Type, At: s.At}, At: s.At})
 	p.printf(s.At, "for (%s; %s; %s) {", head, cond, next)
 	p.loopBody(s.Body, t)

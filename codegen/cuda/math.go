@@ -99,7 +99,7 @@ func (p *printer) fastName(e *ir.Math, name string) string {
 // isNormal reports whether a float32 expression is at least the least normal number, or NaN: a sum of squares and of a
 // positive constant. rsqrtf spends a third of its time on the others.
 func (p *printer) isNormal(e ir.Expr) bool {
-	low, ok := atLeast(e, p.constants)
+	low, ok := atLeast(e, p.inits)
 	return ok && low >= 0x1p-126
 }
 

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -65,7 +66,9 @@ func width(t *ir.Type) int { return int(t.Size) * 8 }
 type ranges struct {
 	index32 bool
 	vars    map[*ir.Var]interval
-	trips   []string // texts of the trip counts that the caller promises to be within Limit
+	inits   map[*ir.Var]ir.Expr  // values of scalar variables that never change
+	ends    map[*ir.Var]interval // loop variables: with the value that ends the loop
+	trips   map[string]*promise  // what the caller promises to be within Limit, by its text
 }
 
 // of returns the values that e can have.
@@ -87,8 +90,8 @@ func (r *ranges) eval(e ir.Expr) (interval, bool) {
 		return interval{}, false
 	}
 	v, exact := r.raw(e)
-	if exact && r.promised(e) {
-		v, exact = span(-Limit, Limit), true
+	if limit := span(-Limit, Limit); !(exact && v.within(limit)) && r.promised(e) {
+		v, exact = limit, true
 	}
 	if all := typeRange(t); !exact || !v.known || !fits(v, t) {
 		return all, true
@@ -96,12 +99,105 @@ func (r *ranges) eval(e ir.Expr) (interval, bool) {
 	return v, false
 }
 
-// promised reports whether e is the trip count that the launch keeps within Limit.
+// A promise is an expression that the launch keeps within Limit, both ways, and whether the text relies on that.
+type promise struct {
+	e    ir.Expr
+	used bool
+}
+
+// promise notes that the launch keeps a trip count within Limit, or what is in its max(e, 0).
+func (r *ranges) promise(e ir.Expr) {
+	if r.trips == nil {
+		r.trips = map[string]*promise{}
+	}
+	if m, ok := e.(*ir.Math); ok && m.Fn == ir.IMax {
+		for _, a := range m.Args {
+			r.promise(a)
+		}
+	}
+	if b, ok := e.(*ir.Binary); ok {
+		r.trips[ir.ExprString(b)] = &promise{e: e}
+	}
+}
+
+// promised reports whether e is a trip count that the launch keeps within Limit.
 func (r *ranges) promised(e ir.Expr) bool {
 	if _, ok := e.(*ir.Binary); !ok || !r.index32 || len(r.trips) == 0 {
 		return false
 	}
-	return slices.Contains(r.trips, ir.ExprString(e))
+	p := r.trips[ir.ExprString(r.expand(e))]
+	if p != nil {
+		p.used = true
+	}
+	return p != nil
+}
+
+// promises returns those that the text relies on, in the order of their text.
+func (r *ranges) promises() []ir.Expr {
+	var out []ir.Expr
+	for _, text := range slices.Sorted(maps.Keys(r.trips)) {
+		if r.trips[text].used {
+			out = append(out, r.trips[text].e)
+		}
+	}
+	return out
+}
+
+// expand returns e with the variables that never change replaced by their values.
+func (r *ranges) expand(e ir.Expr) ir.Expr {
+	rewrite := ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		if v, ok := e.(*ir.Ref); ok && r.inits[v.Var] != nil {
+			return r.expand(r.inits[v.Var])
+		}
+		return e
+	}}
+	return rewrite.CopyExpr(e)
+}
+
+// quotientOf returns x and y where e is x / y, also behind names and conversions that keep its value.
+func (r *ranges) quotientOf(e ir.Expr) (x, y ir.Expr) {
+	switch e := r.plain(e).(type) {
+	case *ir.Binary:
+		if e.Op == ir.Div {
+			return r.plain(e.X), r.plain(e.Y)
+		}
+	case *ir.Select:
+		if x, y := r.quotientOf(e.X); x != nil {
+			if u, v := r.quotientOf(e.Y); u != nil && sameExpr(x, u) && sameExpr(y, v) {
+				return x, y
+			}
+		}
+	}
+	return nil, nil
+}
+
+// plain looks through names of values that never change, but for those that have no other value, and conversions
+// between integers that keep the value.
+func (r *ranges) plain(e ir.Expr) ir.Expr {
+	switch e := e.(type) {
+	case *ir.Ref:
+		if init := r.inits[e.Var]; init != nil {
+			return r.plain(init)
+		}
+	case *ir.Convert:
+		if v := r.of(e.X); e.X.Type().IsInteger() && v.known && fits(v, e.T) {
+			return r.plain(e.X)
+		}
+	}
+	return e
+}
+
+// remainderOf returns the range of x - x/y*y.
+func (r *ranges) remainderOf(e *ir.Binary) (interval, bool) {
+	m, ok := e.Y.(*ir.Binary)
+	if e.Op != ir.Sub || !ok || m.Op != ir.Mul {
+		return interval{}, false
+	}
+	x, y := r.quotientOf(m.X)
+	if x == nil || !sameExpr(x, r.plain(e.X)) || !sameExpr(y, r.plain(m.Y)) {
+		return interval{}, false
+	}
+	return remainder(r.of(x), r.of(y), typeRange(e.T)), true
 }
 
 // raw returns the values of e as if integers had no width; exact is false where they do not fit an interval.
@@ -224,6 +320,9 @@ func (r *ranges) binary(e *ir.Binary) (interval, bool) {
 	if e.Op == ir.Mul && r.isGridStride(e) {
 		return gridStride(x, r.index32), true
 	}
+	if rem, ok := r.remainderOf(e); ok {
+		return rem, true
+	}
 	switch e.Op {
 	case ir.Add, ir.Sub, ir.Mul:
 		if !x.known || !y.known {
@@ -297,6 +396,9 @@ func (r *ranges) bounded(e *ir.Binary, x, y interval) interval {
 	case ir.Div:
 		if x.known && y.known && y.lo > 0 {
 			return quotient(x, y)
+		}
+		if x.nonNegative() && y.nonNegative() {
+			return span(0, x.hi)
 		}
 		if x.known && x.lo > math.MinInt64 {
 			m := max(x.hi, -x.lo)

@@ -44,6 +44,7 @@ type Entry struct {
 	TeamMemory deps.Bytes // static __shared__ bytes
 	MaxThreads int        // in __launch_bounds__; 0 is none
 	Fault      bool       // the last argument is the fault record
+	Promises   []ir.Expr  // with Index32: over parameters, to be within Limit both ways at every launch
 }
 
 // An ArgKind says what an Argument holds.
@@ -147,11 +148,12 @@ type printer struct {
 
 // body is the state of the function being printed.
 type body struct {
-	out        strings.Builder
-	depth      int
-	ranges     *ranges
-	narrow     map[*ir.Var]bool
-	constants  map[*ir.Var]ir.Expr    // float32 variables that keep their first value
+	out    strings.Builder
+	depth  int
+	ranges *ranges
+	narrow map[*ir.Var]bool
+	shape
+	old        *ir.Var                // declared by the atomic being printed
 	flat       map[*ir.Var]*flatSlice // slices that are parameters of a kernel
 	named      *ir.Barrier            // a barrier that waits for a number of threads
 	fault      bool                   // a check was printed

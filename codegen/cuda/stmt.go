@@ -33,6 +33,21 @@ func (p *printer) block(list []ir.Stmt) {
 // stmts prints a list. A declaration without value right before the call that fills it becomes one with value.
 func (p *printer) stmts(list []ir.Stmt) {
 	for i := 0; i < len(list); i++ {
+		if p.isHidden(list[i]) {
+			continue
+		}
+		if b, ok := list[i].(*ir.Block); ok && b.Label == nil && i == len(list)-1 {
+			p.push() // nothing follows that a name of it could hide
+			p.stmts(b.Body)
+			p.pop()
+			continue
+		}
+		if a := p.declaredOld(list[i:]); a != nil {
+			p.old = a.Old.(*ir.Ref).Var
+			p.atomic(a)
+			i++
+			continue
+		}
 		if n, call := p.declaredResults(list[i:]); call != nil {
 			p.callStmt(call, list[i:i+n])
 			i += n
@@ -69,6 +84,28 @@ func (p *printer) declaredResults(list []ir.Stmt) (n int, call *ir.Call) {
 		return 0, nil
 	}
 	return n, c
+}
+
+// declaredOld returns the atomic that the declaration at the start of list stands before and that gives the variable
+// its value.
+func (p *printer) declaredOld(list []ir.Stmt) *ir.Atomic {
+	if len(list) < 2 {
+		return nil
+	}
+	d, isDecl := list[0].(*ir.Decl)
+	a, isAtomic := list[1].(*ir.Atomic)
+	if !isDecl || !isAtomic || d.Init != nil || p.narrow[d.Var] || !isRef(a.Old, d.Var) {
+		return nil
+	}
+	if v := ir.RootVar(a.Place); v != nil && v.Space == ir.Local {
+		return nil
+	}
+	for _, e := range []ir.Expr{a.Place, a.Value, a.Compare} {
+		if e != nil && ir.ExprVars(e).Has(d.Var) {
+			return nil
+		}
+	}
+	return a
 }
 
 func usesAny(list []ir.Expr, vars map[*ir.Var]bool) bool {
@@ -219,6 +256,9 @@ func (p *printer) isPlain(b *ir.Binary) bool {
 		return true
 	case ir.Shr:
 		return p.ranges.of(b.Y).within(span(0, int64(width(b.T)-1)))
+	case ir.Div, ir.Rem:
+		c, ok := b.Y.(*ir.Const)
+		return ok && p.ranges.of(c).nonNegative()
 	}
 	return false
 }
@@ -250,8 +290,23 @@ func sameExpr(a, b ir.Expr) bool {
 	case *ir.Convert:
 		b, ok := b.(*ir.Convert)
 		return ok && ir.Same(a.T, b.T) && sameExpr(a.X, b.X)
+	case *ir.Len:
+		b, ok := b.(*ir.Len)
+		return ok && sameExpr(a.X, b.X)
+	case *ir.Math:
+		b, ok := b.(*ir.Math)
+		return ok && a.Fn == b.Fn && sameExprs(a.Args, b.Args)
 	}
 	return false
+}
+
+func sameExprs(a, b []ir.Expr) bool {
+	for i := range a {
+		if i >= len(b) || !sameExpr(a[i], b[i]) {
+			return false
+		}
+	}
+	return len(a) == len(b)
 }
 
 // callStmt prints a call; decls are the declarations of its results where the call makes them.
@@ -317,13 +372,19 @@ func (p *printer) callText(s *ir.Call) string {
 }
 
 func (p *printer) ifElse(s *ir.If, head string) {
-	then := s.Then
-	cond := p.expr(s.Cond)
-	if len(then) == 0 && len(s.Else) > 0 {
-		cond, then = value("!"+cond.at(precUnary), precUnary, boolean), s.Else
-		s = &ir.If{Cond: s.Cond, Then: then, At: s.At}
+	if yes, known := p.decided(s.Cond); known && head == "if " {
+		p.taken(s, yes)
+		return
 	}
-	p.printf(s.At, "%s(%s) {", head, cond.text)
+	then := s.Then
+	cond := ""
+	if len(then) == 0 && len(s.Else) > 0 {
+		cond, then = "!"+p.expr(s.Cond).at(precUnary), s.Else
+		s = &ir.If{Cond: s.Cond, Then: then, At: s.At}
+	} else {
+		cond = p.brokenLines(p.conjunction(s.Cond, precNone))
+	}
+	p.printf(s.At, "%s(%s) {", head, cond)
 	p.block(then)
 	if len(s.Else) == 1 {
 		if next, ok := s.Else[0].(*ir.If); ok {
@@ -336,6 +397,52 @@ func (p *printer) ifElse(s *ir.If, head string) {
 		p.block(s.Else)
 	}
 	p.printf(ir.Pos{}, "}")
+}
+
+// conjunction prints the terms of a chain of &&, each binding as strongly as prec asks.
+func (p *printer) conjunction(e ir.Expr, prec int) []string {
+	b, ok := e.(*ir.Binary)
+	if !ok || b.Op != ir.LAnd {
+		return []string{p.expr(e).at(prec)}
+	}
+	for i, side := range []ir.Expr{b.X, b.Y} {
+		if yes, known := p.decided(side); known && yes && !hasChecks(side) {
+			return p.conjunction([]ir.Expr{b.Y, b.X}[i], prec)
+		}
+	}
+	return append(p.conjunction(b.X, precLAnd), p.conjunction(b.Y, precLAnd+1)...)
+}
+
+// brokenLines joins the terms of a condition, in lines of at most 110 columns.
+func (p *printer) brokenLines(terms []string) string {
+	if len(terms) == 1 {
+		return terms[0]
+	}
+	var b strings.Builder
+	column := 4*p.depth + 4
+	for i, t := range terms {
+		if i > 0 && column+len(t) > 110 {
+			b.WriteString(" &&\n" + strings.Repeat("\t", p.depth+1))
+			p.line.Line++
+			column = 4*p.depth + 4
+		} else if i > 0 {
+			b.WriteString(" && ")
+		}
+		b.WriteString(t)
+		column += len(t) + 4
+	}
+	return b.String()
+}
+
+// taken prints the side of an If that always runs.
+func (p *printer) taken(s *ir.If, yes bool) {
+	side := s.Else
+	if yes {
+		side = s.Then
+	}
+	if len(side) > 0 {
+		p.scope(&ir.Block{Body: side, At: s.At})
+	}
 }
 
 func (p *printer) returns(s *ir.Return) {

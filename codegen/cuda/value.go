@@ -151,6 +151,18 @@ func (v val) cast(ct ctype) val {
 	return value(text, precUnary, ct)
 }
 
+// beside returns v as an operand of an operation in ct: a negative number beside an unsigned one says that it is meant.
+func (v val) beside(ct ctype) val {
+	if !ct.isUnsigned() || !strings.HasPrefix(v.text, "-") || !isNumber(v.text[1:]) {
+		return v
+	}
+	suffix := "u"
+	if ct.bits() == 64 {
+		suffix = "ull"
+	}
+	return val{text: v.text + suffix, prec: v.prec, ct: ct, bits: ct.bits()}
+}
+
 // isNumber reports whether s is a plain decimal number.
 func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""

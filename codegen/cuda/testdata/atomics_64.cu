@@ -74,8 +74,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 {
 	__shared__ int64 count;
 	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < 1000; i += (int64)gridDim.x * blockDim.x) {
-		int old_int32 = 0;
-		old_int32 = *(volatile int*)&x_int32[i];
+		int old_int32 = *(volatile int*)&x_int32[i];
 		*(volatile int*)&x_int32[i] = old_int32;
 		atomicCAS(&x_int32[i], old_int32, 3);
 		old_int32 = atomicCAS(&x_int32[i], 3, old_int32);
@@ -97,8 +96,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		atomicAnd(&x_int32[i], ~3);
 		atomic_update(&x_int32[i], [=](int old) -> int { return (unsigned)old << 3; });
 		atomic_update(&x_int32[i], [=](int old) -> int { return old >> 3; });
-		unsigned old_uint32 = 0;
-		old_uint32 = *(volatile unsigned*)&x_uint32[i];
+		unsigned old_uint32 = *(volatile unsigned*)&x_uint32[i];
 		*(volatile unsigned*)&x_uint32[i] = old_uint32;
 		atomicCAS(&x_uint32[i], old_uint32, 3u);
 		old_uint32 = atomicCAS(&x_uint32[i], 3u, old_uint32);
@@ -120,8 +118,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		atomicAnd(&x_uint32[i], ~3u);
 		atomic_update(&x_uint32[i], [=](unsigned old) -> unsigned { return old << 3; });
 		atomic_update(&x_uint32[i], [=](unsigned old) -> unsigned { return old >> 3; });
-		int64 old_int = 0;
-		old_int = *(volatile int64*)&x_int[i];
+		int64 old_int = *(volatile int64*)&x_int[i];
 		*(volatile int64*)&x_int[i] = old_int;
 		atomicCAS((uint64*)&x_int[i], (uint64)old_int, 3ull);
 		old_int = atomicCAS((uint64*)&x_int[i], 3ull, (uint64)old_int);
@@ -143,8 +140,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		atomicAnd((uint64*)&x_int[i], (uint64)~3);
 		atomic_update(&x_int[i], [=](int64 old) -> int64 { return (uint64)old << 3; });
 		atomic_update(&x_int[i], [=](int64 old) -> int64 { return old >> 3; });
-		uint64 old_uint64 = 0;
-		old_uint64 = *(volatile uint64*)&x_uint64[i];
+		uint64 old_uint64 = *(volatile uint64*)&x_uint64[i];
 		*(volatile uint64*)&x_uint64[i] = old_uint64;
 		atomicCAS(&x_uint64[i], old_uint64, 3ull);
 		old_uint64 = atomicCAS(&x_uint64[i], 3ull, old_uint64);
@@ -166,8 +162,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		atomicAnd(&x_uint64[i], ~3ull);
 		atomic_update(&x_uint64[i], [=](uint64 old) -> uint64 { return old << 3; });
 		atomic_update(&x_uint64[i], [=](uint64 old) -> uint64 { return old >> 3; });
-		float old_float32 = 0.0f;
-		old_float32 = *(volatile float*)&x_float32[i];
+		float old_float32 = *(volatile float*)&x_float32[i];
 		*(volatile float*)&x_float32[i] = old_float32;
 		atomic_update(&x_float32[i], [=](float old) -> float { return old == old_float32 ? 3.0f : old; });
 		old_float32 = atomic_update(&x_float32[i], [=](float old) -> float { return old == 3.0f ? old_float32 : old; });
@@ -183,8 +178,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		atomic_update(&x_float32[i], [=](float old) -> float { return old / 3.0f; });
 		atomic_update(&x_float32[i], [=](float old) -> float { return go_min(old, 3.0f); });
 		atomic_update(&x_float32[i], [=](float old) -> float { return go_max(old, 3.0f); });
-		double old_float64 = 0.0;
-		old_float64 = *(volatile double*)&x_float64[i];
+		double old_float64 = *(volatile double*)&x_float64[i];
 		*(volatile double*)&x_float64[i] = old_float64;
 		atomic_update(&x_float64[i], [=](double old) -> double { return old == old_float64 ? 3.0 : old; });
 		old_float64 = atomic_update(&x_float64[i], [=](double old) -> double { return old == 3.0 ? old_float64 : old; });
@@ -200,8 +194,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		atomic_update(&x_float64[i], [=](double old) -> double { return old / 3.0; });
 		atomic_update(&x_float64[i], [=](double old) -> double { return go_min(old, 3.0); });
 		atomic_update(&x_float64[i], [=](double old) -> double { return go_max(old, 3.0); });
-		uint8 old_uint8 = 0;
-		old_uint8 = *(volatile uint8*)&x_uint8[i];
+		uint8 old_uint8 = *(volatile uint8*)&x_uint8[i];
 		*(volatile uint8*)&x_uint8[i] = old_uint8;
 		atomic_update(&x_uint8[i], [=](uint8 old) -> uint8 { return old == old_uint8 ? 3 : old; });
 		old_uint8 = atomic_update(&x_uint8[i], [=](uint8 old) -> uint8 { return old == 3 ? old_uint8 : old; });
@@ -223,8 +216,7 @@ atomics(int* x_int32, unsigned* x_uint32, int64* x_int, uint64* x_uint64, float*
 		atomic_update(&x_uint8[i], [=](uint8 old) -> uint8 { return old & ~3; });
 		atomic_update(&x_uint8[i], [=](uint8 old) -> uint8 { return (unsigned)old << 3; });
 		atomic_update(&x_uint8[i], [=](uint8 old) -> uint8 { return old >> 3; });
-		int16 old_int16 = 0;
-		old_int16 = *(volatile int16*)&x_int16[i];
+		int16 old_int16 = *(volatile int16*)&x_int16[i];
 		*(volatile int16*)&x_int16[i] = old_int16;
 		atomic_update(&x_int16[i], [=](int16 old) -> int16 { return old == old_int16 ? 3 : old; });
 		old_int16 = atomic_update(&x_int16[i], [=](int16 old) -> int16 { return old == 3 ? old_int16 : old; });

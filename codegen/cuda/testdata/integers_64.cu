@@ -78,7 +78,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_int8 *= x_int8[i + 1];
 		y_int8 = (int8)(y_int8 * 31) + x_int8[i + 2];
 		y_int8 = y_int8 / check_divisor(x_int8[i + 2], 1, fault);
-		y_int8 = y_int8 % 7;
+		y_int8 %= 7;
 		y_int8 = 100 / x_int8[i + 1];
 		y_int8 = go_shl(y_int8, check_count(x_int8[i + 3], 2, fault));
 		y_int8 = (unsigned)y_int8 << 3;
@@ -97,7 +97,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_uint8 *= x_uint8[i + 1];
 		y_uint8 = (uint8)(y_uint8 * 31) + x_uint8[i + 2];
 		y_uint8 = y_uint8 / check_divisor(x_uint8[i + 2], 3, fault);
-		y_uint8 = y_uint8 % 7;
+		y_uint8 %= 7;
 		y_uint8 = 100 / x_uint8[i + 1];
 		y_uint8 = go_shl(y_uint8, x_uint8[i + 3]);
 		y_uint8 = (unsigned)y_uint8 << 3;
@@ -116,7 +116,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_int16 *= x_int16[i + 1];
 		y_int16 = (int16)(y_int16 * 31) + x_int16[i + 2];
 		y_int16 = y_int16 / check_divisor(x_int16[i + 2], 4, fault);
-		y_int16 = y_int16 % 7;
+		y_int16 %= 7;
 		y_int16 = 100 / x_int16[i + 1];
 		y_int16 = go_shl(y_int16, check_count(x_int16[i + 3], 5, fault));
 		y_int16 = (unsigned)y_int16 << 3;
@@ -135,7 +135,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_uint16 = (unsigned)y_uint16 * x_uint16[i + 1];
 		y_uint16 = (uint16)((unsigned)y_uint16 * 31) + x_uint16[i + 2];
 		y_uint16 = y_uint16 / check_divisor(x_uint16[i + 2], 6, fault);
-		y_uint16 = y_uint16 % 7;
+		y_uint16 %= 7;
 		y_uint16 = 100 / x_uint16[i + 1];
 		y_uint16 = go_shl(y_uint16, x_uint16[i + 3]);
 		y_uint16 = (unsigned)y_uint16 << 3;
@@ -154,7 +154,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_int32 = (unsigned)y_int32 * x_int32[i + 1];
 		y_int32 = (unsigned)y_int32 * 31 + x_int32[i + 2];
 		y_int32 = go_div(y_int32, check_divisor(x_int32[i + 2], 7, fault));
-		y_int32 = y_int32 % 7;
+		y_int32 %= 7;
 		y_int32 = 100 / x_int32[i + 1];
 		y_int32 = go_shl(y_int32, check_count(x_int32[i + 3], 8, fault));
 		y_int32 = (unsigned)y_int32 << 3;
@@ -173,7 +173,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_uint32 *= x_uint32[i + 1];
 		y_uint32 = y_uint32 * 31 + x_uint32[i + 2];
 		y_uint32 = y_uint32 / check_divisor(x_uint32[i + 2], 9, fault);
-		y_uint32 = y_uint32 % 7;
+		y_uint32 %= 7;
 		y_uint32 = 100 / x_uint32[i + 1];
 		y_uint32 = go_shl(y_uint32, x_uint32[i + 3]);
 		y_uint32 = y_uint32 << 3;
@@ -192,7 +192,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_int = (uint64)y_int * x_int[i + 1];
 		y_int = (uint64)y_int * 31 + x_int[i + 2];
 		y_int = go_div(y_int, check_divisor(x_int[i + 2], 10, fault));
-		y_int = y_int % 7;
+		y_int %= 7;
 		y_int = 100 / x_int[i + 1];
 		y_int = go_shl(y_int, check_count(x_int[i + 3], 11, fault));
 		y_int = (uint64)y_int << 3;
@@ -211,7 +211,7 @@ integers(int8* x_int8, uint8* x_uint8, int16* x_int16, uint16* x_uint16, int* x_
 		y_uint64 *= x_uint64[i + 1];
 		y_uint64 = y_uint64 * 31 + x_uint64[i + 2];
 		y_uint64 = y_uint64 / check_divisor(x_uint64[i + 2], 12, fault);
-		y_uint64 = y_uint64 % 7;
+		y_uint64 %= 7;
 		y_uint64 = 100 / x_uint64[i + 1];
 		y_uint64 = go_shl(y_uint64, x_uint64[i + 3]);
 		y_uint64 = y_uint64 << 3;

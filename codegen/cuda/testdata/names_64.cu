@@ -34,9 +34,7 @@ names(float* threadIdx_2, int64 threadIdx_2_len, int64 class_2, float rsqrtf_2, 
 	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < class_2; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 		float u03b1 = rsqrtf(rsqrtf_2);
 		float fault_2 = u03b1 + threadIdx_2[check_index(i, threadIdx_2_len, 1, fault)];
-		{
-			int i_2 = (int)i;
-			threadIdx_2[check_index(i_2, threadIdx_2_len, 2, fault)] = fault_2;
-		}
+		int i_2 = (int)i;
+		threadIdx_2[check_index(i_2, threadIdx_2_len, 2, fault)] = fault_2;
 	}
 }

@@ -1,0 +1,35 @@
+package cuda_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+)
+
+// kernelFiles hold the kernels of the repository: the corpus of the compiler's own tests, and the demos.
+var kernelFiles = []string{"../corpus_test.go", "../../examples/nbody/kernels.go", "../../examples/stream/kernels.go"}
+
+// corpus compiles and lowers every kernel of the repository. A kernel that lowering does not take yet has no golden.
+func corpus(t *testing.T) []goldenCase {
+	t.Helper()
+	var out []goldenCase
+	for _, path := range kernelFiles {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		pkg, err := codegen.Load(codegen.File{Name: filepath.Base(path), Text: string(text)})
+		require.NoError(t, err)
+		for _, k := range pkg.Kernels() {
+			low, err := codegen.Lower(k, codegen.LowerOptions{Target: "cuda"})
+			if err != nil {
+				t.Logf("%s is not lowered: %v", k.Name, err)
+				continue
+			}
+			out = append(out, goldenCase{k.Name, low.Program})
+		}
+	}
+	return out
+}
