@@ -131,17 +131,22 @@ func (c *nestingCheck) dependence(k *ir.Kernel, l *ir.For) {
 	reaches := collectStmt(k, l)
 	nest := nestOf(l)
 	inside := ir.Declared([]ir.Stmt{l})
+	for _, f := range k.Funcs {
+		for _, v := range append(ir.Declared(f.Body).List(), f.Params...) {
+			inside.Add(v)
+		}
+	}
 	if l.Directive.Parts&(ir.Parallel|ir.Simd|ir.Workshare) == 0 {
 		for _, v := range teamLocals(k, l).List() {
 			inside.Add(v) // a team runs its iterations one after the other
 		}
 	}
 	for i, w := range reaches {
-		if !w.write || w.atomic || inside.Has(w.base) || w.guarded(nest) || w.copiedIn(l) {
+		if !w.write || w.atomic || inside.Has(w.base) || w.guarded(nest) || w.copiedIn(l) || !w.fixed(inside, nest) {
 			continue
 		}
 		for j, r := range reaches {
-			if r.base != w.base || r.write && j < i {
+			if r.base != w.base || r.write && j < i || !r.fixed(inside, nest) {
 				continue
 			}
 			if c.meet(l, nest, w, r, i == j) {
@@ -180,6 +185,19 @@ func teamLocals(k *ir.Kernel, l *ir.For) *ir.VarSet {
 		return false
 	})
 	return out
+}
+
+// fixed reports whether the index of r holds nothing but loop variables and what is declared outside of the loop: a
+// local of the body, or of a function that it calls, may differ from iteration to iteration.
+func (r *reach) fixed(inside *ir.VarSet, nest []*ir.For) bool {
+	for _, a := range r.index.Atoms() {
+		loop := slices.ContainsFunc(nest, func(l *ir.For) bool { return l.Var == a.Var }) ||
+			slices.ContainsFunc(r.loops, func(l loopRange) bool { return l.Var == a.Var })
+		if !loop && inside.Has(a.Var) {
+			return false
+		}
+	}
+	return true
 }
 
 // guarded reports whether a condition around r singles out iterations or threads, so that not all of them come to it.
