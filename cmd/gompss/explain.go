@@ -20,6 +20,7 @@ var emitters = map[string]func(k *ir.Kernel, w, warnings io.Writer) error{
 	"ir":     emitLoopIR,
 	"device": emitDeviceIR,
 	"cuda":   emitCUDA,
+	"asm":    emitAssembly,
 }
 
 func explain(args []string, stdout, stderr io.Writer) error {
@@ -33,7 +34,7 @@ func explain(args []string, stdout, stderr io.Writer) error {
 	}
 	emitter, known := emitters[*emit]
 	if !known {
-		return usageError("-emit %s: want ir, device or cuda", *emit)
+		return usageError("-emit %s: want ir, device, cuda or asm", *emit)
 	}
 	kernels, err := loadKernels(file, *kernel, stderr)
 	if err != nil {
@@ -117,7 +118,10 @@ func emitDecisions(k *ir.Kernel, w, warnings io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, lowered.Explain())
+	if _, err = io.WriteString(w, lowered.Explain()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "  %s\n", cpuDecision(k))
 	return err
 }
 
@@ -146,14 +150,6 @@ func emitCUDA(k *ir.Kernel, w, warnings io.Writer) error {
 	}
 	_, err = io.WriteString(w, source.Text)
 	return err
-}
-
-// listDevices needs the device plug-ins, which are linked in by the package devices/all.
-func listDevices(args []string, _, _ io.Writer) error {
-	if len(args) > 0 {
-		return usageError("it takes no arguments")
-	}
-	return errors.New("gompss devices: this build has no device plug-ins")
 }
 
 func version(args []string, stdout, _ io.Writer) error {

@@ -1,8 +1,8 @@
 // Command gompss shows what the compiler makes of kernels and writes typed wrappers for them.
 //
 //	gompss gen [-check] [files, folders or folder/...]   write zFILE_gompss.go beside every file with kernels
-//	gompss explain [-kernel K] [-emit ir|device|cuda] FILE   where each loop went and why, or the code itself
-//	gompss devices                                        the devices of this machine
+//	gompss explain [-kernel K] [-emit ir|device|cuda|asm] FILE   where each loop went and why, or the code itself
+//	gompss devices [SPEC]                                 the devices of this machine, or those that SPEC opens
 //	gompss version
 //
 // Errors go to standard error and exit with 1, wrong usage with 2.
@@ -26,8 +26,8 @@ type command struct {
 
 var commands = []command{
 	{"gen", "gen [-check] [files, folders or folder/...]", gen},
-	{"explain", "explain [-kernel K] [-emit ir|device|cuda] FILE", explain},
-	{"devices", "devices", listDevices},
+	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] FILE", explain},
+	{"devices", "devices [SPEC]", listDevices},
 	{"version", "version", version},
 }
 

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"text/tabwriter"
+
+	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/devices"
+	_ "github.com/gompss/gompss/devices/all" // all plug-ins
+)
+
+// listDevices opens every kind of device by itself and says what is there, or why nothing is; with an argument, the devices that it names.
+func listDevices(args []string, stdout, _ io.Writer) error {
+	if len(args) > 1 {
+		return usageError("it takes one specification, such as smp:2,sim:4")
+	}
+	t := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
+	defer t.Flush()
+	if len(args) == 1 {
+		return describe(t, args[0])
+	}
+	for _, kind := range devices.Kinds() {
+		if err := describe(t, string(kind)); err != nil {
+			fmt.Fprintf(t, "%s\t-\t%v\n", kind, err)
+		}
+	}
+	fmt.Fprintf(t, "vectors\t-\t%s\n", vectorUnits())
+	return nil
+}
+
+// describe opens the devices of a specification and prints a line for each.
+func describe(w io.Writer, spec string) error {
+	m, err := devices.Open(spec, devices.Options{})
+	if err != nil {
+		return err
+	}
+	for _, d := range m.Devices() {
+		p := d.Properties()
+		memory := "-"
+		if p.Memory > 0 {
+			memory = p.Memory.String()
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, memory, p.Description)
+	}
+	return errors.Join(m.Close())
+}
+
+// vectorUnits says what vector code this machine runs, or why none.
+func vectorUnits() string {
+	o, err := cpu.Detect()
+	if err != nil {
+		return err.Error()
+	}
+	arena, err := cpu.NewArena()
+	if err != nil {
+		return err.Error()
+	}
+	if err := arena.Close(); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s on %s/%s: kernels run as vector code on the CPU workers", o.Name(), runtime.GOOS, runtime.GOARCH)
+}
+
+// compileCPU makes the vector code for AVX-512, which every machine can print, or for what this machine has.
+func compileCPU(k *ir.Kernel) (*cpu.Code, cpu.Options, error) {
+	o, err := cpu.Detect()
+	if err != nil {
+		o = cpu.Options{AVX512: true}
+	}
+	code, err := cpu.Compile(k, o)
+	return code, o, err
+}
+
+// cpuDecision says how the CPU workers run the kernel.
+func cpuDecision(k *ir.Kernel) string {
+	code, o, err := compileCPU(k)
+	if err != nil {
+		return fmt.Sprintf("CPU: the Go function runs: %v", err)
+	}
+	return fmt.Sprintf("CPU: the iterations of the loop at %s -> lanes: %s, %d lanes, %d vectors at a time", code.Loop, o.Name(), code.Lanes, code.Unroll)
+}
+
+func emitAssembly(k *ir.Kernel, w, _ io.Writer) error {
+	code, o, err := compileCPU(k)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "; kernel %s for %s: %d bytes\n%s", k.Name, o.Name(), len(code.Bytes), code.Listing())
+	return err
+}
