@@ -37,7 +37,7 @@ func (p *Package) Instance(name string, typeArgs ...string) (*ir.Kernel, error) 
 		args[i] = tv.Type
 	}
 	if _, err := types.Instantiate(nil, f.Signature(), args, true); err != nil {
-		return nil, fmt.Errorf("codegen: kernel %s: %w", name, err)
+		return nil, fmt.Errorf("codegen: kernel %s: %s", name, goMessage(err.Error()))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

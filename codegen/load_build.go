@@ -289,10 +289,14 @@ func (b *builder) parseClause(text string, scopeAt token.Pos) ir.Expr {
 		b.fail(1, what, why, "write a Go expression")
 		return nil
 	}
+	if deepest(syntax) != nil {
+		b.fail(1, what[:min(len(what), 40)], "this is nested too deeply", "assign it to a variable before")
+		return nil
+	}
 	if err := types.CheckExpr(fset, b.u.p.types, scopeAt, syntax, b.u.p.info); err != nil {
 		pos, why := token.Pos(1), err.Error()
 		if e, ok := err.(types.Error); ok {
-			pos, why = e.Pos, e.Msg
+			pos, why = e.Pos, goMessage(e.Msg)
 		}
 		b.fail(pos, what, why, "write a Go expression over what is in scope here")
 		return nil

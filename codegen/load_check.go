@@ -35,13 +35,25 @@ func parseFiles(files []File) (*Package, []Diagnostic) {
 			continue
 		}
 		names[name] = true
-		syntax, err := parser.ParseFile(p.fset, name, f.Text, parser.ParseComments|parser.SkipObjectResolution|parser.AllErrors)
+		syntax, err := p.parse(name, f.Text)
 		diags = append(diags, syntaxErrors(err)...)
 		if err == nil {
 			diags = append(diags, p.add(syntax)...)
 		}
 	}
 	return p, diags
+}
+
+// parse reads one file. The parser drops what is most likely a consequence of an error, but stops at the tenth line with
+// one; then it is asked again for all.
+func (p *Package) parse(name, text string) (*ast.File, error) {
+	const mode = parser.ParseComments | parser.SkipObjectResolution
+	syntax, err := parser.ParseFile(p.fset, name, text, mode)
+	var list scanner.ErrorList
+	if errors.As(err, &list) && len(list) >= 10 {
+		return parser.ParseFile(token.NewFileSet(), name, text, mode|parser.AllErrors)
+	}
+	return syntax, err
 }
 
 // add takes a file that has been parsed.
@@ -63,7 +75,7 @@ func (p *Package) add(f *ast.File) []Diagnostic {
 }
 
 // deepest returns a node that is nested deeper than maxNesting, nil where there is none.
-func deepest(f *ast.File) (deep ast.Node) {
+func deepest(f ast.Node) (deep ast.Node) {
 	depth := 0
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil {
@@ -152,8 +164,13 @@ func (p *Package) typeError(err error) {
 		return
 	}
 	if d := p.declAt(e.Pos); d != nil {
-		d.errors = append(d.errors, Diagnostic{Pos: p.position(e.Pos), What: "Go", Why: strings.ReplaceAll(e.Msg, "\n\t", ", ")})
+		d.errors = append(d.errors, Diagnostic{Pos: p.position(e.Pos), What: "Go", Why: goMessage(e.Msg)})
 	}
+}
+
+// goMessage returns a message of go/types on one line and with short package names.
+func goMessage(msg string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(msg, "\n\t", ", "), kernelPath+".", "kernel.")
 }
 
 // declAt returns the declaration around pos.
