@@ -90,6 +90,7 @@ type inlinable struct {
 	fn   *types.Func
 	args []types.Type
 	name string
+	busy []*types.Func // what was under construction where a literal stands: its calls count as made there
 }
 
 // callee returns what fun calls; nil, and the error reported, where that is not possible.
@@ -97,7 +98,7 @@ func (b *builder) callee(fun ast.Expr) *inlinable {
 	switch fun := ast.Unparen(fun).(type) {
 	case *ast.FuncLit:
 		b.captures(fun)
-		return &inlinable{lit: fun, env: b.env, name: "func"}
+		return &inlinable{lit: fun, env: b.env, name: "func", busy: slices.Clone(b.u.busy)}
 	case *ast.IndexExpr:
 		return b.callee(fun.X)
 	case *ast.IndexListExpr:

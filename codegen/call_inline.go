@@ -3,6 +3,7 @@ package codegen
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -27,6 +28,7 @@ type resultPlace struct {
 // inline emits the body of in with the given arguments, and returns its results.
 func (b *builder) inline(in *inlinable, values []ir.Expr, bodies map[int]*inlinable, e *ast.CallExpr) []ir.Expr {
 	sig, list, body := b.declarationOf(in)
+	busy := b.u.busy
 	if body == nil || !b.mayInline(in, e) {
 		return b.badResults(e)
 	}
@@ -43,9 +45,7 @@ func (b *builder) inline(in *inlinable, values []ir.Expr, bodies map[int]*inlina
 	})
 	b.env = caller
 	b.u.nesting--
-	if in.fn != nil {
-		b.u.busy = b.u.busy[:len(b.u.busy)-1]
-	}
+	b.u.busy = busy
 	if block := closeBody(inside, results, at); block.Label == nil && len(block.Body) == 1 {
 		b.emit(block.Body[0])
 	} else {
@@ -104,7 +104,9 @@ func (b *builder) mayInline(in *inlinable, e *ast.CallExpr) bool {
 	b.u.nesting++
 	b.u.inlined++
 	if in.fn != nil {
-		b.u.busy = append(b.u.busy, in.fn)
+		b.u.busy = append(slices.Clone(b.u.busy), in.fn)
+	} else {
+		b.u.busy = in.busy
 	}
 	return true
 }

@@ -204,7 +204,7 @@ outer:
 //omp:target
 //omp:task inout(x, f)
 func SubsetLiterals(x []int, f []float32) {
-	scale := x[0]
+	scale, scaled := x[0], 0
 	sum := 0
 	add := func(v int) (old int) {
 		old = sum
@@ -229,6 +229,16 @@ func SubsetLiterals(x []int, f []float32) {
 		at := func(j int) *int { return &x[20+i*3+j] }
 		*at(0) += i
 		*at(1), *at(2) = *at(2), *at(1)
+	}
+	x[41] = fold(x[41:45], 0, func(a, b int) int {
+		return a + fold(x[45:47], b, func(c, d int) int { return c*a + d })
+	})
+	bump := func() int { scaled++; return 3 }
+	switch scaled {
+	case bump(), 4:
+		x[48] = 1
+	case 0:
+		x[48] = 2
 	}
 	x[40] = func() int { return len(x) - sum }()
 }

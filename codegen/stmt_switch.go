@@ -30,7 +30,7 @@ func (b *builder) switchStmt(s *ast.SwitchStmt, label string) {
 				}
 			}
 			if s.Tag != nil {
-				w.tag = b.tag(s.Tag)
+				w.tag = b.tag(s.Tag, w.clauses)
 			}
 			b.out = append(b.out, b.chain(w, 0)...)
 		})
@@ -45,14 +45,36 @@ func (b *builder) switchStmt(s *ast.SwitchStmt, label string) {
 	b.emit(&ir.Block{Label: l, Body: list, At: at})
 }
 
-// tag returns the value that cases are compared with.
-func (b *builder) tag(e ast.Expr) ir.Expr {
+// tag returns the value that cases are compared with. It is evaluated once, before the values of the cases, which may
+// call what changes a variable.
+func (b *builder) tag(e ast.Expr, clauses []*ast.CaseClause) ir.Expr {
 	x := b.expr(e)
-	switch x.(type) {
-	case *ir.Ref, *ir.Const:
+	if _, isVar := x.(*ir.Ref); b.fixed(x) || isVar && !b.callsIn(clauses) {
 		return x
 	}
 	return b.temp("tag", x, x.Pos())
+}
+
+// callsIn reports whether a value of a case may call a function.
+func (b *builder) callsIn(clauses []*ast.CaseClause) bool {
+	for _, c := range clauses {
+		for _, v := range c.List {
+			if b.u.p.info.Types[v].Value == nil && containsCall(v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func containsCall(e ast.Expr) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		_, ok := n.(*ast.CallExpr)
+		found = found || ok
+		return !found
+	})
+	return found
 }
 
 // chain returns the test of clause i and all that follow; the default comes last.
