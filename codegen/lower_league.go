@@ -106,7 +106,11 @@ func (t *team) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.St
 	last := t.slot(slot{what: "last"}, ir.BoolType, "last", at)
 	var w touch
 	w.writes.addVar(last)
-	out = append(out, t.sync(w, true, at)...)
+	if t.open.beyondTeam() {
+		out = append(out, barrier(at)...) // what any thread touched comes before the ticket, and so before what follows it
+	} else {
+		out = append(out, t.sync(w, true, at)...)
+	}
 	store := t.storeParts(r, at)
 	store = append(store, t.ticket(last, at)...)
 	out = append(out, &ir.If{Cond: thread0(at), Then: store, At: at})
@@ -118,6 +122,21 @@ func (t *team) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.St
 	t.open.add(before)
 	t.last = &ir.If{Cond: ref(last, at), Then: finish, At: at}
 	return append(out, t.last)
+}
+
+// beyondTeam reports whether threads other than thread 0 touched memory that other teams see.
+func (o open) beyondTeam() bool {
+	for _, m := range []memory{o.all.reads, o.all.writes} {
+		if m.kinds != 0 {
+			return true
+		}
+		for v := range m.vars {
+			if v.Space != ir.Team {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func thread0(at ir.Pos) ir.Expr {

@@ -229,7 +229,15 @@ func (t *team) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) [
 	if r.league && !t.single && !t.ofTeam(r) {
 		return append(out, t.overLeague(r, at, barrier)...)
 	}
-	return append(out, t.apply(r.items, at)...)
+	before := t.open.clone()
+	apply := t.apply(r.items, at)
+	if !r.perThread { // no barrier of the combination came before
+		x := t.effects.stmts(apply)
+		t.open = before
+		out = append(out, t.sync(x, true, at)...)
+		t.open.solo.add(x)
+	}
+	return append(out, apply...)
 }
 
 func how(shuffles bool) string {
