@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
-	"github.com/gompss/gompss/deps"
 )
 
 // program prints every function and kernel.
@@ -119,7 +118,7 @@ func wrapLines(params []string) string {
 	return b.String()
 }
 
-func alignUp(n, align deps.Bytes) deps.Bytes { return (n + align - 1) / align * align }
+func alignUp(n, align ir.Bytes) ir.Bytes { return (n + align - 1) / align * align }
 
 // maxThreads returns the constant bound of the threads of a team.
 func (p *printer) maxThreads(l *ir.Launch) int {
@@ -173,7 +172,7 @@ func (p *printer) copies(list []ir.Stmt) string {
 // arguments lays out the parameters of the kernel that its body uses.
 func (p *printer) arguments(e *Entry, used *ir.VarSet) []string {
 	var out []string
-	add := func(kind ArgKind, v *ir.Var, size, align deps.Bytes, text string, narrow bool) {
+	add := func(kind ArgKind, v *ir.Var, size, align ir.Bytes, text string, narrow bool) {
 		at := alignUp(e.ArgsSize, align)
 		e.Args = append(e.Args, Argument{Kind: kind, Var: v, Offset: at, Size: size, Narrow: narrow})
 		e.ArgsSize = at + size
@@ -206,10 +205,10 @@ func (p *printer) slice(v *ir.Var) *flatSlice {
 	return p.flat[v]
 }
 
-type addArgument func(kind ArgKind, v *ir.Var, size, align deps.Bytes, text string, narrow bool)
+type addArgument func(kind ArgKind, v *ir.Var, size, align ir.Bytes, text string, narrow bool)
 
 func (p *printer) sliceArguments(v *ir.Var, s *flatSlice, add addArgument) {
-	size := deps.Bytes(p.lengthType().bits() / 8)
+	size := ir.Bytes(p.lengthType().bits() / 8)
 	if s.usePtr {
 		add(Data, v, 8, 8, p.typeName(v.Type.Elem)+"* "+s.ptr, false)
 	}

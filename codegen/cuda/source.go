@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
-	"github.com/gompss/gompss/deps"
 )
 
 // Options choose the version of a program that Print writes. The zero value is right for every launch.
@@ -33,15 +32,15 @@ type Source struct {
 
 // FaultSize is the size of the fault record, which the caller zeroes before a run: site (uint32 at offset 0, 0 is no
 // fault), index (int64 at 8) and length (int64 at 16).
-const FaultSize deps.Bytes = 24
+const FaultSize ir.Bytes = 24
 
 // An Entry is one kernel of a Source.
 type Entry struct {
 	Name       string // of the extern "C" function
 	Launch     *ir.Launch
 	Args       []Argument
-	ArgsSize   deps.Bytes // of the whole parameter block
-	TeamMemory deps.Bytes // static __shared__ bytes
+	ArgsSize   ir.Bytes // of the whole parameter block
+	TeamMemory ir.Bytes // static __shared__ bytes
 	MaxThreads int        // in __launch_bounds__; 0 is none
 	Fault      bool       // the last argument is the fault record
 	Promises   []ir.Expr  // with Index32: over parameters, to be within Limit both ways at every launch
@@ -63,8 +62,8 @@ const (
 type Argument struct {
 	Kind   ArgKind
 	Var    *ir.Var
-	Offset deps.Bytes // in the parameter block
-	Size   deps.Bytes
+	Offset ir.Bytes // in the parameter block
+	Size   ir.Bytes
 	Narrow bool // a Go integer passed in 32 bits: its value must be within Limit, both ways
 }
 

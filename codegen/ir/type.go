@@ -8,6 +8,9 @@ type Pos struct {
 	Line, Col int
 }
 
+// Bytes is a size in bytes; the same type as deps.Bytes, for back ends, which import nothing but this package.
+type Bytes = deps.Bytes
+
 // A Kind says what a Type is.
 type Kind uint8
 
