@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/gompss/gompss/codegen/cpu"
@@ -77,6 +78,9 @@ func compileCPU(k *ir.Kernel) (*cpu.Code, cpu.Options, error) {
 
 // cpuDecision says how the CPU workers run the kernel.
 func cpuDecision(k *ir.Kernel) string {
+	if len(k.Target.Kinds) > 0 && !slices.Contains(k.Target.Kinds, "smp") {
+		return "CPU: not there: the device clause does not name smp"
+	}
 	code, o, err := compileCPU(k)
 	if err != nil {
 		return fmt.Sprintf("CPU: the Go function runs: %v", err)
