@@ -28,27 +28,7 @@ const (
 // startReductions makes the copies that begin with the identity and puts them into body.
 func (l *lowering) startReductions(list []ir.Reduction, body *[]ir.Stmt, at ir.Pos) *reductions {
 	out := &reductions{}
-	vars := map[*ir.Var]*ir.Var{}
-	type swap struct {
-		place ir.Expr
-		acc   *ir.Var
-	}
-	var swaps []swap
-	copyFor := func(place ir.Expr, init ir.Expr) *ir.Var {
-		name := "part"
-		root := ir.RootVar(place)
-		if root != nil {
-			name = root.Name
-		}
-		c := l.local(name, place.Type(), at)
-		out.decls = append(out.decls, decl(c, init, at))
-		if r, ok := place.(*ir.Ref); ok {
-			vars[r.Var] = c
-		} else {
-			swaps = append(swaps, swap{place, c})
-		}
-		return c
-	}
+	c := &copies{lowering: l, at: at, vars: map[*ir.Var]*ir.Var{}}
 	for _, r := range list {
 		it := item{Reduction: r}
 		whole := l.reducedPlace(&it)
@@ -56,32 +36,60 @@ func (l *lowering) startReductions(list []ir.Reduction, body *[]ir.Stmt, at ir.P
 			continue
 		}
 		it.Place = whole
-		it.acc = copyFor(whole, l.startValue(&it, at))
+		it.acc = c.add(whole, l.startValue(&it, at))
 		if r.Index != nil {
-			it.idx = copyFor(r.Index, identity(ir.Min, r.Index.Type(), at))
+			it.idx = c.add(r.Index, identity(ir.Min, r.Index.Type(), at))
 		}
 		out.items = append(out.items, it)
 	}
-	rw := &ir.Rewrite{
-		Var: func(v *ir.Var) *ir.Var {
-			if c := vars[v]; c != nil {
-				return c
-			}
-			return v
-		},
-		Expr: func(e ir.Expr) ir.Expr {
-			for _, s := range swaps {
-				if sameExpr(e, s.place) {
-					return ref(s.acc, e.Pos())
-				}
-			}
-			return e
-		},
-	}
+	out.decls = c.decls
 	if len(out.items) > 0 {
-		*body = rw.CopyStmts(*body)
+		*body = c.rewrite().CopyStmts(*body)
 	}
 	return out
+}
+
+// copies are the private copies of the places of one construct.
+type copies struct {
+	*lowering
+	at    ir.Pos
+	decls []ir.Stmt
+	vars  map[*ir.Var]*ir.Var // of places that are variables
+	other []placeCopy         // of *p and the like
+}
+
+type placeCopy struct {
+	place ir.Expr
+	acc   *ir.Var
+}
+
+func (c *copies) add(place, init ir.Expr) *ir.Var {
+	name := "part"
+	if root := ir.RootVar(place); root != nil {
+		name = root.Name
+	}
+	v := c.local(name, place.Type(), c.at)
+	c.decls = append(c.decls, decl(v, init, c.at))
+	if r, ok := place.(*ir.Ref); ok {
+		c.vars[r.Var] = v
+	} else {
+		c.other = append(c.other, placeCopy{place, v})
+	}
+	return v
+}
+
+// rewrite puts the copies in the places' stead.
+func (c *copies) rewrite() *ir.Rewrite {
+	r := paramsOf(c.vars)
+	r.Expr = func(e ir.Expr) ir.Expr {
+		for _, o := range c.other {
+			if sameExpr(e, o.place) {
+				return ref(o.acc, e.Pos())
+			}
+		}
+		return e
+	}
+	return r
 }
 
 // reducedPlace returns the place that the copy stands for: all of an array where only a part of it is reduced.

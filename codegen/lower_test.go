@@ -220,3 +220,35 @@ func K(x, y []float32, n int) {
 	require.Contains(t, text, "k.go:10:2: loop i -> one thread: the memory of x and y may overlap; to change it: //omp:loop")
 	require.Equal(t, 1, strings.Count(text, "kernel K: "))
 }
+
+// A loop without a directive goes to the whole league where its iterations are provably independent, else to one thread
+// for the reason given.
+func TestIndependence(t *testing.T) {
+	for _, c := range []struct{ name, body, why string }{
+		{"own element", "for i := range x { x[i] *= 2 }", ""},
+		{"reads other types", "for i := range x { x[i] += int(f[i]) }", ""},
+		{"rows", "for i := 0; i < n; i++ { for j := 0; j < n; j++ { x[i*n+j]++ } }", ""},
+		{"shifted rows", "for i := 0; i < n; i++ { for j := 0; j < n; j++ { x[i*n+j+5]++ } }", ""},
+		{"stride", "for i := 0; i < n; i += 2 { x[i] = x[i+1] }", ""},
+		{"fields of one element", "for i := range x { v := x[i]; v++; x[i] = v }", ""},
+		{"overlapping rows", "for i := 0; i < n; i++ { for j := 0; j <= n; j++ { x[i*n+j]++ } }", "the same element of x"},
+		{"neighbour", "for i := 1; i < n; i++ { x[i] = x[i-1] }", "the same element of x"},
+		{"mirror", "for i := 0; i < n; i++ { x[i] = x[n-1-i] }", "the same element of x"},
+		{"one element", "for i := 0; i < n; i++ { x[0] += i }", "the same element of x"},
+		{"from memory", "for i := range x { x[y[i]] = 1 }", "may overlap"},
+		{"another slice", "for i := range x { x[i] = y[i] }", "the memory of x and y may overlap"},
+		{"variable", "s := 0\nfor i := range x { s += x[i] }\nx[0] = s", "every iteration changes s"},
+		{"early exit", "for i := range x { if x[i] == 3 { break }\nx[i] = 0 }", "left early"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x, y, f)\nfunc K(x, y []int, f []float32, n int) {\n"+
+				c.body+"\n}", codegen.LowerOptions{})
+			require.NoError(t, err)
+			if text := l.Explain(); c.why == "" {
+				require.Contains(t, text, "loop i -> threads of all teams: the compiler proved its iterations independent")
+			} else {
+				require.Regexp(t, "loop i -> one thread: .*"+c.why, text)
+			}
+		})
+	}
+}
