@@ -11,7 +11,7 @@ func (p *printer) analyse(list []ir.Stmt, params []*ir.Var, trips ...ir.Expr) {
 	p.ranges = &ranges{index32: p.opt.Index32, vars: map[*ir.Var]interval{}}
 	p.narrow = map[*ir.Var]bool{}
 	p.shape = shape{heads: map[*ir.While]*ir.Decl{}, merged: map[*ir.Decl]bool{}, inlined: map[*ir.Var]ir.Expr{},
-		inits: map[*ir.Var]ir.Expr{}}
+		inits: map[*ir.Var]ir.Expr{}, occur: ir.Used(list)}
 	p.ranges.inits, p.ranges.ends = p.inits, map[*ir.Var]interval{}
 	for _, e := range trips {
 		p.ranges.promise(e)

@@ -10,17 +10,19 @@ import (
 	"github.com/gompss/gompss/codegen"
 )
 
-// kernelFiles hold the kernels of the repository: the corpus of the compiler's own tests, and the demos.
-var kernelFiles = []string{"../corpus_test.go", "../../examples/nbody/kernels.go", "../../examples/stream/kernels.go"}
+// packages hold the kernels of the repository: the corpus of the compiler's own tests, and the demos.
+var packages = [][]string{
+	{"../corpus_test.go", "../corpus_team_test.go"},
+	{"../../examples/nbody/kernels.go"},
+	{"../../examples/stream/kernels.go"},
+}
 
 // corpus compiles and lowers every kernel of the repository. A kernel that lowering does not take yet has no golden.
 func corpus(t *testing.T) []goldenCase {
 	t.Helper()
 	var out []goldenCase
-	for _, path := range kernelFiles {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		pkg, err := codegen.Load(codegen.File{Name: filepath.Base(path), Text: string(text)})
+	for _, paths := range packages {
+		pkg, err := codegen.Load(kernelFiles(t, paths)...)
 		require.NoError(t, err)
 		for _, k := range pkg.Kernels() {
 			low, err := codegen.Lower(k, codegen.LowerOptions{Target: "cuda"})
@@ -30,6 +32,16 @@ func corpus(t *testing.T) []goldenCase {
 			}
 			out = append(out, goldenCase{k.Name, low.Program})
 		}
+	}
+	return out
+}
+
+func kernelFiles(t *testing.T, paths []string) []codegen.File {
+	var out []codegen.File
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		out = append(out, codegen.File{Name: filepath.Base(path), Text: string(text)})
 	}
 	return out
 }

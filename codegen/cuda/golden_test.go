@@ -44,14 +44,34 @@ func goldenCases(t *testing.T) []goldenCase {
 }
 
 func TestGoldens(t *testing.T) {
+	known := map[string]bool{}
 	for _, c := range goldenCases(t) {
 		for _, v := range versions {
+			known[filepath.Join("testdata", c.name+v.suffix)] = true
 			t.Run(c.name+v.suffix, func(t *testing.T) {
 				src := c.print(t, v.options)
 				compareGolden(t, filepath.Join("testdata", c.name+v.suffix), src.Text)
 				require.Equal(t, src, c.print(t, v.options), "printed twice, the same")
 			})
 		}
+	}
+	requireNoOthers(t, known)
+}
+
+// requireNoOthers finds golden files of programs that are gone.
+func requireNoOthers(t *testing.T, known map[string]bool) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.cu")
+	require.NoError(t, err)
+	for _, path := range files {
+		if known[path] {
+			continue
+		}
+		if *update {
+			require.NoError(t, os.Remove(path))
+			continue
+		}
+		t.Errorf("%s is the golden file of no program: go test ./codegen/cuda -update removes it", path)
 	}
 }
 

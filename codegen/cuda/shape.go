@@ -12,6 +12,7 @@ type shape struct {
 	heads   map[*ir.While]*ir.Decl // the variable that a loop counts with, declared right before it and dead after it
 	merged  map[*ir.Decl]bool      // the declarations in heads
 	inlined map[*ir.Var]ir.Expr    // bounds that are printed where they are used
+	occur   *ir.VarSet             // variables that something uses
 	inits   map[*ir.Var]ir.Expr    // first values of scalar variables that never change
 }
 
@@ -133,7 +134,12 @@ func (p *printer) isHidden(s ir.Stmt) bool {
 		return false
 	}
 	_, inlined := p.inlined[d.Var]
-	return inlined || p.merged[d] || p.isDecided(d)
+	return inlined || p.merged[d] || p.isDecided(d) || p.isIdle(d)
+}
+
+// isIdle reports whether d declares a local variable that nothing uses, with a value that cannot fail.
+func (p *printer) isIdle(d *ir.Decl) bool {
+	return d.Var.Space == ir.Local && !p.occur.Has(d.Var) && (d.Init == nil || !hasChecks(d.Init))
 }
 
 // isDecided reports whether d declares a flag whose value is known.

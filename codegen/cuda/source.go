@@ -39,11 +39,11 @@ type Entry struct {
 	Name       string // of the extern "C" function
 	Launch     *ir.Launch
 	Args       []Argument
-	ArgsSize   ir.Bytes // of the whole parameter block
-	TeamMemory ir.Bytes // static __shared__ bytes
-	MaxThreads int        // in __launch_bounds__; 0 is none
-	Fault      bool       // the last argument is the fault record
-	Promises   []ir.Expr  // with Index32: over parameters, to be within Limit both ways at every launch
+	ArgsSize   ir.Bytes  // of the whole parameter block
+	TeamMemory ir.Bytes  // static __shared__ bytes
+	MaxThreads int       // in __launch_bounds__; 0 is none
+	Fault      bool      // the last argument is the fault record
+	Promises   []ir.Expr // with Index32: over parameters, to be within Limit both ways at every launch
 }
 
 // An ArgKind says what an Argument holds.

@@ -1,0 +1,119 @@
+package cuda
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+func (p *printer) ifElse(s *ir.If, head string) {
+	if yes, known := p.decided(s.Cond); known && head == "if " {
+		p.taken(s, yes)
+		return
+	}
+	then := s.Then
+	cond := ""
+	if len(then) == 0 && len(s.Else) > 0 {
+		cond, then = "!"+p.expr(s.Cond).at(precUnary), s.Else
+		s = &ir.If{Cond: s.Cond, Then: then, At: s.At}
+	} else {
+		cond = p.brokenLines(p.conjunction(s.Cond, precNone))
+	}
+	p.printf(s.At, "%s(%s) {", head, cond)
+	p.block(then)
+	if len(s.Else) == 1 {
+		if next, ok := s.Else[0].(*ir.If); ok {
+			p.ifElse(next, "} else if ")
+			return
+		}
+	}
+	if len(s.Else) > 0 {
+		p.printf(s.At, "} else {")
+		p.block(s.Else)
+	}
+	p.printf(ir.Pos{}, "}")
+}
+
+// conjunction prints the terms of a chain of &&, each binding as strongly as prec asks.
+func (p *printer) conjunction(e ir.Expr, prec int) []string {
+	b, ok := e.(*ir.Binary)
+	if !ok || b.Op != ir.LAnd {
+		return []string{p.expr(e).at(prec)}
+	}
+	for i, side := range []ir.Expr{b.X, b.Y} {
+		if yes, known := p.decided(side); known && yes && !hasChecks(side) {
+			return p.conjunction([]ir.Expr{b.Y, b.X}[i], prec)
+		}
+	}
+	return append(p.conjunction(b.X, precLAnd), p.conjunction(b.Y, precLAnd+1)...)
+}
+
+// brokenLines joins the terms of a condition, in lines of at most 110 columns.
+func (p *printer) brokenLines(terms []string) string {
+	if len(terms) == 1 {
+		return terms[0]
+	}
+	var b strings.Builder
+	column := 4*p.depth + 4
+	for i, t := range terms {
+		if i > 0 && column+len(t) > 110 {
+			b.WriteString(" &&\n" + strings.Repeat("\t", p.depth+1))
+			p.line.Line++
+			column = 4*p.depth + 4
+		} else if i > 0 {
+			b.WriteString(" && ")
+		}
+		b.WriteString(t)
+		column += len(t) + 4
+	}
+	return b.String()
+}
+
+// taken prints the side of an If that always runs.
+func (p *printer) taken(s *ir.If, yes bool) {
+	side := s.Else
+	if yes {
+		side = s.Then
+	}
+	if len(side) > 0 {
+		p.scope(&ir.Block{Body: side, At: s.At})
+	}
+}
+
+func (p *printer) returns(s *ir.Return) {
+	switch len(s.Results) {
+	case 0:
+		p.printf(s.At, "return;")
+	case 1:
+		p.printf(s.At, "return %s;", p.assigned(s.Results[0], ctypeOf(p.fn.Results[0])))
+	default:
+		out := make([]string, len(s.Results))
+		for i, e := range s.Results {
+			out[i] = p.element(e, p.fn.Results[i])
+		}
+		p.printf(s.At, "return {%s};", strings.Join(out, ", "))
+	}
+}
+
+func (p *printer) barrier(s *ir.Barrier) {
+	switch s.Scope {
+	case ir.TeamBarrier:
+		p.printf(s.At, "__syncthreads();")
+	case ir.WarpBarrier:
+		p.printf(s.At, "__syncwarp();")
+	default:
+		p.namedBarrier(s)
+	}
+}
+
+// namedBarrier prints a barrier of a part of the team. The hardware counts threads that have come and not, as for
+// __syncthreads, those that have ended, so that a failed check would leave the others waiting.
+func (p *printer) namedBarrier(s *ir.Barrier) {
+	if q, ok := s.Count.(*ir.Query); ok && q.What == ir.NumThreads {
+		p.printf(s.At, "asm volatile(\"barrier.sync %d;\" ::: \"memory\");", s.ID)
+		return
+	}
+	p.named = s
+	p.printf(s.At, "%s;", p.call("barrier", fmt.Sprint(s.ID), p.number(s.Count).text))
+}
