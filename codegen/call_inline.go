@@ -22,7 +22,6 @@ type resultPlace struct {
 	vars   []*ir.Var // of an inlined body
 	inline bool
 	label  *ir.Label // of the inlined body
-	left   bool      // something breaks to label
 }
 
 // inline emits the body of in with the given arguments, and returns its results.

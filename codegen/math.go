@@ -30,8 +30,8 @@ var bitsFns = map[string]ir.MathFn{
 var queries = map[string]ir.QueryKind{"ThreadNum": ir.ThreadNum, "NumThreads": ir.NumThreads, "TeamNum": ir.TeamNum,
 	"NumTeams": ir.NumTeams}
 
-// narrowFns are the float64 functions whose result, rounded to float32, is that of the float32 function: exactly, or
-// within the 4 ulp that DIALECT.md section 5 gives both. FMA is not: rounded twice it differs from FMA rounded once.
+// narrowFn reports whether the result of a float64 function, rounded to float32, is that of the float32 function:
+// exactly, or within the 4 ulp that DIALECT.md section 5 gives both. FMA is not: rounded twice it differs from FMA rounded once.
 func narrowFn(fn ir.MathFn) bool {
 	return fn >= ir.Abs && fn <= ir.FMax && fn != ir.FMA && fn != ir.Rsqrt
 }
