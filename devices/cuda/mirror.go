@@ -124,6 +124,9 @@ func (d *Device) Map(b deps.BufferID, lo, hi deps.Bytes) error {
 	if err := m.expect(first, last, false); err != nil {
 		return d.fail(what, err)
 	}
+	if used := deps.Bytes(d.mirrors.backed.Load()); used+deps.Bytes(last-first)*m.granule > d.memory {
+		return d.fail(what, fmt.Errorf("%w: %v of %v are mapped", devices.ErrNoMemory, used, d.memory))
+	}
 	d.enter()
 	defer d.leave()
 	for i := first; i < last; i++ {

@@ -10,7 +10,7 @@
 #define __launch_bounds__(n)
 
 struct Coordinates { unsigned x; };
-static Coordinates threadIdx, blockIdx, blockDim, gridDim;
+static thread_local Coordinates threadIdx, blockIdx, blockDim, gridDim;
 struct Exit {};
 
 template <class T> static T atomicCAS(T* p, T x, T y) { T was = *p; if (was == x) *p = y; return was; }

@@ -86,7 +86,7 @@ struct Stream {
 	}
 };
 
-static void pause() { if (slowMicroseconds) usleep(slowMicroseconds); }
+static void linger() { if (slowMicroseconds) usleep(slowMicroseconds); }
 
 extern "C" {
 // What tests call: the n-th call from now of a function fails; "kernel" is a launch that fails when it runs.
@@ -217,7 +217,7 @@ Result cuMemsetD32Async(u64 p, unsigned v, size_t n, Stream* s)
 	s->push([=] { for (size_t i = 0; i < n; i++) ((unsigned*)p)[i] = v; });
 	return 0;
 }
-static void copy(u64 to, u64 from, size_t n, Stream* s) { s->push([=] { pause(); memcpy((void*)to, (void*)from, n); }); }
+static void copy(u64 to, u64 from, size_t n, Stream* s) { s->push([=] { linger(); memcpy((void*)to, (void*)from, n); }); }
 Result cuMemcpyHtoDAsync_v2(u64 to, u64 from, size_t n, Stream* s) { ENTER; copy(to, from, n, s); return 0; }
 Result cuMemcpyDtoHAsync_v2(u64 to, u64 from, size_t n, Stream* s) { ENTER; copy(to, from, n, s); return 0; }
 Result cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, Stream* s) { ENTER; copy(to, from, n, s); return 0; }
@@ -272,7 +272,7 @@ Result cuLaunchKernel(void* f, unsigned grid, unsigned, unsigned, unsigned team,
 	const size_t n = *(size_t*)extra[3];
 	std::string params((char*)extra[1], n);
 	s->push([=] {
-		pause();
+		linger();
 		if (enter("kernel"))
 			return;
 		((void (*)(const char*, unsigned, unsigned))f)(params.data(), grid, team);

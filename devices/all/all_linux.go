@@ -1,0 +1,5 @@
+//go:build linux && (amd64 || arm64)
+
+package all
+
+import _ "github.com/gompss/gompss/devices/cuda" // NVIDIA GPUs

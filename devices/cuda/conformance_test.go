@@ -1,0 +1,77 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda"
+	"github.com/gompss/gompss/devices/devicetest"
+	"github.com/gompss/gompss/devices/sim"
+)
+
+// gpus returns how many GPUs there are to test, and skips the test when there are none.
+func gpus(t testing.TB) int {
+	n, _, why := cuda.Ground()
+	if n == 0 {
+		t.Skip(why)
+	}
+	return n
+}
+
+// TestConformance is the suite that every plug-in passes.
+func TestConformance(t *testing.T) {
+	n := gpus(t)
+	devicetest.Run(t, func(t testing.TB) []devices.Accelerator {
+		opened, err := cuda.Open(n, devices.SpaceID{Device: 1}, cuda.Options{Memory: 64 << 20})
+		require.NoError(t, err)
+		var out []devices.Accelerator
+		for _, d := range opened {
+			out = append(out, d)
+		}
+		return out
+	})
+}
+
+// TestMachine runs jobs on a machine of GPUs, with pinned and with other host memory.
+func TestMachine(t *testing.T) {
+	n := gpus(t)
+	for _, pin := range []bool{true, false} { // what is not pinned is copied behind the host
+		t.Run(fmt.Sprintf("pin=%t", pin), func(t *testing.T) {
+			runSuite(t, suite{
+				Accelerators: n,
+				Granule:      cuda.DefaultGranule,
+				Checks:       true,
+				Open: func(t testing.TB, s shape) *devices.Machine {
+					o := cuda.Options{Memory: deps.Bytes(s.Granules) * cuda.DefaultGranule, NoPeer: s.NoPeer, NoPin: !pin}
+					m, err := devices.Open(fmt.Sprintf("cuda:%d", s.Accelerators),
+						devices.Options{ByKind: map[devices.Kind]any{cuda.Kind: o}, WriteThrough: s.WriteThrough})
+					require.NoError(t, err)
+					return m
+				},
+			})
+		})
+	}
+}
+
+// TestMachineOfSim runs the same jobs on simulated devices: what differs there is wrong in the test.
+func TestMachineOfSim(t *testing.T) {
+	const granule = 16 << 10
+	runSuite(t, suite{
+		Accelerators: 3,
+		Granule:      granule,
+		Checks:       true,
+		Open: func(t testing.TB, s shape) *devices.Machine {
+			o := sim.Options{Memory: deps.Bytes(s.Granules) * granule, Granule: granule, NoPeer: s.NoPeer}
+			m, err := devices.Open(fmt.Sprintf("sim:%d", s.Accelerators),
+				devices.Options{ByKind: map[devices.Kind]any{sim.Kind: o}, WriteThrough: s.WriteThrough})
+			require.NoError(t, err)
+			return m
+		},
+	})
+}

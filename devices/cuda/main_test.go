@@ -1,0 +1,149 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"go.uber.org/goleak"
+)
+
+// ground is what the tests run on: the GPUs of the machine, or a libcuda of the tests' own (testdata/fake.cc), or
+// nothing, and then why.
+var ground struct {
+	real, fake bool
+	why        string
+	lib        uintptr // of the fake
+}
+
+func TestMain(m *testing.M) {
+	cleanUp := prepareGround()
+	code := m.Run()
+	cleanUp()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Println("goleak:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// prepareGround looks for a driver with a GPU, before any test opens the one of the process.
+func prepareGround() (cleanUp func()) {
+	lib, err := openLibrary(driverSearch, driverFunctions)
+	if err == nil {
+		var drv *driver
+		if drv, err = startDriver(lib); err == nil && drv.count > 0 {
+			ground.real = true
+			return func() {}
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("the driver sees no GPU")
+	}
+	dir, fakeErr := buildFake()
+	if fakeErr != nil {
+		ground.why = fmt.Sprintf("no GPU (%v) and no fake one (%v)", err, fakeErr)
+		return func() {}
+	}
+	ground.fake = true
+	return func() { os.RemoveAll(dir) }
+}
+
+// buildFake compiles the libcuda of the tests and makes it the one that is found.
+func buildFake() (dir string, err error) {
+	compiler, err := exec.LookPath("g++")
+	if err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp("", "fakecuda"); err != nil {
+		return "", err
+	}
+	include, err := filepath.Abs("testdata")
+	if err != nil {
+		return dir, err
+	}
+	so := filepath.Join(dir, "libfake.so")
+	cmd := exec.Command(compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-o", so, filepath.Join(include, "fake.cc"), "-lpthread", "-ldl")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("%w: %s", err, out)
+	}
+	for name, value := range map[string]string{driverSearch.env: so, nvrtcSearch.env: so, "FAKE_INCLUDE": include,
+		"XDG_CACHE_HOME": dir} {
+		if err := os.Setenv(name, value); err != nil {
+			return dir, err
+		}
+	}
+	ground.lib, err = purego.Dlopen(so, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	return dir, err
+}
+
+// needGround skips a test where there is neither.
+func needGround(t testing.TB) {
+	if ground.why != "" {
+		t.Skip(ground.why)
+	}
+}
+
+// needFake skips a test that makes the driver fail.
+func needFake(t testing.TB) {
+	needGround(t)
+	if !ground.fake {
+		t.Skip("the driver of this machine cannot be made to fail")
+	}
+}
+
+// fakeCall calls a function of the fake.
+func fakeCall(t testing.TB, name string, args ...uintptr) int {
+	t.Helper()
+	f, err := purego.Dlsym(ground.lib, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _, _ := purego.SyscallN(f, args...)
+	return int(r)
+}
+
+// failNext makes the n-th call of a function from now on fail.
+func failNext(t testing.TB, function string, n, code int) {
+	name := cString(function)
+	fakeCall(t, "fakeFail", uintptr(unsafe.Pointer(name)), uintptr(n), uintptr(code))
+	runtime.KeepAlive(name)
+	t.Cleanup(func() { fakeCall(t, "fakeRepair") })
+}
+
+func live(t testing.TB, what string) int {
+	name := cString(what)
+	defer runtime.KeepAlive(name)
+	return fakeCall(t, "fakeLive", uintptr(unsafe.Pointer(name)))
+}
+
+// noneLive checks that everything was given back to the driver.
+func noneLive(t testing.TB) {
+	t.Helper()
+	for _, what := range []string{"context", "stream", "event", "range", "memory", "mapping", "scratch", "host", "pin", "module"} {
+		if n := live(t, what); n != 0 {
+			t.Errorf("%d of %q are left", n, what)
+		}
+	}
+}
+
+// Ground says what external tests of this package run on: how many GPUs, and whether they are real; 0 and why not.
+func Ground() (gpus int, real bool, why string) {
+	if ground.why != "" {
+		return 0, false, ground.why
+	}
+	drv, err := theDriver()
+	if err != nil {
+		return 0, false, err.Error()
+	}
+	return drv.count, ground.real, ""
+}
