@@ -63,7 +63,7 @@ func (l *lowering) lowerLeague(s *segment) {
 	t.place(list)
 	t.effects = &effects{shared: t.isShared, exact: t.exact(list)}
 	body := t.list(list)
-	body = append(body, t.finishReductions(red, list[0].Pos(), t.barrier)...)
+	body = append(body, t.finishReductions(red, s.list[0].Pos(), t.barrier)...)
 	if n := len(body); n > 0 && len(s.guards) == 0 && t.last != nil && body[n-1] == ir.Stmt(t.last) {
 		s.tail = t.last
 	}
