@@ -25,12 +25,12 @@ const (
 
 func TestConformance(t *testing.T) {
 	for name, o := range map[string]sim.Options{
-		"cpu":          {Memory: mib, Granule: 4 * kib},
-		"simt":         {Memory: mib, Granule: 4 * kib, Exec: sim.SIMT},
-		"races":        {Memory: mib, Granule: 4 * kib, Exec: sim.SIMT, Races: true},
+		"cpu":            {Memory: mib, Granule: 4 * kib},
+		"simt":           {Memory: mib, Granule: 4 * kib, Exec: sim.SIMT},
+		"races":          {Memory: mib, Granule: 4 * kib, Exec: sim.SIMT, Races: true},
 		"small granules": {Memory: 64 * kib, Granule: 256},
-		"no peers":     {Memory: mib, Granule: 4 * kib, NoPeer: true},
-		"virtual":      {Memory: mib, Granule: 64 * kib, Clock: sim.Virtual, Bandwidth: 1e9, Latency: time.Microsecond, Speed: 1e9},
+		"no peers":       {Memory: mib, Granule: 4 * kib, NoPeer: true},
+		"virtual":        {Memory: mib, Granule: 64 * kib, Clock: sim.Virtual, Bandwidth: 1e9, Latency: time.Microsecond, Speed: 1e9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			devicetest.Run(t, func(t testing.TB) []devices.Accelerator {
