@@ -23,7 +23,6 @@ const (
 	cuDeviceGet
 	cuDeviceGetName
 	cuDeviceGetAttribute
-	cuDeviceTotalMem
 	cuDevicePrimaryCtxRetain
 	cuDevicePrimaryCtxRelease
 	cuDeviceCanAccessPeer
@@ -55,7 +54,6 @@ const (
 	cuMemHostRegister
 	cuMemHostUnregister
 	cuMemsetD8Async
-	cuMemsetD32Async
 	cuMemcpyHtoDAsync
 	cuMemcpyDtoHAsync
 	cuMemcpyDtoDAsync
@@ -71,7 +69,7 @@ const (
 // driverFunctions are the names that libcuda exports, in the order of the constants.
 var driverFunctions = []string{
 	"cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString",
-	"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDeviceTotalMem_v2",
+	"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute",
 	"cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2", "cuDeviceCanAccessPeer",
 	"cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute", "cuCtxSetCurrent",
 	"cuStreamCreate", "cuStreamDestroy_v2", "cuStreamSynchronize", "cuStreamWaitEvent",
@@ -79,7 +77,7 @@ var driverFunctions = []string{
 	"cuMemGetInfo_v2", "cuMemGetAllocationGranularity", "cuMemAddressReserve", "cuMemAddressFree",
 	"cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap", "cuMemSetAccess", "cuMemAllocAsync", "cuMemFreeAsync",
 	"cuMemHostAlloc", "cuMemFreeHost", "cuMemHostRegister_v2", "cuMemHostUnregister",
-	"cuMemsetD8Async", "cuMemsetD32Async", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
+	"cuMemsetD8Async", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
 	"cuMemcpy2DAsync_v2", "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute",
 	"cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuLaunchKernel",
 }

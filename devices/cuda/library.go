@@ -18,6 +18,8 @@ type search struct {
 	env   string   // environment variable that names the file, and then nothing else is tried
 	names []string // for the loader
 	globs []string // patterns of files, tried after the loader, the greatest name first
+	// beside is the pattern of libraries in the same folder that it opens by name, where the loader may not look.
+	beside string
 }
 
 var (
@@ -36,6 +38,7 @@ var (
 			"/usr/local/cuda*/lib64/libnvrtc.so.1[1-9]*", "/usr/local/cuda*/targets/*/lib/libnvrtc.so.1[1-9]*",
 			"/opt/cuda*/lib64/libnvrtc.so.1[1-9]*", "/usr/lib/*-linux-gnu/libnvrtc.so.1[1-9]*",
 		}, pythonGlobs()...),
+		beside: "libnvrtc-builtins.so*",
 	}
 )
 
@@ -133,6 +136,7 @@ type library struct {
 func openLibrary(s search, functions []string) (*library, error) {
 	var first, wrong error
 	for _, path := range s.candidates() {
+		s.openBeside(path)
 		lib, err := openFile(path, functions)
 		if err == nil {
 			return lib, nil
@@ -149,6 +153,26 @@ func openLibrary(s search, functions []string) (*library, error) {
 		return nil, wrong
 	}
 	return nil, &LibraryError{Library: s.names[0], Env: s.env, Err: first}
+}
+
+// openBeside opens what lies beside a file and is opened by it by name: then the loader has it. What cannot be opened
+// shows when it is needed.
+func (s search) openBeside(path string) {
+	if s.beside == "" || !strings.Contains(path, "/") {
+		return
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), s.beside))
+	if err != nil {
+		return
+	}
+	for _, file := range files {
+		if !strings.Contains(filepath.Base(file), ".alt.") {
+			_, _ = openFile(file, nil)
+		}
+	}
 }
 
 // A missingError says that a library is too old, or not what its name says.

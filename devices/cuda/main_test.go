@@ -20,7 +20,8 @@ import (
 var ground struct {
 	real, fake bool
 	why        string
-	lib        uintptr // of the fake
+	lib        uintptr  // of the fake
+	nvrtc      *library // the real one, nil when there is none
 }
 
 func TestMain(m *testing.M) {
@@ -38,6 +39,9 @@ func TestMain(m *testing.M) {
 
 // prepareGround looks for a driver with a GPU, before any test opens the one of the process.
 func prepareGround() (cleanUp func()) {
+	if lib, err := openLibrary(nvrtcSearch, nvrtcFunctions); err == nil {
+		ground.nvrtc = lib
+	}
 	lib, err := openLibrary(driverSearch, driverFunctions)
 	if err == nil {
 		var drv *driver

@@ -32,12 +32,15 @@ type grid struct {
 	Teams, Threads int64
 }
 
-// best returns the least size of a team, up to most threads, with which the most threads run at once: small teams end
-// and make room early, and leave registers to others.
+// usual is the least size of a team that is chosen freely: smaller ones meet the limit of teams on a multiprocessor.
+const usual = 128
+
+// best returns the least size of a team, from usual up to most threads, with which the most threads run at once: small
+// teams end and make room early, and leave registers to others.
 func (f *fit) best(most int64) int64 {
-	threads, running := int64(f.warp), 0
+	threads, running := min(most, usual), 0
 	for _, o := range f.table {
-		if int64(o.threads) <= most && o.threads*o.teams > running {
+		if o.threads >= usual && int64(o.threads) <= most && o.threads*o.teams > running {
 			threads, running = int64(o.threads), o.threads*o.teams
 		}
 	}
@@ -93,7 +96,7 @@ func shapeOf(l *ir.Launch, env ir.Env, f *fit, limit int64) (grid, error) {
 		return grid{}, fmt.Errorf("%w: %w", errEval, err)
 	}
 	var g grid
-	g.Threads = f.threads(l, trip, leagues, clamp(mostThreads, int64(f.maxThreads)))
+	g.Threads = f.threads(l, trip, mostTeams, clamp(mostThreads, int64(f.maxThreads)))
 	switch {
 	case l.TeamTrip != nil:
 		g.Teams = leagues
@@ -107,25 +110,25 @@ func shapeOf(l *ir.Launch, env ir.Env, f *fit, limit int64) (grid, error) {
 }
 
 // threads chooses the size of a team.
-func (f *fit) threads(l *ir.Launch, trip, leagues, most int64) int64 {
-	n := f.best(most)
-	if l.TeamTrip != nil && l.Trip != nil {
-		for n/2 >= max(trip, int64(f.warp)) {
+func (f *fit) threads(l *ir.Launch, trip, mostTeams, most int64) int64 {
+	n, warp := f.best(most), int64(f.warp)
+	switch {
+	case mostTeams == 1: // all that one team can have
+		n = most
+		if l.Trip != nil {
+			n = min(n, max(1, (trip+warp-1)/warp)*warp)
+		}
+	case l.TeamTrip != nil && l.Trip != nil:
+		for n/2 >= max(trip, warp) {
+			n /= 2
+		}
+	case l.TeamTrip == nil && l.Trip != nil:
+		for n > 2*warp && trip/n < int64(f.sms) {
 			n /= 2
 		}
 	}
-	if l.TeamTrip == nil && l.Trip != nil {
-		for n > 2*int64(f.warp) && trip/n < int64(f.sms) {
-			n /= 2
-		}
-	}
-	warp := int64(f.warp)
-	if n%warp != 0 && n > warp {
-		n = n / warp * warp
-	}
-	n = min(n, most)
 	if l.Warps {
-		n = max(n/warp*warp, warp)
+		return max(n/warp*warp, warp)
 	}
 	return n
 }
