@@ -303,8 +303,8 @@ func (s *splitter) writeLoop(b *strings.Builder) {
 		fmt.Fprintf(b, "for %s, gompssEnd := %sint(gompssFrom), %sint(gompssTo); %s < gompssEnd; %s++ {\n",
 			s.index, plus(s.from), plus(s.from), s.index, s.index)
 	case s.index != "" && typ == "int" && s.step == "-1":
-		fmt.Fprintf(b, "for %s, gompssEnd := (%s)-int(gompssFrom), (%s)-int(gompssTo); %s > gompssEnd; %s-- {\n",
-			s.index, s.from, s.from, s.index, s.index)
+		fmt.Fprintf(b, "for %s, gompssEnd := %s-int(gompssFrom), %s-int(gompssTo); %s > gompssEnd; %s-- {\n",
+			s.index, operand(s.from), operand(s.from), s.index, s.index)
 	default:
 		s.countedLoop(b, typ)
 	}
@@ -313,17 +313,25 @@ func (s *splitter) writeLoop(b *strings.Builder) {
 		if index == "" {
 			index = "gompssAt"
 		}
-		fmt.Fprintf(b, "%s := (%s)[%s]\n", s.value, s.sequence, index)
+		fmt.Fprintf(b, "%s := %s[%s]\n", s.value, operand(s.sequence), index)
 	}
 	text := s.text(s.body)
-	fmt.Fprintf(b, "%s\n}\n", strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}"))
+	fmt.Fprintf(b, "%s\n}\n", strings.TrimRight(strings.TrimLeft(text[1:len(text)-1], "\n"), "\n"+blanks))
 }
 
 func plus(from string) string {
 	if from == "0" {
 		return ""
 	}
-	return "(" + from + ")+"
+	return operand(from) + "+"
+}
+
+// operand returns an expression so that it can stand beside any operator.
+func operand(text string) string {
+	if !strings.ContainsFunc(text, notInWord) {
+		return text
+	}
+	return "(" + text + ")"
 }
 
 func (s *splitter) countedLoop(b *strings.Builder, typ string) {
@@ -333,7 +341,7 @@ func (s *splitter) countedLoop(b *strings.Builder, typ string) {
 	}
 	factor := ""
 	if s.step != "1" {
-		factor = "*(" + s.step + ")"
+		factor = "*" + operand(s.step)
 	}
 	fmt.Fprintf(b, "%s := %s%s(gompssAt%s)\n_ = %s\n", s.index, plus(s.from), typ, factor, s.index)
 }
