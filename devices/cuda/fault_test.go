@@ -1,0 +1,232 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/devicetest"
+)
+
+// A subject is two devices on the fake driver with a buffer of 1000 int64 on each.
+type subject struct {
+	t    *testing.T
+	list []*Device
+	d    *Device
+	host []int64
+	args *devices.Args
+}
+
+func newSubject(t *testing.T, o Options) *subject {
+	t.Helper()
+	needFake(t)
+	o.Memory = 32 << 20
+	list, err := Open(2, devices.SpaceID{Device: 1}, o)
+	require.NoError(t, err)
+	s := &subject{t: t, list: list, d: list[0], host: make([]int64, 20000)}
+	for i := range s.host {
+		s.host[i] = int64(i)
+	}
+	for _, d := range list {
+		require.NoError(t, d.Reserve(s.buffer()))
+		require.NoError(t, d.Map(0, 0, s.buffer().Size))
+	}
+	slice := devices.Arg{Type: ir.SliceOf(ir.Int64Type), Len: 20000, Cap: 20000}
+	s.args = &devices.Args{List: []devices.Arg{slice, slice}}
+	return s
+}
+
+func (s *subject) buffer() devices.Buffer {
+	return devices.Buffer{Host: unsafe.Pointer(&s.host[0]), Size: deps.Bytes(len(s.host)) * 8, Elem: 8}
+}
+
+// close closes the devices and checks that the driver has everything back.
+func (s *subject) close() {
+	s.t.Helper()
+	for _, d := range s.list {
+		require.NoError(s.t, d.Close())
+	}
+	noneLive(s.t)
+}
+
+func (s *subject) copy(d *Device, from, to devices.SpaceID, after ...devices.Event) devices.Event {
+	return d.Copy(devices.Transfer{Region: deps.Interval(0, 0, 20000), Elem: 8, From: from, To: to}, after)
+}
+
+func (s *subject) launch(after ...devices.Event) devices.Event {
+	return s.d.Launch(&devices.Launch{Kernel: devicetest.Twice(), Args: s.args, Label: "job 1"}, after)
+}
+
+func TestNothingIsLeft(t *testing.T) {
+	s := newSubject(t, Options{})
+	up := s.copy(s.d, devices.Host, s.d.space)
+	run := s.launch(up)
+	across := s.copy(s.list[1], s.d.space, s.list[1].space, run)
+	require.NoError(t, waitFor(s.copy(s.list[1], s.list[1].space, devices.Host, across)))
+	require.EqualValues(t, 3*19999, s.host[19999])
+	require.Equal(t, 1, live(t, "pin"), "the buffer is pinned once for both")
+	s.close()
+}
+
+// TestEveryCallMayFail makes each call of the driver fail, the first and the second time: the operation fails with the
+// call's name, nothing hangs, and everything else goes on.
+func TestEveryCallMayFail(t *testing.T) {
+	for _, function := range []string{"cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemHostRegister_v2",
+		"cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuLaunchKernel", "cuEventRecord", "cuEventCreate",
+		"cuStreamWaitEvent", "cuModuleLoadData", "cuModuleGetFunction", "cuFuncGetAttribute", "cuMemHostAlloc"} {
+		for n := 1; n <= 2; n++ {
+			t.Run(function, func(t *testing.T) {
+				s := newSubject(t, Options{})
+				failNext(t, function, n, 304) // an operating system error, which ends nothing
+				var errs []error
+				second := devices.Buffer{ID: 1, Host: unsafe.Pointer(&s.host[0]), Size: 160000, Elem: 8}
+				if err := s.d.Reserve(second); err != nil {
+					errs = append(errs, err)
+				} else {
+					errs = append(errs, s.d.Map(1, 0, second.Size))
+				}
+				up := s.copy(s.d, devices.Host, s.d.space)
+				run := s.launch(up)
+				across := s.copy(s.list[1], s.d.space, s.list[1].space, up)
+				down := s.copy(s.d, s.d.space, devices.Host, run)
+				for _, e := range []devices.Event{up, run, across, down} {
+					errs = append(errs, waitFor(e))
+				}
+				failed := 0
+				for _, err := range errs {
+					if err != nil {
+						failed++
+						require.ErrorContains(t, err, function)
+						require.ErrorContains(t, err, "cuda:")
+					}
+				}
+				if n == 1 {
+					require.NotZero(t, failed, "the call was not made")
+				}
+				for _, d := range s.list {
+					require.NoError(t, d.alive())
+				}
+				fakeCall(t, "fakeRepair")
+				require.NoError(t, waitFor(s.copy(s.d, devices.Host, s.d.space)), "the device is as before")
+				s.close()
+			})
+		}
+	}
+}
+
+// TestOpenMayFail makes each call of opening fail: what was made before is given back.
+func TestOpenMayFail(t *testing.T) {
+	needFake(t)
+	for _, function := range []string{"cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain", "cuMemGetInfo_v2",
+		"cuMemGetAllocationGranularity", "cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute", "cuStreamCreate"} {
+		for n := 1; n <= 2; n++ {
+			failNext(t, function, n, 304)
+			_, err := Open(2, devices.SpaceID{Device: 1}, Options{})
+			require.ErrorContains(t, err, function)
+			fakeCall(t, "fakeRepair")
+			noneLive(t)
+		}
+	}
+	_, err := Open(99, devices.SpaceID{Device: 1}, Options{})
+	require.ErrorContains(t, err, "99 GPUs wanted")
+}
+
+func TestMemoryThatIsGoneIsNoMemory(t *testing.T) {
+	s := newSubject(t, Options{})
+	require.NoError(t, s.d.Unmap(0, 0, s.buffer().Size))
+	failNext(t, "cuMemCreate", 1, codeNoMemory)
+	require.ErrorIs(t, s.d.Map(0, 0, s.buffer().Size), devices.ErrNoMemory)
+	require.NoError(t, s.d.Map(0, 0, s.buffer().Size))
+	s.close()
+}
+
+// TestAnIllegalAddressEndsTheDevice lets a kernel fail while it runs: all that is in flight fails and names the kernel,
+// nothing hangs, and the other device goes on.
+func TestAnIllegalAddressEndsTheDevice(t *testing.T) {
+	s := newSubject(t, Options{})
+	require.NoError(t, s.d.Prepare(devicetest.Twice()))
+	fakeCall(t, "fakeSlow", 20000)
+	up := s.copy(s.d, devices.Host, s.d.space)
+	failNext(t, "kernel", 1, 700)
+	run := s.launch(up)
+	down := s.copy(s.d, s.d.space, devices.Host, run)
+	for _, e := range []devices.Event{run, down} {
+		err := waitFor(e)
+		var fatal *devices.DeviceError
+		require.ErrorAs(t, err, &fatal)
+		require.True(t, fatal.Fatal)
+		require.Contains(t, err.Error(), "launch Twice as job 1")
+		require.Contains(t, err.Error(), "illegal")
+		require.Equal(t, "twice.go", fatal.Pos.File)
+	}
+	fakeCall(t, "fakeSlow", 0)
+	fakeCall(t, "fakeRepair") // the fake has one context for all devices
+	require.Error(t, s.d.alive())
+	require.Error(t, s.d.Map(0, 0, 8))
+	require.Error(t, waitFor(s.copy(s.d, devices.Host, s.d.space)))
+	require.NoError(t, s.list[1].alive())
+	require.NoError(t, waitFor(s.copy(s.list[1], devices.Host, s.list[1].space)), "the other device goes on")
+	s.close()
+}
+
+// TestAKernelBeyondItsTimeEndsTheDevice checks that Close does not wait for what does not end.
+func TestAKernelBeyondItsTimeEndsTheDevice(t *testing.T) {
+	s := newSubject(t, Options{TimeLimit: 20 * time.Millisecond})
+	require.NoError(t, s.d.Prepare(devicetest.Twice()))
+	fakeCall(t, "fakeSlow", 300_000)
+	err := waitFor(s.launch())
+	require.ErrorIs(t, err, ErrTimeLimit)
+	start := time.Now()
+	require.NoError(t, s.d.Close())
+	require.Less(t, time.Since(start), 200*time.Millisecond)
+	fakeCall(t, "fakeSlow", 0)
+	require.NoError(t, s.list[1].Close())
+	time.Sleep(350 * time.Millisecond) // the fake's kernel ends: the next test counts what is left from zero
+	require.NoError(t, s.d.abandonedForTest())
+	noneLive(t)
+}
+
+// abandonedForTest gives back what a device kept because something on it did not end.
+func (d *Device) abandonedForTest() error {
+	d.lost.Store(nil)
+	d.enter()
+	defer d.leave()
+	return d.freeAll()
+}
+
+// TestKernelsOfTheCacheNeedNoCompiler compiles once, and then loads with a compiler that fails.
+func TestKernelsOfTheCacheNeedNoCompiler(t *testing.T) {
+	o := Options{CacheDir: t.TempDir()}
+	s := newSubject(t, o)
+	require.NoError(t, s.d.Prepare(devicetest.Twice()))
+	s.close()
+	s = newSubject(t, o)
+	failNext(t, "nvrtcCompileProgram", 1, 7)
+	require.NoError(t, s.d.Prepare(devicetest.Twice()))
+	s.close()
+	s = newSubject(t, Options{CacheDir: "off"})
+	failNext(t, "nvrtcCompileProgram", 1, 7)
+	require.ErrorContains(t, s.d.Prepare(devicetest.Twice()), "nvrtcCompileProgram")
+	s.close()
+}
+
+// TestAnIdleDeviceSleeps counts the calls of the driver while nothing is in flight.
+func TestAnIdleDeviceSleeps(t *testing.T) {
+	s := newSubject(t, Options{})
+	require.NoError(t, waitFor(s.copy(s.d, devices.Host, s.d.space)))
+	queries := func() int {
+		name := cString("cuEventQuery")
+		return fakeCall(t, "fakeCalls", uintptr(unsafe.Pointer(name)))
+	}
+	before := queries()
+	time.Sleep(20 * time.Millisecond)
+	require.Equal(t, before, queries())
+	s.close()
+}
