@@ -130,8 +130,6 @@ type directive struct {
 	at    token.Pos
 	lines []*line
 	text  string // all lines without "//omp:", joined by a space
-
-	broken bool // something in it was wrong and was left out: what is missing is not the author's word
 }
 
 // words returns the construct words of all lines in order.

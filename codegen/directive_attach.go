@@ -104,7 +104,6 @@ func (a *attacher) group(g *ast.CommentGroup) {
 		}
 		l, errs := parseLine(piece{rest, c.Pos() + token.Pos(len(prefix))}, c.Pos())
 		a.fail(errs...)
-		d.broken = d.broken || len(errs) > 0
 		if l != nil {
 			d.lines = append(d.lines, l)
 			texts = append(texts, strings.TrimSpace(rest))
@@ -126,10 +125,7 @@ func (a *attacher) place(d *directive, n ast.Node) {
 		a.fail(errs...)
 		return
 	}
-	if errs = d.check(); len(errs) > 0 {
-		a.fail(errs...)
-		d.broken = true
-	}
+	a.fail(d.check()...)
 	a.found[n] = d
 }
 

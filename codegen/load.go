@@ -23,6 +23,7 @@ type Package struct {
 	files      []*ast.File
 	types      *types.Package
 	directives map[ast.Node]*directive
+	misread    []Diagnostic // what is wrong with the text and the places of directives
 	funcs      map[*types.Func]*ast.FuncDecl
 	decls      []*topDecl // by position
 	kernels    []*ir.Kernel
@@ -50,6 +51,7 @@ func Load(files ...File) (*Package, error) {
 	for _, d := range diags {
 		p.goErrors[ir.Pos{File: d.Pos.File, Line: d.Pos.Line}] = true
 	}
+	diags = append(diags, p.misread...)
 	for _, f := range p.functions() {
 		if d := p.directives[p.funcs[f]]; d.has("target") || d.has("task") {
 			diags = append(diags, p.load(f)...)

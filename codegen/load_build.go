@@ -78,8 +78,8 @@ func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
 	if (u.unknown != ir.Pos{}) && !u.hasErrors() && len(u.p.goErrors) == 0 {
 		u.report(Diagnostic{Pos: u.unknown, What: "expression", Why: "its type is not known", Instead: "write it in terms that go vet accepts"})
 	}
-	if u.hasErrors() {
-		return
+	if errs, _ := split(u.p.misread); u.hasErrors() || len(errs) > 0 {
+		return // a directive that is not there makes others look wrong
 	}
 	for _, d := range checkKernel(u.k) {
 		u.report(d)

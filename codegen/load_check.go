@@ -71,7 +71,8 @@ func (p *Package) add(f *ast.File) []Diagnostic {
 	p.files = append(p.files, f)
 	found, diags := attach(p.fset, f)
 	maps.Copy(p.directives, found)
-	return diags
+	p.misread = append(p.misread, diags...)
+	return nil
 }
 
 // deepest returns a node that is nested deeper than maxNesting, nil where there is none.
