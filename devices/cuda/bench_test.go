@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -345,6 +346,9 @@ func TestBenchKernelsCompile(t *testing.T) {
 	for _, name := range []string{"Triad", "Forces", "ForcesFast", "Empty"} {
 		k := benchKernel(t, name)
 		require.NotNil(t, k.Program, name)
-		t.Log(name, len(k.Program.Launches), ir.ExprString(k.Program.Launches[0].Trip))
+		src, err := cuda.Print(k.Program, cuda.Options{Index32: true})
+		require.NoError(t, err)
+		require.Len(t, src.Entries, 1)
+		t.Log(name, ir.ExprString(k.Program.Launches[0].Trip), "checks:", src.Entries[0].Fault)
 	}
 }

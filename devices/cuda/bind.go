@@ -171,3 +171,6 @@ func putInt(out []byte, x uint64) {
 		out[i] = byte(x >> (8 * i))
 	}
 }
+
+// alignUp rounds n up to a multiple of align.
+func alignUp(n, align deps.Bytes) deps.Bytes { return (n + align - 1) / align * align }

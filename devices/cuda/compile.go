@@ -12,7 +12,6 @@ import (
 
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
-	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 )
 
@@ -212,6 +211,3 @@ func newCompileError(kernel, arch, log string) *CompileError {
 	}
 	return e
 }
-
-// alignUp rounds n up to a multiple of align.
-func alignUp(n, align deps.Bytes) deps.Bytes { return (n + align - 1) / align * align }

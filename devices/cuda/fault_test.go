@@ -84,6 +84,7 @@ func TestEveryCallMayFail(t *testing.T) {
 		for n := 1; n <= 2; n++ {
 			t.Run(function, func(t *testing.T) {
 				s := newSubject(t, Options{})
+				fakeCall(t, "fakeSlow", 5000) // so that what comes behind finds its events in flight
 				failNext(t, function, n, 304) // an operating system error, which ends nothing
 				var errs []error
 				second := devices.Buffer{ID: 1, Host: unsafe.Pointer(&s.host[0]), Size: 160000, Elem: 8}
@@ -114,6 +115,7 @@ func TestEveryCallMayFail(t *testing.T) {
 					require.NoError(t, d.alive())
 				}
 				fakeCall(t, "fakeRepair")
+				fakeCall(t, "fakeSlow", 0)
 				require.NoError(t, waitFor(s.copy(s.d, devices.Host, s.d.space)), "the device is as before")
 				s.close()
 			})

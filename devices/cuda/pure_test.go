@@ -364,6 +364,11 @@ func TestNVRTC(t *testing.T) {
 			require.Equal(t, "\x7fELF", string(code[:4]))
 		}
 	}
+	src, err := cuda.Print(wild().Program, cuda.Options{Lines: true})
+	require.NoError(t, err)
+	require.False(t, src.Entries[0].Fault)
+	_, log, err := c.compile("wild.cu", src.Text, "sm_90", src.Options)
+	require.NoError(t, err, log)
 	code, log, err := c.compile("reference.cu", referenceSource, "sm_90", []string{"--use_fast_math"})
 	require.NoError(t, err, log)
 	require.NotEmpty(t, code)
