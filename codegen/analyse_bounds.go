@@ -294,6 +294,8 @@ func (p *prover) notNegative(a Affine) bool {
 		switch {
 		case !ok && positiveTerms(coef): // a sum of products of lengths
 			c = 1
+		case !ok && positiveTerms(Affine{}.Sub(coef)):
+			c = -1
 		case !ok:
 			return false
 		}

@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -153,27 +154,31 @@ func (v *versioner) index(ix *ir.Index) {
 		return
 	}
 	var add tests
-	if !v.visible(n) || !add.small(n) || !v.require(i, &add) || !v.require(n.AddConst(-1).Sub(i), &add) {
+	lo, hi := v.extreme(i, false, &add), v.extreme(i, true, &add)
+	if !v.visible(lo) || !v.visible(hi) || !v.visible(n) || !add.small(lo) || !add.small(hi) || !add.small(n) {
 		return
 	}
+	last := n.AddConst(-1)
+	v.require(i, lo, &add)
+	v.require(last.Sub(i), last.Sub(hi), &add)
 	v.tests.add(add)
 	ix.Checked = false
 	v.cleared++
 }
 
-// require adds the tests that show a >= 0 in every iteration.
-func (v *versioner) require(a Affine, add *tests) bool {
-	lo, hi := v.extreme(a, false, add), v.extreme(a, true, add)
-	if !v.visible(lo) || !v.visible(hi) || !add.small(lo) || !add.small(hi) {
-		return false
-	}
+// require adds the tests that show a >= 0 in every iteration, where least is the least value of a: none but those of a
+// condition around, if one says so. Both ends come from the index itself, so that they agree on the signs of its
+// coefficients: asking 0 <= n for i*n and n <= 0 for len-1-i*n would leave n = 0 alone.
+func (v *versioner) require(a, least Affine, add *tests) {
 	for _, f := range v.facts {
-		if c, ok := a.Sub(f.form).Const(); ok && c >= 0 && v.exact(f, add) {
-			return true
+		known := *add
+		known.forms, known.limits = slices.Clone(add.forms), slices.Clone(add.limits)
+		if c, ok := a.Sub(f.form).Const(); ok && c >= 0 && v.exact(f, &known) {
+			*add = known
+			return
 		}
 	}
-	add.need(lo)
-	return true
+	add.need(least)
 }
 
 // exact adds the tests that show that nothing wrapped in the comparison that f is known from.
@@ -201,20 +206,34 @@ func (v *versioner) extreme(a Affine, greatest bool, add *tests) Affine {
 		if !ok {
 			return Affine{unknown: true}
 		}
-		c, isConst := coef.Const()
-		if !isConst {
-			if !v.visible(coef) || !add.small(coef) {
-				return Affine{unknown: true}
-			}
-			add.need(coef)
+		rises, ok := v.rises(coef, add)
+		if !ok {
+			return Affine{unknown: true}
 		}
 		end := b.lo
-		if greatest == (!isConst || c > 0) {
+		if greatest == rises {
 			end = b.hi
 		}
 		a = a.Subst(b.v, end)
 	}
 	return a
+}
+
+// rises returns the sign of coef: that of a constant; else the one that makes sense, with the test that it is so.
+// A coefficient with only negative terms is taken to be negative, any other positive, as products of sizes are.
+func (v *versioner) rises(coef Affine, add *tests) (rises, ok bool) {
+	if c, ok := coef.Const(); ok {
+		return c > 0, true
+	}
+	if !v.visible(coef) || !add.small(coef) {
+		return false, false
+	}
+	if slices.ContainsFunc(coef.Terms, func(t Term) bool { return t.Coef > 0 }) {
+		add.need(coef)
+		return true, true
+	}
+	add.need(Affine{}.Sub(coef))
+	return false, true
 }
 
 // visible reports whether the test before the loop can compute a and no thread changes it meanwhile.

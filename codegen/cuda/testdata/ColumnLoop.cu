@@ -29,11 +29,11 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-ColumnLoop(int64 n, int m, float* a, int a_len, gompss_fault* fault)
+ColumnLoop(int n, int m, float* a, int a_len, gompss_fault* fault)
 {
-	if (0 <= m && m <= 0 && m <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
+	if (0 <= m && (int64)n * m <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+		int end = n;
+		int count = max(end, 0);
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
@@ -44,8 +44,8 @@ ColumnLoop(int64 n, int m, float* a, int a_len, gompss_fault* fault)
 			a[(unsigned)i * m + j] = a[(unsigned)i * m + j] * 2.0f + 1.0f;
 		}
 	} else {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
+		int end = n;
+		int count = max(end, 0);
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;

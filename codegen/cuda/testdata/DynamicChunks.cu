@@ -35,14 +35,15 @@ DynamicChunks(int64* last)
 }
 
 extern "C" __global__ void
-DynamicChunks_2(int64 n, int m, int64* x, int x_len, int64* out, int out_len, int64* last, int64* counter, int64* counter_2,
+DynamicChunks_2(int n, int m, int64* x, int x_len, int64* out, int out_len, int64* last, int64* counter, int64* counter_2,
 	gompss_fault* fault)
 {
 	__shared__ int64 next;
 	int64 last_2 = 0;
-	if (0 <= m && m <= 0 && m <= x_len && m <= out_len && m < 134217728 && n < 134217728 && -134217728 < n) {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
+	if (0 <= m && (int64)n * m <= x_len && (int64)n * m <= out_len && m < 134217728 && n < 134217728 &&
+		-134217728 < n) {
+		int end = n;
+		int count = max(end, 0);
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
@@ -77,8 +78,8 @@ DynamicChunks_2(int64 n, int m, int64* x, int x_len, int64* out, int out_len, in
 			base = next;
 		}
 	} else {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
+		int end = n;
+		int count = max(end, 0);
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;

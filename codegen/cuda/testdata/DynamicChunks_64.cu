@@ -40,7 +40,8 @@ DynamicChunks_2(int64 n, int64 m, int64* x, int64 x_len, int64* out, int64 out_l
 {
 	__shared__ int64 next;
 	int64 last_2 = 0;
-	if (0 <= m && m <= 0 && m <= x_len && m <= out_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+	if (0 <= m && (int64)((uint64)n * m) <= x_len && (int64)((uint64)n * m) <= out_len && m < 134217728 &&
+		n < 134217728 && -134217728 < n) {
 		int64 end = n;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m;

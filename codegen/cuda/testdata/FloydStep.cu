@@ -31,8 +31,8 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 FloydStep(int n, int k, int* d, int d_len, gompss_fault* fault)
 {
-	if (0 <= n && 0 <= k && n <= 0 && k + 1 <= d_len && (int64)n * k + n <= d_len && n <= d_len &&
-		n < 134217728 && k < 134217728) {
+	if (0 <= n && 0 <= k && (int64)n * n + k + 1 <= n + d_len && (int64)n * k + n <= d_len &&
+		(int64)n * n <= d_len && n < 134217728 && k < 134217728) {
 		int end = n;
 		int count = max(end, 0);
 		int end_2 = n;

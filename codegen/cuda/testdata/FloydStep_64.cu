@@ -31,8 +31,9 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 FloydStep(int64 n, int64 k, int* d, int64 d_len, gompss_fault* fault)
 {
-	if (0 <= n && 0 <= k && n <= 0 && (int64)((uint64)k + 1) <= d_len && (int64)((uint64)n * k + n) <= d_len &&
-		n <= d_len && n < 134217728 && k < 134217728) {
+	if (0 <= n && 0 <= k && (int64)((uint64)n * n + k + 1) <= (int64)((uint64)n + d_len) &&
+		(int64)((uint64)n * k + n) <= d_len && (int64)((uint64)n * n) <= d_len && n < 134217728 &&
+		k < 134217728) {
 		int64 end = n;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = n;

@@ -31,8 +31,9 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Jacobi2D(int n, int m, double* b, int b_len, double* a, int a_len, gompss_fault* fault)
 {
-	if (0 <= m && m <= 0 && 2 * m <= b_len + 1 && m <= a_len + 1 && (int64)3 * m <= a_len + 1 &&
-		2 * m <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+	if (0 <= m && (int64)n * m <= m + b_len + 1 && (int64)n * m <= (int64)(2 * m) + a_len + 1 &&
+		(int64)n * m <= a_len + 1 && (int64)n * m <= m + a_len && m < 134217728 && n < 134217728 &&
+		-134217728 < n) {
 		int end = n - 1;
 		int count = max(end - 1, 0);
 		int end_2 = m - 1;

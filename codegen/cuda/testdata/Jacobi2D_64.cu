@@ -31,8 +31,10 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Jacobi2D(int64 n, int64 m, double* b, int64 b_len, double* a, int64 a_len, gompss_fault* fault)
 {
-	if (0 <= m && m <= 0 && (int64)(2ull * m) <= b_len + 1 && m <= a_len + 1 && (int64)(3ull * m) <= a_len + 1 &&
-		(int64)(2ull * m) <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+	if (0 <= m && (int64)((uint64)n * m) <= (int64)((uint64)m + b_len + 1) &&
+		(int64)((uint64)n * m) <= (int64)(2ull * m + a_len + 1) && (int64)((uint64)n * m) <= a_len + 1 &&
+		(int64)((uint64)n * m) <= (int64)((uint64)m + a_len) && m < 134217728 && n < 134217728 &&
+		-134217728 < n) {
 		int64 end = (uint64)n - 1;
 		int64 count = max((int64)((uint64)end - 1), (int64)0);
 		int64 end_2 = (uint64)m - 1;

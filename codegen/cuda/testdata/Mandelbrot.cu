@@ -29,11 +29,11 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-Mandelbrot(int w, int64 h, int64 limit, int* out, int out_len, gompss_fault* fault)
+Mandelbrot(int w, int h, int64 limit, int* out, int out_len, gompss_fault* fault)
 {
-	if (0 <= w && w <= 0 && w <= out_len && w < 134217728 && h < 134217728 && -134217728 < h) {
-		int64 end = h;
-		int64 count = max(end, (int64)0);
+	if (0 <= w && (int64)w * h <= out_len && w < 134217728 && h < 134217728 && -134217728 < h) {
+		int end = h;
+		int count = max(end, 0);
 		int end_2 = w;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
@@ -58,8 +58,8 @@ Mandelbrot(int w, int64 h, int64 limit, int* out, int out_len, gompss_fault* fau
 			out[(unsigned)py * w + px] = (int)n;
 		}
 	} else {
-		int64 end = h;
-		int64 count = max(end, (int64)0);
+		int end = h;
+		int count = max(end, 0);
 		int end_2 = w;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;

@@ -31,7 +31,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Mandelbrot(int64 w, int64 h, int64 limit, int* out, int64 out_len, gompss_fault* fault)
 {
-	if (0 <= w && w <= 0 && w <= out_len && w < 134217728 && h < 134217728 && -134217728 < h) {
+	if (0 <= w && (int64)((uint64)w * h) <= out_len && w < 134217728 && h < 134217728 && -134217728 < h) {
 		int64 end = h;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = w;

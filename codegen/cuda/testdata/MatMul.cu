@@ -31,7 +31,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 MatMul(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len, gompss_fault* fault)
 {
-	if (0 <= n && n <= 0 && n <= c_len && n <= a_len && n <= b_len && n < 134217728) {
+	if (0 <= n && (int64)n * n <= c_len && (int64)n * n <= a_len && (int64)n * n <= b_len && n < 134217728) {
 		int end = n;
 		int count = max(end, 0);
 		int end_2 = n;

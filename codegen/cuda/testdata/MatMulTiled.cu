@@ -55,8 +55,9 @@ MatMulTiled(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len
 		}
 		for (int tk = 0; tk < n; tk += 8) {
 			__syncthreads();
-			if (0 <= n && 0 <= n * ti + tk && n <= 0 && n * ti + tk + 8 <= a_len && 0 <= (int64)n * tk + tj &&
-				(int64)n * tk + tj + 8 <= b_len && n < 134217728 && ti < 134217728 && tk < 134217728) {
+			if (0 <= n && 0 <= n * ti + tk && n * ti + (int64)7 * n + tk + 8 <= a_len &&
+				0 <= (int64)n * tk + tj && (int64)n * tk + (int64)7 * n + tj + 8 <= b_len && n < 134217728 &&
+				ti < 134217728 && tk < 134217728) {
 				for (int it_2 = threadIdx.x; it_2 < 64; it_2 += blockDim.x) {
 					int rows_2 = it_2 / 8;
 					int i = rows_2;

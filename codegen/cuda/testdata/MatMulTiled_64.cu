@@ -56,9 +56,9 @@ MatMulTiled(int64 n, float* c, int64 c_len, float* a, int64 a_len, float* b, int
 		}
 		for (int64 tk = 0; tk < n; tk = (uint64)tk + 8) {
 			__syncthreads();
-			if (0 <= n && 0 <= (int64)((uint64)n * ti + tk) && n <= 0 &&
-				(int64)((uint64)n * ti + tk + 8) <= a_len && 0 <= (int64)((uint64)n * tk + tj) &&
-				(int64)((uint64)n * tk + tj + 8) <= b_len && n < 134217728 && ti < 134217728 &&
+			if (0 <= n && 0 <= (int64)((uint64)n * ti + tk) &&
+				(int64)((uint64)n * ti + 7ull * n + tk + 8) <= a_len && 0 <= (int64)((uint64)n * tk + tj) &&
+				(int64)((uint64)n * tk + 7ull * n + tj + 8) <= b_len && n < 134217728 && ti < 134217728 &&
 				-134217728 < ti && tk < 134217728 && -134217728 < tk && tj < 36028797018963968ll &&
 				-36028797018963968ll < tj) {
 				for (int64 it_2 = threadIdx.x; it_2 < 64; it_2 += blockDim.x) {

@@ -31,7 +31,8 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 MatMul(int64 n, float* c, int64 c_len, float* a, int64 a_len, float* b, int64 b_len, gompss_fault* fault)
 {
-	if (0 <= n && n <= 0 && n <= c_len && n <= a_len && n <= b_len && n < 134217728) {
+	if (0 <= n && (int64)((uint64)n * n) <= c_len && (int64)((uint64)n * n) <= a_len &&
+		(int64)((uint64)n * n) <= b_len && n < 134217728) {
 		int64 end = n;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = n;

@@ -31,7 +31,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Transpose(int n, int m, int* b, int b_len, int* a, int a_len, gompss_fault* fault)
 {
-	if (0 <= n && n <= 0 && n <= b_len && 0 <= m && m <= 0 && m <= a_len && n < 134217728 && m < 134217728) {
+	if (0 <= n && (int64)n * m <= b_len && 0 <= m && (int64)n * m <= a_len && n < 134217728 && m < 134217728) {
 		int end = n;
 		int count = max(end, 0);
 		int end_2 = m;

@@ -31,7 +31,8 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Transpose(int64 n, int64 m, int* b, int64 b_len, int* a, int64 a_len, gompss_fault* fault)
 {
-	if (0 <= n && n <= 0 && n <= b_len && 0 <= m && m <= 0 && m <= a_len && n < 134217728 && m < 134217728) {
+	if (0 <= n && (int64)((uint64)n * m) <= b_len && 0 <= m && (int64)((uint64)n * m) <= a_len &&
+		n < 134217728 && m < 134217728) {
 		int64 end = n;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m;

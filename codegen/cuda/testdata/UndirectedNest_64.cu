@@ -31,7 +31,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 UndirectedNest(int64 n, int64 m, double* a, int64 a_len, gompss_fault* fault)
 {
-	if (0 <= m && m <= 0 && m <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+	if (0 <= m && (int64)((uint64)n * m) <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
 		int64 end = n;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m;

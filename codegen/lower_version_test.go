@@ -1,0 +1,131 @@
+package codegen_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/simt"
+)
+
+// dropChecked empties the Else of every If whose Else, not its Then, checks indices: the version for what the test in
+// front of a loop does not admit. It returns how many there were.
+func dropChecked(p *ir.Program) int {
+	n := 0
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if f, ok := s.(*ir.If); ok && checks(f.Else) > 0 && checks(f.Then) < checks(f.Else) {
+			n++
+			g := *f
+			g.Else = nil
+			return []ir.Stmt{&g}
+		}
+		return []ir.Stmt{s}
+	}}
+	for _, g := range p.Launches {
+		g.Body = r.CopyStmts(g.Body)
+	}
+	return n
+}
+
+// checks counts the checked indices in list.
+func checks(list []ir.Stmt) int {
+	n := 0
+	ir.WalkExprs(list, func(e ir.Expr) bool {
+		if ix, ok := e.(*ir.Index); ok && ix.Checked {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+// The version without checks is the one that runs where all is in range: without the other one the result is the same.
+func TestFastVersionRuns(t *testing.T) {
+	p := loadCorpus(t)
+	for _, kernel := range []any{MatMul, Transpose, ColumnLoop, Jacobi2D, FloydStep, Mandelbrot, UndirectedNest} {
+		c := corpusCaseOf(t, kernel)
+		t.Run(name(kernel), func(t *testing.T) {
+			l := lowerKernel(t, p, name(kernel), codegen.LowerOptions{}).Program
+			require.Positive(t, dropChecked(l), "no second version in\n%s", l)
+			program, err := simt.New(l)
+			require.NoError(t, err)
+			for _, n := range []int{64, 333} {
+				want, got := c.makeArgs(n), c.makeArgs(n)
+				c.runGo(want)
+				require.NoError(t, runDevice(program, got, simt.Config{Teams: 2, Threads: 32}))
+				require.Empty(t, c.differ(want, got), "size %d:\n%s", n, l)
+				require.NotEmpty(t, c.differ(c.makeArgs(n), want), "the kernel changes nothing at size %d", n)
+			}
+		})
+	}
+}
+
+// Two versions of a loop do what one with all its checks does, for every sign of the sizes and every length: the same
+// memory, and the same failure at the same place.
+func TestVersionsEqualChecked(t *testing.T) {
+	for _, c := range []struct {
+		body string
+		fast int // the least percentage that the version without checks serves; not those of negative and huge sizes
+	}{
+		{"for i := 0; i < n; i++ { for j := 0; j < m; j++ { x[i*m+j] += 1 + i } }", 100},
+		{"for i := 0; i < n; i++ { for j := 0; j < n; j++ { x[i*n+j] += 1 + i } }", 100},
+		{"for i := 0; i < n; i++ { x[len(x)-1-i*m]++ }", 60},
+		{"for i := 0; i < n; i++ { x[7-i*m]++ }", 60},
+		{"for i := 0; i < n; i++ { x[i*(n-m)]++ }", 60},
+		{"for i := 0; i < n; i++ { x[(n-1-i)*m]++ }", 60},
+		{"for i := n; i > 0; i-- { x[i*m-m]++ }", 60},
+		{"for i := 0; i < n; i++ { if i*m < len(x) && i*m >= 0 { x[i*m]++ } }", 40},
+		{"for i := 0; i < n; i++ { for j := 0; j < i; j++ { x[i*m+j]++ } }", 100},
+	} {
+		t.Run(c.body, func(t *testing.T) {
+			text := "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int, n, m int) {\n//omp:teams distribute parallel for\n" + c.body + "\n}"
+			run := map[string]*simt.Program{}
+			for _, which := range []string{"checked", "both", "fast"} {
+				l, err := lowerText(t, text, codegen.LowerOptions{KeepChecks: which == "checked"})
+				require.NoError(t, err)
+				if which == "fast" {
+					require.Positive(t, dropChecked(l.Program), "no second version in\n%s", l.Program)
+				}
+				run[which], err = simt.New(l.Program)
+				require.NoError(t, err)
+			}
+			require.GreaterOrEqual(t, compareVersions(t, run), c.fast)
+		})
+	}
+}
+
+// compareVersions returns the percentage of the runs that change x without a failure in which the test admits the
+// version without checks.
+func compareVersions(t *testing.T, run map[string]*simt.Program) int {
+	good, fast := 0, 0
+	do := func(which string, size, n, m int) (x []int, failure string) {
+		x = make([]int, size)
+		if err := runDevice(run[which], []any{x, n, m}, simt.Config{Teams: 1, Threads: 1}); err != nil {
+			failure = err.Error()
+		}
+		return x, failure
+	}
+	huge := []int{1 << 31, 1 << 32, 1<<62 + 1, -1 << 62}
+	for size := range 13 {
+		for n := -2; n < 5; n++ {
+			for _, m := range append([]int{-3, -2, -1, 0, 1, 2, 3, 4}, huge...) {
+				want, failure := do("checked", size, n, m)
+				got, gotFailure := do("both", size, n, m)
+				require.Equal(t, failure, gotFailure, "len %d, n %d, m %d", size, n, m)
+				require.Equal(t, want, got, "len %d, n %d, m %d", size, n, m)
+				if failure != "" || !slices.ContainsFunc(want, func(v int) bool { return v != 0 }) {
+					continue
+				}
+				good++
+				if got, _ = do("fast", size, n, m); slices.Equal(got, want) {
+					fast++
+				}
+			}
+		}
+	}
+	require.Positive(t, good)
+	return fast * 100 / good
+}
