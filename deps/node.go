@@ -128,7 +128,7 @@ func (n *Node) precede(s *Node) {
 
 // takeSuccessor returns successor i and forgets it.
 func (n *Node) takeSuccessor(i int32) *Node {
-	slot := &n.succs[0]
+	var slot **Node
 	if i < inlineSuccessors {
 		slot = &n.succs[i]
 	} else {

@@ -53,9 +53,7 @@ func pythonGlobs() []string {
 	if python := lookPython(); python != "" {
 		roots = append(roots, filepath.Join(filepath.Dir(filepath.Dir(python)), "lib", "python3*"))
 	}
-	for _, dir := range filepath.SplitList(os.Getenv("PYTHONPATH")) {
-		roots = append(roots, dir)
-	}
+	roots = append(roots, filepath.SplitList(os.Getenv("PYTHONPATH"))...)
 	var out []string
 	for _, root := range roots {
 		for _, packages := range []string{"site-packages", "dist-packages", "."} {

@@ -48,6 +48,3 @@ func eachPiece(r deps.Region, elem, maxPitch deps.Bytes, f func(piece) error) er
 		}
 	}
 }
-
-// end returns the byte behind the last one of p.
-func (p piece) end() deps.Bytes { return p.offset + (p.height-1)*p.pitch + p.width }

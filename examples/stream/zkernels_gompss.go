@@ -38,9 +38,7 @@ func SubmitCopy(rt *task.Runtime, c []float64, a []float64, options ...task.Opti
 // copyRange runs iterations gompssFrom to gompssTo of the parallel loop of Copy.
 func copyRange(gompssFrom, gompssTo int64, c []float64, a []float64) {
 	for i, gompssEnd := int(gompssFrom), int(gompssTo); i < gompssEnd; i++ {
-
 		c[i] = a[i]
-
 	}
 }
 
@@ -72,9 +70,7 @@ func SubmitScale(rt *task.Runtime, b []float64, c []float64, s float64, options 
 // scaleRange runs iterations gompssFrom to gompssTo of the parallel loop of Scale.
 func scaleRange(gompssFrom, gompssTo int64, b []float64, c []float64, s float64) {
 	for i, gompssEnd := int(gompssFrom), int(gompssTo); i < gompssEnd; i++ {
-
 		b[i] = s * c[i]
-
 	}
 }
 
@@ -106,9 +102,7 @@ func SubmitAdd(rt *task.Runtime, c []float64, a []float64, b []float64, options 
 // addRange runs iterations gompssFrom to gompssTo of the parallel loop of Add.
 func addRange(gompssFrom, gompssTo int64, c []float64, a []float64, b []float64) {
 	for i, gompssEnd := int(gompssFrom), int(gompssTo); i < gompssEnd; i++ {
-
 		c[i] = a[i] + b[i]
-
 	}
 }
 
@@ -140,9 +134,7 @@ func SubmitTriad(rt *task.Runtime, a []float64, b []float64, c []float64, s floa
 // triadRange runs iterations gompssFrom to gompssTo of the parallel loop of Triad.
 func triadRange(gompssFrom, gompssTo int64, a []float64, b []float64, c []float64, s float64) {
 	for i, gompssEnd := int(gompssFrom), int(gompssTo); i < gompssEnd; i++ {
-
 		a[i] = b[i] + s*c[i]
-
 	}
 }
 
