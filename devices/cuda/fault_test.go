@@ -78,6 +78,7 @@ func TestNothingIsLeft(t *testing.T) {
 // TestEveryCallMayFail makes each call of the driver fail, the first and the second time: the operation fails with the
 // call's name, nothing hangs, and everything else goes on.
 func TestEveryCallMayFail(t *testing.T) {
+	needFake(t)
 	for _, function := range []string{"cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemHostRegister_v2",
 		"cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuLaunchKernel", "cuEventRecord", "cuEventCreate",
 		"cuStreamWaitEvent", "cuModuleLoadData", "cuModuleGetFunction", "cuFuncGetAttribute", "cuMemHostAlloc"} {

@@ -50,7 +50,7 @@ func pythonGlobs() []string {
 			roots = append(roots, filepath.Join(dir, "lib", "python3*"))
 		}
 	}
-	if python := lookPython(); python != "" {
+	for _, python := range lookPython() {
 		roots = append(roots, filepath.Join(filepath.Dir(filepath.Dir(python)), "lib", "python3*"))
 	}
 	roots = append(roots, filepath.SplitList(os.Getenv("PYTHONPATH"))...)
@@ -65,14 +65,15 @@ func pythonGlobs() []string {
 	return out
 }
 
-// lookPython returns the file of the python3 in the PATH, links resolved.
-func lookPython() string {
+// lookPython returns the file of the python3 in the PATH, as it is found (a virtual environment) and with links resolved.
+func lookPython() []string {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if file, err := filepath.EvalSymlinks(filepath.Join(dir, "python3")); err == nil {
-			return file
+		file := filepath.Join(dir, "python3")
+		if target, err := filepath.EvalSymlinks(file); err == nil {
+			return []string{file, target}
 		}
 	}
-	return ""
+	return nil
 }
 
 func homeFile(name string) string {

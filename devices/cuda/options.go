@@ -28,7 +28,7 @@ type Options struct {
 	Memory    deps.Bytes    // of each GPU to be used; 0: 95 parts of 100 of what is free when it is opened
 	Granule   deps.Bytes    // a multiple of what the GPU can map, 2 MiB
 	Streams   int           // for kernels, of each GPU
-	TimeLimit time.Duration // of a kernel or copy; after that the GPU is out of service. 0: none
+	TimeLimit time.Duration // of a kernel or copy from when it was enqueued; after that the GPU is out of service. 0: none
 	NoPeer    bool          // GPUs do not copy from each other: what goes between them goes through the host
 	NoPin     bool          // host memory is not pinned: copies are slower and wait for the host
 

@@ -120,10 +120,13 @@ func (d *Device) enqueue(op *operation) error {
 			continue
 		}
 		if cu, ok := ours.hold(); ok {
-			err := d.driver.do(cuStreamWaitEvent, s.cu, cu, 0)
+			err := ours.device.alive()
+			if err == nil {
+				err = d.driver.do(cuStreamWaitEvent, s.cu, cu, 0)
+			}
 			ours.letGo()
-			if err != nil {
-				return d.failAt(e, err)
+			if err != nil { // the event's device may have come to its end: this one has not
+				return ours.device.failAt(ours, err)
 			}
 		} else if err := a.Err(); err != nil { // it is over: the poller has seen it meanwhile
 			return err
