@@ -207,6 +207,9 @@ func (b *builder) narrowCall(e ast.Expr, t *ir.Type, at ir.Pos) ir.Expr {
 	for _, s := range sources {
 		out.Args = append(out.Args, b.converted(s, ir.Float32Type))
 	}
+	if fn == ir.FMin || fn == ir.FMax {
+		return b.infinityFirst(fn, out.Args, at)
+	}
 	return out
 }
 

@@ -43,7 +43,31 @@ func (b *builder) libraryCall(f *types.Func, e *ast.CallExpr) []ir.Expr {
 		b.noLibrary(f, e)
 		return b.badResults(e)
 	}
+	if fn == ir.FMin || fn == ir.FMax {
+		return []ir.Expr{b.infinityFirst(fn, values, at)}
+	}
 	return []ir.Expr{&ir.Math{Fn: fn, Args: values, T: b.typeAt(sig.Results().At(0).Type(), e.Pos()), At: at}}
+}
+
+// infinityFirst returns math.Min or math.Max of two values: unlike the builtins, and fn, they give the infinity at their
+// end even beside a NaN. Beside a constant that is another number there is no difference.
+func (b *builder) infinityFirst(fn ir.MathFn, values []ir.Expr, at ir.Pos) ir.Expr {
+	t, sign := values[0].Type(), -1
+	if fn == ir.FMax {
+		sign = 1
+	}
+	plain := &ir.Math{Fn: fn, Args: values, T: t, At: at}
+	end := &ir.Const{T: t, Bits: ir.FloatBits(t, math.Inf(sign)), At: at}
+	for _, x := range values {
+		if c, ok := x.(*ir.Const); ok && c.Bits != end.Bits && !math.IsNaN(ir.Float(t, c.Bits)) {
+			return plain
+		}
+	}
+	for i, x := range values {
+		values[i] = b.temp("value", x, x.Pos())
+	}
+	either := compare(ir.LOr, compare(ir.Eq, values[0], end, at), compare(ir.Eq, values[1], end, at), at)
+	return &ir.Select{Cond: either, X: end, Y: plain, At: at}
 }
 
 func (b *builder) noLibrary(f *types.Func, e *ast.CallExpr) {

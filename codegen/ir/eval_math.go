@@ -18,7 +18,7 @@ var unaryFloat = [numMath]func(float64) float64{
 // binaryFloat are the functions of two floats.
 var binaryFloat = [numMath]func(x, y float64) float64{
 	Pow: math.Pow, Atan2: math.Atan2, Hypot: math.Hypot, Mod: math.Mod, Remainder: math.Remainder, Copysign: math.Copysign,
-	Dim: math.Dim, FMin: math.Min, FMax: math.Max,
+	Dim: math.Dim, FMin: func(x, y float64) float64 { return min(x, y) }, FMax: func(x, y float64) float64 { return max(x, y) },
 }
 
 // FoldMath returns fn(args...); t is the type of the first argument.

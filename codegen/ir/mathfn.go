@@ -47,7 +47,7 @@ const (
 	Remainder
 	Copysign
 	Dim
-	FMin // math.Min and builtin min on floats: NaN if either is NaN, -0 below +0
+	FMin // builtin min on floats: NaN if either is NaN, -0 below +0 (not math.Min, where -Inf is below NaN)
 	FMax
 	IsNaN // -> bool
 	IsInf // (x, sign int) -> bool

@@ -79,9 +79,9 @@ func goFloat(fn ir.MathFn, x float64, rest []any) float64 {
 	case ir.Abs:
 		return math.Abs(x)
 	case ir.FMin:
-		return math.Min(x, y)
+		return min(x, y)
 	case ir.FMax:
-		return math.Max(x, y)
+		return max(x, y)
 	case ir.Floor:
 		return math.Floor(x)
 	}
