@@ -15,11 +15,24 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// A program is what a device has made of a kernel: a version with indices in 32 bits, and one in 64 when a launch
-// needs it.
+// A program is what a device has made of a kernel: a version with indices in 32 bits whose arguments prove that no
+// check fails, where there is one, and the others when a launch needs them.
 type program struct {
 	kernel   *devices.Kernel
-	versions [2]version // 64 bits, 32 bits
+	proved   *guarded
+	versions [4]version // by versionOf
+}
+
+// versionOf is the place of a version.
+func versionOf(index32, proved bool) int {
+	n := 0
+	if index32 {
+		n++
+	}
+	if proved {
+		n += 2
+	}
+	return n
 }
 
 // A version is one printed, compiled and loaded text.
@@ -45,7 +58,7 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 		return err
 	}
 	p := d.program(k)
-	err := d.load(p, &p.versions[1])
+	err := d.load(p, &p.versions[versionOf(true, p.proved != nil)])
 	if err == nil || d.alive() != nil {
 		return err
 	}
@@ -59,7 +72,16 @@ func (d *Device) program(k *devices.Kernel) *program {
 	p := d.programs[k]
 	if p == nil {
 		p = &program{kernel: k}
-		p.versions[1].index32 = true
+		if k.Program != nil {
+			p.proved = guardOf(k.Program)
+		}
+		for i := range p.versions {
+			p.versions[i].index32 = i%2 == 1
+			p.versions[i].program = k.Program
+			if i >= 2 && p.proved != nil {
+				p.versions[i].program = p.proved.program
+			}
+		}
 		d.programs[k] = p
 	}
 	return p
@@ -78,9 +100,8 @@ func (d *Device) build(k *devices.Kernel, v *version) error {
 	case k.Program == nil:
 		return errors.New("it has no device program")
 	}
-	v.program = k.Program
 	var err error
-	if v.source, err = cuda.Print(k.Program, cuda.Options{Index32: v.index32, Lines: true}); err != nil {
+	if v.source, err = cuda.Print(v.program, cuda.Options{Index32: v.index32, Lines: true}); err != nil {
 		return err
 	}
 	code, err := d.platform.compile(k.Name, v.source.Text, v.source.Hash, d.chip.arch(), v.source.Options)

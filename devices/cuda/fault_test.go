@@ -233,3 +233,29 @@ func TestAnIdleDeviceSleeps(t *testing.T) {
 	require.Equal(t, before, queries())
 	s.close()
 }
+
+// TestProvedArgumentsNeedNoChecks runs a kernel whose lengths prove its accesses, and then one whose lengths do not.
+func TestProvedArgumentsNeedNoChecks(t *testing.T) {
+	s := newSubject(t, Options{})
+	k := benchKernel(t, "Triad")
+	float := func(n int64) devices.Arg {
+		return devices.Arg{Type: ir.SliceOf(ir.Float64Type), Len: n, Cap: n}
+	}
+	scalar := devices.Arg{Type: ir.Float64Type}
+	require.NoError(t, s.d.Prepare(k))
+	run := func(args ...devices.Arg) (*run, error) {
+		l := &devices.Launch{Kernel: k, Args: &devices.Args{List: args}}
+		r, err := s.d.prepareRun(l)
+		require.NoError(t, err)
+		return r, waitFor(s.d.Launch(l, nil))
+	}
+	r, err := run(float(100), float(100), float(200), scalar)
+	require.NoError(t, err)
+	require.False(t, r.faults)
+	require.Zero(t, live(t, "host"), "there is no fault record")
+	r, err = run(float(100), float(99), float(100), scalar)
+	require.True(t, r.faults)
+	require.ErrorIs(t, err, ir.ErrBounds)
+	require.ErrorContains(t, err, "b: index 99 out of range: length 99")
+	s.close()
+}

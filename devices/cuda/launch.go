@@ -52,7 +52,11 @@ func (d *Device) prepareRun(l *devices.Launch) (*run, error) {
 	if len(r.binding.params) != len(r.binding.args) {
 		return nil, fmt.Errorf("%d arguments for %d parameters", len(r.binding.args), len(r.binding.params))
 	}
-	v := &p.versions[1]
+	proved := p.proved.holds(&r.binding)
+	v := &p.versions[versionOf(true, proved)]
+	if err := d.load(p, v); err != nil {
+		return nil, err
+	}
 	ok := fits32(v.source, &r.binding)
 	if ok {
 		if err := r.choose(v, cuda.GridLimit); err != nil {
@@ -63,7 +67,7 @@ func (d *Device) prepareRun(l *devices.Launch) (*run, error) {
 	if ok {
 		return r, nil
 	}
-	v = &p.versions[0]
+	v = &p.versions[versionOf(false, proved)]
 	if err := d.load(p, v); err != nil {
 		return nil, err
 	}

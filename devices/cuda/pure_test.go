@@ -348,6 +348,23 @@ func TestOptions(t *testing.T) {
 	require.Equal(t, Options{Memory: 4 << 30, Streams: 2, TimeLimit: 3 * time.Second, NoPeer: true}, o)
 }
 
+func TestGuardsAreTakenOut(t *testing.T) {
+	for name, want := range map[string]bool{"Triad": true, "Forces": true, "Empty": false} {
+		p := benchKernel(t, name).Program
+		body := len(p.Launches[0].Body)
+		g := guardOf(p)
+		require.Equal(t, want, g != nil, name)
+		require.Len(t, p.Launches[0].Body, body, "the program is as before")
+		require.False(t, g.holds(ir.Values{}), "what the host does not know does not hold")
+		if g != nil {
+			require.NoError(t, ir.VerifyProgram(g.program))
+			src, err := cuda.Print(g.program, cuda.Options{})
+			require.NoError(t, err)
+			require.False(t, src.Entries[0].Fault)
+		}
+	}
+}
+
 // TestNVRTC compiles what the measurements run, with the real compiler, for the chip that they are made for.
 func TestNVRTC(t *testing.T) {
 	if ground.nvrtc == nil {
@@ -356,7 +373,11 @@ func TestNVRTC(t *testing.T) {
 	c := &nvrtc{library: ground.nvrtc}
 	for _, name := range []string{"Triad", "Forces", "ForcesFast", "Empty"} {
 		for _, index32 := range []bool{true, false} {
-			src, err := cuda.Print(benchKernel(t, name).Program, cuda.Options{Index32: index32, Lines: true})
+			program := benchKernel(t, name).Program
+			if proved := guardOf(program); proved != nil && index32 {
+				program = proved.program
+			}
+			src, err := cuda.Print(program, cuda.Options{Index32: index32, Lines: true})
 			require.NoError(t, err)
 			code, log, err := c.compile(name+".cu", src.Text, "sm_90", src.Options)
 			require.NoError(t, err, log)
