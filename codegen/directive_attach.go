@@ -30,7 +30,6 @@ func attach(fset *token.FileSet, f *ast.File) (map[ast.Node]*directive, []Diagno
 type attacher struct {
 	fset  *token.FileSet
 	below map[int]ast.Node // what starts on a line and can be governed: functions and statements
-	decls map[int]ast.Node // other declarations by the line that they start on
 	busy  map[int]bool     // lines that code starts or ends on
 	found map[ast.Node]*directive
 	diags []Diagnostic

@@ -234,11 +234,6 @@ func (b *builder) fail(pos token.Pos, what, why, instead string) {
 	b.u.report(Diagnostic{Pos: b.pos(pos), Severity: Error, What: what, Why: why, Instead: instead})
 }
 
-// warn reports that something may be wrong.
-func (b *builder) warn(pos token.Pos, what, why, instead string) {
-	b.u.report(Diagnostic{Pos: b.pos(pos), Severity: Warning, What: what, Why: why, Instead: instead})
-}
-
 // unknown notes an expression without a type. As a rule the cause is reported where it stands; where it is not, the
 // kernel must fail all the same.
 func (b *builder) unknown(pos token.Pos) {
