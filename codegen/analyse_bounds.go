@@ -161,7 +161,7 @@ func (p *prover) resliced(rs *ir.Reslice) Affine {
 	if rs.Lo != nil {
 		lo = p.defs.form(rs.Lo)
 	}
-	hi := Affine{unknown: true}
+	var hi Affine
 	switch {
 	case rs.Hi != nil:
 		hi = p.defs.form(rs.Hi)

@@ -176,9 +176,6 @@ func (d *directive) onLoop() bool {
 	return d.has("distribute") || d.has("for") || d.has("simd") || d.has("loop")
 }
 
-// onBody reports whether d makes a construct of the body or loop below it as a whole (ir.Construct).
-func (d *directive) onBody() bool { return d != nil && !d.onLoop() && !d.has("atomic") && !d.onFunc() }
-
 // onFunc reports whether d stands on a function.
 func (d *directive) onFunc() bool { return slices.Contains(functionWords, d.lines[0].name()) }
 
