@@ -21,7 +21,7 @@ func registers(avx512 bool, w Width) file {
 	f := file{width: w}
 	f.free[general] = []Reg{BX, SI, R8, R(9), R(10), R(11), R(12), R(13)}
 	f.scratch[general] = []Reg{R(14), R(15), AX}
-	vectors, keep := 16, 3
+	vectors, keep := 16, 4 // a blend of AVX names four vectors
 	if avx512 {
 		vectors = 32
 	}
@@ -32,10 +32,10 @@ func registers(avx512 bool, w Width) file {
 			f.scratch[vector] = append(f.scratch[vector], V(i))
 		}
 	}
-	for i := 1; i < 6; i++ {
+	for i := 1; i < 5; i++ {
 		f.free[mask] = append(f.free[mask], K(i))
 	}
-	f.scratch[mask] = []Reg{K(6), K(7)}
+	f.scratch[mask] = []Reg{K(5), K(6), K(7)}
 	return f
 }
 

@@ -295,3 +295,33 @@ func Fill(lo, hi int, k uint32, d []uint32) {
 		d[i] = uint32(i)*2654435761 + k
 	}
 }
+
+//omp:target device(smp)
+func Ladder(y []float32, k []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(y); i++ {
+		if y[i] < -0.5 {
+			y[i] = 1
+		} else if i > 7 {
+			if y[i] > 0.5 {
+				y[i] = 2
+			} else if k[i]&1 == 0 {
+				y[i] = 3
+			} else {
+				y[i] = -y[i]
+			}
+		} else {
+			y[i] = 4
+		}
+		switch {
+		case y[i] == 1:
+			k[i] = 7
+		case y[i] > 2:
+			k[i]++
+		default:
+			if k[i] > 0 && y[i] < 0 || k[i] < -100 {
+				k[i] = 0
+			}
+		}
+	}
+}

@@ -132,6 +132,7 @@ var trials = map[string]trial{
 		return []any{floats64(r, n), ix, floats64(r, n)}
 	}, 0},
 	"Guarded": {Guarded, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
+	"Ladder":  {Ladder, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), integers[int32](r, n)} }, 0},
 	"Fill": {Fill, func(r *rand.Rand, n int) []any {
 		lo := r.IntN(n)
 		return []any{lo, lo + r.IntN(n-lo+1), r.Uint32(), make([]uint32, n)}
