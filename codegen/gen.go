@@ -178,7 +178,11 @@ func (g *generator) kernel(k *ir.Kernel) {
 	for i := range w.params {
 		w.params[i].arg = readArgument(w.params[i].typ, k.Params[i].Type, i)
 	}
-	w.split, w.whole = g.split(k, decl)
+	if hidden := hiddenName(w.params); hidden != "" {
+		w.whole = "its parameter " + hidden + " hides a name that the code of a piece needs"
+	} else {
+		w.split, w.whole = g.split(k, decl)
+	}
 	for _, n := range w.declares() {
 		if g.names[n] {
 			g.fail(decl.Name.Pos(), "kernel "+k.Name, "its wrapper would declare "+n+", which the package declares already", "rename one of them")
@@ -186,6 +190,17 @@ func (g *generator) kernel(k *ir.Kernel) {
 		g.names[n] = true
 	}
 	g.wraps = append(g.wraps, w)
+}
+
+// hiddenName returns a parameter that has the name of something predeclared which the bounds of pieces are written with.
+func hiddenName(params []wrapperParam) string {
+	for _, p := range params {
+		switch p.name {
+		case "max", "min", "len", "int", "int64":
+			return p.name
+		}
+	}
+	return ""
 }
 
 // declares returns the package-level names of the wrapper.
