@@ -17,6 +17,7 @@ const elem = 8 // bytes: the buffers hold int64
 
 // A rig is a machine with buffers and the smallest runtime that can use it: jobs in the order of a deps.Domain.
 type rig struct {
+	failing sync.Mutex // guards poison of all jobs
 	t       testing.TB
 	suite   *suite
 	m       *devices.Machine
@@ -151,8 +152,12 @@ func (j *job) end() {
 	var ready []*job
 	j.rig.domain.Complete(&j.node, func(n *deps.Node, isReady bool) {
 		s := n.Owner.(*job)
-		if j.err != nil && s.poison == nil {
-			s.poison = j.err
+		if j.err != nil { // several predecessors may fail at once
+			j.rig.failing.Lock()
+			if s.poison == nil {
+				s.poison = j.err
+			}
+			j.rig.failing.Unlock()
 		}
 		if isReady {
 			ready = append(ready, s)
