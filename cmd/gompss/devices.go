@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"text/tabwriter"
@@ -12,15 +13,20 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
 	_ "github.com/gompss/gompss/devices/all" // all plug-ins
+	"github.com/gompss/gompss/task"
 )
 
-// listDevices opens every kind of device by itself and says what is there, or why nothing is; with an argument, the devices that it names.
+// listDevices opens every kind of device by itself and says what is there, or why nothing is; with an argument, or with GOMPSS_DEVICES,
+// the devices that are named.
 func listDevices(args []string, stdout, _ io.Writer) error {
 	if len(args) > 1 {
 		return usageError("it takes one specification, such as smp:2,sim:4")
 	}
 	t := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
 	defer t.Flush()
+	if spec := os.Getenv(task.DevicesVariable); len(args) == 0 && spec != "" {
+		args = []string{spec}
+	}
 	if len(args) == 1 {
 		return describe(t, args[0])
 	}

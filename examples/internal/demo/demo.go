@@ -88,6 +88,9 @@ type Moved struct {
 func (r *Result) Count(rt *task.Runtime, elapsed time.Duration) {
 	s := rt.Stats()
 	r.TasksByDevice = s.ByDevice
+	if _, workers := s.ByDevice["smp"]; !workers {
+		r.CPUCode = ""
+	}
 	r.Tasks = 0
 	for _, n := range s.ByDevice {
 		r.Tasks += n
