@@ -88,6 +88,7 @@ const (
 	codeDeinitialized     = 4
 	codeNoDevice          = 100
 	codeAlreadyRegistered = 712
+	codeNotRegistered     = 713
 	codeNotReady          = 600
 )
 

@@ -88,5 +88,9 @@ func (p *pins) unpin(b devices.Buffer) error {
 	if !e.done {
 		return nil
 	}
-	return p.platform.driver.do(cuMemHostUnregister, uintptr(b.Host))
+	err := p.platform.driver.do(cuMemHostUnregister, uintptr(b.Host))
+	if codeOf(err) == codeNotRegistered {
+		return nil // the GPU in whose context it was registered is closed already, and the registration went with it
+	}
+	return err
 }
