@@ -47,7 +47,7 @@ func solveOverlap(r, s *Region) (hit, ok bool) {
 
 // solveTwo reports whether delta = x*a.stride + y*b.stride with x and y in their ranges.
 func solveTwo(a, b term, delta int64) bool {
-	// The range of x that leaves b a value in its range, for now as if every multiple were possible.
+	// The range of x that leaves b a value in its range, as if every multiple were possible.
 	lo := max(a.lo, -floorDiv(b.hi*b.stride-delta, a.stride))
 	hi := min(a.hi, floorDiv(delta-b.lo*b.stride, a.stride))
 	if lo > hi {

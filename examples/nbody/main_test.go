@@ -27,3 +27,17 @@ func TestRunAgreesWithTheSequentialRun(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkGoFunction is one step of 4096 bodies by the plain Go function, on one goroutine.
+func BenchmarkGoFunction(b *testing.B) {
+	const n = 4096
+	var x bodies
+	for _, p := range x.fields() {
+		*p = make([]float32, n)
+	}
+	x.fill()
+	for b.Loop() {
+		Forces(0, n, dt, x.px, x.py, x.pz, x.vx, x.vy, x.vz)
+	}
+	b.ReportMetric(20*n*n*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}
