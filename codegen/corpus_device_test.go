@@ -1,0 +1,137 @@
+package codegen_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	_ "github.com/gompss/gompss/devices/all" // the plug-ins
+)
+
+// deviceSpec names the accelerator that TestCorpusOnADevice runs on: the GPU where there is one.
+func deviceSpec() string {
+	if spec := os.Getenv("GOMPSS_TEST_DEVICE"); spec != "" {
+		return spec
+	}
+	if m, err := devices.Open("cuda:1", devices.Options{}); err == nil && m.Close() == nil {
+		return "cuda:1"
+	}
+	return "sim:1(exec=simt)"
+}
+
+// TestCorpusOnADevice runs every kernel of the corpus on an accelerator, a GPU where there is one, and compares with the
+// Go function: both lowerings, sizes that fill teams and sizes that do not. Whole arguments go there and back, so that
+// what a kernel leaves alone counts too.
+func TestCorpusOnADevice(t *testing.T) {
+	spec := deviceSpec()
+	m, err := devices.Open(spec, devices.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, m.Close()) }()
+	d := &corpusDevice{Accelerator: m.Accelerators()[0]}
+	sizes := []int{0, 1, 7, 100, 333}
+	if d.Properties().Kind == "cuda" {
+		sizes = append(sizes, 5000, 40000)
+	}
+	p := loadCorpus(t)
+	for _, c := range corpus {
+		t.Run(name(c.kernel), func(t *testing.T) {
+			for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}} {
+				k := &devices.Kernel{Name: name(c.kernel), Program: lowerKernel(t, p, name(c.kernel), opt).Program}
+				require.NoError(t, d.Prepare(k))
+				for _, n := range sizes {
+					want, got := c.makeArgs(n), c.makeArgs(n)
+					c.runGo(want)
+					require.NoError(t, d.run(k, got), "size %d on %s", n, spec)
+					if diff := c.differ(want, got); diff != "" {
+						t.Fatalf("size %d, lowering %+v, on %s: %s", n, opt, spec, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A corpusDevice is an accelerator without a machine around it: all memory goes there and back as a whole.
+type corpusDevice struct {
+	devices.Accelerator
+	next deps.BufferID
+}
+
+// run makes buffers of the slices and pointers among args, runs k on them and brings them back.
+func (d *corpusDevice) run(k *devices.Kernel, args []any) (err error) {
+	list := &devices.Args{}
+	var buffers []devices.Buffer
+	for i, a := range args {
+		arg, memory := corpusArg(k.Program.Params[i].Type, a)
+		if memory.Elem > 0 {
+			memory.ID, arg.Buffer = d.next, d.next
+			d.next++
+			buffers = append(buffers, memory)
+		}
+		list.List = append(list.List, arg)
+	}
+	here := devices.SpaceID{Device: 1}
+	var after []devices.Event
+	for _, b := range buffers {
+		if err := d.Reserve(b); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, d.Release(b.ID)) }()
+		if b.Size == 0 {
+			continue
+		}
+		if err := d.Map(b.ID, 0, b.Size); err != nil {
+			return err
+		}
+		after = append(after, d.Copy(wholeOf(b, devices.Host, here), nil))
+	}
+	after = []devices.Event{d.Launch(&devices.Launch{Kernel: k, Args: list, Label: k.Name}, after)}
+	for _, b := range buffers {
+		if b.Size == 0 {
+			continue
+		}
+		after = append(after, d.Copy(wholeOf(b, here, devices.Host), after[:1]))
+	}
+	for _, e := range after {
+		done := make(chan error, 1)
+		e.Then(func(err error) { done <- err })
+		if err := <-done; err != nil {
+			return fmt.Errorf("%s: %w", k.Name, err)
+		}
+	}
+	return nil
+}
+
+func wholeOf(b devices.Buffer, from, to devices.SpaceID) devices.Transfer {
+	return devices.Transfer{Region: deps.Interval(b.ID, 0, int64(b.Size)), Elem: 1, From: from, To: to}
+}
+
+// corpusArg makes the argument of a Go value, and the memory that it points at.
+func corpusArg(t *ir.Type, a any) (devices.Arg, devices.Buffer) {
+	v := reflect.ValueOf(a)
+	arg := devices.Arg{Type: t}
+	n := 1
+	switch v.Kind() {
+	case reflect.Slice:
+		n = v.Len()
+		arg.Len, arg.Cap, arg.Nil = int64(n), int64(n), v.IsNil()
+	case reflect.Pointer:
+	case reflect.Struct, reflect.Array:
+		arg.Blob = make([]byte, v.Type().Size())
+		reflect.NewAt(v.Type(), unsafe.Pointer(&arg.Blob[0])).Elem().Set(v)
+		return arg, devices.Buffer{}
+	default:
+		arg.Bits = uint64(deviceArg(0, a).Bits)
+		return arg, devices.Buffer{}
+	}
+	return arg, devices.Buffer{Host: v.UnsafePointer(), Size: deps.Bytes(n) * deps.Bytes(v.Type().Elem().Size()), Elem: 1}
+}

@@ -1,0 +1,423 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// The driver's functions that only TestProfile calls.
+const (
+	rawAlloc = iota
+	rawFree
+	rawPeer
+	rawWriteValue
+	rawGraphCreate
+	rawGraphAddKernel
+	rawInstantiate
+	rawGraphLaunch
+	rawExecDestroy
+	rawGraphDestroy
+	rawCtxSynchronize
+)
+
+var rawFunctions = []string{"cuMemAlloc_v2", "cuMemFree_v2", "cuMemcpyPeerAsync", "cuStreamWriteValue32_v2", "cuGraphCreate",
+	"cuGraphAddKernelNode_v2", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuGraphExecDestroy", "cuGraphDestroy", "cuCtxSynchronize"}
+
+// A profile takes the costs apart that TestBench measures together.
+type profile struct {
+	*bench
+	raw *library
+}
+
+func (p *profile) call(f int, args ...uintptr) error {
+	r, _, _ := purego.SyscallN(p.raw.fns[f], args...)
+	if code := int(int32(r)); code != 0 {
+		return fmt.Errorf("%s: %d", rawFunctions[f], code)
+	}
+	return nil
+}
+
+func (p *profile) note(name string, value float64, unit string) {
+	*p.rows = append(*p.rows, fmt.Sprintf("%-64s %10.3f %s", name, value, unit))
+}
+
+// each notes the mean microseconds of f over n calls.
+func (p *profile) each(name string, n int, f func(i int)) {
+	start := time.Now()
+	for i := range n {
+		f(i)
+	}
+	p.note(name, time.Since(start).Seconds()/float64(n)*1e6, "us")
+}
+
+// median notes the median of n values of f.
+func (p *profile) median(name, unit string, n int, f func() float64) {
+	var all []float64
+	for range n {
+		all = append(all, f())
+	}
+	slices.Sort(all)
+	p.note(name, all[n/2], unit)
+}
+
+// TestProfile prints what the parts of a launch, a copy and a wait cost. It judges nothing.
+func TestProfile(t *testing.T) {
+	needGround(t)
+	if !ground.real {
+		t.Skip("no GPU to measure")
+	}
+	drv, err := theDriver()
+	require.NoError(t, err)
+	raw, err := openFile(drv.path, rawFunctions)
+	require.NoError(t, err)
+	var rows []string
+	for _, part := range []struct {
+		name string
+		run  func(p *profile)
+	}{{"sleeps", profileSleeps}, {"launches", profileLaunches}, {"copies", profileCopies}, {"peers", profilePeers}, {"graph", profileGraph}} {
+		t.Run(part.name, func(t *testing.T) { part.run(&profile{bench: openBench(t, drv.count, &rows), raw: raw}) })
+	}
+	for _, r := range rows {
+		fmt.Println("PROF", r)
+	}
+}
+
+func profileSleeps(p *profile) {
+	for _, us := range []int{20, 100, 200} {
+		p.median(fmt.Sprintf("time.Sleep(%d us), nothing else to do", us), "us", 50, func() float64 {
+			start := time.Now()
+			time.Sleep(time.Duration(us) * time.Microsecond)
+			return time.Since(start).Seconds() * 1e6
+		})
+		p.median(fmt.Sprintf("nanosleep(%d us)", us), "us", 50, func() float64 {
+			start := time.Now()
+			ts := unix.NsecToTimespec(int64(us) * 1000)
+			_ = unix.Nanosleep(&ts, nil)
+			return time.Since(start).Seconds() * 1e6
+		})
+	}
+	ch, back := make(chan int), make(chan int)
+	go func() {
+		for x := range ch {
+			back <- x
+		}
+		close(back)
+	}()
+	p.each("goroutine ping-pong over channels", 2000, func(i int) { ch <- i; <-back })
+	close(ch)
+	<-back
+}
+
+func profileLaunches(p *profile) {
+	const n = 5000
+	d := p.d
+	x := put(p.bench, make([]int64, 1))
+	k := benchKernel(p.t, "Empty")
+	launch := &devices.Launch{Kernel: k, Args: &devices.Args{List: []devices.Arg{x}}}
+	r, err := d.prepareRun(launch)
+	require.NoError(p.t, err)
+	ok := func(err error) { require.NoError(p.t, err) }
+	d.enter()
+	s := d.kernels[0]
+	op := &operation{event: &event{device: d}, stream: s}
+	sync := func() {
+		for _, s := range d.kernels {
+			ok(d.driver.do(cuStreamSynchronize, s.cu))
+		}
+	}
+	cu, err := d.spare.get()
+	ok(err)
+	for round := range 2 { // the first one warms
+		_ = round
+		p.each("cuCtxSetCurrent", n, func(int) { d.driver.call(cuCtxSetCurrent, d.context) })
+		p.each("cuEventRecord", n, func(int) { ok(d.driver.do(cuEventRecord, cu, s.cu)) })
+		p.each("cuEventQuery of a done event", n, func(int) { d.driver.call(cuEventQuery, cu) })
+		p.each("cuStreamWaitEvent of a done event", n, func(int) { ok(d.driver.do(cuStreamWaitEvent, s.cu, cu, 0)) })
+		p.each("prepareRun", n, func(int) { _, _ = d.prepareRun(launch) })
+		p.each("launch, one stream, enqueue alone", n, func(int) { ok(r.start(op)) })
+		start := time.Now()
+		sync()
+		p.note("  and what was left of it on the GPU, each", time.Since(start).Seconds()/n*1e6, "us")
+		p.each("launch and record, one stream", n, func(int) { ok(r.start(op)); ok(d.driver.do(cuEventRecord, cu, s.cu)) })
+		sync()
+		p.each("wait, launch and record over four streams", n, func(i int) {
+			to := d.kernels[i%len(d.kernels)]
+			ok(d.driver.do(cuStreamWaitEvent, to.cu, cu, 0))
+			op.stream = to
+			ok(r.start(op))
+			ok(d.driver.do(cuEventRecord, cu, to.cu))
+		})
+		sync()
+		op.stream = s
+		p.contended(n, op, r, cu)
+		p.each("launch, record, spin on cuEventQuery", 1000, func(int) {
+			ok(r.start(op))
+			ok(d.driver.do(cuEventRecord, cu, s.cu))
+			for d.driver.call(cuEventQuery, cu) != 0 {
+			}
+		})
+		p.writeValues(n, op, r)
+	}
+	d.leave()
+	d.spare.put(cu)
+	var last devices.Event
+	p.each("Device.Launch, independent, enqueue", n, func(int) { last = d.Launch(launch, nil) })
+	ok(waitFor(last))
+	last = nil
+	p.each("Device.Launch, each behind the one before, enqueue", n, func(int) {
+		var after []devices.Event
+		if last != nil {
+			after = []devices.Event{last}
+		}
+		last = d.Launch(launch, after)
+	})
+	start := time.Now()
+	ok(waitFor(last))
+	p.note("  and what was left of it", time.Since(start).Seconds()*1e6, "us")
+	p.each("Device.Launch and wait", 1000, func(int) { ok(waitFor(d.Launch(launch, nil))) })
+	p.each("Device.Launch and spin on Done", 1000, func(int) {
+		for e := d.Launch(launch, nil); !e.Done(); {
+			runtime.Gosched()
+		}
+	})
+}
+
+// contended launches while another thread asks for an event all the time, as a poller does.
+func (p *profile) contended(n int, op *operation, r *run, cu uintptr) {
+	var stop atomic.Bool
+	var asked atomic.Int64
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		p.d.enter()
+		defer p.d.leave()
+		for !stop.Load() {
+			p.d.driver.call(cuEventQuery, cu)
+			asked.Add(1)
+		}
+	}()
+	start := time.Now()
+	p.each("launch and record while another thread queries", n, func(int) {
+		require.NoError(p.t, r.start(op))
+		require.NoError(p.t, p.d.driver.do(cuEventRecord, cu, op.stream.cu))
+	})
+	took := time.Since(start)
+	stop.Store(true)
+	<-over
+	p.note("  queries meanwhile, each", took.Seconds()/float64(asked.Load())*1e6, "us")
+}
+
+// writeValues tries completion by a word in pinned memory that the stream writes.
+func (p *profile) writeValues(n int, op *operation, r *run) {
+	d := p.d
+	b := newBlock()
+	defer b.free()
+	require.NoError(p.t, d.driver.do(cuMemHostAlloc, b.at(0), 4096, 1|2))
+	at := uintptr(b.words[0])
+	word := (*uint32)(*(*unsafe.Pointer)(unsafe.Pointer(&b.words[0])))
+	defer func() { require.NoError(p.t, d.driver.do(cuMemFreeHost, at)) }()
+	if err := p.call(rawWriteValue, op.stream.cu, at, 1, 0); err != nil {
+		p.note("cuStreamWriteValue32: "+err.Error(), 0, "")
+		return
+	}
+	p.each("launch and cuStreamWriteValue32", n, func(i int) {
+		require.NoError(p.t, r.start(op))
+		require.NoError(p.t, p.call(rawWriteValue, op.stream.cu, at, uintptr(i+2), 0))
+	})
+	for atomic.LoadUint32(word) != uint32(n+1) {
+	}
+	p.each("launch, write value, spin on the word", 1000, func(i int) {
+		require.NoError(p.t, r.start(op))
+		require.NoError(p.t, p.call(rawWriteValue, op.stream.cu, at, uintptr(i+n+2), 0))
+		for atomic.LoadUint32(word) != uint32(i+n+2) {
+		}
+	})
+}
+
+// timed returns GB/s of a copy of n bytes by events of the device on a stream.
+func (p *profile) timed(s *stream, n int, f func() error) float64 {
+	d, w := s.device, newBlock()
+	defer w.free()
+	d.enter()
+	defer d.leave()
+	require.NoError(p.t, d.driver.do(cuEventCreate, w.at(0), 0))
+	require.NoError(p.t, d.driver.do(cuEventCreate, w.at(1), 0))
+	first, last := uintptr(w.words[0]), uintptr(w.words[1])
+	var times []float64
+	for range 10 {
+		require.NoError(p.t, d.driver.do(cuEventRecord, first, s.cu))
+		require.NoError(p.t, f())
+		require.NoError(p.t, d.driver.do(cuEventRecord, last, s.cu))
+		require.NoError(p.t, d.driver.do(cuStreamSynchronize, s.cu))
+		require.NoError(p.t, d.driver.do(cuEventElapsedTime, w.at(2), first, last))
+		times = append(times, float64(math.Float32frombits(uint32(w.words[2])))/1e3)
+	}
+	require.NoError(p.t, d.driver.do(cuEventDestroy, first))
+	require.NoError(p.t, d.driver.do(cuEventDestroy, last))
+	slices.Sort(times)
+	return float64(n) / times[len(times)/2] / 1e9
+}
+
+func profileCopies(p *profile) {
+	const n = 32 << 20 // float64: 256 MiB
+	d := p.d
+	x := make([]float64, n)
+	a := put(p.bench, x)
+	host, device := uintptr(unsafe.Pointer(&x[0])), uintptr(p.addressOf(a))
+	p.note("pinned", map[bool]float64{true: 1}[d.platform.pins.has(a.Buffer)], "")
+	d.enter()
+	b := newBlock()
+	defer b.free()
+	require.NoError(p.t, d.driver.do(cuMemHostAlloc, b.at(0), 8*n, 1))
+	require.NoError(p.t, p.call(rawAlloc, b.at(1), 8*n))
+	own, plain := uintptr(b.words[0]), uintptr(b.words[1])
+	d.leave()
+	for _, c := range []struct {
+		name string
+		host uintptr
+		dev  uintptr
+	}{{"registered, mapped granules", host, device}, {"cuMemHostAlloc, mapped granules", own, device},
+		{"registered, cuMemAlloc", host, plain}, {"cuMemHostAlloc, cuMemAlloc", own, plain}} {
+		p.note("h2d 256 MiB by device events: "+c.name, p.timed(d.toDevice, 8*n, func() error {
+			return d.driver.do(cuMemcpyHtoDAsync, c.dev, c.host, 8*n, d.toDevice.cu)
+		}), "GB/s")
+		p.note("d2h 256 MiB by device events: "+c.name, p.timed(d.toHost, 8*n, func() error {
+			return d.driver.do(cuMemcpyDtoHAsync, c.host, c.dev, 8*n, d.toHost.cu)
+		}), "GB/s")
+	}
+	d.enter()
+	require.NoError(p.t, d.driver.do(cuMemFreeHost, own))
+	require.NoError(p.t, p.call(rawFree, plain))
+	d.leave()
+	t := devices.Transfer{Region: deps.Interval(a.Buffer, 0, n), Elem: 8, From: devices.Host, To: d.space}
+	for _, way := range []struct {
+		name string
+		wait func(e devices.Event)
+	}{{"waits for its channel", func(e devices.Event) { require.NoError(p.t, waitFor(e)) }},
+		{"spins on Done", func(e devices.Event) {
+			for !e.Done() {
+				runtime.Gosched()
+			}
+		}}} {
+		p.median("h2d 256 MiB by Device.Copy, host clock, "+way.name, "GB/s", 9, func() float64 {
+			start := time.Now()
+			way.wait(d.Copy(t, nil))
+			return 8 * n / time.Since(start).Seconds() / 1e9
+		})
+	}
+	for _, size := range []int64{512, 128 << 10, 4 << 20} {
+		t.Region = deps.Interval(a.Buffer, 0, size)
+		p.median(fmt.Sprintf("h2d %d KiB by Device.Copy and wait", size*8/1024), "us", 99, func() float64 {
+			start := time.Now()
+			require.NoError(p.t, waitFor(d.Copy(t, nil)))
+			return time.Since(start).Seconds() * 1e6
+		})
+	}
+}
+
+func profilePeers(p *profile) {
+	if len(p.all) < 2 || !p.all[1].Reaches(p.d.space) {
+		return
+	}
+	const n = 32 << 20
+	a := put(p.bench, make([]float64, n))
+	from, to := p.d, p.all[1]
+	t := devices.Transfer{Region: deps.Interval(a.Buffer, 0, n), Elem: 8, From: from.space, To: to.space}
+	start := time.Now()
+	require.NoError(p.t, waitFor(to.Copy(t, nil)))
+	p.note("first peer copy 256 MiB, access granted on the way", time.Since(start).Seconds()*1e3, "ms")
+	src, err := from.mirrorAt(a.Buffer)
+	require.NoError(p.t, err)
+	dst, err := to.mirrorAt(a.Buffer)
+	require.NoError(p.t, err)
+	for _, at := range []*stream{to.between, from.between} {
+		p.note("peer 256 MiB by device events, cuMemcpyDtoDAsync, stream of "+at.device.name, p.timed(at, 8*n, func() error {
+			return at.device.driver.do(cuMemcpyDtoDAsync, uintptr(dst), uintptr(src), 8*n, at.cu)
+		}), "GB/s")
+		p.note("peer 256 MiB by device events, cuMemcpyPeerAsync, stream of "+at.device.name, p.timed(at, 8*n, func() error {
+			return p.call(rawPeer, uintptr(dst), to.context, uintptr(src), from.context, 8*n, at.cu)
+		}), "GB/s")
+	}
+	p.median("peer 256 MiB by Device.Copy, host clock", "GB/s", 9, func() float64 {
+		start := time.Now()
+		require.NoError(p.t, waitFor(to.Copy(t, nil)))
+		return 8 * n / time.Since(start).Seconds() / 1e9
+	})
+	other := put(p.bench, make([]float64, n))
+	back := devices.Transfer{Region: deps.Interval(other.Buffer, 0, n), Elem: 8, From: to.space, To: from.space}
+	require.NoError(p.t, waitFor(from.Copy(back, nil)))
+	p.median("peer 256 MiB both ways at once, host clock", "GB/s", 9, func() float64 {
+		start := time.Now()
+		e, f := to.Copy(t, nil), from.Copy(back, nil)
+		require.NoError(p.t, waitFor(e))
+		require.NoError(p.t, waitFor(f))
+		return 16 * n / time.Since(start).Seconds() / 1e9
+	})
+}
+
+// profileGraph replays a chain of kernels as a graph of the driver.
+func profileGraph(p *profile) {
+	const n = 1000
+	d := p.d
+	x := put(p.bench, make([]int64, 1))
+	r, err := d.prepareRun(&devices.Launch{Kernel: benchKernel(p.t, "Empty"), Args: &devices.Args{List: []devices.Arg{x}}})
+	require.NoError(p.t, err)
+	ok := func(err error) { require.NoError(p.t, err) }
+	d.enter()
+	defer d.leave()
+	e, b := &r.version.source.Entries[0], newBlock()
+	defer b.free()
+	params := make([]byte, e.ArgsSize)
+	ok(r.binding.pack(e, params, d.mirrorAt, 0))
+	node, extra := newBlock(), newBlock()
+	extra.words[8] = uint64(e.ArgsSize)
+	extra.words[0], extra.words[1], extra.words[2], extra.words[3], extra.words[4] = 1, uint64(uintptr(unsafe.Pointer(&params[0]))), 2, uint64(extra.at(8)), 0
+	// CUDA_KERNEL_NODE_PARAMS_v2: func, grid x3, block x3, shared memory, params, extra, kern, ctx
+	node.words[0] = uint64(r.version.entries[0].function)
+	node.words[1], node.words[2], node.words[3] = 1|1<<32, 1|1<<32, 1|1<<32
+	node.words[4] = 0
+	node.words[5], node.words[6], node.words[7], node.words[8] = 0, uint64(extra.at(0)), 0, 0
+	ok(p.call(rawGraphCreate, b.at(0), 0))
+	graph := uintptr(b.words[0])
+	p.each("graph: add a kernel node", n, func(i int) {
+		if i == 0 {
+			ok(p.call(rawGraphAddKernel, b.at(2), graph, 0, 0, node.at(0)))
+		} else {
+			ok(p.call(rawGraphAddKernel, b.at(2), graph, b.at(3), 1, node.at(0)))
+		}
+		b.words[3] = b.words[2]
+	})
+	start := time.Now()
+	ok(p.call(rawInstantiate, b.at(4), graph, 0))
+	p.note("graph: instantiate, each node", time.Since(start).Seconds()/n*1e6, "us")
+	exec := uintptr(b.words[4])
+	s := d.kernels[0]
+	p.median("graph: replay of a chain of 1000, each node", "us", 9, func() float64 {
+		start := time.Now()
+		ok(p.call(rawGraphLaunch, exec, s.cu))
+		ok(d.driver.do(cuStreamSynchronize, s.cu))
+		return time.Since(start).Seconds() / n * 1e6
+	})
+	ok(p.call(rawExecDestroy, exec))
+	ok(p.call(rawGraphDestroy, graph))
+	runtime.KeepAlive(params)
+	node.free()
+	extra.free()
+	p.move(x.Buffer, 1, 8, d.space, devices.Host)
+	require.EqualValues(p.t, 9*n, p.keep[0].([]int64)[0])
+}

@@ -1,0 +1,82 @@
+package cuda_test
+
+import (
+	_ "embed"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda"
+	"github.com/gompss/gompss/task"
+)
+
+//go:embed testdata/bench.go.txt
+var taskSource string
+
+func emptyKernel() *task.Kernel {
+	return task.MustKernel(task.KernelSpec{Name: "Empty", Files: []task.SourceFile{{Name: "bench.go", Text: taskSource}},
+		Go: func(a *task.Args) {
+			for i, x := 0, devices.SliceArg[int64](a, 0); i < len(x); i++ {
+				x[i]++
+			}
+		}})
+}
+
+// TestTasks runs chains and crowds of tiny tasks through the whole runtime, checks what they did, and prints what one
+// costs; on a real GPU in the numbers that the goals are about.
+func TestTasks(t *testing.T) {
+	n := gpus(t)
+	_, real, _ := cuda.Ground()
+	count := 10000
+	if !real {
+		count = 300
+	}
+	for _, c := range []struct {
+		name                 string
+		gpus, chains, submit int
+	}{{"one chain", 1, 1, 1}, {"64 chains", 1, 64, 1}, {"64 chains on all GPUs, 8 submitters", n, 64, 8}} {
+		t.Run(c.name, func(t *testing.T) {
+			rt, err := task.New(task.Options{Devices: fmt.Sprintf("cuda:%d", c.gpus), Window: -1})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, rt.Close()) }()
+			k := emptyKernel()
+			var cells [][]int64
+			for range c.chains {
+				x, err := task.Alloc[int64](rt, 1)
+				require.NoError(t, err)
+				cells = append(cells, x)
+			}
+			for round := range 2 { // the first one warms: mirrors, replicas
+				start := time.Now()
+				var all sync.WaitGroup
+				for s := range c.submit {
+					all.Go(func() {
+						for i := s; i < count; i += c.submit {
+							if _, err := k.Submit(rt, cells[i%c.chains]); err != nil {
+								t.Error(err)
+								return
+							}
+						}
+					})
+				}
+				all.Wait()
+				submitted := time.Since(start)
+				require.NoError(t, rt.Wait())
+				took := time.Since(start)
+				if round == 1 {
+					fmt.Printf("TASKS %-40s %d GPUs %8.3f us a task, %8.3f of that until all are submitted\n", c.name, c.gpus,
+						took.Seconds()/float64(count)*1e6, submitted.Seconds()/float64(count)*1e6)
+				}
+			}
+			var sum int64
+			for _, x := range cells {
+				sum += x[0]
+			}
+			require.EqualValues(t, 2*count, sum)
+		})
+	}
+}
