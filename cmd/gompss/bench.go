@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/gompss/gompss/cmd/gompss/internal/taskbench"
+)
+
+// bench measures the runtime itself.
+func bench(args []string, stdout, stderr io.Writer) error {
+	if len(args) == 0 || args[0] != "tasks" {
+		return usageError("what can be measured is tasks")
+	}
+	var o taskbench.Options
+	flags := flag.NewFlagSet("bench tasks", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.Pattern, "pattern", "stencil1d", fmt.Sprintf("one of %v", taskbench.Patterns()))
+	flags.IntVar(&o.Width, "width", 16, "tasks in a step")
+	flags.IntVar(&o.Steps, "steps", 1000, "steps")
+	flags.IntVar(&o.Grain, "grain", 0, "steps of the arithmetic loop in a task; 0: empty tasks")
+	flags.IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "CPU workers")
+	flags.IntVar(&o.Submitters, "submitters", 1, "goroutines that submit at once")
+	flags.IntVar(&o.Repetitions, "repetitions", 5, "runs, of which the median counts")
+	flags.StringVar(&o.Policy, "policy", "", "scheduling policy")
+	metg := flags.Bool("metg", false, "find the grain at which half of the workers' time goes into the tasks' own work")
+	asJSON := flags.Bool("json", false, "print one JSON line")
+	if err := flags.Parse(args[1:]); err != nil {
+		return usageError("%v", err)
+	}
+	if flags.NArg() > 0 || min(o.Width, o.Steps, o.Workers, o.Submitters, o.Repetitions) < 1 || o.Grain < 0 {
+		return usageError("arguments %v: want none, and positive numbers", flags.Args())
+	}
+	r, err := taskbench.Measure(o)
+	if err == nil && *metg {
+		r.METG, err = taskbench.METG(o)
+	}
+	if err != nil {
+		return err
+	}
+	return printTasks(stdout, &r, *asJSON)
+}
+
+func printTasks(w io.Writer, r *taskbench.Result, asJSON bool) error {
+	if asJSON {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(w, string(line))
+		return err
+	}
+	fmt.Fprintf(w, "%s, width %d, %d steps: %d tasks, %d edges, %d workers, %d submitters, grain %d\n", r.Pattern, r.Width, r.Steps, r.Tasks, r.Edges, r.Workers, r.Submitters, r.Grain)
+	fmt.Fprintf(w, "a task               %.0f ns (%.0f to %.0f), %.3f allocations\n", r.PerTask, r.Quickest, r.Slowest, r.Allocs)
+	fmt.Fprintf(w, "submission alone     %.0f ns\n", r.Submit)
+	fmt.Fprintf(w, "a pending task       %.0f bytes\n", r.Pending)
+	if r.METG > 0 {
+		fmt.Fprintf(w, "METG(50%%)            %.2f us\n", r.METG)
+	}
+	_, err := fmt.Fprintf(w, "order                %s\n", r.Order)
+	return err
+}

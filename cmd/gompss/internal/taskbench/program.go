@@ -1,0 +1,148 @@
+package taskbench
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gompss/gompss/task"
+)
+
+// A program is a graph bound to memory of its own, ready to be submitted to a runtime.
+type program struct {
+	graph   *Graph
+	cells   []int64
+	bodies  []func() error
+	kernel  kernel
+	once    []int32      // by task, where the cells do not tell how often it ran
+	strayed atomic.Int64 // accesses whose cell had another version
+}
+
+func newProgram(rt *task.Runtime, g *Graph, k kernel) (*program, error) {
+	p := &program{graph: g, kernel: k}
+	var err error
+	if p.cells, err = task.Alloc[int64](rt, g.cells); err != nil {
+		return nil, err
+	}
+	p.bodies = make([]func() error, len(g.nodes))
+	p.once = make([]int32, len(g.nodes)-g.writers())
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		if n.writer {
+			p.bodies[i] = func() error { p.run(n); return nil }
+		} else {
+			p.bodies[i] = func() error { p.kernel.run(); p.once[i]++; return nil }
+		}
+	}
+	return p, nil
+}
+
+// run is the body of a task.
+func (p *program) run(n *node) {
+	bad := p.look(n)
+	p.kernel.run()
+	bad += p.look(n)
+	p.cells[n.writes.cell]++
+	if bad > 0 {
+		p.strayed.Add(bad)
+	}
+}
+
+// look counts the accesses of n whose cells do not have the version that they should have.
+func (p *program) look(n *node) (bad int64) {
+	for i := range n.reads[:n.count] {
+		if p.cells[n.reads[i].cell] != int64(n.reads[i].version) {
+			bad++
+		}
+	}
+	if p.cells[n.writes.cell] != int64(n.writes.version) {
+		bad++
+	}
+	return bad
+}
+
+// submit submits all tasks in order.
+func (p *program) submit(rt *task.Runtime) error {
+	for i := range p.graph.nodes {
+		if err := p.submitOne(rt, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *program) submitOne(rt *task.Runtime, i int) error {
+	n, cells := &p.graph.nodes[i], p.cells
+	at := func(s *stamp) []int64 { return cells[s.cell : s.cell+1] }
+	var last task.Option
+	if n.own {
+		last = task.InOut(at(&n.writes))
+	} else if n.writer {
+		last = task.Out(at(&n.writes))
+	}
+	var err error
+	r := &n.reads
+	switch {
+	case !n.writer:
+		_, err = rt.Go(p.bodies[i])
+	case n.count == 0:
+		_, err = rt.Go(p.bodies[i], last)
+	case n.count == 1:
+		_, err = rt.Go(p.bodies[i], task.In(at(&r[0])), last)
+	case n.count == 2:
+		_, err = rt.Go(p.bodies[i], task.In(at(&r[0])), task.In(at(&r[1])), last)
+	default:
+		_, err = rt.Go(p.bodies[i], task.In(at(&r[0])), task.In(at(&r[1])), task.In(at(&r[2])), last)
+	}
+	return err
+}
+
+// reset makes the cells as they were before the first task.
+func (p *program) reset() {
+	clear(p.cells)
+	clear(p.once)
+	p.strayed.Store(0)
+}
+
+// check returns an error unless every task ran once and in order. Requires: all tasks are over.
+func (p *program) check() error {
+	if n := p.strayed.Load(); n > 0 {
+		return fmt.Errorf("bench tasks: %s: %d accesses out of order", p.graph.Pattern, n)
+	}
+	for i, n := range p.once {
+		if n != 1 {
+			return fmt.Errorf("bench tasks: %s: task %d ran %d times", p.graph.Pattern, i, n)
+		}
+	}
+	want := make([]int64, p.graph.cells)
+	for i := range p.graph.nodes {
+		if n := &p.graph.nodes[i]; n.writer {
+			want[n.writes.cell]++
+		}
+	}
+	for c, v := range want {
+		if p.cells[c] != v {
+			return fmt.Errorf("bench tasks: %s: cell %d was written %d times, not %d", p.graph.Pattern, c, p.cells[c], v)
+		}
+	}
+	return nil
+}
+
+// submitAll submits the programs at once, each from a goroutine of its own if there are several.
+func submitAll(rt *task.Runtime, programs []*program) error {
+	if len(programs) == 1 {
+		return programs[0].submit(rt)
+	}
+	var all sync.WaitGroup
+	errs := make([]error, len(programs))
+	for i, p := range programs {
+		all.Go(func() { errs[i] = p.submit(rt) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
