@@ -13,6 +13,8 @@ import (
 type Domain struct {
 	// Edge, when set before the first Submit, is called for every edge found, before the successor can become ready: for traces.
 	Edge func(pred, succ TaskID)
+	// KeepVersions, when set before the first Submit, makes Node.Version known, for memory of its own in every node.
+	KeepVersions bool
 
 	mu     sync.Mutex
 	next   uint64 // submissions so far
@@ -34,7 +36,7 @@ type Domain struct {
 // allocation in the steady state.
 func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 	n.begin(accesses)
-	d.mu.Lock()
+	lock(&d.mu)
 	d.next++
 	d.live++
 	n.mark = d.next
@@ -57,6 +59,9 @@ func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 // access enters one access of n into the graph and returns the number of edges found. Requires: d.mu held.
 func (d *Domain) access(n *Node, l *link, a *Access) int32 {
 	if a.Region.N == 0 {
+		if d.KeepVersions {
+			n.keepVersion(0)
+		}
 		return 0
 	}
 	hash := hashOf(&a.Region)
@@ -67,7 +72,10 @@ func (d *Domain) access(n *Node, l *link, a *Access) int32 {
 		c = d.newCell(&a.Region, hash)
 	}
 	key := keyOf(a)
-	l.node, l.version = n, c.tract.writes
+	l.node, l.cell = n, c
+	if d.KeepVersions {
+		n.keepVersion(c.tract.writes)
+	}
 	if key != reading {
 		c.tract.writes++
 	}
@@ -108,7 +116,7 @@ func (d *Domain) takeFound() []TaskID {
 // noted of a failure is there before anybody can start the successor; with ready true, once for each successor whose last
 // predecessor this was. A successor that waits for n alone is visited only with ready true.
 func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
-	d.mu.Lock()
+	lock(&d.mu)
 	if n.state != submitted || n.pending.Load() != 0 {
 		d.mu.Unlock()
 		panic(fmt.Sprintf("gompss: bug: node %d completed in state %d with %d predecessors", n.ID, n.state, n.pending.Load()))
@@ -129,6 +137,40 @@ func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 		}
 	}
 	n.end()
+}
+
+// Current calls f, under the lock of the domain, for the accesses of a node in flight that later ones are still compared with.
+// What is missing has been superseded: whoever is submitted waits for a successor of n that accesses the same region.
+func (d *Domain) Current(n *Node, f func(Access)) {
+	lock(&d.mu)
+	defer d.mu.Unlock()
+	for i := range int(n.accesses) {
+		if l := n.link(i); l.at != nil {
+			f(Access{Region: l.cell.region, Mode: n.mode(i), Op: l.cell.operator(n.mode(i))})
+		}
+	}
+}
+
+// operator is the operator of an access in a mode.
+func (c *cell) operator(m Mode) ReductionID {
+	if m != Reduction {
+		return 0
+	}
+	return ReductionID(c.key >> 8)
+}
+
+// spins is how often lock looks for the lock before it goes to sleep: the lock is held for less time than that takes.
+const spins = 400
+
+// lock locks mu. Unlike Lock it waits awake at first, also when other goroutines could run on this processor: to be put to sleep
+// and woken costs more than what is done under the lock.
+func lock(mu *sync.Mutex) {
+	for range spins {
+		if mu.TryLock() {
+			return
+		}
+	}
+	mu.Lock()
 }
 
 // Live is the number of nodes that are submitted and not complete.

@@ -83,6 +83,7 @@ func newModel(t *testing.T, r *rand.Rand, p program) *model {
 			m.conflicts[i][j] = conflict(p.accesses[j], p.accesses[i])
 		}
 	}
+	m.domain.KeepVersions = true
 	m.domain.Edge = func(pred, succ TaskID) { m.edges[succ-1] = append(m.edges[succ-1], int(pred-1)) }
 	return m
 }
@@ -189,8 +190,25 @@ func FuzzDomain(f *testing.F) {
 	})
 }
 
-func TestVersionsCountWriters(t *testing.T) {
+func TestCurrentIsWhatIsNotSuperseded(t *testing.T) {
 	var d Domain
+	nodes := make([]Node, 3)
+	first := []Access{{Region: Interval(0, 0, 8), Mode: In}, {Region: Interval(0, 8, 16), Mode: InOut}, {Region: Interval(1, 0, 4), Mode: Reduction, Op: 3},
+		{Region: Interval(1, 4, 8), Mode: Commutative}}
+	d.Submit(&nodes[0], first)
+	current := func(n *Node) (out []Access) {
+		d.Current(n, func(a Access) { out = append(out, a) })
+		return out
+	}
+	require.Equal(t, first, current(&nodes[0]))
+	d.Submit(&nodes[1], []Access{{Region: Interval(0, 0, 8), Mode: Out}, {Region: Interval(0, 9, 10), Mode: Out}})
+	require.Equal(t, first[1:], current(&nodes[0]), "an overlapping region supersedes nothing")
+	d.Submit(&nodes[2], []Access{{Region: Interval(0, 8, 16), Mode: In}})
+	require.Equal(t, first[1:], current(&nodes[0]), "a reader supersedes nothing")
+}
+
+func TestVersionsCountWriters(t *testing.T) {
+	d := Domain{KeepVersions: true}
 	nodes := make([]Node, 4)
 	d.Submit(&nodes[0], []Access{{Region: Interval(0, 0, 8), Mode: Out}})
 	d.Submit(&nodes[1], []Access{{Region: Interval(0, 0, 8), Mode: In}})

@@ -27,7 +27,8 @@ type Node struct {
 	successors int32
 	accesses   int32
 	state      nodeState
-	mark       uint64 // latest submission that found this node: an edge is made once
+	modes      [inlineLinks]Mode // of the links here
+	mark       uint64            // latest submission that found this node: an edge is made once
 	links      [inlineLinks]link
 	succs      [inlineSuccessors]*Node
 	more       *spill // memory for larger nodes, kept for the next task
@@ -43,21 +44,24 @@ const (
 // A spill is what does not fit into a node.
 type spill struct {
 	links    []link
+	modes    []Mode // of links
 	succs    []*Node
 	commutes []Region
+	versions []uint64 // by access, where the domain keeps them
 }
 
 // A link is one access of a node in a list of its cell. at is the pointer that points at the link, nil when it is in no list.
 type link struct {
-	node    *Node
-	next    *link
-	at      **link
-	version uint64
+	node *Node
+	next *link
+	at   **link
+	cell *cell
 }
 
-// Version returns, for access i of a node in flight, how many writing accesses to its buffer had been submitted before this one:
-// the same in every process that submits the same program. Two readers of a region at the same version see the same values.
-func (n *Node) Version(i int) uint64 { return n.link(i).version }
+// Version returns, for access i of a node in flight in a domain that keeps versions, how many writing accesses to its buffer
+// had been submitted before this one: the same in every process that submits the same program. Two readers of a region at the
+// same version see the same values.
+func (n *Node) Version(i int) uint64 { return n.more.versions[i] }
 
 // Exclusive returns the regions that n accesses in mode Commutative: what Exclusion keeps for n while it runs. Valid until n is
 // completed.
@@ -86,14 +90,32 @@ func (n *Node) begin(accesses []Access) {
 		if cap(m.links) < over {
 			m.links = make([]link, over)
 		}
-		m.links = m.links[:over]
+		m.links, m.modes = m.links[:over], m.modes[:0]
 	}
 	for i := range accesses {
-		if a := &accesses[i]; a.Mode == Commutative && a.Region.N > 0 {
+		a := &accesses[i]
+		if i < inlineLinks {
+			n.modes[i] = a.Mode
+		} else {
+			n.more.modes = append(n.more.modes, a.Mode)
+		}
+		if a.Mode == Commutative && a.Region.N > 0 {
 			m := n.spill()
 			m.commutes = append(m.commutes, a.Region)
 		}
 	}
+}
+
+func (n *Node) mode(i int) Mode {
+	if i < inlineLinks {
+		return n.modes[i]
+	}
+	return n.more.modes[i-inlineLinks]
+}
+
+func (n *Node) keepVersion(v uint64) {
+	m := n.spill()
+	m.versions = append(m.versions, v)
 }
 
 func (n *Node) spill() *spill {
@@ -107,7 +129,7 @@ func (n *Node) spill() *spill {
 func (n *Node) end() {
 	n.successors, n.accesses = 0, 0
 	if m := n.more; m != nil {
-		m.commutes = m.commutes[:0]
+		m.commutes, m.versions = m.commutes[:0], m.versions[:0]
 		if m.succs = m.succs[:0]; cap(m.succs) > keptSuccessors {
 			m.succs = nil
 		}

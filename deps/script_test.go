@@ -49,6 +49,7 @@ type story struct {
 
 func newStory(t *testing.T) *story {
 	s := &story{t: t, nodes: map[string]*Node{}, preds: map[TaskID][]string{}}
+	s.domain.KeepVersions = true
 	s.domain.Edge = func(pred, succ TaskID) { s.preds[succ] = append(s.preds[succ], s.name(pred)) }
 	return s
 }
