@@ -3,7 +3,6 @@ package task
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	vec "github.com/gompss/gompss/codegen/cpu"
@@ -30,9 +29,8 @@ type vectors struct {
 
 // A vectorVariant is the vector code of one kernel, or the reason why it has none.
 type vectorVariant struct {
-	program *vec.Program
+	runner  vec.Runner // Program is nil where refused
 	refused error
-	each    atomic.Int64 // picoseconds that one iteration took lately
 }
 
 func newVectors(choice string) (*vectors, error) {
@@ -90,7 +88,7 @@ func (v *vectors) make(k *Kernel) *vectorVariant {
 		}
 	}
 	program, err := v.arena.Install(code)
-	return &vectorVariant{program: program, refused: err}
+	return &vectorVariant{runner: vec.Runner{Program: program}, refused: err}
 }
 
 func (v *vectors) close() error {
@@ -111,45 +109,24 @@ func (rt *Runtime) CPUCode(k *Kernel) string {
 	if x.refused != nil {
 		return fmt.Sprintf("Go function (%v)", x.refused)
 	}
-	return fmt.Sprintf("%s code, %d lanes", rt.vectors.options.Name(), x.program.Code.Lanes)
+	return fmt.Sprintf("%s code, %d lanes", rt.vectors.options.Name(), x.runner.Program.Code.Lanes)
 }
 
-// batch is the smallest chunk: one full round of the unrolled vectors.
-func (x *vectorVariant) batch() int64 {
-	return int64(x.program.Code.Lanes * x.program.Code.Unroll)
-}
-
-// grain is how many iterations take about chunkTime, in whole rounds.
-func (x *vectorVariant) grain() int64 {
-	n := int64(1)
-	if each := x.each.Load(); each > 0 {
-		n = int64(chunkTime) * 1000 / each
-	}
-	return max(1, n/x.batch()) * x.batch()
-}
-
-// run runs iterations [lo, hi) in calls of about chunkTime, between which the goroutine can be stopped. A failed check panics with
-// its error, as the Go function does.
+// run runs iterations [lo, hi). A failed check panics with its error, as the Go function does.
 func (x *vectorVariant) run(args []vec.Value, lo, hi int64) {
-	for lo < hi {
-		end := min(hi, lo+x.grain())
-		began := time.Now()
-		if err := x.program.Run(args, lo, end); err != nil {
-			panic(err)
-		}
-		x.each.Store(max(1, int64(time.Since(began))*1000/(end-lo)))
-		lo = end
+	if err := x.runner.Run(args, lo, hi); err != nil {
+		panic(err)
 	}
 }
 
 // callVector runs the vector code of a kernel, shared with idle workers where it is long enough; false when there is none.
 func (rt *Runtime) callVector(r *record) bool {
 	x := rt.vectors.of(r.kernel)
-	if x.program == nil {
+	if x.runner.Program == nil {
 		return false
 	}
 	env := &arguments{r.kernel.ir.Params, r.args.List}
-	trips, err := x.program.Code.Trips(env)
+	trips, err := x.runner.Program.Code.Trips(env)
 	if err != nil {
 		return false // the Go function says it its own way
 	}
@@ -168,17 +145,17 @@ func (rt *Runtime) callVector(r *record) bool {
 }
 
 func (rt *Runtime) shareVector(x *vectorVariant, args []vec.Value, trips int64) {
-	each := x.each.Load()
+	each := x.runner.Each()
 	if rt.workers.Len() == 1 || each > 0 && time.Duration(each*trips/1000) < shareAbove {
 		x.run(args, 0, trips)
 		return
 	}
 	done := int64(0)
 	if each == 0 { // the first run of this kernel here: find out
-		done = min(trips, x.batch())
+		done = min(trips, x.runner.Batch())
 		x.run(args, 0, done)
 	}
-	grain := x.grain()
+	grain := x.runner.Grain()
 	if trips-done <= grain {
 		x.run(args, done, trips)
 		return

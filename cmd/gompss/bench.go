@@ -10,11 +10,19 @@ import (
 	"github.com/gompss/gompss/cmd/gompss/internal/taskbench"
 )
 
-// bench measures the runtime itself.
+// bench measures one part of what there is.
 func bench(args []string, stdout, stderr io.Writer) error {
-	if len(args) == 0 || args[0] != "tasks" {
-		return usageError("what can be measured is tasks")
+	switch {
+	case len(args) > 0 && args[0] == "tasks":
+		return benchTasks(args[1:], stdout, stderr)
+	case len(args) > 0 && args[0] == "cpu":
+		return benchCPU(args[1:], stdout, stderr)
 	}
+	return usageError("what can be measured is tasks and cpu")
+}
+
+// benchTasks measures the runtime itself.
+func benchTasks(args []string, stdout, stderr io.Writer) error {
 	var o taskbench.Options
 	flags := flag.NewFlagSet("bench tasks", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -28,7 +36,7 @@ func bench(args []string, stdout, stderr io.Writer) error {
 	flags.StringVar(&o.Policy, "policy", "", "scheduling policy")
 	metg := flags.Bool("metg", false, "find the grain at which half of the workers' time goes into the tasks' own work")
 	asJSON := flags.Bool("json", false, "print one JSON line")
-	if err := flags.Parse(args[1:]); err != nil {
+	if err := flags.Parse(args); err != nil {
 		return usageError("%v", err)
 	}
 	if flags.NArg() > 0 || min(o.Width, o.Steps, o.Workers, o.Submitters, o.Repetitions) < 1 || o.Grain < 0 {

@@ -3,6 +3,7 @@
 //	gompss gen [-check] [files, folders or folder/...]   write zFILE_gompss.go beside every file with kernels
 //	gompss explain [-kernel K] [-emit ir|device|cuda|asm] FILE   where each loop went and why, or the code itself
 //	gompss bench tasks [-pattern P] [-width W] [-steps S] [-json]   what a task costs
+//	gompss bench cpu [-quick] [-json] [-only ROWS]        the CPU's vector code beside C compiled by gcc and clang
 //	gompss devices [SPEC]                                 the devices of this machine, or those that SPEC opens
 //	gompss version
 //
@@ -28,7 +29,7 @@ type command struct {
 var commands = []command{
 	{"gen", "gen [-check] [files, folders or folder/...]", gen},
 	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] FILE", explain},
-	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-metg] [-json]", bench},
+	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS]", bench},
 	{"devices", "devices [SPEC]", listDevices},
 	{"version", "version", version},
 }

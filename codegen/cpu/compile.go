@@ -16,15 +16,17 @@ type Options struct {
 
 // A Code is the vectorised variant of one kernel.
 type Code struct {
-	Kernel *ir.Kernel
-	Lanes  int
-	Unroll int
-	Loop   ir.Pos // the loop whose iterations are lanes
-	Bytes  []byte
-	Lines  []Line
-	sites  []site
-	words  int
-	outer  *ir.For // the loop that Run cuts
+	Kernel     *ir.Kernel
+	Lanes      int
+	Unroll     int
+	Width      Width  // of full vectors
+	Loop       ir.Pos // the loop whose iterations are lanes
+	Bytes      []byte
+	Lines      []Line
+	sites      []site
+	words      int
+	outer      *ir.For // the loop that Run cuts
+	outerLanes bool    // its iterations are the lanes
 }
 
 // Compile makes machine code that runs iterations [lo, hi) of the kernel's outermost loop. The error is a *Refusal where the kernel has a
@@ -81,9 +83,9 @@ func compileUnrolled(k *ir.Kernel, o Options, unroll int) (code *Code, spilled i
 	loop := g.parallelLoop()
 	lanes := g.chooseLanes(loop)
 	g.lanesFor = lanes
-	code.Loop, code.outer = lanes.At, loop
+	code.Loop, code.outer, code.outerLanes = lanes.At, loop, lanes == loop
 	g.lanes = g.bytes / laneBytes(lanes)
-	code.Lanes = g.lanes
+	code.Lanes, code.Width = g.lanes, widthOf(g.bytes)
 	code.words = g.parameters()
 	g.prelude()
 	g.forStmt(g.cut(loop))

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package cpubench
+
+// wishHugePages has no meaning here.
+func wishHugePages([]byte) {}

@@ -1,0 +1,243 @@
+package cpubench
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/cpu"
+)
+
+// Options choose what is measured, and for how long.
+type Options struct {
+	Quick bool
+	JSON  bool
+	Only  string // rows whose name has this in it
+	Stdout,
+	Stderr io.Writer
+}
+
+// A Row is one line of the table.
+type Row struct {
+	Kernel   string  `json:"kernel"`
+	Type     string  `json:"type"`
+	Size     string  `json:"size"`
+	Width    int     `json:"width"` // of vectors in bits, 0 for the Go function
+	Value    float64 `json:"value"`
+	Unit     string  `json:"unit"` // GB/s, GFLOP/s, or ns an element
+	Fast     float64 `json:"gcc_fastmath_ratio,omitempty"`
+	Plain    float64 `json:"gcc_ratio,omitempty"`
+	Clang    float64 `json:"clang_ratio,omitempty"`
+	Verified bool    `json:"verified"`
+	Note     string  `json:"note,omitempty"`
+}
+
+// A pace is how long a row may take.
+type pace struct {
+	round, row time.Duration // of one variant's turn; of all rounds
+	least      int           // rounds
+}
+
+func (o Options) pace() pace {
+	if o.Quick {
+		return pace{round: 4 * time.Millisecond, row: 300 * time.Millisecond, least: 3}
+	}
+	return pace{round: 20 * time.Millisecond, row: 3 * time.Second, least: 7}
+}
+
+// Run measures all rows and prints them.
+func Run(o Options) error {
+	options, err := cpu.Detect()
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "gompss-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	t := newTable(o, options)
+	t.head()
+	err = errors.Join(measureType[float32](o, options, dir, "float32", "float", t), measureType[float64](o, options, dir, "float64", "double", t))
+	t.foot()
+	return err
+}
+
+func measureType[T float32 | float64](o Options, options cpu.Options, dir, typ, ctype string, t *table) (err error) {
+	size := map[string]int{"float32": 4, "float64": 8}[typ]
+	list := specs(thisMachine(), size)
+	pkg, err := codegen.Load(codegen.File{Name: "kernels.go", Text: kernelText})
+	if err != nil {
+		return err
+	}
+	arena, err := cpu.NewArena()
+	if err != nil {
+		return err
+	}
+	bytes := poolSize(list, size)
+	mem, err := unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unix.Munmap(mem), arena.Close()) }()
+	wishHugePages(mem)
+	var refs []*reference
+	defer func() {
+		for _, r := range refs {
+			err = errors.Join(err, r.close())
+		}
+	}()
+	for _, c := range compilers() {
+		r, err := c.start(dir, ctype, bytes)
+		if err != nil {
+			return err
+		}
+		refs = append(refs, r)
+	}
+	us := &ours[T]{pkg: pkg, arena: arena, options: options, pool: &pool{mem: mem}, typ: typ}
+	for _, s := range list {
+		if !o.wants(s) {
+			continue
+		}
+		row, err := us.measure(s, refs, o.pace())
+		if err != nil {
+			return fmt.Errorf("bench: %s %s %s: %w", s.name, typ, s.size, err)
+		}
+		t.row(row)
+		if err := unix.Madvise(mem, unix.MADV_DONTNEED); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure lets all variants of a row take turns.
+func (o *ours[T]) measure(s spec, refs []*reference, p pace) (*Row, error) {
+	v, err := o.variant(s.fn)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.verify(v, s); err != nil {
+		return nil, err
+	}
+	args := arguments[T](o.pool, s)
+	c, err := v.bind(args)
+	if err != nil {
+		return nil, err
+	}
+	turns := []turn{c.run}
+	for _, r := range refs {
+		if err := r.setup(s); err != nil {
+			return nil, err
+		}
+		turns = append(turns, r.run)
+	}
+	if err := sameSums(s, c, args, refs, bound[T]()); err != nil {
+		return nil, err
+	}
+	times, err := rounds(turns, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range refs {
+		if err := r.release(); err != nil {
+			return nil, err
+		}
+	}
+	row := &Row{Kernel: s.name, Type: o.typ, Size: s.size, Width: v.width(), Unit: s.unit, Verified: true}
+	if v.refused != nil {
+		row.Note = "runs as Go: " + v.refused.Error()
+	}
+	row.fill(s, times, refs)
+	return row, nil
+}
+
+// sameSums runs every variant once and compares the sums of what they wrote.
+func sameSums(s spec, c *call, args []any, refs []*reference, bound float64) error {
+	if _, err := c.run(1); err != nil {
+		return err
+	}
+	ours := s.sum(args)
+	for _, r := range refs {
+		if _, err := r.run(1); err != nil {
+			return err
+		}
+		theirs, err := r.sum()
+		if err != nil {
+			return err
+		}
+		if math.Abs(ours-theirs) > 5*bound*math.Max(math.Abs(theirs), float64(s.n)) {
+			return fmt.Errorf("bench: %s: the sum is %v, that of %s %v: %w", s.name, ours, r.compiler.name, theirs, errDiffers)
+		}
+	}
+	return nil
+}
+
+// A turn runs one variant reps times.
+type turn func(reps int) (time.Duration, error)
+
+// rounds lets the variants take turns until the time is up, and returns nanoseconds of one run by variant and round.
+func rounds(turns []turn, p pace) ([][]float64, error) {
+	reps := make([]int, len(turns))
+	for i, t := range turns {
+		d, err := t(1)
+		if err != nil {
+			return nil, err
+		}
+		reps[i] = max(1, int(p.round/max(d, 1)))
+	}
+	times := make([][]float64, len(turns))
+	slow := make([]bool, len(turns)) // one run takes longer than the row may: one round of it is enough
+	began := time.Now()
+	for n := 0; n < p.least || time.Since(began) < p.row && n < 101; n++ {
+		for i, t := range turns {
+			if slow[i] {
+				times[i] = append(times[i], times[i][0])
+				continue
+			}
+			d, err := t(reps[i])
+			if err != nil {
+				return nil, err
+			}
+			times[i] = append(times[i], float64(d)/float64(reps[i]))
+			slow[i] = d > p.row
+		}
+	}
+	return times, nil
+}
+
+// fill puts the medians into the row.
+func (row *Row) fill(s spec, times [][]float64, refs []*reference) {
+	ns := median(times[0])
+	row.Value = s.work / (ns / 1e9)
+	if s.unit == "ns" {
+		row.Value = ns / s.work
+	}
+	for i, r := range refs {
+		ratio := make([]float64, len(times[0]))
+		for n := range ratio {
+			ratio[n] = times[i+1][n] / times[0][n]
+		}
+		switch m := median(ratio); r.compiler.name {
+		case "gcc -ffast-math":
+			row.Fast = m
+		case "gcc":
+			row.Plain = m
+		default:
+			row.Clang = m
+		}
+	}
+}
+
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	n := len(x)
+	return (x[(n-1)/2] + x[n/2]) / 2
+}
