@@ -2,6 +2,7 @@ package devices
 
 import (
 	"fmt"
+	"time"
 	"unsafe"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -41,7 +42,9 @@ type Properties struct {
 	Memory      deps.Bytes // limit of the address space; 0 for host memory
 	Granule     deps.Bytes // unit in which memory is backed and evicted
 	Workers     int        // tasks that run at once: CPU workers, or 1 for an accelerator
-	Depth       int        // tasks worth having in flight, so that transfers overlap with kernels
+	// ClockError bounds how far the times of its events (Timed) may be from the host's clock.
+	ClockError time.Duration
+	Depth      int // tasks worth having in flight, so that transfers overlap with kernels
 }
 
 // A Device is an opened device. Methods may be called from any goroutine.
@@ -91,6 +94,18 @@ type Event interface {
 	Err() error
 	// Then calls f once when the event has happened, at once if it has. f must not block.
 	Then(f func(error))
+}
+
+// Timed is what an Event also implements whose device knows when the work began and ended. Both are moments of the host's
+// clock, up to Properties.ClockError; zero for work that did not run.
+type Timed interface {
+	Times() (began, ended time.Time)
+}
+
+// Caching is what a Device also implements that keeps compiled kernels on disk.
+type Caching interface {
+	// FromCache reports whether the variant of a prepared kernel was found there.
+	FromCache(k *Kernel) bool
 }
 
 // A Transfer is one copy of a region between two address spaces.

@@ -2,6 +2,7 @@ package devices
 
 import (
 	"slices"
+	"time"
 
 	"github.com/gompss/gompss/deps"
 )
@@ -14,7 +15,8 @@ type Flight struct {
 	// Event is set by the owner when the copy has been enqueued.
 	Event Event
 
-	heard bool // the owner has heard of its end
+	began time.Duration // when it was enqueued, for observers
+	heard bool          // the owner has heard of its end
 	// given is what spaces gave up in favour of this copy, as far as it has not been written since: if the copy is not
 	// made, they still have it.
 	given   []given

@@ -77,15 +77,24 @@ func TestTransfersAreObserved(t *testing.T) {
 		o.Observer = probe.Func(func(p probe.Point) {
 			mu.Lock()
 			defer mu.Unlock()
+			if p.Kind == probe.Arrive {
+				require.LessOrEqual(t, p.Begin, p.Time)
+				p.Begin, p.Time = 0, 0
+			}
 			seen = append(seen, p)
 		})
 	})
 	b := r.filled(1000)
 	r.submit(acc(0), []deps.Access{inout(deps.Interval(b, 0, 10))}, add(deps.Interval(b, 0, 10), 1))
 	r.finish()
+	part := deps.Interval(b, 0, 10)
+	size := r.m.Accelerators()[0].Properties().Granule
 	require.Equal(t, []probe.Point{
-		{Kind: probe.Transfer, Time: 5, From: "host", To: "sim:0", Bytes: 80},
-		{Kind: probe.Transfer, Time: 5, From: "sim:0", To: "host", Bytes: 80},
+		{Kind: probe.Alloc, Time: 5, Begin: 5, Device: "sim:0", Other: deps.TaskID(b), Bytes: min(size, 8000)},
+		{Kind: probe.Transfer, Time: 5, From: "host", To: "sim:0", Bytes: 80, Region: part},
+		{Kind: probe.Arrive, From: "host", To: "sim:0", Bytes: 80, Region: part},
+		{Kind: probe.Transfer, Time: 5, From: "sim:0", To: "host", Bytes: 80, Region: part},
+		{Kind: probe.Arrive, From: "sim:0", To: "host", Bytes: 80, Region: part},
 	}, seen)
 }
 

@@ -109,7 +109,8 @@ func (m *Machine) copy(f *Flight) {
 	after := eventsOf(room[:0], f.After)
 	if o := m.options.Observer; o != nil {
 		o.Observe(probe.Point{Kind: probe.Transfer, Time: m.options.Now(), From: m.spaces[f.From.Device].name,
-			To: m.spaces[f.To.Device].name, Bytes: f.Size()})
+			To: m.spaces[f.To.Device].name, Bytes: f.Size(), Region: f.Region})
+		f.began = m.options.Now()
 	}
 	f.Event = m.spaces[end.Device].device.Copy(f.Transfer, after)
 	f.Event.Then(func(err error) { m.landed(f, err) })
@@ -125,6 +126,11 @@ func eventsOf(events []Event, flights []*Flight) []Event {
 
 // landed goes on when a copy is over.
 func (m *Machine) landed(f *Flight, err error) {
+	if o := m.options.Observer; o != nil {
+		began, ended := m.timesOf(f.Event, f.began)
+		o.Observe(probe.Point{Kind: probe.Arrive, Time: ended, Begin: began, From: m.spaces[f.From.Device].name,
+			To: m.spaces[f.To.Device].name, Bytes: f.Size(), Region: f.Region, Err: err})
+	}
 	m.mu.Lock()
 	m.flying--
 	f.heard = true
@@ -157,13 +163,13 @@ func (m *Machine) landed(f *Flight, err error) {
 // changeRoom asks the device to take the memory of the victims of ws away and to back its granules.
 func (m *Machine) changeRoom(ws *WorkingSet) {
 	s := m.spaces[ws.Space.Device]
-	unmapped, err := eachRun(ws.victims, evicting, s, s.device.Unmap)
+	unmapped, err := eachRun(ws.victims, evicting, s, m.watched(s, probe.Evict, s.device.Unmap))
 	mapped := 0
 	if err == nil {
 		err = m.reserveMirrors(ws, s)
 	}
 	if err == nil {
-		mapped, err = eachRun(ws.need.granules, mapping, s, s.device.Map)
+		mapped, err = eachRun(ws.need.granules, mapping, s, m.watched(s, probe.Alloc, s.device.Map))
 	}
 	m.mu.Lock()
 	m.roomChanged(ws, unmapped, mapped, err)
@@ -222,7 +228,16 @@ func (m *Machine) launch(ws *WorkingSet) {
 		m.finished(ws, err)
 		return
 	}
-	m.spaces[ws.Space.Device].device.Launch(ws.launch, after).Then(ws.over)
+	e := m.spaces[ws.Space.Device].device.Launch(ws.launch, after)
+	if m.options.Observer == nil {
+		e.Then(ws.over)
+		return
+	}
+	asked := m.options.Now()
+	e.Then(func(err error) {
+		ws.Began, ws.Ended = m.timesOf(e, asked)
+		ws.over(err)
+	})
 }
 
 // finished goes on when a kernel is over.

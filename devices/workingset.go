@@ -1,6 +1,8 @@
 package devices
 
 import (
+	"time"
+
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 )
@@ -24,6 +26,10 @@ type WorkingSet struct {
 	// goroutine, also from inside calls of the Machine, with no lock held; they must not block and may call the
 	// Machine again.
 	Done func(ws *WorkingSet, err error)
+
+	// Began and Ended are, when Done is called and the Machine has an observer, when the kernel ran: on the clock of
+	// Options.Now; 0 where the device does not say.
+	Began, Ended time.Duration
 
 	state   setState
 	told    bool // Ready was called, or will not be

@@ -67,6 +67,7 @@ type Item struct {
 	at     PlaceID // Queued: the place it was meant for; InFlight: where it runs
 	order  uint64
 	passed int32
+	short  bool // was refused for want of tokens since it was pushed
 	lane   *lane
 	prev   *Item
 	next   *Item
@@ -83,6 +84,19 @@ const (
 
 // Place returns where an item that has been popped runs.
 func (it *Item) Place() PlaceID { return it.at }
+
+// Short reports whether it was refused for want of tokens since it was pushed.
+func (it *Item) Short() bool { return it.short }
+
+// Considered returns Missing with -1 for the places where the item may not run. It changes Missing: for an item in flight.
+func (it *Item) Considered() []deps.Bytes {
+	for p := range it.Missing {
+		if !it.Allowed.Has(PlaceID(p)) {
+			it.Missing[p] = -1
+		}
+	}
+	return it.Missing
+}
 
 // missing returns the bytes to move to p.
 func (it *Item) missing(p PlaceID) deps.Bytes {

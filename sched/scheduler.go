@@ -21,6 +21,7 @@ type Options struct {
 type Scheduler struct {
 	State
 	policy  Policy
+	name    string
 	order   uint64
 	retired PlaceSet
 }
@@ -33,7 +34,7 @@ func New(o Options) (*Scheduler, error) {
 	if o.Policy == "" {
 		o.Policy = DefaultPolicy
 	}
-	s := &Scheduler{State: State{Places: o.Places, Seed: o.Seed, load: make([]int, len(o.Places))}}
+	s := &Scheduler{name: o.Policy, State: State{Places: o.Places, Seed: o.Seed, load: make([]int, len(o.Places))}}
 	var err error
 	if s.pools, s.pool, err = newPools(o.Places, o.Tokens); err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func (s *Scheduler) Push(it *Item) bool {
 		return false
 	}
 	s.order++
-	it.state, it.order, it.passed = queued, s.order, 0
+	it.state, it.order, it.passed, it.short = queued, s.order, 0, false
 	s.policy.Push(it)
 	return true
 }
@@ -189,6 +190,15 @@ func (s *Scheduler) Drain() []*Item {
 
 // Len returns the number of ready items.
 func (s *Scheduler) Len() int { return s.policy.Len() }
+
+// PolicyName returns the name of the policy.
+func (s *Scheduler) PolicyName() string { return s.name }
+
+// Limit returns the tokens that the kind of p has in all.
+func (s *Scheduler) Limit(p PlaceID) int { return s.pools[s.pool[p]].limit }
+
+// Need returns the tokens that a prepared item holds while it runs at p.
+func (s *Scheduler) Need(it *Item, p PlaceID) int { return int(it.need[s.pool[p]]) }
 
 // Free returns the tokens of the kind of p that nobody holds.
 func (s *Scheduler) Free(p PlaceID) int { return s.pools[s.pool[p]].free }

@@ -31,6 +31,7 @@ func (t *pool) admit(it *Item, need int) bool {
 	if t.free >= need && (t.reserved == nil || t.reserved == it) {
 		return true
 	}
+	it.short = true
 	if t.refused == nil {
 		t.refused = it
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
-	"github.com/gompss/gompss/trace/probe"
 )
 
 // This file is the life of a task after submission: ready -> granted to a place -> over -> successors are ready.
@@ -56,20 +55,17 @@ func (rt *Runtime) retire(r *record, worker bool) *record {
 
 // release gives back what r holds of the machine: what it wrote is valid where it ran, and nowhere else.
 func (rt *Runtime) release(r *record) {
-	if o := rt.observer; o != nil && r.kind != waitBody {
-		p := rt.point(probe.End, r)
-		if r.err != nil {
-			p.Err = r.err
-		}
-		o.Observe(p)
+	if rt.watched() {
+		rt.observeEnd(r)
 	}
 	if r.held {
 		rt.machine.ReleaseSet(&r.set, r.cause())
 	}
 }
 
-// becomesReady puts s, whose predecessors are over, on the list of those that run or those that do not.
-func (rt *Runtime) becomesReady(s *record, over, ready *recordList) {
+// becomesReady puts s, whose predecessors are over, on the list of those that run or those that do not. by is the last of
+// them, nil if there was none.
+func (rt *Runtime) becomesReady(s, by *record, over, ready *recordList) {
 	via := s.poison.Load()
 	switch {
 	case via != nil:
@@ -81,8 +77,8 @@ func (rt *Runtime) becomesReady(s *record, over, ready *recordList) {
 	default:
 		rt.estimate(s)
 		ready.push(s)
-		if o := rt.observer; o != nil {
-			o.Observe(probe.Point{Kind: probe.Ready, Task: s.taskID(), Time: rt.now()})
+		if rt.watched() && s.kind != waitBody {
+			rt.observeReady(s, by)
 		}
 	}
 }
@@ -126,7 +122,7 @@ func (rt *Runtime) schedule(done *record, ready *recordList, worker bool) *recor
 	rt.takeAccelerators(&starts)
 	rt.mu.Unlock()
 
-	if next != nil && !next.held {
+	if next != nil && !next.held && rt.watched() {
 		rt.observeChoice(next)
 	}
 	if wake > 0 && rt.workers != nil {
@@ -211,17 +207,6 @@ func (rt *Runtime) granted(it *sched.Item) *record {
 	return r
 }
 
-// observeChoice tells the observer where r will run.
-func (rt *Runtime) observeChoice(r *record) {
-	if o := rt.observer; o != nil {
-		pt := rt.point(probe.Choice, r)
-		if len(r.item.Missing) > 0 {
-			pt.Bytes = r.item.Missing[r.item.Place()]
-		}
-		o.Observe(pt)
-	}
-}
-
 // takeAccelerators pops what accelerators with room in flight should start. Requires: mu held.
 func (rt *Runtime) takeAccelerators(starts *recordList) {
 	if !rt.accelerators || rt.sched.Len() == 0 {
@@ -254,15 +239,14 @@ func (rt *Runtime) prepared(r *record) {
 // them.
 func (rt *Runtime) startOn(r *record) {
 	p := r.item.Place()
-	rt.observeChoice(r)
+	if rt.watched() {
+		rt.observeChoice(r)
+		rt.observeLaunch(r)
+	}
 	r.setUp(rt.spaces[p])
 	r.set.Done = over
 	r.held = true
 	r.launch = devices.Launch{Kernel: &r.kernel.device, Args: &r.args, Label: r.name()}
-	if o := rt.observer; o != nil {
-		o.Observe(rt.point(probe.Launch, r))
-		o.Observe(rt.point(probe.Start, r))
-	}
 	rt.machine.Acquire(&r.set)
 	rt.machine.Launch(&r.set, &r.launch)
 }
@@ -342,8 +326,8 @@ func (rt *Runtime) conclude(r *record) {
 	if r.err != nil {
 		rt.noteFailure(r)
 	}
-	if o := rt.observer; o != nil && r.kind != waitBody {
-		o.Observe(probe.Point{Kind: probe.Release, Task: id, Time: rt.now()})
+	if rt.watched() {
+		rt.observeRelease(r, id)
 	}
 	r.id.Store(0)
 	if r.done.Load() != nil { // who comes from here on finds that the id has gone

@@ -1,9 +1,6 @@
 package task
 
-import (
-	"github.com/gompss/gompss/deps"
-	"github.com/gompss/gompss/trace/probe"
-)
+import "github.com/gompss/gompss/deps"
 
 // A graph is the tasks in flight and who waits for whom, and what became undefined by failures.
 //
@@ -58,16 +55,13 @@ func (rt *Runtime) graphAdd(r *record) bool {
 	if e := rt.graph.tainted(r.accesses); e != nil {
 		r.poison.Store(e)
 	}
-	return rt.graph.domain.Submit(&r.node, r.accesses)
-}
-
-// observeEdges makes the graph tell the observer of edges.
-func (rt *Runtime) observeEdges() {
-	if o := rt.observer; o != nil {
-		rt.graph.domain.Edge = func(pred, succ deps.TaskID) {
-			o.Observe(probe.Point{Kind: probe.Edge, Task: succ, Other: pred, Time: rt.now()})
-		}
+	if rt.recorder == nil {
+		return rt.graph.domain.Submit(&r.node, r.accesses)
 	}
+	id, kind := r.taskID(), r.kind // unless it is ready, r may be over and gone from here on
+	ready := rt.graph.domain.Submit(&r.node, r.accesses)
+	rt.observeWaits(id, kind)
+	return ready
 }
 
 // graphRelease tells the successors of r that it is over: those that wait for nothing more go to over when they are not to
@@ -84,7 +78,7 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 		})
 	}
 	for s := free.pop(); s != nil; s = free.pop() {
-		rt.becomesReady(s, over, ready)
+		rt.becomesReady(s, r, over, ready)
 	}
 }
 

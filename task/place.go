@@ -65,7 +65,13 @@ func (rt *Runtime) variantAt(k *Kernel, p int, d devices.Device) error {
 	if !k.named(place.Kind) {
 		return fmt.Errorf("%s: the device clause says %s", place.Name, strings.Join(k.ir.Target.Kinds, ", "))
 	}
-	return d.Prepare(&k.device)
+	if !rt.watched() {
+		return d.Prepare(&k.device)
+	}
+	began := rt.now()
+	err := d.Prepare(&k.device)
+	rt.observeCompile(k, d, began, err)
+	return err
 }
 
 // named reports whether the device clause of k allows a kind.

@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/trace/probe"
 )
 
 // A record is a task while it is in flight. Records are recycled: whoever keeps one from outside keeps the id with it
@@ -35,6 +36,8 @@ type record struct {
 	args     devices.Args
 	set      devices.WorkingSet
 	held     bool // set is acquired
+
+	seen probe.Task // what the recorder is told in the end
 
 	stage  atomic.Int32 // of the acquisition on the host
 	worker int

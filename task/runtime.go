@@ -37,7 +37,8 @@ type Options struct {
 	Window int
 	// Context ends the runtime's tasks: those that have not started when it is done fail with its error.
 	Context context.Context
-	// Observer is told of every point of every task's life; nil costs nothing.
+	// Observer is told of every point of every task's life, or, when it is a probe.Recorder, of every task; nil costs
+	// nothing.
 	Observer probe.Observer
 	// Machine holds the options of devices; its Observer and Now are set by the runtime.
 	Machine devices.Options
@@ -60,7 +61,8 @@ type Runtime struct {
 	accelerators bool
 	all          sched.PlaceSet
 	vectors      *vectors
-	observer     probe.Observer
+	observer     probe.Observer // of points, or nil
+	recorder     probe.Recorder // of whole tasks, or nil
 	opened       time.Time
 	hostAt       func(deps.BufferID) unsafe.Pointer
 	buffers      buffers
@@ -72,7 +74,8 @@ type Runtime struct {
 	submitting sync.Mutex // one submission at a time: the order of submission is the meaning of the program
 	graph      graph
 	last       deps.TaskID
-	submitted  int64 // without waits
+	preds      []deps.TaskID // of the task being submitted, for the recorder
+	submitted  int64         // without waits
 	variants   map[*Kernel]*variants
 	env        arguments
 	free       records
@@ -108,10 +111,11 @@ func New(o Options) (*Runtime, error) {
 	if o.Devices == "" {
 		o.Devices = string(devices.SMP)
 	}
-	rt := &Runtime{opened: time.Now(), observer: o.Observer, host: -1, failures: map[deps.TaskID]*Error{}, variants: map[*Kernel]*variants{}}
+	rt := &Runtime{opened: time.Now(), host: -1, failures: map[deps.TaskID]*Error{}, variants: map[*Kernel]*variants{}}
 	rt.fell = sync.NewCond(&rt.idle)
 	rt.wakeAt.Store(nobodyWaits)
 	rt.setWindow(o.Window)
+	rt.observe(o.Observer)
 	o.Machine.Observer, o.Machine.Now = o.Observer, rt.now
 	var err error
 	if rt.vectors, err = newVectors(o.Vector); err != nil {
@@ -146,6 +150,7 @@ func (rt *Runtime) start(o Options) error {
 	}
 	rt.counts = newCounts(rt.places)
 	rt.hostAt = rt.machine.HostAt
+	rt.describe()
 	rt.observeEdges()
 	rt.buffers.add = rt.addBuffer
 	rt.buffers.drop = rt.dropBuffer

@@ -8,7 +8,6 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
-	"github.com/gompss/gompss/trace/probe"
 )
 
 // Go submits a task that runs body on a CPU worker, after the tasks submitted before that its accesses depend on. body
@@ -83,14 +82,14 @@ func (rt *Runtime) commit(r *record) Task {
 	if r.kind != waitBody {
 		rt.submitted++
 	}
-	if o := rt.observer; o != nil && r.kind != waitBody {
-		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Time: rt.now(), Label: r.name(), Kernel: r.kernelName()})
+	if rt.watched() {
+		rt.observeSubmit(r, id)
 	}
 	ready := rt.graphAdd(r)
 	rt.submitting.Unlock()
 	if ready {
 		var over, list recordList
-		rt.becomesReady(r, &over, &list)
+		rt.becomesReady(r, nil, &over, &list)
 		if over.head != nil {
 			rt.retireUnscheduled(r)
 		} else {

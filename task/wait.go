@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
-	"github.com/gompss/gompss/trace/probe"
 )
 
 // A Task names a submitted task. It stays valid when the task is over, and may be copied; the zero Task is over.
@@ -80,8 +79,8 @@ func (rt *Runtime) forgetError(t Task) error {
 
 // noteFailure keeps the error of r for those who ask.
 func (rt *Runtime) noteFailure(r *record) {
-	if o := rt.observer; o != nil {
-		o.Observe(probe.Point{Kind: probe.Failure, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Device: r.err.Device, Err: r.err})
+	if rt.watched() {
+		rt.observeFailure(r)
 	}
 	rt.failing.Lock()
 	defer rt.failing.Unlock()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
-	"github.com/gompss/gompss/trace/probe"
 )
 
 // The stages of a task whose data are brought to the host. The worker that acquires and the callback of the machine
@@ -61,6 +60,9 @@ func (rt *Runtime) acquireHost(r *record) bool {
 	r.set.Ready = fetched
 	r.held = true
 	r.stage.Store(stageAcquiring)
+	if rt.watched() {
+		rt.observeFetch(r)
+	}
 	if rt.machine.Acquire(&r.set) {
 		return true
 	}
@@ -89,8 +91,8 @@ func fetched(ws *devices.WorkingSet, err error) {
 
 // runBody runs the body of r on the calling worker. A panic or runtime.Goexit in it is an error of the task.
 func (rt *Runtime) runBody(r *record) {
-	if o := rt.observer; o != nil {
-		o.Observe(rt.point(probe.Start, r))
+	if rt.watched() {
+		rt.observeStart(r)
 	}
 	ended := false
 	defer func() {
@@ -168,15 +170,6 @@ func (rt *Runtime) callKernel(r *record) {
 	}
 	grain := max(1, int64(float64(chunkTime)/each))
 	rt.workers.Share(trial, trips, grain, func(lo, hi int64) { k.Split(a, lo, hi) })
-}
-
-// point fills a point of r.
-func (rt *Runtime) point(kind probe.Kind, r *record) probe.Point {
-	p := probe.Point{Kind: kind, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Worker: r.worker}
-	if kind >= probe.Choice && kind <= probe.End && r.kind != waitBody {
-		p.Device = rt.places[r.item.Place()].Name
-	}
-	return p
 }
 
 func (rt *Runtime) bug(format string, args ...any) {

@@ -13,7 +13,10 @@ type event struct {
 	done bool
 	err  error
 	at   time.Duration // virtual time
-	then []func(error)
+	// began and ended are when it was carried out, on the host's clock, whatever the clock of the device is: they are
+	// exact.
+	began, ended time.Time
+	then         []func(error)
 }
 
 // Done reports whether e has happened.
@@ -43,10 +46,20 @@ func (e *event) Then(f func(error)) {
 	f(err)
 }
 
+// Times returns when the work of e began and ended; zero when it did not run.
+func (e *event) Times() (began, ended time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.began.IsZero() {
+		return time.Time{}, time.Time{}
+	}
+	return e.began, e.ended
+}
+
 // happen makes e happen.
 func (e *event) happen(at time.Duration, err error) {
 	e.mu.Lock()
-	e.done, e.err, e.at = true, err, at
+	e.done, e.err, e.at, e.ended = true, err, at, time.Now()
 	then := e.then
 	e.then = nil
 	e.mu.Unlock()

@@ -89,6 +89,7 @@ func (s *stream) carryOut(op *operation) {
 	}
 	if err == nil {
 		began := time.Now()
+		op.event.began = began
 		err = op.run()
 		s.clock.spend(op.cost, began)
 		start += op.cost

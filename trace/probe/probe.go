@@ -3,6 +3,8 @@
 // The runtime calls the observer at every arrow of a task's life (submit, edge, ready, choice, transfer, launch, start,
 // end, release, failure); with no observer a point costs one nil check. Traces, metrics and tests are observers.
 //
+// A Recorder is an observer that wants a task as a whole when it is over, in place of its points.
+//
 // Invariants: of one task, Submit comes before Ready before Choice before Start before End before Release; a task that
 // is skipped has Submit, Failure and Release only. Points of different tasks come from many goroutines at once.
 package probe
@@ -23,15 +25,20 @@ const (
 	Edge                     // Other: the predecessor that is waited for
 	Ready                    // all predecessors are done
 	Choice                   // Device: where it will run, tokens taken; Bytes: what was missing there
-	Transfer                 // From, To, Bytes: a copy was enqueued; Task may be 0
+	Transfer                 // From, To, Bytes, Region: a copy was enqueued; Task may be 0
 	Launch                   // Device: enqueued on an accelerator
 	Start                    // Device, Worker: the body begins, or on an accelerator is behind its inputs
 	End                      // Device, Worker, Err: the body is over
 	Release                  // the successors have been told
 	Failure                  // Err: why it failed or was skipped
+	Arrive                   // From, To, Bytes, Region, Begin, Err: a copy is over
+	Alloc                    // Device, Other: the buffer, Bytes: memory was backed
+	Evict                    // Device, Other: the buffer, Bytes: memory was taken away to make room
+	Compile                  // Device, Kernel, Begin, Hit, Err: a variant was made, or taken from a cache
 )
 
-var kindNames = [...]string{"?", "submit", "edge", "ready", "choice", "transfer", "launch", "start", "end", "release", "failure"}
+var kindNames = [...]string{"?", "submit", "edge", "ready", "choice", "transfer", "launch", "start", "end", "release", "failure",
+	"arrive", "alloc", "evict", "compile"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -48,11 +55,14 @@ type Point struct {
 	Time     time.Duration // since the runtime was opened
 	Label    string
 	Kernel   string
-	Device   string // "smp", "sim:1"
+	Device   string // "smp", "sim:1"; of Start and End on an accelerator, Time is the device's, mapped to the host's clock
 	Worker   int    // of a CPU worker
 	From, To string // address spaces
 	Bytes    deps.Bytes
 	Err      error
+	Region   deps.Region   // of a copy
+	Begin    time.Duration // of what has a length; Time is its end
+	Hit      bool          // a cache had it
 }
 
 // An Observer is told of points. Observe is called from many goroutines, on the path of the tasks: it must be quick,

@@ -1,0 +1,37 @@
+package devices
+
+import (
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// timesOf returns when the work of an event that has happened ran, on the clock of the options; where its device does not
+// say, it ran from asked until now.
+func (m *Machine) timesOf(e Event, asked time.Duration) (began, ended time.Duration) {
+	now, at := m.options.Now(), time.Now()
+	t, ok := e.(Timed)
+	if !ok {
+		return asked, now
+	}
+	b, f := t.Times()
+	if b.IsZero() || f.IsZero() {
+		return asked, now
+	}
+	return max(0, now-at.Sub(b)), max(0, now-at.Sub(f))
+}
+
+// watched returns f, which maps or unmaps bytes of a buffer at s, such that the observer is told.
+func (m *Machine) watched(s *space, kind probe.Kind, f func(b deps.BufferID, lo, hi deps.Bytes) error) func(deps.BufferID, deps.Bytes, deps.Bytes) error {
+	o := m.options.Observer
+	if o == nil {
+		return f
+	}
+	return func(b deps.BufferID, lo, hi deps.Bytes) error {
+		began := m.options.Now()
+		err := f(b, lo, hi)
+		o.Observe(probe.Point{Kind: kind, Time: m.options.Now(), Begin: began, Device: s.name, Other: deps.TaskID(b), Bytes: hi - lo, Err: err})
+		return err
+	}
+}

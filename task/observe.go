@@ -1,0 +1,245 @@
+package task
+
+import (
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// This file is what the observers of a runtime are told. rt.observer wants points, rt.recorder whole tasks; each is nil
+// when there is none, and then a point costs one comparison.
+//
+// With a recorder a task costs three looks at the clock: at its submission, its start and its end. A successor is ready when
+// the runtime has heard of the end of its last predecessor, and a CPU worker starts what it has chosen at once, so these moments
+// need no look of their own.
+
+// observe sets the observers: o is one for whole tasks, or for points.
+func (rt *Runtime) observe(o probe.Observer) {
+	if rec, ok := o.(probe.Recorder); ok {
+		rt.recorder = rec
+	} else {
+		rt.observer = o
+	}
+}
+
+// describe tells the recorder what the machine is.
+func (rt *Runtime) describe() {
+	if rt.recorder == nil {
+		return
+	}
+	m := &probe.Machine{Policy: rt.sched.PolicyName(), Opened: rt.opened}
+	for p, d := range rt.machine.Devices() {
+		of := d.Properties()
+		m.Places = append(m.Places, probe.Place{Name: of.Name, Kind: string(of.Kind), Description: of.Description, Workers: of.Workers,
+			Memory: of.Memory, Tokens: rt.sched.Limit(sched.PlaceID(p)), Host: of.Kind == devices.SMP, ClockError: of.ClockError})
+	}
+	rt.recorder.Open(m)
+}
+
+// observeSubmit tells that r has become task id. Requires: submitting held.
+func (rt *Runtime) observeSubmit(r *record, id deps.TaskID) {
+	if r.kind == waitBody {
+		return
+	}
+	if o := rt.observer; o != nil {
+		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Time: rt.now(), Label: r.name(), Kernel: r.kernelName()})
+	}
+	if o := rt.recorder; o != nil {
+		r.seen = probe.Task{ID: id, Submit: rt.now(), Kernel: r.kernelName(), Label: r.label, Place: -1}
+		if len(r.accesses) > 0 {
+			o.Submitted(id, r.accesses)
+		}
+	}
+}
+
+// observeEdges makes the graph tell of edges.
+func (rt *Runtime) observeEdges() {
+	switch o, rec := rt.observer, rt.recorder; {
+	case o != nil:
+		rt.graph.domain.Edge = func(pred, succ deps.TaskID) {
+			o.Observe(probe.Point{Kind: probe.Edge, Task: succ, Other: pred, Time: rt.now()})
+			if rec != nil {
+				rt.preds = append(rt.preds, pred)
+			}
+		}
+	case rec != nil:
+		rt.graph.domain.Edge = func(pred, _ deps.TaskID) { rt.preds = append(rt.preds, pred) }
+	}
+}
+
+// observeWaits tells which tasks task id waits for. Requires: submitting held.
+func (rt *Runtime) observeWaits(id deps.TaskID, kind bodyKind) {
+	if len(rt.preds) > 0 && kind != waitBody {
+		rt.recorder.Waits(id, rt.preds)
+	}
+	rt.preds = rt.preds[:0]
+}
+
+// observeReady tells that s waits for no task any more; by was the last one, nil when there was none.
+func (rt *Runtime) observeReady(s, by *record) {
+	if o := rt.observer; o != nil {
+		o.Observe(probe.Point{Kind: probe.Ready, Task: s.taskID(), Time: rt.now()})
+	}
+	if rt.recorder != nil {
+		rt.seenReady(s, by)
+	}
+}
+
+func (rt *Runtime) seenReady(s, by *record) {
+	switch {
+	case by == nil:
+		s.seen.Ready = s.seen.Submit
+	case by.kind == waitBody || by.seen.Release == 0:
+		s.seen.Ready = rt.now()
+	default:
+		s.seen.Last, s.seen.Ready = by.taskID(), max(by.seen.Release, s.seen.Submit)
+	}
+}
+
+// observeChoice tells where r will run.
+func (rt *Runtime) observeChoice(r *record) {
+	if o := rt.observer; o != nil {
+		pt := rt.point(probe.Choice, r)
+		if len(r.item.Missing) > 0 {
+			pt.Bytes = r.item.Missing[r.item.Place()]
+		}
+		o.Observe(pt)
+	}
+	if o := rt.recorder; o != nil {
+		rt.seenChoice(r, o)
+	}
+}
+
+func (rt *Runtime) seenChoice(r *record, o probe.Recorder) {
+	p := r.item.Place()
+	r.seen.Place, r.seen.Short = int16(p), r.item.Short()
+	r.seen.Tokens = int32(rt.sched.Need(&r.item, p))
+	if len(r.item.Missing) > 0 {
+		r.seen.Missing = r.item.Missing[p]
+		o.Considered(r.taskID(), int(p), r.item.Considered())
+	}
+}
+
+// observeLaunch tells that r goes to its accelerator.
+func (rt *Runtime) observeLaunch(r *record) {
+	if o := rt.observer; o != nil {
+		o.Observe(rt.point(probe.Launch, r))
+	}
+	if rt.recorder != nil {
+		r.seen.Choice = rt.now()
+		r.seen.Launch, r.seen.Variant = r.seen.Choice, string(rt.places[r.item.Place()].Kind)
+	}
+}
+
+// observeStart tells that a CPU worker begins with the body of r.
+func (rt *Runtime) observeStart(r *record) {
+	if o := rt.observer; o != nil {
+		o.Observe(rt.point(probe.Start, r))
+	}
+	if rt.recorder != nil {
+		r.seen.Worker, r.seen.Start = int16(r.worker), rt.now()
+		if r.seen.Choice == 0 {
+			r.seen.Choice = r.seen.Start
+		}
+	}
+}
+
+// observeFetch tells that the data of r are being brought to the host.
+func (rt *Runtime) observeFetch(r *record) {
+	if rt.recorder != nil {
+		r.seen.Choice = rt.now()
+	}
+}
+
+// observeEnd tells that the body of r is over, or that it cannot be run. On an accelerator its times are the device's.
+func (rt *Runtime) observeEnd(r *record) {
+	if r.kind == waitBody {
+		return
+	}
+	accelerator := r.held && r.set.Space != devices.Host
+	if o := rt.observer; o != nil {
+		rt.pointsOfEnd(o, r, accelerator)
+	}
+	if rt.recorder != nil {
+		r.seen.Release = rt.now()
+		switch {
+		case accelerator && r.set.Began > 0:
+			r.seen.Start, r.seen.End = r.set.Began, r.set.Ended
+		case accelerator || r.seen.Start == 0: // it did not run
+			r.seen.Start, r.seen.End = r.seen.Release, r.seen.Release
+		default:
+			r.seen.End = r.seen.Release
+		}
+	}
+}
+
+func (rt *Runtime) pointsOfEnd(o probe.Observer, r *record, accelerator bool) {
+	p := rt.point(probe.End, r)
+	if r.err != nil {
+		p.Err = r.err
+	}
+	if accelerator {
+		began := p
+		began.Kind, began.Err = probe.Start, nil
+		if r.set.Began > 0 {
+			began.Time, p.Time = r.set.Began, r.set.Ended
+		}
+		o.Observe(began)
+	}
+	o.Observe(p)
+}
+
+// observeFailure tells why r failed or was skipped.
+func (rt *Runtime) observeFailure(r *record) {
+	if o := rt.observer; o != nil {
+		o.Observe(probe.Point{Kind: probe.Failure, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Device: r.err.Device, Err: r.err})
+	}
+	if rt.recorder != nil {
+		r.seen.Err = r.err.Error()
+	}
+}
+
+// observeRelease tells that all is done for r.
+func (rt *Runtime) observeRelease(r *record, id deps.TaskID) {
+	if r.kind == waitBody {
+		return
+	}
+	if o := rt.observer; o != nil {
+		o.Observe(probe.Point{Kind: probe.Release, Task: id, Time: rt.now()})
+	}
+	if o := rt.recorder; o != nil {
+		if r.seen.Release == 0 {
+			r.seen.Release, r.seen.Skipped = rt.now(), r.poison.Load() != nil
+		}
+		o.Ended(&r.seen)
+	}
+}
+
+// observeCompile tells that the variant of a kernel was asked for at a device, since began.
+func (rt *Runtime) observeCompile(k *Kernel, d devices.Device, began time.Duration, err error) {
+	p := probe.Point{Kind: probe.Compile, Device: d.Properties().Name, Kernel: k.name, Begin: began, Time: rt.now(), Err: err}
+	if c, ok := d.(devices.Caching); ok {
+		p.Hit = c.FromCache(&k.device)
+	}
+	if rt.observer != nil {
+		rt.observer.Observe(p)
+	}
+	if rt.recorder != nil {
+		rt.recorder.Observe(p)
+	}
+}
+
+// watched reports whether anybody wants to know.
+func (rt *Runtime) watched() bool { return rt.observer != nil || rt.recorder != nil }
+
+// point fills a point of r.
+func (rt *Runtime) point(kind probe.Kind, r *record) probe.Point {
+	p := probe.Point{Kind: kind, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Worker: r.worker}
+	if kind >= probe.Choice && kind <= probe.End && r.kind != waitBody {
+		p.Device = rt.places[r.item.Place()].Name
+	}
+	return p
+}

@@ -1,0 +1,74 @@
+package probe
+
+import (
+	"time"
+
+	"github.com/gompss/gompss/deps"
+)
+
+// A Task is all that is known of a task when it is over. Times are since the runtime was opened, and 0 where the task
+// did not get so far.
+type Task struct {
+	ID deps.TaskID
+	// Last is the predecessor that was over last, which made the task ready; 0 when it waited for none.
+	Last   deps.TaskID
+	Submit time.Duration
+	Ready  time.Duration
+	// Choice is when it was given to its place; on a CPU worker, where nothing lies between the two, it is Start.
+	Choice time.Duration
+	// Launch is when it was handed to an accelerator; 0 on a CPU worker.
+	Launch time.Duration
+	Start  time.Duration // on the device
+	End    time.Duration // on the device
+	// Release is when the runtime had heard of the end; its successors are ready from then on.
+	Release time.Duration
+	Missing deps.Bytes // what had to be copied to the place when it was chosen, as far as that was asked
+	Kernel  string     // "" for a Go function
+	Label   string     // "" when it is the kernel's name
+	Variant string     // what ran: "AVX-512", "go", "sim", "cuda"
+	Err     string     // why it failed or was skipped
+	Place   int16      // index in Machine.Places; -1 for a task that got none
+	Worker  int16      // of a CPU worker
+	Tokens  int32      // that it held
+	// Short says that it lacked tokens at least once between Ready and Choice.
+	Short   bool
+	Skipped bool // a predecessor failed, so it did not run
+}
+
+// A Recorder is an observer that is told of a task once, when it is over, and not of each point: that is what makes it
+// cheap. Points that belong to no task, such as copies, come through Observe. All methods are called from many
+// goroutines at once, must be quick and must not block or keep what they are given.
+type Recorder interface {
+	Observer
+	// Open says what machine the tasks run on, once, before everything else.
+	Open(m *Machine)
+	// Submitted tells what a task touches, and Waits which tasks it waits for. One goroutine at a time calls them.
+	Submitted(id deps.TaskID, accesses []deps.Access)
+	Waits(id deps.TaskID, predecessors []deps.TaskID)
+	// Considered tells what was known when a task with several candidates was given to a place: the bytes that had to be
+	// copied, by place; -1 for a place that may not run it.
+	Considered(id deps.TaskID, place int, missing []deps.Bytes)
+	// Ended tells of a task that is over: it ran, failed or was skipped.
+	Ended(t *Task)
+}
+
+// A Machine is what tasks run on.
+type Machine struct {
+	Places []Place
+	Policy string
+	// Opened is the moment that all times count from.
+	Opened time.Time
+}
+
+// A Place is the CPU workers, or one accelerator.
+type Place struct {
+	Name        string // "smp", "sim:1"
+	Kind        string
+	Description string
+	Workers     int
+	Memory      deps.Bytes // 0 for host memory
+	Tokens      int        // of its kind
+	Host        bool       // its memory is the Go program's
+	// ClockError bounds how far the times of its work may be from the host's clock.
+	ClockError time.Duration
+}
