@@ -59,6 +59,7 @@ func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 // access enters one access of n into the graph and returns the number of edges found. Requires: d.mu held.
 func (d *Domain) access(n *Node, l *link, a *Access) int32 {
 	if a.Region.N == 0 {
+		l.cell = nil
 		if d.KeepVersions {
 			n.keepVersion(0)
 		}
@@ -137,26 +138,6 @@ func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 		}
 	}
 	n.end()
-}
-
-// Current calls f, under the lock of the domain, for the accesses of a node in flight that later ones are still compared with.
-// What is missing has been superseded: whoever is submitted waits for a successor of n that accesses the same region.
-func (d *Domain) Current(n *Node, f func(Access)) {
-	lock(&d.mu)
-	defer d.mu.Unlock()
-	for i := range int(n.accesses) {
-		if l := n.link(i); l.at != nil {
-			f(Access{Region: l.cell.region, Mode: n.mode(i), Op: l.cell.operator(n.mode(i))})
-		}
-	}
-}
-
-// operator is the operator of an access in a mode.
-func (c *cell) operator(m Mode) ReductionID {
-	if m != Reduction {
-		return 0
-	}
-	return ReductionID(c.key >> 8)
 }
 
 // spins is how often lock looks for the lock before it goes to sleep: the lock is held for less time than that takes.

@@ -63,6 +63,19 @@ type link struct {
 // same version see the same values.
 func (n *Node) Version(i int) uint64 { return n.more.versions[i] }
 
+// Accesses returns how many accesses n was submitted with.
+func (n *Node) Accesses() int { return int(n.accesses) }
+
+// Access returns access i of a node in flight, but for the operator of a reduction: the node itself does not keep the regions.
+func (n *Node) Access(i int) Access {
+	// The cell is in use as long as n is: its own access is in a list of the cell, or that of a node that waits for n.
+	a := Access{Mode: n.mode(i)}
+	if c := n.link(i).cell; c != nil {
+		a.Region = c.region
+	}
+	return a
+}
+
 // Exclusive returns the regions that n accesses in mode Commutative: what Exclusion keeps for n while it runs. Valid until n is
 // completed.
 func (n *Node) Exclusive() []Region {
