@@ -59,6 +59,7 @@ type buffer struct {
 	memory // len is cap
 	pinner runtime.Pinner
 	pages  []byte // of Alloc; nil for ordinary Go memory
+	gone   atomic.Bool
 }
 
 func (b *buffer) lo() uintptr { return uintptr(b.base) }
@@ -67,10 +68,15 @@ func (b *buffer) hi() uintptr { return uintptr(b.base) + uintptr(b.size()) }
 // buffers finds the buffer of an address. Reading takes no lock: the table is replaced, not changed.
 type buffers struct {
 	table atomic.Pointer[bufferTable]
-	mu    sync.Mutex
-	add   func(*buffer) error // tells the machine
-	drop  func(*buffer) error
+	// lately holds buffers that were found, by the page of the address that was looked for: most tasks use what others used.
+	lately [latelySize]atomic.Pointer[buffer]
+	mu     sync.Mutex
+	add    func(*buffer) error // tells the machine
+	drop   func(*buffer) error
 }
+
+// latelySize is how many buffers are found without a search: a power of 2.
+const latelySize = 16
 
 // A bufferTable holds the buffers by address, none overlapping another, and by id. Tables share memory: a longer one may
 // have been appended to a shorter one, which does not see that.
@@ -101,7 +107,7 @@ func (e *OverlapError) Error() string {
 
 // locate returns the buffer that m lies in and its first element there, registering the memory if it is new.
 //
-// Cost: a binary search in the buffers. m must not be empty.
+// Cost: a binary search in the buffers, but for those found lately. m must not be empty.
 func (t *buffers) locate(m memory) (*buffer, int64, error) {
 	if b, at, err := t.find(m); b != nil || err != nil {
 		return b, at, err
@@ -115,6 +121,21 @@ func (t *buffers) locate(m memory) (*buffer, int64, error) {
 
 // find returns nil when no buffer overlaps m.
 func (t *buffers) find(m memory) (*buffer, int64, error) {
+	lo := uintptr(m.base)
+	at := &t.lately[lo>>12%latelySize]
+	if b := at.Load(); b != nil && lo >= b.lo() && lo+uintptr(m.size()) <= b.hi() && m.elem == b.elem && !b.gone.Load() {
+		if offset := lo - b.lo(); offset%uintptr(b.elem) == 0 {
+			return b, int64(offset / uintptr(b.elem)), nil
+		}
+	}
+	b, first, err := t.search(m)
+	if b != nil {
+		at.Store(b)
+	}
+	return b, first, err
+}
+
+func (t *buffers) search(m memory) (*buffer, int64, error) {
 	list := t.list()
 	lo := uintptr(m.base)
 	i := sort.Search(len(list), func(i int) bool { return list[i].hi() > lo })
@@ -178,6 +199,7 @@ func (t *buffers) register(m memory, pages []byte) (*buffer, error) {
 func (t *buffers) remove(b *buffer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	b.gone.Store(true)
 	table := t.load()
 	table.byID = slices.Clone(table.byID)
 	table.byID[b.id] = nil
