@@ -57,6 +57,7 @@ func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
 	c.Body = t.expose(body)
 	red.league = true
 	t.shareOuts[&c] = shareOut{reductions: red, last: last}
+	t.ends = append(t.ends, red)
 	return append(append(append(firsts, lasts...), red.decls...), &c)
 }
 

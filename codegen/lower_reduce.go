@@ -235,7 +235,14 @@ func (t *team) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) [
 		t.decide(at, "reduction", "over the team", how(t.shuffles()), "")
 	}
 	if r.league && !t.single && !t.ofTeam(r) {
-		return append(out, t.overLeague(r, at, barrier)...)
+		out = append(out, t.overLeague(r, at, barrier)...)
+		if !r.perThread {
+			out = t.called(out, at)
+		}
+		return out
+	}
+	if t.leads() && !r.perThread {
+		return append(out, t.updates(r.items, at)...)
 	}
 	before := t.open.clone()
 	apply := t.apply(r.items, at)
@@ -452,6 +459,15 @@ func (t *team) apply(items []item, at ir.Pos) []ir.Stmt {
 		all = append(all, &ir.If{Cond: compare(ir.Eq, query(ir.ThreadNum, at), intConst(0, at), at), Then: one, At: at})
 	}
 	return all
+}
+
+// updates applies results in one thread.
+func (t *team) updates(items []item, at ir.Pos) []ir.Stmt {
+	var out []ir.Stmt
+	for _, it := range items {
+		out = append(out, t.update(it, at)...)
+	}
+	return out
 }
 
 // update applies one result. On a tie a location from before the construct stays, as it does in Go.

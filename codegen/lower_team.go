@@ -27,8 +27,10 @@ type team struct {
 	trips     tripCounts
 	slots     map[slot]*ir.Var
 	shareOuts map[*ir.For]shareOut
+	ends      []*reductions               // of shareOuts: what each team holds a part of until it ends
 	conds     map[ir.Expr]*ir.Var         // where thread 0 leaves a condition
 	serials   map[*ir.Construct][]ir.Stmt // what one thread runs of a parallel body
+	crews     map[*ir.Directive]bool      // parallel directives that apart prepared
 	last      *ir.If                      // what the last team does after the latest reduction over the league
 }
 
@@ -57,14 +59,20 @@ type tripCounts struct {
 func (l *lowering) lowerLeague(s *segment) {
 	t := &team{lowering: l, seg: s, number: len(l.program.Launches), launch: l.launch(s), shared: map[*ir.Var]bool{},
 		jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{}, shareOuts: map[*ir.For]shareOut{},
-		conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{}}
+		conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{}, crews: map[*ir.Directive]bool{}}
 	list, red := t.teamLevel()
 	list = t.expose(list)
+	t.settleMode(list, ir.DirectiveOf(s.list[0]))
 	t.place(list)
+	if t.leads() {
+		t.placeLed(list, append(t.ends, red)...)
+	}
 	t.effects = &effects{shared: t.isShared, exact: t.exact(list)}
 	body := t.list(list)
 	body = append(body, t.finishReductions(red, s.list[0].Pos(), t.barrier)...)
-	if n := len(body); n > 0 && len(s.guards) == 0 && t.last != nil && body[n-1] == ir.Stmt(t.last) {
+	if t.leads() {
+		body = t.lead(body, s.list[0].Pos())
+	} else if n := len(body); n > 0 && len(s.guards) == 0 && t.last != nil && body[n-1] == ir.Stmt(t.last) {
 		s.tail = t.last
 	}
 	t.launch.Body = l.guarded(s, body)
@@ -81,7 +89,6 @@ func (t *team) teamLevel() ([]ir.Stmt, *reductions) {
 		return t.seg.list, &reductions{}
 	}
 	t.mode = d.Mode
-	t.checkMode(d)
 	t.launch.MaxTeams = t.bound(d.NumTeams, "num_teams")
 	t.limitThreads(t.bound(d.ThreadLimit, "thread_limit"))
 	if n, ok := constInt(orZero(t.launch.MaxTeams)); ok && n == 1 {
@@ -127,15 +134,6 @@ func orZero(e ir.Expr) ir.Expr {
 		return intConst(0, ir.Pos{})
 	}
 	return e
-}
-
-func (t *team) checkMode(d *ir.Directive) {
-	switch d.Mode {
-	case ir.ModeControlLoop:
-		t.notYet(d.At, "mode(control_loop)")
-	case ir.ModeWarpSpecialized:
-		t.notYet(d.At, "mode(warp_specialized)")
-	}
 }
 
 // bound returns the upper bound e of a clause for the host.
@@ -273,10 +271,6 @@ func reducedIn(list []ir.Stmt, into map[*ir.Var]bool) {
 
 func (t *team) share(v *ir.Var, why string) {
 	if !t.own.Has(v) || t.shared[v] {
-		return
-	}
-	if hasAddress(v.Type) {
-		t.notYet(v.At, "variable "+v.Name+" of type "+typeName(v.Type)+" in team memory ("+why+")")
 		return
 	}
 	t.shared[v] = true

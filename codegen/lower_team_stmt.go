@@ -4,6 +4,9 @@ import "github.com/gompss/gompss/codegen/ir"
 
 // list lowers code of the team. Neighbours that thread 0 runs alone share one guard.
 func (t *team) list(list []ir.Stmt) []ir.Stmt {
+	if t.leads() {
+		return t.led(list)
+	}
 	var out, alone []ir.Stmt
 	flush := func() {
 		out = append(out, t.alone(alone)...)
@@ -36,7 +39,7 @@ func (t *team) declared(s ir.Stmt, rest []ir.Stmt, out *[]ir.Stmt) ir.Stmt {
 	case t.shared[d.Var] && d.Init == nil && filled(d.Var, rest):
 		return nil
 	case t.shared[d.Var] && d.Init == nil && d.Var.Type.Kind == ir.Array:
-		*out = append(*out, t.clear(d)...)
+		*out = append(*out, t.called(t.clear(d), d.At)...)
 		return nil
 	case t.shared[d.Var] && d.Init == nil:
 		return assign(ref(d.Var, d.At), zero(d.Var.Type, d.At), d.At)
@@ -167,6 +170,9 @@ func (t *team) alone(list []ir.Stmt) []ir.Stmt {
 	if len(list) == 0 {
 		return nil
 	}
+	if t.leads() {
+		return t.led(list)
+	}
 	at := list[0].Pos()
 	x := t.effects.stmts(list)
 	send := t.results(list)
@@ -222,6 +228,9 @@ func masterOf(e ir.Expr) ir.Expr { return (&ir.Rewrite{Expr: masterExpr}).CopyEx
 
 // sync returns the barrier that x needs before it, if any. solo: only thread 0 is about to do x.
 func (t *team) sync(x touch, solo bool, at ir.Pos) []ir.Stmt {
+	if t.leads() {
+		return nil // barriers stand before and after each region
+	}
 	if t.open.all.conflicts(x) || !solo && t.open.solo.conflicts(x) {
 		return t.barrier(at)
 	}
@@ -339,6 +348,10 @@ func (t *team) while(s *ir.While) []ir.Stmt {
 func (t *team) repeat(label *ir.Label, distribute bool, body func()) {
 	t.depth++
 	defer func() { t.depth-- }()
+	if t.leads() {
+		body()
+		return
+	}
 	head := t.open.clone()
 	for rounds := 0; ; rounds++ {
 		if rounds > 100 {
@@ -391,6 +404,9 @@ func (t *team) loop(s *ir.For) []ir.Stmt {
 }
 
 func (t *team) plainLoop(s *ir.For) []ir.Stmt {
+	if t.leads() {
+		return t.ledLoop(s)
+	}
 	out := t.reads(s.At, s.Lo, s.Hi, s.Step)
 	loop := &ir.For{Label: s.Label, Var: s.Var, Lo: masterOf(s.Lo), Hi: masterOf(s.Hi), Step: masterOf(s.Step), Rel: s.Rel,
 		At: s.At}

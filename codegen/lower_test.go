@@ -83,24 +83,6 @@ func lowerText(t *testing.T, text string, opt codegen.LowerOptions) (*codegen.Lo
 
 func TestLowerRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"control loop", `
-//omp:target device(acc)
-//omp:task inout(x)
-func K(x []int) {
-	//omp:teams distribute mode(control_loop)
-	for i := range x {
-		x[i]++
-	}
-}`, "not supported yet by device code: mode(control_loop)"},
-		{"warp specialisation", `
-//omp:target device(acc)
-//omp:task inout(x)
-func K(x []int) {
-	//omp:teams distribute mode(warp_specialized)
-	for i := range x {
-		x[i]++
-	}
-}`, "not supported yet by device code: mode(warp_specialized)"},
 		{"spmd with a broadcast", `
 //omp:target device(acc)
 //omp:task inout(x)

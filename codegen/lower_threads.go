@@ -41,7 +41,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 		return t.walk(sp, t.portion(grid, count, only, s.At), th.list(sp.body), last)
 	})...)
 	red.perThread, red.league = true, grid
-	return append(out, t.finishReductions(red, s.At, t.barrier)...)
+	return t.called(append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
 }
 
 // versions lowers sp with the checks of its indices, and where it pays without.
@@ -135,7 +135,16 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 	if d.If != nil {
 		return t.parallelIf(s)
 	}
-	count, only := t.region(s)
+	if t.isApart(s) {
+		return t.apart(s)
+	}
+	var count, only ir.Expr
+	var before []ir.Stmt
+	if t.crews[d] {
+		count, only, before = t.crew(s)
+	} else {
+		count, only = t.region(s)
+	}
 	x := t.effects.stmts([]ir.Stmt{s})
 	decls, body := t.ownCopies(d.Firstprivate, s.Body)
 	red := t.startReductions(d.Reductions, &body, s.At)
@@ -145,17 +154,26 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 	out := t.sync(x, false, s.At)
 	t.open.all.add(x)
 	th := &threads{team: t, count: count}
-	inner := append(append(decls, red.decls...), th.region(body)...)
+	inner := append(decls, th.region(body)...)
+	if t.crews[d] {
+		inner = confine(inner, count, partBarrier)
+	}
 	if only != nil {
 		inner = []ir.Stmt{&ir.If{Cond: only, Then: inner, At: s.At}}
 	}
 	red.perThread, red.league = true, false
-	out = append(out, &ir.Block{Body: inner, At: s.At})
-	if len(red.items) > 0 {
-		out = append(out[:len(out)-1], inner...) // the copies must still be in scope
-	}
+	out = append(append(out, before...), red.decls...) // the copies must still be in scope when they are combined
+	out = append(out, inScope(inner, len(red.items) == 0, s.At)...)
 	t.decide(s.At, "parallel", "threads of one team", because(d), "")
-	return append(out, t.finishReductions(red, s.At, t.barrier)...)
+	return t.called(append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
+}
+
+// inScope gives list a scope of its own where nothing of it is needed behind.
+func inScope(list []ir.Stmt, own bool, at ir.Pos) []ir.Stmt {
+	if !own {
+		return list
+	}
+	return []ir.Stmt{&ir.Block{Body: list, At: at}}
 }
 
 // region returns how many threads run a parallel body and the test for them.
@@ -166,21 +184,64 @@ func (t *team) region(s *ir.Construct) (count, only ir.Expr) {
 		return count, nil
 	}
 	host := t.seg.onHost(d.NumThreads)
-	switch {
-	case host != nil && (t.isRoot(s) || meets(s)):
+	if host != nil && t.mode != ir.ModeWarpSpecialized && (t.isRoot(s) || meets(s)) {
 		t.limitThreads(asInt(host))
 		t.decide(at, "parallel", "bounds the threads of the launch", "its threads meet at barriers, where all must come", "")
 		return count, nil
-	case meets(s):
-		t.notYet(at, "num_threads that is not a function of the parameters on a body with barriers")
 	}
 	count = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{count, asInt(masterOf(d.NumThreads))}, T: ir.IntType, At: at}
 	return count, compare(ir.Lt, query(ir.ThreadNum, at), count, at)
 }
 
-// meets reports whether the threads that run s wait for each other in it.
-func meets(s *ir.Construct) bool {
-	found := len(s.Directive.Reductions) > 0
+// isApart reports whether the threads of s meet among themselves while others of the team do not take part.
+func (t *team) isApart(s *ir.Construct) bool {
+	d := s.Directive
+	if d.NumThreads == nil || !meetsInside(s) || t.crews[d] {
+		return false
+	}
+	return t.mode == ir.ModeWarpSpecialized || t.seg.onHost(d.NumThreads) == nil
+}
+
+// leastWarp is the number of threads from which num_threads makes whole warps on every device that has them.
+const leastWarp = 32
+
+// apart lowers a parallel body for the first threads of the team, which meet at a barrier of their own. That takes whole
+// warps: where num_threads allows less than one, or the device has none, one thread runs the body.
+func (t *team) apart(s *ir.Construct) []ir.Stmt {
+	n, known := constInt(s.Directive.NumThreads)
+	if !t.shuffles() || known && n < leastWarp {
+		t.decide(s.At, "parallel", "one thread", "its threads meet at barriers, which takes a whole warp, and num_threads allows less",
+			"num_threads(n) with n a multiple of 32")
+		return t.list(t.serial(s))
+	}
+	d := *s.Directive
+	t.crews[&d] = true
+	crew := &ir.Construct{Directive: &d, Body: s.Body, At: s.At}
+	t.decide(s.At, "parallel", "whole warps of the team", "they meet at a barrier of their own, the others wait for the end", "")
+	if known {
+		return t.parallel(crew)
+	}
+	whole := compare(ir.Ge, asInt(d.NumThreads), query(ir.WarpSize, s.At), s.At)
+	return t.branch(&ir.If{Cond: whole, Then: []ir.Stmt{crew}, Else: t.serial(s), At: s.At})
+}
+
+// crew returns the threads of a body that apart prepared: their number, the test for them, and what declares it.
+func (t *team) crew(s *ir.Construct) (count, only ir.Expr, before []ir.Stmt) {
+	at := s.At
+	t.launch.Warps = true
+	v := t.local("active", ir.IntType, at)
+	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{query(ir.NumThreads, at), asInt(masterOf(s.Directive.NumThreads))},
+		T: ir.IntType, At: at}
+	warps := binary(ir.Div, least, query(ir.WarpSize, at), at)
+	before = []ir.Stmt{decl(v, binary(ir.Mul, warps, query(ir.WarpSize, at), at), at)}
+	return ref(v, at), compare(ir.Lt, query(ir.ThreadNum, at), ref(v, at), at), before
+}
+
+// meets reports whether the threads that run s wait for each other, in it or at its end.
+func meets(s *ir.Construct) bool { return len(s.Directive.Reductions) > 0 || meetsInside(s) }
+
+func meetsInside(s *ir.Construct) bool {
+	found := false
 	ir.WalkStmts(s.Body, func(s ir.Stmt) bool {
 		switch s := s.(type) {
 		case *ir.Barrier:

@@ -123,7 +123,7 @@ func alignUp(n, align ir.Bytes) ir.Bytes { return (n + align - 1) / align * alig
 // maxThreads returns the constant bound of the threads of a team.
 func (p *printer) maxThreads(l *ir.Launch) int {
 	if c, ok := l.MaxThreads.(*ir.Const); ok && int64(c.Bits) > 0 && int64(c.Bits) <= maxTeam {
-		return int(c.Bits)
+		return min(int(c.Bits)+l.ExtraWarps*warp, maxTeam)
 	}
 	return p.opt.MaxThreads
 }

@@ -31,8 +31,9 @@ type Scratchpad struct {
 // grid has Trip threads. TeamTrip, where given, is the number of iterations that the teams share out: the natural grid
 // then has TeamTrip teams, of Trip threads each. MaxTeams and MaxThreads are upper bounds (nil: the device's own); the
 // expressions are evaluated on the host (Eval) over the parameters. A team never has more than 1024 threads. Warps says
-// that Body uses shuffles or warp barriers, so the number of threads must be a multiple of the warp, and at most 32
-// warps.
+// that Body uses shuffles, warp barriers or named barriers, so the number of threads must be a multiple of the warp, and
+// at most 32 warps. ExtraWarps, which needs Warps, is the number of warps that each team has beside the threads that Trip
+// and MaxThreads speak of: they lead the others, and NumThreads counts them too.
 type Launch struct {
 	Name       string // unique in the program: the kernel's name, "_2" and so on after the first
 	Trip       Expr
@@ -40,6 +41,7 @@ type Launch struct {
 	MaxTeams   Expr
 	MaxThreads Expr
 	Warps      bool
+	ExtraWarps int
 	Team       []*Var // variables in team memory
 	Body       []Stmt
 	At         Pos

@@ -127,10 +127,14 @@ type BarrierScope uint8
 const (
 	TeamBarrier  BarrierScope = iota // all threads of the team; orders team and global memory among them
 	WarpBarrier                      // all lanes of the warp
-	NamedBarrier                     // Count threads of the team at barrier number ID (device IR)
+	NamedBarrier                     // Count threads of the team, in whole warps, at barrier number ID (device IR)
 )
 
 // Barrier waits until all threads of the scope have come. In the loop IR it is kernel.Barrier() (TeamBarrier).
+//
+// At a NamedBarrier a warp has come, with all its threads, when those of them that have not ended have. A Count of all the
+// threads of the team waits for those that have not ended; a smaller one is a multiple of the warp, and its warps do not
+// end. ID is 1 to 15.
 type Barrier struct {
 	Scope BarrierScope
 	ID    int

@@ -178,6 +178,9 @@ func (v *verifier) launch(l *Launch) {
 	}{{l.Trip, "trip"}, {l.TeamTrip, "team trip"}, {l.MaxTeams, "max teams"}, {l.MaxThreads, "max threads"}} {
 		v.hostInt(b.e, l.At, b.what, false)
 	}
+	if l.ExtraWarps < 0 || l.ExtraWarps > 0 && !l.Warps {
+		v.fail(l.At, "%d extra warps in a launch of warps %v", l.ExtraWarps, l.Warps)
+	}
 	v.warps = l.Warps
 	v.open()
 	for _, t := range l.Team {

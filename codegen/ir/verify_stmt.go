@@ -238,6 +238,8 @@ func (v *verifier) barrier(s *Barrier) {
 		v.fail(s.At, "a warp or named barrier in loop IR")
 	case s.Scope == WarpBarrier && !v.warps:
 		v.fail(s.At, "a warp barrier in a launch that announces none")
+	case s.Scope == NamedBarrier && (s.ID < 1 || s.ID > 15):
+		v.fail(s.At, "barrier number %d", s.ID)
 	case s.Scope == NamedBarrier:
 		v.integer(s.Count, "barrier count")
 	}

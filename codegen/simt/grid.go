@@ -67,8 +67,9 @@ func (m *machine) threadsOf(l *ir.Launch, env ir.Env) (int64, error) {
 	threads = min(threads, most)
 	if l.Warps {
 		warp := int64(m.cfg.Warp)
-		most = max(min(most, maxWarps*warp)/warp*warp, warp)
-		threads = min(align(threads, warp), most)
+		extra := int64(l.ExtraWarps) * warp
+		most = max(min(most, maxWarps*warp-extra)/warp*warp, warp)
+		threads = min(align(threads, warp), most) + extra
 	}
 	return threads, nil
 }

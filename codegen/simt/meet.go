@@ -110,29 +110,65 @@ func exchange(in *instr, warp []*thread) {
 	}
 }
 
-// meetNamed lets threads go on whose named barrier has as many as it counts.
+// meetNamed lets warps go on whose named barrier has as many threads as it counts. A warp has come when all of its threads
+// that have not ended have; one that has ended counts only where the barrier is one of the whole team.
 func (m *machine) meetNamed() bool {
-	groups := map[int][]*thread{}
-	for _, t := range m.threads {
-		if m.scope(t) == namedScope {
-			id := m.code.barriers[m.code.ins[t.pc].imm].ID
-			groups[id] = append(groups[id], t)
+	type group struct {
+		list  []*thread
+		come  int64
+		count int64
+	}
+	groups, ended := map[int]*group{}, int64(0)
+	for warp := range slices.Chunk(m.threads, m.cfg.Warp) {
+		id, list := m.namedOf(warp)
+		switch {
+		case len(list) == 0 && id == 0:
+			ended += int64(len(warp))
+		case len(list) > 0:
+			if groups[id] == nil {
+				groups[id] = &group{count: int64(list[0].regs[m.code.ins[list[0].pc].b])}
+			}
+			groups[id].list = append(groups[id].list, list...)
+			groups[id].come += int64(len(warp))
 		}
 	}
 	met := false
-	for _, list := range groups {
-		count := int64(list[0].regs[m.code.ins[list[0].pc].b])
-		if count <= 0 || count > int64(len(list)) {
+	for id := range maxNamed {
+		g := groups[id]
+		if g == nil || g.count <= 0 || g.come != g.count && (g.count != int64(len(m.threads)) || g.come+ended != g.count) {
 			continue
 		}
 		m.stats.Barriers++
 		if m.race != nil {
-			m.race.meet(list[:count])
+			m.race.meet(g.list)
 		}
-		m.release(list[:count])
+		m.release(g.list)
 		met = true
 	}
 	return met
+}
+
+// maxNamed is one more than the greatest number of a named barrier.
+const maxNamed = 16
+
+// namedOf returns the number of the named barrier that all threads of a warp that have not ended wait at, and these
+// threads: none where they do not, and number 0 where all have ended.
+func (m *machine) namedOf(warp []*thread) (id int, list []*thread) {
+	for _, t := range warp {
+		if t.status == ended {
+			continue
+		}
+		if m.scope(t) != namedScope {
+			return -1, nil
+		}
+		if at := m.code.barriers[m.code.ins[t.pc].imm].ID; len(list) > 0 && at != id {
+			return -1, nil
+		} else {
+			id = at
+		}
+		list = append(list, t)
+	}
+	return id, list
 }
 
 // diverged describes threads that wait for others that will not come.

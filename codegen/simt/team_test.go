@@ -173,13 +173,13 @@ func TestNamedBarriers(t *testing.T) {
 	b.body(b.decl(x, b.elem(box, b.bin(ir.Xor, me, b.num(3)))), b.set(b.elem(out, me), b.ref(x)))
 	p := b.compile(t)
 	m, o := ints("out", make([]int64, 8)...)
-	stats, err := p.Run([]simt.Arg{o}, simt.Config{Teams: 1, Threads: 8, Seed: 2, Races: true})
+	stats, err := p.Run([]simt.Arg{o}, simt.Config{Teams: 1, Threads: 8, Warp: 4, Seed: 2, Races: true})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, stats.Barriers)
 	for i := range 8 {
 		require.EqualValues(t, (i^3)*10, intAt(m, i))
 	}
-	_, err = p.Run([]simt.Arg{o}, simt.Config{Teams: 1, Threads: 7})
+	_, err = p.Run([]simt.Arg{o}, simt.Config{Teams: 1, Threads: 7, Warp: 4})
 	var d *simt.DivergenceError
 	require.ErrorAs(t, err, &d)
 }

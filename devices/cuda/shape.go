@@ -111,7 +111,10 @@ func shapeOf(l *ir.Launch, env ir.Env, f *fit, limit int64) (grid, error) {
 
 // threads chooses the size of a team.
 func (f *fit) threads(l *ir.Launch, trip, mostTeams, most int64) int64 {
-	n, warp := f.best(most), int64(f.warp)
+	warp := int64(f.warp)
+	extra := int64(l.ExtraWarps) * warp
+	most = max(min(most, int64(f.maxThreads)-extra), 1)
+	n := f.best(most)
 	switch {
 	case mostTeams == 1: // all that one team can have
 		n = most
@@ -128,7 +131,7 @@ func (f *fit) threads(l *ir.Launch, trip, mostTeams, most int64) int64 {
 		}
 	}
 	if l.Warps {
-		return max(n/warp*warp, warp)
+		return max(n/warp*warp, warp) + extra
 	}
 	return n
 }

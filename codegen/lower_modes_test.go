@@ -1,0 +1,102 @@
+package codegen_test
+
+import (
+	_ "embed"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+)
+
+//go:embed corpus_modes_test.go
+var corpusModesSource string
+
+var modes = []string{"auto", "spmd", "broadcast", "control_loop", "warp_specialized"}
+
+// loadModes compiles the kernels of corpus_modes_test.go in one mode.
+func loadModes(t testing.TB, mode string) *codegen.Package {
+	t.Helper()
+	p, err := codegen.Load(codegen.File{Name: "corpus_modes_test.go", Text: strings.ReplaceAll(corpusModesSource, "mode(auto)",
+		"mode("+mode+")")}, codegen.File{Name: "corpus_team_test.go", Text: corpusTeamSource},
+		codegen.File{Name: "corpus_test.go", Text: corpusSource})
+	require.NoError(t, err)
+	return p
+}
+
+// modeCases are the kernels of corpus_modes_test.go.
+var modeCases = []corpusCase{
+	{kernel: ModeAlpha, args: func(n int, r *rand.Rand) []any {
+		return []any{floats[float32](r, n+1), floats[float32](r, n+1), n}
+	}},
+	{kernel: ModeBranch, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{ints[int32](r, s*s, 9), ints[int32](r, s, 5), s}
+	}},
+	{kernel: ModeSerial, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{ints[int32](r, s*s, 9), ints[int32](r, s, 5), s}
+	}},
+	{kernel: ModeConverge, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{ints[int64](r, s*s, 90), s, make([]int32, s)}
+	}},
+	{kernel: ModeRows, args: func(n int, r *rand.Rand) []any {
+		s := side(n) + 1
+		return []any{ints[int32](r, s*s, 9), s}
+	}},
+	{kernel: ModeSums, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s + 3, ints[int64](r, s*(s+3), 9), make([]int64, 2)}
+	}},
+	{kernel: ModeFew, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int32](r, 3*(n+1), 9), n + 1, n/3 + 1}
+	}},
+	{kernel: ModeBins, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[uint8](r, n, 64), make([]int32, 64)}
+	}},
+	{kernel: ModeLast, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int32](r, n+1, 99), make([]int32, 5), n + 1}
+	}},
+	{kernel: ModeOrphan, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{ints[int32](r, s*s, 9), make([]int32, s), s}
+	}},
+	{kernel: ModeCrew, args: func(n int, r *rand.Rand) []any {
+		few := make([]int32, side(n))
+		for i := range few {
+			few[i] = int32(1 + i*17)
+		}
+		return []any{ints[int32](r, len(few)*(n/4+1), 9), few, n/4 + 1}
+	}},
+}
+
+// needBroadcast are the kernels that mode(spmd) cannot run, with what it says.
+var needBroadcast = map[string]string{
+	"ModeSerial": "the value of k depends on code that only one thread may run",
+	"ModeCrew":   "the value of s depends on code that only one thread may run",
+}
+
+func TestModesEqualGo(t *testing.T) {
+	for _, mode := range modes {
+		p := loadModes(t, mode)
+		for _, c := range modeCases {
+			t.Run(mode+"/"+name(c.kernel), func(t *testing.T) {
+				t.Parallel()
+				for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}} {
+					k, err := p.Kernel(name(c.kernel))
+					require.NoError(t, err)
+					l, err := codegen.Lower(k, opt)
+					if why := needBroadcast[k.Name]; mode == "spmd" && why != "" {
+						require.ErrorContains(t, err, why)
+						continue
+					}
+					require.NoError(t, err)
+					c.compare(t, l.Program, opt.NoShuffles)
+				}
+			})
+		}
+	}
+}
