@@ -13,8 +13,7 @@ import (
 //
 // Host memory that is not pinned is looked at when the copy is enqueued, so such a copy waits for the host.
 func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
-	what := fmt.Sprintf("copy of %v from %v to %v", t.Region, t.From, t.To)
-	op := &operation{event: &event{what: what}, start: nil}
+	op := &operation{event: &event{copy: t}, start: d.startCopy}
 	switch {
 	case t.To == d.space && t.From == devices.Host:
 		op.stream = d.toDevice
@@ -26,7 +25,6 @@ func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 		panic(fmt.Sprintf("gompss: bug: %s is asked to copy from %v to %v", d.name, t.From, t.To))
 	}
 	op.host = op.stream != d.between && !d.platform.pins.has(t.Region.Buffer)
-	op.start = func() error { return d.copyPieces(t, op) }
 	return d.submit(op, after)
 }
 
@@ -36,8 +34,9 @@ type end struct {
 	base uintptr // of byte 0 of the buffer
 }
 
-// copyPieces makes the calls of a copy.
-func (d *Device) copyPieces(t devices.Transfer, op *operation) error {
+// startCopy makes the calls of a copy.
+func (d *Device) startCopy(op *operation) error {
+	t := op.event.copy
 	from, err := d.endOf(t, t.From)
 	if err != nil {
 		return err

@@ -33,8 +33,8 @@ type Device struct {
 
 	toDevice, toHost, between *stream
 	kernels                   []*stream
-	turn                      atomic.Uint32 // of kernels
-	poller                    poller
+	turn                      uint32 // of kernels; the engine's
+	engine                    engine
 	later                     later
 	spare                     eventPool
 	slots                     slotPool
@@ -88,8 +88,8 @@ func openDevice(p *platform, i int, space devices.SpaceID) (_ *Device, err error
 			return nil, errors.Join(d.fail("open", err), d.freeAll())
 		}
 	}
-	d.poller.start(d)
-	d.later.start()
+	d.engine.start(d)
+	d.later.start(d)
 	return d, nil
 }
 
@@ -195,6 +195,9 @@ func (d *Device) makeStreams() error {
 		}
 		*s = &stream{device: d, cu: uintptr(b.words[0])}
 	}
+	for _, s := range d.kernels {
+		s.kernels = true
+	}
 	return nil
 }
 
@@ -219,6 +222,10 @@ func (d *Device) enter() {
 
 func (d *Device) leave() { runtime.UnlockOSThread() }
 
+// depthOfStream is how many tasks are worth having in flight for each stream of kernels: as many as are over before the host
+// has heard of the first and sent another.
+const depthOfStream = 4
+
 // Properties says what the device is.
 func (d *Device) Properties() devices.Properties {
 	return devices.Properties{
@@ -229,7 +236,7 @@ func (d *Device) Properties() devices.Properties {
 		Memory:  d.memory,
 		Granule: d.options.Granule,
 		Workers: 1,
-		Depth:   2 * len(d.kernels),
+		Depth:   depthOfStream * len(d.kernels),
 	}
 }
 
@@ -284,7 +291,7 @@ func (d *Device) Close() error {
 	if closed {
 		return nil
 	}
-	d.poller.stop()
+	d.engine.stop()
 	d.later.stop()
 	if d.stuck.Load() {
 		return nil

@@ -4,34 +4,52 @@ package cuda
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
 )
 
-// An event is the end of one operation on a GPU. It happens when the poller has seen its CUevent, or at once when the
-// operation could not be enqueued.
+// An event is the end of one operation on a GPU. It happens when the engine has seen its CUevent, or when the operation
+// could not be enqueued.
 type event struct {
 	device *Device
-	what   string // "copy of ...", "launch Forces"
-	pos    ir.Pos
+	// What it is the end of: the launch of a kernel with a label, or a copy.
+	kernel, label string
+	copy          devices.Transfer
+	pos           ir.Pos
 	// alone says that the operation can fail without ending the device, so that nothing may be enqueued behind it
 	// before it has happened.
-	alone bool
-	after []devices.Event // what it was enqueued behind, to take their errors over
-	slot  *slot           // where a kernel leaves a fault; nil when it cannot
-	entry *version        // the program that ran, to name the fault
-	cu    uintptr         // the CUevent, once enqueued
-	users atomic.Int32    // of cu: the poller, and those who are about to wait for it
-	began int64           // monotonic nanoseconds, for the time limit
+	alone  bool
+	after  []devices.Event // what it was enqueued behind, to take their errors over
+	slot   *slot           // where a kernel leaves a fault; nil when it cannot
+	entry  *version        // the program that ran, to name the fault
+	users  atomic.Int32    // of cu: the engine, and those who are about to wait for it
+	began  int64           // monotonic nanoseconds, for the time limit
+	failed error           // why it could not be enqueued
 
 	mu       sync.Mutex
 	enqueued bool
 	done     bool
 	err      error
 	then     []func(error)
+	behind   []*operation // what waits until this is enqueued
+	cu       uintptr      // the CUevent, once enqueued
+	stream   *stream      // the same
+}
+
+// what names the operation.
+func (e *event) what() string {
+	switch {
+	case e.kernel == "":
+		return fmt.Sprintf("copy of %v from %v to %v", e.copy.Region, e.copy.From, e.copy.To)
+	case e.label != "" && e.label != e.kernel:
+		return "launch " + e.kernel + " as " + e.label
+	}
+	return "launch " + e.kernel
 }
 
 // Done reports whether e has happened.
@@ -61,16 +79,57 @@ func (e *event) Then(f func(error)) {
 	f(err)
 }
 
+// enter says that e is enqueued, and returns what waited for that.
+func (e *event) enter(cu uintptr, s *stream) []*operation {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.cu, e.stream, e.enqueued = cu, s, true
+	behind := e.behind
+	e.behind = nil
+	return behind
+}
+
+// on returns the stream that e is on, nil when it is not enqueued.
+func (e *event) on() *stream {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.stream
+}
+
 // happen makes e happen.
 func (e *event) happen(err error) {
 	e.mu.Lock()
 	e.done, e.err = true, err
-	then := e.then
-	e.then, e.after = nil, nil
+	then, behind := e.then, e.behind
+	e.then, e.behind, e.after = nil, nil, nil
 	e.mu.Unlock()
 	for _, f := range then {
 		f(err)
 	}
+	for _, op := range behind {
+		op.event.device.engine.push(op)
+	}
+}
+
+// finish makes an event happen, with the fault of its kernel, the end of the device or what it was behind.
+func (e *event) finish() {
+	d := e.device
+	if e.failed != nil {
+		e.happen(e.failed)
+		return
+	}
+	err := d.alive()
+	if err == nil {
+		err = firstError(e.after)
+	}
+	if e.slot != nil {
+		if fault := e.slot.fault(e.entry); fault != nil && err == nil {
+			err = &devices.DeviceError{Device: d.name, What: e.what(), Pos: e.pos, Err: fault}
+		}
+		d.slots.put(e.slot)
+	}
+	e.letGo()
+	e.happen(err)
 }
 
 // hold returns the CUevent of e for as long as the caller waits for it, until letGo; not ok when e has happened or is
@@ -96,17 +155,6 @@ func (e *event) letGo() {
 	}
 }
 
-// late reports whether what waits for e must be enqueued only when e has happened.
-func late(e devices.Event, p *platform) bool {
-	ours, ok := e.(*event)
-	if !ok {
-		return !e.Done()
-	}
-	ours.mu.Lock()
-	defer ours.mu.Unlock()
-	return !ours.done && (ours.alone || !ours.enqueued || ours.device.platform != p)
-}
-
 // firstError returns the error of the first event that has failed.
 func firstError(events []devices.Event) error {
 	for _, e := range events {
@@ -115,6 +163,42 @@ func firstError(events []devices.Event) error {
 		}
 	}
 	return nil
+}
+
+// ended asks the driver whether an event has happened. An error ends the device.
+func (d *Device) ended(e *event, s *stream) bool {
+	switch code := d.driver.call(cuEventQuery, e.cu); code {
+	case 0:
+		return true
+	case codeNotReady:
+		return d.overdue(e, s)
+	default:
+		d.blame(e, d.driver.check(cuEventQuery, code))
+		return true
+	}
+}
+
+// overdue ends the device when e has been the next of its stream for longer than the time limit, and reports whether it
+// is.
+func (d *Device) overdue(e *event, s *stream) bool {
+	limit := d.options.TimeLimit
+	if limit == 0 || time.Duration(monotonic()-max(e.began, s.moved)) < limit {
+		return false
+	}
+	d.stuck.Store(true)
+	d.blame(e, fmt.Errorf("%w: %v", ErrTimeLimit, limit))
+	return true
+}
+
+// blame ends the device because of e. When e is a copy, a kernel that is in flight is to blame: copies do not fail.
+func (d *Device) blame(e *event, err error) {
+	culprit := e
+	for _, s := range d.kernels {
+		if k := s.first(); k != nil && culprit.entry == nil {
+			culprit = k
+		}
+	}
+	d.lost.CompareAndSwap(nil, &devices.DeviceError{Device: d.name, What: culprit.what(), Pos: culprit.pos, Err: err, Fatal: true})
 }
 
 // An eventPool keeps CUevents that nobody uses.

@@ -16,19 +16,13 @@ import (
 
 // Launch enqueues a run of a kernel: the launches of its program in order, on one stream.
 func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event {
-	what := "launch " + l.Kernel.Name
-	if l.Label != "" && l.Label != l.Kernel.Name {
-		what += " as " + l.Label
-	}
-	op := &operation{event: &event{what: what, pos: l.Kernel.Pos, device: d}}
+	op := &operation{event: &event{kernel: l.Kernel.Name, label: l.Label, pos: l.Kernel.Pos, device: d}}
 	r, err := d.prepareRun(l)
 	if err != nil {
 		op.event.happen(d.failAt(op.event, err))
 		return op.event
 	}
-	op.stream = d.kernels[int(d.turn.Add(1))%len(d.kernels)]
-	op.event.alone, op.event.entry = r.faults, r.version
-	op.start = func() error { return r.start(op) }
+	op.event.alone, op.event.entry, op.start = r.faults, r.version, r.start
 	return d.submit(op, after)
 }
 
