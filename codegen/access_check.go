@@ -12,11 +12,13 @@ import (
 //
 // Errors: a touch that is provably outside, a write to what is only in, an out that is provably not written in full.
 // Warnings: a touch whose place depends on data and that a region may not hold, an out that cannot be proved written.
-func checkAccesses(k *ir.Kernel) []Diagnostic {
+//
+// Nothing is said about a parameter that a clause with an error may declare, nor what a hole in the body may change.
+func checkAccesses(k *ir.Kernel, vague vagueness) []Diagnostic {
 	reaches := collect(k, k.Body)
-	c := &accessCheck{k: k, said: map[string]bool{}}
+	c := &accessCheck{k: k, said: map[string]bool{}, vague: vague, complete: isComplete(k)}
 	for _, v := range k.Params {
-		if v.Type.Kind != ir.Slice && v.Type.Kind != ir.Pointer {
+		if v.Type.Kind != ir.Slice && v.Type.Kind != ir.Pointer || vague.vars[v] {
 			continue
 		}
 		var own []reach
@@ -32,9 +34,20 @@ func checkAccesses(k *ir.Kernel) []Diagnostic {
 
 type accessCheck struct {
 	nestingCheck
-	k    *ir.Kernel
-	said map[string]bool
+	k        *ir.Kernel
+	said     map[string]bool
+	vague    vagueness
+	complete bool // all writes of the body are known
 }
+
+// vagueness is what clauses with errors leave open.
+type vagueness struct {
+	all  bool             // a directive of the function could not be read
+	name bool             // a region names no parameter, and any may be meant
+	vars map[*ir.Var]bool // parameters of which a region could not be read
+}
+
+func (v vagueness) any() bool { return v.all || v.name || len(v.vars) > 0 }
 
 // declared returns the accesses to v, those that the copy clauses imply too.
 func (c *accessCheck) declared(v *ir.Var) []ir.Access {
@@ -55,6 +68,9 @@ func (c *accessCheck) parameter(v *ir.Var, reaches []reach) {
 	declared := c.declared(v)
 	for _, r := range reaches {
 		c.reach(v, r, declared)
+	}
+	if !c.complete {
+		return
 	}
 	c.firstUse(v, reaches, declared)
 	for _, a := range declared {
@@ -84,7 +100,7 @@ func (c *accessCheck) reach(v *ir.Var, r reach, declared []ir.Access) {
 	what := "access to " + v.Name
 	switch {
 	case len(declared) == 0:
-		if c.once(v, "missing") {
+		if !c.vague.name && c.once(v, "missing") {
 			c.fail(r.at, what, fmt.Sprintf("the body %s %s, and no clause of the task names %s", verb, name, v.Name),
 				"write "+suggestedMode(r)+"("+v.Name+") in //omp:task")
 		}

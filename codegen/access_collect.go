@@ -153,6 +153,7 @@ func (c *collector) stmt(s ir.Stmt) {
 	case *ir.Decl:
 		c.read(s.Init)
 		c.decl(s)
+		c.jumps = c.jumps || isHole(s) // it may stand for a jump
 	case *ir.Assign:
 		c.read(s.Value)
 		c.store(s.Place, false)

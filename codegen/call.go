@@ -32,6 +32,7 @@ func (b *builder) call(e *ast.CallExpr) []ir.Expr {
 	switch {
 	case in == nil:
 		b.lookInside(e)
+		b.hole(e.Pos())
 		return nil
 	case in.fn != nil && isLibrary(in.fn):
 		return b.libraryCall(in.fn, e)
@@ -39,6 +40,7 @@ func (b *builder) call(e *ast.CallExpr) []ir.Expr {
 	sig, ok := b.signature(e.Fun)
 	if !ok || in.lit == nil && in.fn == nil {
 		b.unknown(e.Pos())
+		b.hole(e.Pos())
 		return nil
 	}
 	values, bodies := b.arguments(sig, e)
@@ -52,7 +54,7 @@ func (b *builder) call(e *ast.CallExpr) []ir.Expr {
 func (b *builder) lookInside(e *ast.CallExpr) {
 	for _, a := range e.Args {
 		if tv := b.u.p.info.Types[a]; tv.IsValue() && !isFunction(tv.Type) && !b.isNil(a) && !isTuple(tv.Type) {
-			b.expr(a)
+			b.keep(b.expr(a))
 		}
 	}
 }
@@ -164,6 +166,10 @@ func (b *builder) unboundFunction(id *ast.Ident, o *types.Var) {
 		b.noVariable(id, o)
 		return
 	}
+	if b.refused(o.Type()) {
+		b.unknown(id.Pos())
+		return
+	}
 	b.fail(id.Pos(), "call of "+id.Name, "which function it is is known only when the kernel runs",
 		"assign a function literal to a local once (f := func...), or pass it to a helper")
 }
@@ -265,6 +271,7 @@ type instance struct {
 func (b *builder) callFunction(in *inlinable, values []ir.Expr, e *ast.CallExpr) []ir.Expr {
 	f := b.u.function(in.fn, in.args, b, e.Pos())
 	if f == nil || len(values) != len(f.Params) {
+		b.keep(values...)
 		return b.badResults(e)
 	}
 	at := b.pos(e.Pos())
@@ -281,6 +288,7 @@ func (b *builder) callFunction(in *inlinable, values []ir.Expr, e *ast.CallExpr)
 
 // badResults stands for the results of a call that an error was reported for.
 func (b *builder) badResults(e *ast.CallExpr) []ir.Expr {
+	b.hole(e.Pos())
 	tuple, ok := b.u.p.info.TypeOf(e).(*types.Tuple)
 	if !ok {
 		return []ir.Expr{b.bad(e)}
@@ -288,8 +296,7 @@ func (b *builder) badResults(e *ast.CallExpr) []ir.Expr {
 	var out []ir.Expr
 	for i := range tuple.Len() {
 		t, _ := b.env.types.convert(tuple.At(i).Type())
-		at := b.pos(e.Pos())
-		out = append(out, &ir.Ref{Var: &ir.Var{Name: "?", Type: t, Space: ir.Local, At: at}, At: at})
+		out = append(out, badValue(t, b.pos(e.Pos())))
 	}
 	return out
 }

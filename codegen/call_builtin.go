@@ -77,7 +77,7 @@ func (b *builder) minMax(e *ast.CallExpr, name string) ir.Expr {
 	for _, a := range e.Args {
 		x := b.converted(a, t)
 		if !t.IsInteger() && !t.IsFloat() || !ir.Same(x.Type(), t) {
-			return b.bad(e)
+			return b.bad(e, out, x)
 		}
 		if out == nil {
 			out = x
@@ -178,7 +178,7 @@ func (b *builder) convertValue(x ir.Expr, t *ir.Type, e *ast.CallExpr) ir.Expr {
 		return &ir.Convert{T: t, X: x, At: at}
 	}
 	b.fail(e.Pos(), "conversion from "+from.String()+" to "+t.String(), "it is not in the dialect", "convert element by element")
-	return b.bad(e)
+	return b.bad(e, x)
 }
 
 // narrowCall returns the float32 form of math.F(float64(x)), whose result is rounded to the float32 type t; nil where

@@ -29,6 +29,7 @@ func (b *builder) inline(in *inlinable, values []ir.Expr, bodies map[int]*inlina
 	sig, list, body := b.declarationOf(in)
 	busy := b.u.busy
 	if body == nil || !b.mayInline(in, e) {
+		b.keep(values...)
 		return b.badResults(e)
 	}
 	at := b.pos(e.Pos())

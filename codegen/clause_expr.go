@@ -13,7 +13,7 @@ type clauseReader struct {
 	b     *builder
 	scope token.Pos         // where the names in clauses are looked up
 	host  bool              // the clauses are evaluated at submission: no memory may be read
-	lets  map[string]string // of the function, expanded
+	lets  map[string]string // of the function, expanded; "" where one could not be read
 }
 
 func (r *clauseReader) fail(p piece, what, why, instead string) { r.b.fail(p.at, what, why, instead) }
@@ -24,7 +24,11 @@ func (r *clauseReader) expr(what string, p piece) ir.Expr {
 		r.fail(p, what, "an expression is missing", "write one, or leave the clause out")
 		return nil
 	}
-	e := r.b.clauseExpr(r.expand(p.text), p.at, r.scope)
+	text, ok := r.expand(p.text)
+	if !ok {
+		return nil // reported at the let
+	}
+	e := r.b.clauseExpr(text, p.at, r.scope)
 	if e == nil || !r.host {
 		return e
 	}
@@ -70,29 +74,32 @@ func sourceText(e ir.Expr) string {
 	return ir.ExprString(plain.CopyExpr(e))
 }
 
-// expand replaces the names of lets in text by what they stand for.
-func (r *clauseReader) expand(text string) string {
+// expand replaces the names of lets in text by what they stand for; ok is false where one could not be read.
+func (r *clauseReader) expand(text string) (expanded string, ok bool) {
 	if len(r.lets) == 0 {
-		return text
+		return text, true
 	}
 	var out strings.Builder
 	p := piece{text: text}
 	for i := 0; i < len(p.text); {
 		word, _ := nextWord(p.from(i))
-		switch by, ok := r.lets[word.text]; {
+		switch by, isLet := r.lets[word.text]; {
 		case word.text == "":
 			n := literalLength(p.text, i)
 			out.WriteString(p.text[i : i+n])
 			i += n
 			continue
-		case ok && !strings.HasSuffix(strings.TrimRight(p.text[:i], blanks), "."):
+		case isLet && !strings.HasSuffix(strings.TrimRight(p.text[:i], blanks), "."):
+			if by == "" {
+				return "", false
+			}
 			out.WriteString("(" + by + ")")
 		default:
 			out.WriteString(word.text)
 		}
 		i += len(word.text)
 	}
-	return out.String()
+	return out.String(), true
 }
 
 // literalLength returns the length of the quoted or numeric literal that starts at i, 1 for any other byte.

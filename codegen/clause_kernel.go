@@ -65,8 +65,9 @@ func (r *kernelReader) let(l *line) {
 		r.b.fail(word.at, "directive let", word.text+" is declared already", "take another name")
 		return
 	}
+	r.lets[word.text] = ""
 	if r.expr("directive let", expr) != nil {
-		r.lets[word.text] = r.expand(expr.text)
+		r.lets[word.text], _ = r.expand(expr.text)
 	}
 }
 
@@ -83,6 +84,7 @@ func (r *kernelReader) shape(l *line) {
 		return
 	}
 	switch {
+	case v.Type.Kind == ir.Invalid: // reported where it is declared
 	case v.Type.Kind != ir.Slice:
 		r.fail(name, "directive shape", v.Name+" is "+v.Type.String(), "name a parameter that is a slice")
 	case r.shapes[v] != nil:
@@ -273,6 +275,9 @@ func (r *kernelReader) label(what string, p piece) string {
 
 func (r *kernelReader) taskReduction(what string, args piece) {
 	op, items := r.reduction(what, args)
+	if op == ir.NoOp || op == ir.MinLoc || op == ir.MaxLoc {
+		r.b.u.vague.name = true
+	}
 	if op == ir.MinLoc || op == ir.MaxLoc {
 		r.fail(args.trim(), what, "a task cannot combine pairs", "use min or max, or reduce inside the kernel")
 		return
@@ -280,11 +285,13 @@ func (r *kernelReader) taskReduction(what string, args piece) {
 	for _, p := range items {
 		region, ok := r.region(what, p)
 		if !ok {
+			r.vague(p)
 			continue
 		}
 		if why := reducible(op, region.Var.Type.Elem); why != "" {
 			r.fail(p, what, why+" for "+op.String()+", and "+region.Var.Name+" has elements of type "+region.Var.Type.Elem.String(),
 				"use another operator")
+			r.vague(p)
 			continue
 		}
 		r.k.Task.Accesses = append(r.k.Task.Accesses, ir.Access{Region: region, Mode: deps.Reduction, Op: op})

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -12,9 +13,34 @@ func (r *kernelReader) regions(what string, args piece) []ir.Region {
 	for _, p := range args.split(',') {
 		if region, ok := r.region(what, p); ok {
 			out = append(out, region)
+		} else {
+			r.vague(p)
 		}
 	}
 	return out
+}
+
+// vague notes which parameter p, a region with an error, may be meant for.
+func (r *kernelReader) vague(p piece) {
+	_, rest, _ := brackets(p)
+	name, _ := nextWord(piece{text: strings.TrimLeft(rest.text, "*"+blanks)})
+	names := make([]string, len(r.k.Params))
+	for i, v := range r.k.Params {
+		names[i] = v.Name
+	}
+	meant := name.text
+	if !slices.Contains(names, meant) {
+		meant = nearest(meant, names)
+	}
+	i := slices.Index(names, meant)
+	if i < 0 || meant == "" {
+		r.b.u.vague.name = true
+		return
+	}
+	if r.b.u.vague.vars == nil {
+		r.b.u.vague.vars = map[*ir.Var]bool{}
+	}
+	r.b.u.vague.vars[r.k.Params[i]] = true
 }
 
 // region reads x, *p, x[i], x[lo:hi], x[start;length] and the shaped forms [n][m]x[i][lo:hi].
@@ -66,7 +92,7 @@ func tooManyDims(v *ir.Var, n int) string {
 func (r *kernelReader) pointee(what string, p piece, shape []piece, name piece) (ir.Region, bool) {
 	v := r.parameter(what, name)
 	switch {
-	case v == nil:
+	case v == nil, v.Type.Kind == ir.Invalid:
 	case v.Type.Kind != ir.Pointer:
 		r.fail(p, what, v.Name+" is "+v.Type.String()+", not a pointer", "write "+v.Name)
 	case len(shape) > 0:
@@ -80,6 +106,7 @@ func (r *kernelReader) pointee(what string, p piece, shape []piece, name piece) 
 // isMemory reports a parameter that is no slice.
 func (r *kernelReader) isMemory(what string, p piece, v *ir.Var) bool {
 	switch v.Type.Kind {
+	case ir.Invalid: // reported where it is declared
 	case ir.Slice:
 		return true
 	case ir.Pointer:
@@ -127,9 +154,13 @@ func (r *kernelReader) dimension(what string, p piece, extent ir.Expr) (ir.Range
 	return out, out.Lo != nil && out.Hi != nil
 }
 
-// index returns an integer expression as an int.
+// index returns an integer expression as an int; a constant one is not negative.
 func (r *kernelReader) index(what string, p piece) ir.Expr {
 	e := r.integer(what, p)
+	if v, ok := constInt(e); ok && v < 0 {
+		r.fail(p, what, p.text+" is negative, and a region lies inside the slice", "write 0 or more")
+		return nil
+	}
 	if e == nil || e.Type().Kind == ir.Int64 {
 		return e
 	}

@@ -163,7 +163,9 @@ func TestNearest(t *testing.T) {
 
 func TestLetsAreReplacedAsWholeNames(t *testing.T) {
 	r := &clauseReader{lets: map[string]string{"lo": "n-1", "hi": "(n-1)+2"}}
-	require.Equal(t, "(n-1)+x.lo+loo+((n-1)+2)*0x10lo", r.expand("lo+x.lo+loo+hi*0x10lo"))
+	text, ok := r.expand("lo+x.lo+loo+hi*0x10lo")
+	require.True(t, ok)
+	require.Equal(t, "(n-1)+x.lo+loo+((n-1)+2)*0x10lo", text)
 }
 
 // FuzzDirective puts any text behind //omp: on a function, a loop and a statement: it must not panic.

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -66,13 +67,14 @@ func (b *builder) isNil(e ast.Expr) bool {
 }
 
 // bad stands for the value of an expression that an error was reported for.
-func (b *builder) bad(e ast.Expr) ir.Expr {
+// The parts of e that could be built are kept.
+func (b *builder) bad(e ast.Expr, parts ...ir.Expr) ir.Expr {
+	b.keep(parts...)
 	t := badType
 	if goType := b.u.p.info.TypeOf(e); goType != nil {
 		t, _ = b.env.types.convert(goType)
 	}
-	at := b.pos(e.Pos())
-	return &ir.Ref{Var: &ir.Var{Name: "?", Type: t, Space: ir.Local, At: at}, At: at}
+	return badValue(t, b.pos(e.Pos()))
 }
 
 // isBad reports whether e stands for a value whose type is not known.
@@ -85,7 +87,21 @@ func isBad(list ...ir.Expr) bool {
 	return false
 }
 
-func (b *builder) typeOf(e ast.Expr) *ir.Type { return b.typeAt(b.u.p.info.TypeOf(e), e.Pos()) }
+// typeOf returns the type of e. One that was refused already, where it was declared as a rule, is not refused again.
+func (b *builder) typeOf(e ast.Expr) *ir.Type {
+	goType := b.u.p.info.TypeOf(e)
+	if goType == nil || !b.refused(goType) {
+		return b.typeAt(goType, e.Pos())
+	}
+	b.unknown(e.Pos())
+	return badType
+}
+
+// refused reports whether an error says already that t is not in the dialect.
+func (b *builder) refused(t types.Type) bool {
+	_, err := b.env.types.convert(t)
+	return err != nil && slices.ContainsFunc(b.u.diags, func(d Diagnostic) bool { return d.What == err.what && d.Why == err.why })
+}
 
 // checked reports whether the kernel wants checks that are not proved away.
 func (b *builder) checked() bool { return !b.u.k.Target.NoBounds }
@@ -117,7 +133,7 @@ func (b *builder) noVariable(e ast.Expr, o *types.Var) {
 		b.fail(e.Pos(), "package variable "+o.Name(), "a kernel sees its parameters and constants alone",
 			"make it a parameter, or a constant")
 	default:
-		b.typeAt(o.Type(), e.Pos()) // a function, or of a type that was refused
+		b.typeOf(e) // a function, or of a type that was refused
 		b.unknown(e.Pos())
 	}
 }
@@ -143,7 +159,7 @@ func (b *builder) unary(e *ast.UnaryExpr) ir.Expr {
 	x := b.expr(e.X)
 	if t := x.Type(); op == ir.NoOp || !t.IsScalar() {
 		b.typeOf(e)
-		return b.bad(e)
+		return b.bad(e, x)
 	}
 	return &ir.Unary{Op: op, X: x, At: at}
 }
@@ -253,9 +269,15 @@ func (b *builder) index(e *ast.IndexExpr) ir.Expr {
 	if t := x.Type(); t.Kind == ir.Pointer && t.Elem.Kind == ir.Array {
 		x = b.deref(x, e.X)
 	}
-	if k := x.Type().Kind; k != ir.Slice && k != ir.Array || !i.Type().IsInteger() {
+	k := x.Type().Kind
+	switch {
+	case k != ir.Slice && k != ir.Array:
 		b.typeOf(e)
-		return b.bad(e)
+		return b.bad(e, x, i)
+	case !i.Type().IsInteger():
+		b.typeOf(e)
+		b.keep(i)
+		i = badValue(ir.IntType, b.pos(e.Index.Pos())) // x is used all the same
 	}
 	at := b.pos(e.Index.Pos())
 	return &ir.Index{X: x, I: i, Checked: b.checked() && !inArray(x.Type(), i), At: at}
@@ -292,7 +314,7 @@ func (b *builder) reslice(e *ast.SliceExpr) ir.Expr {
 		}
 		*p.to = b.expr(p.from)
 		if !(*p.to).Type().IsInteger() {
-			return b.bad(e)
+			return b.bad(e, x, *p.to)
 		}
 		sure = sure && boundsKnown(x.Type(), *p.to, p.to == &out.Lo)
 	}

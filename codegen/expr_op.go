@@ -25,7 +25,7 @@ func (b *builder) binary(e *ast.BinaryExpr) ir.Expr {
 	x, y := b.expr(e.X), b.expr(e.Y)
 	if !x.Type().IsScalar() || !ir.Same(x.Type(), y.Type()) || !takes(op, x.Type()) {
 		b.typeOf(e)
-		return b.bad(e)
+		return b.bad(e, x, y)
 	}
 	return b.arithmetic(op, x, y, at)
 }
@@ -59,7 +59,7 @@ func takes(op ir.Op, t *ir.Type) bool {
 func (b *builder) shift(op ir.Op, x, y ir.Expr, e ast.Expr) ir.Expr {
 	if !x.Type().IsInteger() || !y.Type().IsInteger() {
 		b.typeOf(e)
-		return b.bad(e)
+		return b.bad(e, x, y)
 	}
 	n, known := constInt(y)
 	sure := known && n >= 0 || !y.Type().IsSigned()
@@ -71,7 +71,9 @@ func (b *builder) shortCircuit(op ir.Op, x ir.Expr, y func() ir.Expr, at ir.Pos)
 	var second ir.Expr
 	before := b.collect(func() { second = y() })
 	if x.Type().Kind != ir.Bool || second.Type().Kind != ir.Bool {
-		return &ir.Ref{Var: &ir.Var{Name: "?", Type: ir.BoolType, At: at}, At: at}
+		b.out = append(b.out, before...)
+		b.keep(x, second)
+		return badValue(ir.BoolType, at)
 	}
 	if len(before) == 0 {
 		return &ir.Binary{Op: op, X: x, Y: second, T: ir.BoolType, At: at}
@@ -93,7 +95,7 @@ func (b *builder) equality(op ir.Op, e *ast.BinaryExpr) ir.Expr {
 	}
 	x, y := b.expr(e.X), b.expr(e.Y)
 	if isBad(x, y) || !ir.Same(x.Type(), y.Type()) {
-		return b.bad(e)
+		return b.bad(e, x, y)
 	}
 	return b.equal(op, x, y, b.pos(e.OpPos))
 }
@@ -110,7 +112,7 @@ func (b *builder) nilTest(op ir.Op, e *ast.BinaryExpr) ir.Expr {
 	case ir.Slice:
 		b.fail(e.OpPos, "comparison with nil", "a slice that is nil and one that is empty are the same on a device", "compare len with 0")
 	}
-	return b.bad(e)
+	return b.bad(e, x)
 }
 
 // maxCompared bounds the size in bytes of structs and arrays whose comparison is written out.

@@ -24,6 +24,7 @@ type Package struct {
 	types      *types.Package
 	directives map[ast.Node]*directive
 	misread    []Diagnostic // what is wrong with the text and the places of directives
+	clouds     []cloud      // what those govern
 	funcs      map[*types.Func]*ast.FuncDecl
 	decls      []*topDecl // by position
 	kernels    []*ir.Kernel
@@ -68,8 +69,12 @@ func Load(files ...File) (*Package, error) {
 // load builds kernel f; of a generic one an instance is built to find its errors, and dropped.
 func (p *Package) load(f *types.Func) []Diagnostic {
 	decl := p.funcs[f]
-	if diags := p.unfit(f, decl); len(diags) > 0 {
-		return diags
+	if unfit := p.unfit(f, decl); len(unfit) > 0 {
+		if decl.Body == nil || f.Signature().TypeParams().Len() > 0 || f.Signature().RecvTypeParams().Len() > 0 {
+			return unfit
+		}
+		_, diags := p.build(f, decl, nil) // for the errors in it
+		return append(unfit, diags...)
 	}
 	if params := f.Signature().TypeParams(); params.Len() > 0 {
 		p.generic[f.Name()] = f

@@ -21,6 +21,7 @@ type unit struct {
 	names   map[string]bool  // of the functions
 	busy    []*types.Func    // the functions under construction, the kernel first
 	inlined int              // how many bodies were inlined
+	vague   vagueness        // what clauses with errors may have declared
 	nesting int              // of bodies being inlined
 	temps   map[*ir.Var]bool // variables that the builder made, each to hold one value
 	taken   map[*ir.Var]bool // variables of which the address or a slice is taken somewhere
@@ -64,9 +65,10 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 		busy: []*types.Func{f}}
 	b := u.builder(typingOf(f, args))
 	k.Params = b.parameters(f.Signature(), decl)
+	u.vague.all = p.cloudedFunction(decl)
+	b.unfit(f.Signature(), decl)
 	d := p.directives[decl]
 	shapes := b.functionDirective(k, d, decl)
-	b.env.results = &resultPlace{}
 	k.Body = b.body(decl.Body)
 	u.checkEscapes(k.Params, k.Body)
 	u.finish(shapes)
@@ -78,20 +80,17 @@ func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
 	if (u.unknown != ir.Pos{}) && !u.hasErrors() && len(u.p.goErrors) == 0 {
 		u.report(Diagnostic{Pos: u.unknown, What: "expression", Why: "its type is not known", Instead: "write it in terms that go vet accepts"})
 	}
-	if errs, _ := split(u.p.misread); u.hasErrors() || len(errs) > 0 {
-		return // a directive that is not there makes others look wrong
-	}
-	for _, d := range checkKernel(u.k) {
+	for _, d := range checkKernel(u.k, u.p.clouded) {
 		u.report(d)
 	}
 	switch {
-	case u.hasErrors() || !u.k.Task.Present:
-	case len(u.k.Task.Accesses) == 0:
-		u.k.Task.Accesses, u.k.Task.Inferred = inferAccesses(u.k, shapes), true
-	default:
-		for _, d := range checkAccesses(u.k) {
+	case !u.k.Task.Present || u.vague.all:
+	case len(u.k.Task.Accesses) > 0 || u.vague.any():
+		for _, d := range checkAccesses(u.k, u.vague) {
 			u.report(d)
 		}
+	case !u.hasErrors():
+		u.k.Task.Accesses, u.k.Task.Inferred = inferAccesses(u.k, shapes), true
 	}
 }
 
@@ -110,6 +109,23 @@ func (u *unit) report(d Diagnostic) {
 	if !u.failed[d] && !u.p.goErrors[sameLine] { // what Go itself refuses needs no second opinion
 		u.failed[d] = true
 		u.diags = append(u.diags, d)
+	}
+}
+
+// unfit gives what a kernel must not have, a receiver and results, a meaning, for the errors in its body.
+func (b *builder) unfit(sig *types.Signature, decl *ast.FuncDecl) {
+	b.env.results = &resultPlace{}
+	if r := sig.Recv(); r != nil {
+		t, _ := b.env.types.convert(r.Type())
+		b.variable(r, t, ir.Param)
+	}
+	for i := range sig.Results().Len() {
+		o := sig.Results().At(i)
+		t := b.typeAt(o.Type(), decl.Type.Results.Pos())
+		b.env.results.types = append(b.env.results.types, t)
+		if o.Name() != "" {
+			b.env.results.named = append(b.env.results.named, b.variable(o, t, ir.Local))
+		}
 	}
 }
 
@@ -297,12 +313,16 @@ func (b *builder) parseClause(text string, scopeAt token.Pos) ir.Expr {
 		return nil
 	}
 	var e ir.Expr
-	if hoisted := b.collect(func() { e = b.expr(syntax) }); len(hoisted) > 0 {
-		b.fail(1, what, "it calls a function or needs memory of its own", "assign it to a variable before")
+	before := len(b.u.diags)
+	hoisted := b.collect(func() { e = b.expr(syntax) })
+	switch {
+	case len(b.u.diags) > before:
 		return nil
-	}
-	if e.Type().Kind == ir.Invalid {
-		b.fail(1, what, "it has no value in the dialect", "write a number, a condition or a variable")
+	case hasBadValue(e) || isBad(e):
+		b.unknown(1)
+		return nil
+	case len(hoisted) > 0:
+		b.fail(1, what, "it calls a function or needs memory of its own", "assign it to a variable before")
 		return nil
 	}
 	return e

@@ -72,6 +72,7 @@ func (p *Package) add(f *ast.File) []Diagnostic {
 	found, diags := attach(p.fset, f)
 	maps.Copy(p.directives, found)
 	p.misread = append(p.misread, diags...)
+	p.clouds = append(p.clouds, p.cloudsOf(f, diags)...)
 	return nil
 }
 

@@ -29,7 +29,8 @@ func (b *builder) forLoop(s *ast.ForStmt, label string, d *directive) {
 		b.countedLoop(s, head, label, g)
 	case g.text != "":
 		b.fail(s.Pos(), "loop under "+g.text, why, countedForm)
-		b.while(s, label, g)
+		body := b.collect(func() { b.while(s, label, g) })
+		b.standIn(s, g, nil, append(body, holeAt(b.pos(s.Pos()))))
 	default:
 		b.while(s, label, g)
 	}
@@ -182,6 +183,7 @@ func (b *builder) countedLoop(s *ast.ForStmt, c counted, name string, g governan
 	before = append(before, b.collect(func() { step = b.stepOf(c, v.Type, at) })...)
 	body := b.loopBody(s.Body, name, l, g)
 	if isBad(lo, hi, step) || !hi.Type().IsInteger() || !step.Type().IsInteger() {
+		b.standIn(s, g, before, body)
 		return
 	}
 	loop := &ir.For{Label: l, Var: v, Lo: lo, Hi: hi, Step: step, Rel: c.rel, Directive: g.directive, Body: body, At: at}
@@ -192,6 +194,7 @@ func (b *builder) countedLoop(s *ast.ForStmt, c counted, name string, g governan
 		b.emit(loop)
 	case g.text != "":
 		b.fail(s.Pos(), "loop under "+g.text, why, countedForm)
+		b.standIn(s, g, before, body)
 	default:
 		b.asWhile(loop, before)
 	}

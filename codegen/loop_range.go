@@ -25,7 +25,7 @@ func (b *builder) rangeLoop(s *ast.RangeStmt, label string, d *directive) {
 		b.fail(s.Pos(), "loop under "+r.g.text, "it assigns to variables from outside", "write for i := range ...")
 	}
 	if !b.rangeOver(r) {
-		b.loopBody(s.Body, label, &ir.Label{}, r.g) // for the errors in it
+		b.standIn(s, r.g, nil, b.loopBody(s.Body, label, &ir.Label{}, r.g)) // for the errors in it
 		return
 	}
 	if s.Tok == token.ASSIGN {
@@ -128,6 +128,8 @@ func (b *builder) rangeAssign(r *ranging) {
 			}
 			if x := b.expr(e); ir.IsPlace(x) && !isBad(x) {
 				dests, values = append(dests, dest{place: x}), append(values, value())
+			} else {
+				b.hole(e.Pos())
 			}
 		}
 		add(r.s.Key, func() ir.Expr { return &ir.Ref{Var: r.loop.Var, At: r.at} })

@@ -33,6 +33,7 @@ func (b *builder) libraryCall(f *types.Func, e *ast.CallExpr) []ir.Expr {
 	}
 	values, _ := b.arguments(sig, e)
 	if len(values) != sig.Params().Len() || isBad(values...) {
+		b.keep(values...)
 		return b.badResults(e)
 	}
 	if many := b.wordArithmetic(f, values, at); many != nil {
@@ -41,6 +42,7 @@ func (b *builder) libraryCall(f *types.Func, e *ast.CallExpr) []ir.Expr {
 	fn := library(f)
 	if fn == ir.NoMath || sig.Results().Len() != 1 {
 		b.noLibrary(f, e)
+		b.keep(values...)
 		return b.badResults(e)
 	}
 	if fn == ir.FMin || fn == ir.FMax {

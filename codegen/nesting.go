@@ -10,8 +10,10 @@ import (
 // checkKernel finds what is wrong with the directives of k as a whole: constructs where they cannot stand, loops that
 // cannot be collapsed, reductions and private variables misused, and, as warnings, writes and loops that race as far
 // as can be seen. Functions that k calls are checked in the context of each call.
-func checkKernel(k *ir.Kernel) []Diagnostic {
-	c := &nestingCheck{kernel: k}
+//
+// Nothing is said about the place of a directive in what is clouded, nor what a hole in the body may change.
+func checkKernel(k *ir.Kernel, clouded func(ir.Pos) bool) []Diagnostic {
+	c := &nestingCheck{kernel: k, clouded: clouded}
 	c.stmts(k.Body, context{})
 	c.reductions(k.Body)
 	c.private(k.Body)
@@ -31,11 +33,13 @@ type context struct {
 	innerAt                     ir.Pos
 	helper                      string // the function that the statement stands in, "" for the kernel
 	callAt                      ir.Pos
+	clouded                     bool // the call stands where the directives around are not known
 }
 
 type nestingCheck struct {
-	kernel *ir.Kernel
-	diags  []Diagnostic
+	kernel  *ir.Kernel
+	clouded func(ir.Pos) bool
+	diags   []Diagnostic
 }
 
 func (c *nestingCheck) fail(at ir.Pos, what, why, instead string) {
@@ -78,7 +82,7 @@ func (c *nestingCheck) stmt(s ir.Stmt, ctx context) {
 		c.barrier(s, ctx)
 	case *ir.Call:
 		called := ctx
-		called.helper, called.callAt = s.Fn.Name, s.At
+		called.helper, called.callAt, called.clouded = s.Fn.Name, s.At, ctx.clouded || c.clouded(s.At)
 		c.stmts(s.Fn.Body, called)
 	}
 	ir.Lists(s, func(inner []ir.Stmt) { c.stmts(inner, inside) })
@@ -87,8 +91,9 @@ func (c *nestingCheck) stmt(s ir.Stmt, ctx context) {
 // enter checks that d may stand in ctx and returns the context of its body.
 func (c *nestingCheck) enter(d *ir.Directive, ctx context) context {
 	name := "directive " + d.Parts.String()
+	hidden := ctx.clouded || c.clouded(d.At)
 	for _, rule := range placement {
-		if d.Parts&rule.parts != 0 {
+		if d.Parts&rule.parts != 0 && !hidden {
 			if why, instead := rule.wrong(d, ctx); why != "" {
 				c.fail(d.At, name, why+ctx.origin(), instead)
 				break
@@ -229,6 +234,7 @@ func loopPlace(d *ir.Directive, ctx context) (why, instead string) {
 func (c *nestingCheck) barrier(s *ir.Barrier, ctx context) {
 	const instead = "call kernel.Barrier where all threads of the team come by: right inside parallel"
 	switch {
+	case ctx.clouded || c.clouded(s.At):
 	case !ctx.parallel:
 		c.fail(s.At, "kernel.Barrier", "it is called outside parallel, where a team has one thread"+ctx.origin(),
 			"leave it out, or put it inside parallel")
@@ -245,6 +251,9 @@ func (c *nestingCheck) collapse(s *ir.For) {
 		inner := onlyLoop(l.Body)
 		what := "clause collapse"
 		if inner == nil {
+			if holesIn(l.Body, false) {
+				return
+			}
 			c.fail(l.At, what, "the body of this loop is not one loop alone", "move the other statements into the innermost loop, or collapse fewer loops")
 			return
 		}

@@ -53,6 +53,9 @@ func (f *privateFlow) stmts(list []ir.Stmt, in assignedState) assignedState {
 }
 
 func (f *privateFlow) stmt(s ir.Stmt, in assignedState) assignedState {
+	if isHole(s) {
+		return assigned // as far as anybody knows
+	}
 	switch s := s.(type) {
 	case *ir.Assign:
 		f.place(s.Place, in)

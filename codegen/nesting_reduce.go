@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // reductions checks, for every construct of list that combines copies of a place, that its body uses the place in
 // the written forms of a reduction alone.
@@ -40,6 +44,9 @@ func (c *reductionCheck) stmts(list []ir.Stmt) {
 
 // updates reports whether s is one of the written forms.
 func (c *reductionCheck) updates(s ir.Stmt) bool {
+	if slices.ContainsFunc(directExprs(s), hasBadValue) {
+		return true // it could not be built
+	}
 	switch s := s.(type) {
 	case *ir.Assign:
 		return c.touches(s.Place) && c.assigns(s)

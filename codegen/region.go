@@ -109,7 +109,7 @@ func (e *regionEval) shape(out []int64) {
 			out[d] = e.length / product
 		}
 		if out[d] < 0 {
-			e.fail("extent %d of its shape is %d", d+1, out[d])
+			e.fail("extent %d of its shape, %s, is negative: %d", d+1, sourceText(e.r.Shape[d]), out[d])
 		}
 		var ok bool
 		if product, ok = mulInt64(product, out[d]); !ok {

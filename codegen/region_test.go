@@ -37,7 +37,7 @@ func TestEvalRegion(t *testing.T) {
 		{"outside the shape", ir.Region{Shape: []ir.Expr{ref, integer(5)}, Dims: []ir.Range{{Lo: integer(0)}, {Lo: integer(5)}}}, nil,
 			"it is [5:6], and dimension 2 of the shape has 5"},
 		{"too large a shape", ir.Region{Shape: []ir.Expr{ref, integer(6)}}, nil, "its shape [4 6] has 24 elements, and the slice has 20"},
-		{"negative shape", ir.Region{Shape: []ir.Expr{integer(-2), integer(6)}}, nil, "extent 1 of its shape is -2"},
+		{"negative shape", ir.Region{Shape: []ir.Expr{integer(-2), integer(6)}}, nil, "extent 1 of its shape, -2, is negative: -2"},
 		{"huge shape", ir.Region{Shape: []ir.Expr{integer(1 << 40), integer(1 << 40)}}, nil, "has more elements than an int counts"},
 		{"division by zero", ir.Region{Dims: []ir.Range{{Lo: divide}}}, nil, "divi"},
 	} {

@@ -55,13 +55,16 @@ func (b *builder) construct(s ast.Stmt, label string, d *directive) {
 func (b *builder) atomic(d *directive, s ast.Stmt) {
 	before := len(b.u.diags)
 	list := b.collect(func() { b.plain(s, "", nil) })
-	if len(b.u.diags) > before {
-		return // the operation is not known
+	if len(b.u.diags) > before || holesIn(list, true) {
+		b.out = append(b.out, list...)
+		b.hole(s.Pos()) // the operation is not known
+		return
 	}
 	form, at := formOf(d), b.pos(s.Pos())
 	decl, op, where, why := decodeAtomic(form, list, at)
 	if why != "" {
 		b.u.report(Diagnostic{Pos: where, What: "directive atomic", Why: why, Instead: form.written()})
+		b.out = append(b.out, list...)
 		return
 	}
 	if decl != nil {
@@ -103,10 +106,13 @@ func (b *builder) plain(s ast.Stmt, label string, d *directive) {
 
 // refuse reports a statement that is not in the dialect.
 func (b *builder) refuse(s ast.Stmt) {
-	switch s.(type) {
+	b.hole(s.Pos())
+	switch s := s.(type) {
 	case *ast.GoStmt:
+		b.lookInside(s.Call)
 		b.fail(s.Pos(), "go statement", "there are no goroutines on a device", "put a parallel directive on a loop or body")
 	case *ast.DeferStmt:
+		b.lookInside(s.Call)
 		b.fail(s.Pos(), "defer", "there is no stack of calls on a device", "call the function at the end")
 	case *ast.SelectStmt:
 		b.fail(s.Pos(), "select", "there are no channels on a device", "write results into a slice")
@@ -160,6 +166,7 @@ func (b *builder) declare(s *ast.DeclStmt) {
 
 func (b *builder) declareVars(s *ast.ValueSpec) {
 	if s.Type != nil && b.blame(s.Type) {
+		b.hole(s.Pos())
 		return
 	}
 	if len(s.Values) > 0 {
@@ -219,7 +226,7 @@ func (b *builder) condition(e ast.Expr) ir.Expr {
 	x := b.expr(e)
 	if x.Type().Kind != ir.Bool {
 		b.unknown(e.Pos())
-		return &ir.Const{T: ir.BoolType, At: b.pos(e.Pos())}
+		return badValue(ir.BoolType, b.pos(e.Pos()))
 	}
 	return x
 }
@@ -231,6 +238,7 @@ func (b *builder) returnStmt(s *ast.ReturnStmt) {
 	values := b.returned(s, r)
 	if len(values) != len(r.types) {
 		b.unknown(s.Pos())
+		b.hole(s.Pos())
 		return
 	}
 	if !r.inline {

@@ -49,6 +49,7 @@ func (b *builder) assignPlaces(s *ast.AssignStmt) {
 	for _, e := range s.Lhs {
 		if t := b.u.p.info.TypeOf(e); !isBlank(e) && isFunction(t) {
 			b.refuseFunction(e)
+			b.hole(e.Pos())
 			return
 		}
 	}
@@ -61,6 +62,7 @@ func (b *builder) assignPlaces(s *ast.AssignStmt) {
 		x := b.expr(e)
 		if isBad(x) || !ir.IsPlace(x) {
 			b.unknown(e.Pos())
+			b.hole(e.Pos())
 			x = b.bad(e)
 		}
 		dests[i].place, wanted[i] = x, x.Type()
@@ -121,6 +123,7 @@ func (b *builder) define(ids []*ast.Ident, list []ast.Expr) {
 			dests[i].object = o
 			if isFunction(o.Type()) {
 				b.refuseFunction(id)
+				b.hole(id.Pos())
 				return
 			}
 			wanted[i], _ = b.env.types.convert(o.Type())
@@ -176,6 +179,12 @@ func (b *builder) declareAnyway(dests []dest) {
 func (b *builder) assignAll(dests []dest, values []ir.Expr, at ir.Pos) {
 	if len(dests) != len(values) {
 		b.unknownAt(at)
+		b.keep(values...)
+		for _, d := range dests {
+			if d.place != nil {
+				b.emit(&ir.Assign{Place: d.place, Value: badValue(d.place.Type(), at), At: at})
+			}
+		}
 		return
 	}
 	if b.meddles(dests, values) {
@@ -335,6 +344,7 @@ func (b *builder) update(op ir.Op, lhs ast.Expr, value func(*ir.Type) ir.Expr, s
 	if isBad(place, v) || !ir.IsPlace(place) || !t.IsScalar() || !takes(op, t) {
 		b.typeOf(lhs)
 		b.unknown(lhs.Pos())
+		b.badUpdate(place, v, at)
 		return
 	}
 	var result ir.Expr
@@ -343,11 +353,23 @@ func (b *builder) update(op ir.Op, lhs ast.Expr, value func(*ir.Type) ir.Expr, s
 		result = b.shift(op, again(place), v, lhs)
 	case !ir.Same(t, v.Type()):
 		b.unknown(lhs.Pos())
+		b.badUpdate(place, v, at)
 		return
 	default:
 		result = b.arithmetic(op, again(place), v, at)
 	}
 	b.emit(&ir.Assign{Place: place, Value: result, At: at})
+}
+
+// badUpdate emits what is left of an update that could not be built: that place is read and written.
+func (b *builder) badUpdate(place, value ir.Expr, at ir.Pos) {
+	b.keep(value)
+	if isBad(place) || !ir.IsPlace(place) {
+		b.emit(holeAt(at))
+		return
+	}
+	b.keep(again(place))
+	b.emit(&ir.Assign{Place: place, Value: badValue(place.Type(), at), At: at})
 }
 
 func (b *builder) incDec(s *ast.IncDecStmt) {

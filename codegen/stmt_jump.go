@@ -21,6 +21,7 @@ func (b *builder) branch(s *ast.BranchStmt) {
 	switch s.Tok {
 	case token.GOTO:
 		b.fail(s.Pos(), "goto", "the compiler needs structured control flow", "write a loop, or a labelled break or continue")
+		b.hole(s.Pos())
 		return
 	case token.FALLTHROUGH:
 		return // the switch has taken it
@@ -32,11 +33,13 @@ func (b *builder) branch(s *ast.BranchStmt) {
 	i := b.target(s.Tok, name)
 	if i < 0 {
 		b.unknown(s.Pos())
+		b.hole(s.Pos())
 		return
 	}
 	if text := b.crossed(i, s.Tok); text != "" {
 		b.fail(s.Pos(), s.Tok.String(), "it leaves what the directive "+text+" governs, where others go on in parallel",
 			"let the remaining iterations do nothing: test a flag at their start")
+		b.hole(s.Pos())
 		return
 	}
 	at := b.pos(s.Pos())

@@ -113,7 +113,8 @@ func (b *builder) oneCase(w *switching, e ast.Expr) ir.Expr {
 	}
 	x := b.converted(e, w.tag.Type())
 	if isBad(x, w.tag) || !ir.Same(x.Type(), w.tag.Type()) {
-		return &ir.Const{T: ir.BoolType, At: b.pos(e.Pos())}
+		b.keep(x)
+		return badValue(ir.BoolType, b.pos(e.Pos()))
 	}
 	return b.equal(ir.Eq, again(w.tag), x, b.pos(e.Pos()))
 }
