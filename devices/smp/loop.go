@@ -31,8 +31,34 @@ type loop struct {
 	grain   int64
 	workers int64
 	next    atomic.Int64
-	inside  sync.WaitGroup // workers other than the owner that may still be in a chunk
 	failed  atomic.Pointer[Panic]
+}
+
+// A Job is work that one worker shares with those that are idle.
+type Job interface {
+	// Wanted reports whether another worker would find something to do.
+	Wanted() bool
+	// Help works on the job until there is nothing for the caller to do. It is called by any number of idle workers at once.
+	Help()
+}
+
+// An offer is a job that idle workers may join.
+type offer struct {
+	job    Job
+	inside sync.WaitGroup // workers other than the owner that may still be in it
+}
+
+// Offer calls run, which works on the job as its owner, and lets idle workers help meanwhile. It returns when run has returned
+// and no helper is in the job any more.
+//
+// Idle workers come when Offer is called; when more of them could help later, the job calls Wake. Neither run nor Help may panic.
+func (w *Workers) Offer(job Job, run func()) {
+	o := &offer{job: job}
+	w.publish(o)
+	w.Wake(len(w.rooms) - 1)
+	run()
+	w.withdraw(o)
+	o.inside.Wait()
 }
 
 // Share runs body over [lo, hi) in chunks of at least grain iterations (the last may be shorter), on the caller and
@@ -51,43 +77,44 @@ func (w *Workers) Share(lo, hi, grain int64, body func(lo, hi int64)) {
 	}
 	l := &loop{body: body, hi: hi, grain: grain, workers: int64(len(w.rooms))}
 	l.next.Store(lo)
-	w.publish(l)
+	o := &offer{job: l}
+	w.publish(o)
 	w.Wake(int(min((hi-lo-1)/grain, int64(len(w.rooms)))))
-	l.run()
-	w.withdraw(l)
-	l.inside.Wait()
+	l.Help()
+	w.withdraw(o)
+	o.inside.Wait()
 	if p := l.failed.Load(); p != nil {
 		panic(p)
 	}
 }
 
-func (w *Workers) publish(l *loop) {
+func (w *Workers) publish(o *offer) {
 	w.mu.Lock()
-	w.open = append(w.open, l)
+	w.open = append(w.open, o)
 	w.mu.Unlock()
 	w.loops.Add(1)
 }
 
-// withdraw makes sure that no other worker enters l from now on.
-func (w *Workers) withdraw(l *loop) {
+// withdraw makes sure that no other worker joins o from now on.
+func (w *Workers) withdraw(o *offer) {
 	w.loops.Add(-1)
 	w.mu.Lock()
-	i := slices.Index(w.open, l)
+	i := slices.Index(w.open, o)
 	w.open = slices.Delete(w.open, i, i+1)
 	w.mu.Unlock()
 }
 
-// assist takes chunks of an open loop, and reports whether there was one to take.
+// assist helps with an open job, and reports whether one wanted help.
 func (w *Workers) assist() bool {
 	if w.loops.Load() == 0 {
 		return false
 	}
 	w.mu.Lock()
-	var found *loop
-	for _, l := range w.open {
-		if l.next.Load() < l.hi {
-			found = l
-			l.inside.Add(1) // under mu, so that it comes before withdraw and so before the owner's Wait
+	var found *offer
+	for _, o := range w.open {
+		if o.job.Wanted() {
+			found = o
+			o.inside.Add(1) // under mu, so that it comes before withdraw and so before the owner's Wait
 			break
 		}
 	}
@@ -96,12 +123,15 @@ func (w *Workers) assist() bool {
 		return false
 	}
 	defer found.inside.Done()
-	found.run()
+	found.job.Help()
 	return true
 }
 
-// run takes chunks until there are none.
-func (l *loop) run() {
+// Wanted reports whether there are chunks left.
+func (l *loop) Wanted() bool { return l.next.Load() < l.hi }
+
+// Help takes chunks until there are none.
+func (l *loop) Help() {
 	for {
 		lo := l.next.Load()
 		if lo >= l.hi {

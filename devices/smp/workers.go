@@ -20,14 +20,14 @@ const MaxWorkers = 1024
 type Workers struct {
 	source Source
 	rooms  []room
-	loops  atomic.Int32 // open loops that can use more workers
+	loops  atomic.Int32 // open offers
 	ending atomic.Bool
 	done   sync.WaitGroup
 
 	asleep atomic.Int32 // workers that announced that they will sleep
 	mu     sync.Mutex
 	beds   []uint64 // a bit for each worker that sleeps, or is about to
-	open   []*loop
+	open   []*offer
 }
 
 // A room is where one worker sleeps; padded, since neighbours are used by other processors.
