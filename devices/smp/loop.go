@@ -51,14 +51,17 @@ type offer struct {
 // Offer calls run, which works on the job as its owner, and lets idle workers help meanwhile. It returns when run has returned
 // and no helper is in the job any more.
 //
-// Idle workers come when Offer is called; when more of them could help later, the job calls Wake. Neither run nor Help may panic.
+// Idle workers come when Offer is called; when more of them could help later, the job calls Wake. run and Help may end
+// the goroutine (runtime.Goexit), and must not panic.
 func (w *Workers) Offer(job Job, run func()) {
 	o := &offer{job: job}
 	w.publish(o)
 	w.Wake(len(w.rooms) - 1)
+	defer func() { // also when run ends the goroutine
+		w.withdraw(o)
+		o.inside.Wait()
+	}()
 	run()
-	w.withdraw(o)
-	o.inside.Wait()
 }
 
 // Share runs body over [lo, hi) in chunks of at least grain iterations (the last may be shorter), on the caller and

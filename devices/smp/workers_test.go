@@ -210,3 +210,35 @@ func TestWakeIsFreeWhenNobodySleeps(t *testing.T) {
 		require.Zero(t, testing.AllocsPerRun(1000, func() { w.Wake(1) }))
 	})
 }
+
+// countdown is a Job of so many steps that ends the goroutine of a helper now and then.
+type countdown struct {
+	left  atomic.Int32
+	owner atomic.Int32
+}
+
+func (c *countdown) Wanted() bool { return c.left.Load() > 0 }
+func (c *countdown) Help() {
+	for c.left.Load() > 0 {
+		if c.left.Add(-1)%16 == 0 {
+			runtime.Goexit()
+		}
+	}
+}
+
+func TestIdleWorkersHelpWithAnOffer(t *testing.T) {
+	w, q := start(t, 4)
+	for range 50 {
+		job := &countdown{}
+		job.left.Store(200)
+		run(w, q, func(int) {
+			w.Offer(job, func() {
+				for job.Wanted() { // helpers alone do it
+					runtime.Gosched()
+				}
+				job.owner.Add(1)
+			})
+			require.EqualValues(t, 1, job.owner.Load())
+		})
+	}
+}
