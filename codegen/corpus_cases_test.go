@@ -227,4 +227,16 @@ var corpus = []corpusCase{
 	{kernel: Guarded, args: func(n int, r *rand.Rand) []any {
 		return []any{ints[int32](r, n, 99), ints[int32](r, n, 99), n}
 	}},
+	{kernel: AllPairs, tolerance: 1e-5, args: func(n int, r *rand.Rand) []any {
+		b := make([]Body, 2*n+3)
+		for i := range b {
+			b[i] = Body{Pos: [3]float32(floats[float32](r, 3)), Mass: r.Float32()}
+		}
+		return []any{min(n, 40), float32(0.01), b, floats[float32](r, 3*min(n, 40))}
+	}},
+	{kernel: Nearest, args: func(n int, r *rand.Rand) []any {
+		s := min(side(n), 6)
+		return []any{s, s - 1, floats[float64](r, 2*n+2), ints[int32](r, n, 99), make([]int32, s*s), make([]float64, s*s)}
+	}},
+	{kernel: TeamPairs, tolerance: 1e-4, args: func(n int, r *rand.Rand) []any { return []any{3, n, floats[float32](r, 3*n)} }},
 }

@@ -24,11 +24,15 @@ var corpusSource string
 //go:embed corpus_team_test.go
 var corpusTeamSource string
 
-// loadCorpus compiles the kernels of the two files.
+//go:embed corpus_loops_test.go
+var corpusLoopsSource string
+
+// loadCorpus compiles the kernels of all files of the corpus.
 func loadCorpus(t testing.TB) *codegen.Package {
 	t.Helper()
 	p, err := codegen.Load(codegen.File{Name: "corpus_test.go", Text: corpusSource},
-		codegen.File{Name: "corpus_team_test.go", Text: corpusTeamSource})
+		codegen.File{Name: "corpus_team_test.go", Text: corpusTeamSource},
+		codegen.File{Name: "corpus_loops_test.go", Text: corpusLoopsSource})
 	require.NoError(t, err)
 	return p
 }
@@ -172,14 +176,14 @@ func (c corpusCase) compare(t *testing.T, lowered *ir.Program, odd bool) {
 }
 
 // Without one of its barriers a kernel goes wrong on some grid, and the judge sees it. Some are spare: the compiler does
-// not see that two slices differ, or that a thread comes back to its own elements.
+// not see that two slices differ, or that a thread comes back to its own elements, or stand in a version that does not run.
 func TestBarriersAreNeeded(t *testing.T) {
 	p := loadCorpus(t)
 	for _, each := range []struct {
 		kernel any
 		spare  int
 	}{{ReverseBlocks, 0}, {ScanBlocks, 2}, {HistogramTeams, 0}, {RowSums, 0}, {LUStep, 1}, {Dot, 0}, {SingleMasked, 3},
-		{Mixed, 1}, {TeamArrayReduce, 0}} {
+		{Mixed, 1}, {TeamArrayReduce, 0}, {AllPairs, 2}} {
 		c := corpusCaseOf(t, each.kernel)
 		t.Run(name(c.kernel), func(t *testing.T) {
 			lowered := lowerKernel(t, p, name(c.kernel), codegen.LowerOptions{}).Program

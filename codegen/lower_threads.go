@@ -38,7 +38,13 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 		if grid && fromCounter(d.Schedule.Kind) {
 			return t.chunks(sp, d, t.portion(false, count, only, s.At), th.list(sp.body), last)
 		}
-		return t.walk(sp, t.portion(grid, count, only, s.At), th.list(sp.body), last)
+		p, body := t.portion(grid, count, only, s.At), th.list(sp.body)
+		if len(last) == 0 {
+			if out := t.tiles(sp, p, body); out != nil {
+				return out
+			}
+		}
+		return t.walk(sp, p, body, last)
 	})...)
 	red.perThread, red.league = true, grid
 	return t.called(append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
@@ -373,7 +379,7 @@ func (p *threads) loop(s *ir.For, tail bool) []ir.Stmt {
 
 func (p *threads) plain(s *ir.For) []ir.Stmt {
 	return []ir.Stmt{&ir.For{Label: s.Label, Var: s.Var, Lo: p.expr(s.Lo), Hi: p.expr(s.Hi), Step: p.expr(s.Step), Rel: s.Rel,
-		Body: p.list(s.Body), At: s.At}}
+		Unroll: s.Unroll, Body: p.list(s.Body), At: s.At}}
 }
 
 // nestedIn is for a parallel construct inside this one: each thread runs it alone.

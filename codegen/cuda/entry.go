@@ -79,8 +79,12 @@ func (p *printer) kernel(e *Entry) {
 	p.declareParams(l.Body)
 	p.depth = 1
 	for _, v := range l.Team {
-		e.TeamMemory = alignUp(e.TeamMemory, v.Type.Align) + v.Type.Size
-		p.printf(v.At, "__shared__ %s;", p.declarator(v.Type, p.declare(v)))
+		align, prefix := teamAlign(v.Type), "__shared__"
+		if align > v.Type.Align {
+			prefix += " __align__(16)"
+		}
+		e.TeamMemory = alignUp(e.TeamMemory, align) + v.Type.Size
+		p.printf(v.At, "%s %s;", prefix, p.declarator(v.Type, p.declare(v)))
 	}
 	copies := p.copies(l.Body)
 	p.stmts(l.Body)
@@ -117,6 +121,17 @@ func wrapLines(params []string) string {
 	}
 	return b.String()
 }
+
+// teamAlign is the alignment of a team variable. Groups of elements that vectors hold can be loaded as vectors.
+func teamAlign(t *ir.Type) ir.Bytes {
+	if t.Kind == ir.Array && t.Elem.Kind == ir.Array && t.Elem.Size%vector == 0 {
+		return vector
+	}
+	return t.Align
+}
+
+// vector is the size of the widest load.
+const vector ir.Bytes = 16
 
 func alignUp(n, align ir.Bytes) ir.Bytes { return (n + align - 1) / align * align }
 

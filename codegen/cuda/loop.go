@@ -229,6 +229,10 @@ func (p *printer) forLoop(s *ir.For) {
 	ref := &ir.Ref{Var: s.Var, At: s.At}
 	cond := p.condition(&ir.Binary{Op: s.Rel, X: ref, Y: hi, T: ir.BoolType, At: s.At}, s.Var)
 	next := p.assign(&ir.Assign{Place: ref, Value: &ir.Binary{Op: ir.Add, X: ref, Y: step, T: s.Var.Type, At: s.At}, At: s.At})
+	if s.Unroll > 0 {
+		before := ir.Pos{File: s.At.File, Line: s.At.Line - 1} // no #line may come between it and the loop
+		p.printf(before, "#pragma unroll %d", s.Unroll)
+	}
 	p.printf(s.At, "for (%s; %s; %s) {", head, cond, next)
 	p.loopBody(s.Body, t)
 	p.pop()

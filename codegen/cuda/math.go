@@ -77,8 +77,10 @@ func (p *printer) floatMath(e *ir.Math) val {
 		name = "go_erfc"
 	case ct == f32 && doubled[e.Fn]:
 		return value("(float)"+p.call(name, "(double)"+p.number(e.Args[0]).at(precUnary)), precUnary, f32)
+	case ct == f32 && e.Fn == ir.Rsqrt && p.isNormal(e.Args[0]):
+		name = "rsqrt_normal"
 	case ct == f32 && p.prog.FastMath:
-		name = p.fastName(e, name+"f")
+		name = fastName(e, name+"f")
 	case ct == f32:
 		name += "f"
 	}
@@ -86,18 +88,15 @@ func (p *printer) floatMath(e *ir.Math) val {
 }
 
 // fastName returns the approximation of a float32 function under fastmath, or the function itself.
-func (p *printer) fastName(e *ir.Math, name string) string {
+func fastName(e *ir.Math, name string) string {
 	if fast, ok := fastFuncs[e.Fn]; ok {
 		return fast
-	}
-	if e.Fn == ir.Rsqrt && p.isNormal(e.Args[0]) {
-		return "rsqrt_normal"
 	}
 	return name
 }
 
 // isNormal reports whether a float32 expression is at least the least normal number, or NaN: a sum of squares and of a
-// positive constant. rsqrtf spends a third of its time on the others.
+// positive constant. rsqrtf spends a third of its time on the others, and gives the same bits for these.
 func (p *printer) isNormal(e ir.Expr) bool {
 	low, ok := atLeast(e, p.inits)
 	return ok && low >= 0x1p-126

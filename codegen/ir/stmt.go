@@ -69,6 +69,7 @@ type For struct {
 	Step      Expr
 	Rel       Op
 	Directive *Directive // loop IR only; nil for a plain loop
+	Unroll    int        // device IR: how many iterations are worth writing out; 0 leaves it to the back end
 	Body      []Stmt
 	At        Pos
 }

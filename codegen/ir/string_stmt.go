@@ -244,6 +244,9 @@ func (t *text) forLoop(s *For) {
 	if s.Directive != nil {
 		t.line("//omp:%s", t.directive(s.Directive))
 	}
+	if s.Unroll > 0 {
+		t.line("// unrolled %d times", s.Unroll)
+	}
 	t.label(s.Label)
 	lo, hi, step := t.expr(s.Lo, 0), t.expr(s.Hi, 4), t.step(s.Step)
 	t.push()

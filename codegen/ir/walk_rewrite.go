@@ -170,7 +170,8 @@ func (r *Rewrite) nest(s Stmt) Stmt {
 			Body: r.CopyStmts(s.Body), At: s.At}
 	case *For:
 		return &For{Label: r.label(s.Label), Var: r.variable(s.Var), Lo: r.CopyExpr(s.Lo), Hi: r.CopyExpr(s.Hi),
-			Step: r.CopyExpr(s.Step), Rel: s.Rel, Directive: r.CopyDirective(s.Directive), Body: r.CopyStmts(s.Body), At: s.At}
+			Step: r.CopyExpr(s.Step), Rel: s.Rel, Directive: r.CopyDirective(s.Directive), Unroll: s.Unroll, Body: r.CopyStmts(s.Body),
+			At: s.At}
 	case *Construct:
 		return &Construct{Directive: r.CopyDirective(s.Directive), Body: r.CopyStmts(s.Body), At: s.At}
 	}

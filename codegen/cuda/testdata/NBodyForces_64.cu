@@ -4,6 +4,11 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// Array is a Go array that is copied as a value.
+template <class T, int N> struct Array {
+	T v[N];
+};
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -28,30 +33,79 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// rsqrt_normal is 1 / sqrt(x) within 2^-22 for an x that is no subnormal number.
+__device__ __forceinline__ float rsqrt_normal(float x)
+{
+	float y;
+	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+
 extern "C" __global__ void
 NBodyForces(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, int64 py_len, float* pz, int64 pz_len,
 	float* vx, int64 vx_len, float* vy, int64 vy_len, float* vz, int64 vz_len, gompss_fault* fault)
 {
+	__shared__ __align__(16) Array<float, 4> tile0[64];
+	__shared__ __align__(16) Array<float, 4> tile1[64];
+	__shared__ __align__(16) Array<float, 4> tile2[64];
 	if (0 <= lo && hi <= px_len && px_len <= py_len && hi <= py_len && px_len <= pz_len && hi <= pz_len &&
 		hi <= vx_len && hi <= vy_len && hi <= vz_len && lo < 36028797018963968ll && hi < 36028797018963968ll &&
 		-36028797018963968ll < hi) {
-		for (int64 i = (uint64)lo + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < hi; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = hi;
+		for (int64 base = (uint64)lo + (int64)blockIdx.x * blockDim.x; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x) {
+			int64 i = (uint64)base + threadIdx.x;
+			bool active = i < end;
 			float fx = 0.0f;
 			float fy = 0.0f;
 			float fz = 0.0f;
-			for (int64 j = 0; j < px_len; j++) {
-				float dx = px[j] - px[i];
-				float dy = py[j] - py[i];
-				float dz = pz[j] - pz[i];
-				float inv = rsqrtf(dx * dx + dy * dy + dz * dz + 1e-09f);
-				float inv3 = inv * inv * inv;
-				fx += dx * inv3;
-				fy += dy * inv3;
-				fz += dz * inv3;
+			int64 to = px_len;
+			for (int64 j0 = 0; j0 < to; j0 += 256) {
+				__syncthreads();
+				int64 n = min(to - j0, (int64)256);
+				for (int64 k = threadIdx.x; k < n; k += blockDim.x) {
+					tile0[k / 4].v[k % 4] = px[j0 + k];
+					tile1[k / 4].v[k % 4] = py[j0 + k];
+					tile2[k / 4].v[k % 4] = pz[j0 + k];
+				}
+				__syncthreads();
+				if (active) {
+					if (n == 256) {
+						#pragma unroll 8
+						for (int64 g = 0; g < 64; g++) {
+							Array<float, 4> tile0Group = tile0[g];
+							Array<float, 4> tile1Group = tile1[g];
+							Array<float, 4> tile2Group = tile2[g];
+							#pragma unroll 4
+							for (int64 k = 0; k < 4; k++) {
+								float dx = tile0Group.v[k] - px[i];
+								float dy = tile1Group.v[k] - py[i];
+								float dz = tile2Group.v[k] - pz[i];
+								float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
+								float inv3 = inv * inv * inv;
+								fx += dx * inv3;
+								fy += dy * inv3;
+								fz += dz * inv3;
+							}
+						}
+					} else {
+						for (int64 k = 0; k < n; k++) {
+							float dx = tile0[k / 4].v[k % 4] - px[i];
+							float dy = tile1[k / 4].v[k % 4] - py[i];
+							float dz = tile2[k / 4].v[k % 4] - pz[i];
+							float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
+							float inv3 = inv * inv * inv;
+							fx += dx * inv3;
+							fy += dy * inv3;
+							fz += dz * inv3;
+						}
+					}
+				}
 			}
-			vx[i] += dt * fx;
-			vy[i] += dt * fy;
-			vz[i] += dt * fz;
+			if (active) {
+				vx[i] += dt * fx;
+				vy[i] += dt * fy;
+				vz[i] += dt * fz;
+			}
 		}
 	} else {
 		for (int64 i = (uint64)lo + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < hi; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
@@ -62,7 +116,7 @@ NBodyForces(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, in
 				float dx = px[j] - px[check_index(i, px_len, 1, fault)];
 				float dy = py[check_index(j, py_len, 2, fault)] - py[check_index(i, py_len, 3, fault)];
 				float dz = pz[check_index(j, pz_len, 4, fault)] - pz[check_index(i, pz_len, 5, fault)];
-				float inv = rsqrtf(dx * dx + dy * dy + dz * dz + 1e-09f);
+				float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
 				float inv3 = inv * inv * inv;
 				fx += dx * inv3;
 				fy += dy * inv3;

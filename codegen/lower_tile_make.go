@@ -1,0 +1,180 @@
+package codegen
+
+import (
+	"math/bits"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// walk returns the loop over sp in which all threads of a team take the same number of turns. Those without an
+// iteration in the last turn only load.
+func (x *tiler) walk(sp *space, p portion, body []ir.Stmt) []ir.Stmt {
+	at := sp.at
+	base, active := x.local("base", ir.IntType, at), x.local("active", ir.BoolType, at)
+	me := query(ir.ThreadNum, at)
+	first := ir.Expr(intConst(0, at))
+	if b, ok := p.first.(*ir.Binary); ok {
+		first = b.X // the number of the team's first thread
+	}
+	var out, turn []ir.Stmt
+	var cond, stride ir.Expr
+	if sp.direct() {
+		f := sp.loops[0]
+		var hi ir.Expr
+		hi, out = x.temp("end", f.Hi, nil)
+		stride, out = x.temp("stride", binary(ir.Mul, p.stride, f.Step, at), out)
+		out = append(out, decl(base, binary(ir.Add, f.Lo, binary(ir.Mul, first, f.Step, at), at), at))
+		cond = compare(f.Rel, ref(base, at), hi, at)
+		turn = append(turn, decl(f.Var, binary(ir.Add, ref(base, at), binary(ir.Mul, me, f.Step, at), at), at),
+			decl(active, compare(f.Rel, ref(f.Var, at), hi, at), at))
+	} else {
+		var c counting
+		c, out = x.counted(sp)
+		stride, out = x.temp("stride", p.stride, out)
+		out = append(out, decl(base, first, at))
+		cond = compare(ir.Lt, ref(base, at), c.total, at)
+		it := x.local("it", ir.IntType, at)
+		turn = append(turn, decl(it, binary(ir.Add, ref(base, at), me, at), at),
+			decl(active, compare(ir.Lt, ref(it, at), c.total, at), at))
+		turn = append(turn, x.decode(sp, c, ref(it, at))...)
+	}
+	turn = append(turn, x.body(body, active)...)
+	next := assign(ref(base, at), binary(ir.Add, ref(base, at), stride, at), at)
+	loop := &ir.While{Label: &ir.Label{}, Cond: cond, Post: []ir.Stmt{next}, Body: turn, At: at}
+	return []ir.Stmt{&ir.Block{Body: append(out, loop), At: at}}
+}
+
+// body guards what a thread does for its own iteration. Variables of the body are declared in front of the guards.
+func (x *tiler) body(list []ir.Stmt, active *ir.Var) []ir.Stmt {
+	var out, own []ir.Stmt
+	flush := func() {
+		if len(own) > 0 {
+			out = append(out, &ir.If{Cond: ref(active, own[0].Pos()), Then: own, At: own[0].Pos()})
+			own = nil
+		}
+	}
+	last := 0
+	for i, s := range list {
+		if f, ok := s.(*ir.For); ok && x.loops[f] != nil {
+			last = i
+		}
+	}
+	for i, s := range list {
+		if f, ok := s.(*ir.For); ok && x.loops[f] != nil {
+			flush()
+			out = append(out, x.overTiles(x.loops[f], active)...)
+			continue
+		}
+		d, ok := s.(*ir.Decl)
+		switch {
+		case !ok || i > last:
+			own = append(own, s)
+		case d.Init == nil || isConst(d.Init):
+			out = append(out, d)
+		case x.same[d.Var] != nil:
+			out = append(out, decl(d.Var, x.same[d.Var], d.At))
+		default:
+			own = append(own, assign(ref(d.Var, d.At), d.Init, d.At))
+			out = append(out, decl(d.Var, nil, d.At)) // in front of the guard, which comes later
+		}
+	}
+	flush()
+	return out
+}
+
+func isConst(e ir.Expr) bool {
+	_, ok := e.(*ir.Const)
+	return ok
+}
+
+// overTiles returns the loop over the tiles of l.
+func (x *tiler) overTiles(l *tiled, active *ir.Var) []ir.Stmt {
+	f, at := l.loop, l.loop.At
+	x.decide(at, "loop "+f.Var.Name, "tiles of "+itoa(int(l.length))+" iterations in team memory",
+		"all threads of a team read "+l.names()+": each is loaded once for the team", "")
+	lo, out := x.temp("from", ir.Subst(f.Lo, x.same), nil)
+	hi, out := x.temp("to", ir.Subst(f.Hi, x.same), out)
+	start, n := x.local(f.Var.Name+"0", ir.IntType, at), x.local("n", ir.IntType, at)
+	length := intConst(l.length, at)
+	rest := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{binary(ir.Sub, hi, ref(start, at), at), length}, T: ir.IntType, At: at}
+	k := x.local("k", ir.IntType, at)
+	var load []ir.Stmt
+	for _, s := range l.staged {
+		elem := ir.Subst(s.elem, map[*ir.Var]ir.Expr{f.Var: binary(ir.Add, ref(start, at), ref(k, at), at)})
+		load = append(load, assign(s.at(ref(k, at), at), elem, at))
+	}
+	body := []ir.Stmt{barrier(at), decl(n, rest, at)}
+	body = append(body, x.stride(k, ref(n, at), load, at)...)
+	full := &ir.If{Cond: compare(ir.Eq, ref(n, at), length, at), At: at,
+		Then: []ir.Stmt{x.fullTile(l, start)}, Else: []ir.Stmt{x.partTile(l, start, n)}}
+	body = append(body, barrier(at), &ir.If{Cond: ref(active, at), Then: []ir.Stmt{full}, At: at})
+	next := assign(ref(start, at), binary(ir.Add, ref(start, at), length, at), at)
+	return append(out, decl(start, lo, at), &ir.While{Label: &ir.Label{}, Cond: compare(ir.Lt, ref(start, at), hi, at),
+		Post: []ir.Stmt{next}, Body: body, At: at})
+}
+
+// at is place k of the tile, which is kept in groups.
+func (s *staged) at(k ir.Expr, at ir.Pos) ir.Expr {
+	group := func(op ir.Op) ir.Expr {
+		return &ir.Binary{Op: op, X: k, Y: intConst(tileGroup, at), T: ir.IntType, At: at}
+	}
+	return index(index(ref(s.tile, at), group(ir.Div), at), group(ir.Rem), at)
+}
+
+// fullTile runs a whole tile, a group after the other, each element of which is loaded as one.
+func (x *tiler) fullTile(l *tiled, start *ir.Var) ir.Stmt {
+	at := l.loop.At
+	g, k := x.local("g", ir.IntType, at), x.local("k", ir.IntType, at)
+	groups := map[*staged]*ir.Var{}
+	var loads []ir.Stmt
+	for i := range l.staged {
+		s := &l.staged[i]
+		groups[s] = x.local(s.tile.Name+"Group", s.tile.Type.Elem, at)
+		loads = append(loads, decl(groups[s], index(ref(s.tile, at), ref(g, at), at), at))
+	}
+	turn := binary(ir.Add, ref(start, at), binary(ir.Add, binary(ir.Mul, ref(g, at), intConst(tileGroup, at), at), ref(k, at), at), at)
+	inner := x.overTile(l, k, tileGroup, turn, func(s *staged) ir.Expr { return index(ref(groups[s], at), ref(k, at), at) })
+	inner.Unroll = tileGroup
+	outer := &ir.For{Label: &ir.Label{}, Var: g, Lo: intConst(0, at), Hi: intConst(l.length/tileGroup, at), Step: intConst(1, at),
+		Rel: ir.Lt, Unroll: max(l.unroll()/tileGroup, 1), Body: append(loads, inner), At: at}
+	return x.copyOf([]ir.Stmt{outer}, &x.kernel.NumVars)[0]
+}
+
+// partTile runs the first n iterations of a tile.
+func (x *tiler) partTile(l *tiled, start, n *ir.Var) ir.Stmt {
+	at, k := l.loop.At, x.local("k", ir.IntType, l.loop.At)
+	loop := x.overTile(l, k, 0, binary(ir.Add, ref(start, at), ref(k, at), at), func(s *staged) ir.Expr { return s.at(ref(k, at), at) })
+	loop.Hi = ref(n, at)
+	return x.copyOf([]ir.Stmt{loop}, &x.kernel.NumVars)[0]
+}
+
+// overTile returns the loop of k below n over the body of l, whose variable is turn, with the staged elements replaced.
+func (x *tiler) overTile(l *tiled, k *ir.Var, n int64, turn ir.Expr, elem func(*staged) ir.Expr) *ir.For {
+	f := l.loop
+	r := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		if s := l.stagedAs(e); s != nil {
+			return elem(s)
+		}
+		return e
+	}}
+	body := r.CopyStmts(f.Body)
+	if mentions(body, f.Var) {
+		body = append([]ir.Stmt{decl(f.Var, turn, f.At)}, body...)
+	}
+	return &ir.For{Label: f.Label, Var: k, Lo: intConst(0, f.At), Hi: intConst(n, f.At), Step: intConst(1, f.At), Rel: ir.Lt,
+		Body: body, At: f.At}
+}
+
+// unroll returns how many iterations are worth writing out: many of a small body.
+func (l *tiled) unroll() int {
+	ops := 1
+	ir.WalkExprs(l.loop.Body, func(e ir.Expr) bool {
+		switch e.(type) {
+		case *ir.Binary, *ir.Unary, *ir.Convert, *ir.Math, *ir.Select:
+			ops++
+		}
+		return true
+	})
+	most := max(1, min(unrollMost, unrollOps/ops))
+	return 1 << (bits.Len(uint(most)) - 1)
+}
