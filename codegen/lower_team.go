@@ -31,6 +31,7 @@ type team struct {
 	conds     map[ir.Expr]*ir.Var         // where thread 0 leaves a condition
 	serials   map[*ir.Construct][]ir.Stmt // what one thread runs of a parallel body
 	crews     map[*ir.Directive]bool      // parallel directives that apart prepared
+	eithers   map[*ir.Construct]*ir.If    // what apart made of a parallel body
 	last      *ir.If                      // what the last team does after the latest reduction over the league
 }
 
@@ -59,7 +60,7 @@ type tripCounts struct {
 func (l *lowering) lowerLeague(s *segment) {
 	t := &team{lowering: l, seg: s, number: len(l.program.Launches), launch: l.launch(s), shared: map[*ir.Var]bool{},
 		jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{}, shareOuts: map[*ir.For]shareOut{},
-		conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{}, crews: map[*ir.Directive]bool{}}
+		conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{}, crews: map[*ir.Directive]bool{}, eithers: map[*ir.Construct]*ir.If{}}
 	list, red := t.teamLevel()
 	list = t.expose(list)
 	t.settleMode(list, ir.DirectiveOf(s.list[0]))

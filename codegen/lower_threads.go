@@ -220,15 +220,20 @@ func (t *team) apart(s *ir.Construct) []ir.Stmt {
 			"num_threads(n) with n a multiple of 32")
 		return t.list(t.serial(s))
 	}
-	d := *s.Directive
-	t.crews[&d] = true
-	crew := &ir.Construct{Directive: &d, Body: s.Body, At: s.At}
+	either := t.eithers[s] // lowering the body of a loop again must find the same condition, which may have memory
+	if either == nil {
+		d := *s.Directive
+		t.crews[&d] = true
+		crew := &ir.Construct{Directive: &d, Body: s.Body, At: s.At}
+		whole := compare(ir.Ge, asInt(d.NumThreads), query(ir.WarpSize, s.At), s.At)
+		either = &ir.If{Cond: whole, Then: []ir.Stmt{crew}, Else: t.serial(s), At: s.At}
+		t.eithers[s] = either
+	}
 	t.decide(s.At, "parallel", "whole warps of the team", "they meet at a barrier of their own, the others wait for the end", "")
 	if known {
-		return t.parallel(crew)
+		return t.list(either.Then)
 	}
-	whole := compare(ir.Ge, asInt(d.NumThreads), query(ir.WarpSize, s.At), s.At)
-	return t.branch(&ir.If{Cond: whole, Then: []ir.Stmt{crew}, Else: t.serial(s), At: s.At})
+	return t.branch(either)
 }
 
 // crew returns the threads of a body that apart prepared: their number, the test for them, and what declares it.

@@ -108,12 +108,21 @@ func (p *printer) barrier(s *ir.Barrier) {
 }
 
 // namedBarrier prints a barrier of a part of the team. The hardware counts threads that have come and not, as for
-// __syncthreads, those that have ended, so that a failed check would leave the others waiting.
+// __syncthreads, those that have ended, so that a failed check would leave the others waiting: a gate is used beside checks.
 func (p *printer) namedBarrier(s *ir.Barrier) {
 	if q, ok := s.Count.(*ir.Query); ok && q.What == ir.NumThreads {
 		p.printf(s.At, "asm volatile(\"barrier.sync %d;\" ::: \"memory\");", s.ID)
 		return
 	}
 	p.named = s
-	p.printf(s.At, "%s;", p.call("barrier", fmt.Sprint(s.ID), p.number(s.Count).text))
+	count := p.number(s.Count).text
+	switch {
+	case !p.gates:
+		p.printf(s.At, "%s;", p.call("barrier", fmt.Sprint(s.ID), count))
+	case s.ID >= maxGates:
+		p.fail(s.At, "barrier number %d in a kernel with checks: only those below %d", s.ID, maxGates)
+	default:
+		p.printf(s.At, "if (%s)", p.call("gompss_meet", fmt.Sprintf("%s[%d]", p.gate, s.ID), count, "fault"))
+		p.printf(s.At, "\treturn;")
+	}
 }

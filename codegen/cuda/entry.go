@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -71,10 +72,28 @@ func (p *printer) resultType(f *ir.Func, name string) string {
 	return p.results[f]
 }
 
-// kernel prints one launch. The body is printed first: it says which arguments are used.
+// kernel prints one launch. Where a part of the team meets beside checks, which end threads, it is printed again with
+// barriers that see that.
 func (p *printer) kernel(e *Entry) {
+	sites, used := len(p.sites), maps.Clone(p.used)
 	p.start(nil)
+	p.launch(e)
+	if p.fault && p.named != nil {
+		p.sites, p.used = p.sites[:sites], used
+		p.start(nil)
+		p.gates = true
+		p.launch(e)
+	}
+	e.Fault = p.fault
+	e.Promises = p.ranges.promises()
+	e.MaxThreads = p.maxThreads(e.Launch)
+	p.entry(e)
+}
+
+// launch prints the body of a launch, which says which arguments are used.
+func (p *printer) launch(e *Entry) {
 	l := e.Launch
+	e.TeamMemory = 0
 	p.analyse(l.Body, p.prog.Params, l.Trip, l.TeamTrip)
 	p.declareParams(l.Body)
 	p.depth = 1
@@ -86,20 +105,37 @@ func (p *printer) kernel(e *Entry) {
 		e.TeamMemory = alignUp(e.TeamMemory, align) + v.Type.Size
 		p.printf(v.At, "%s %s;", prefix, p.declarator(v.Type, p.declare(v)))
 	}
-	copies := p.copies(l.Body)
-	p.stmts(l.Body)
-	if e.Fault = p.fault; p.fault && p.named != nil {
-		p.fail(p.named.At, "a barrier of a part of the team in a kernel with run-time checks: not supported yet by cuda; check(none) removes the checks")
+	if p.gates {
+		p.openGates(e)
 	}
-	e.Promises = p.ranges.promises()
-	e.MaxThreads = p.maxThreads(l)
-	params := p.arguments(e, ir.Used(l.Body))
+	p.head = p.copies(l.Body)
+	p.stmts(l.Body)
+}
+
+// openGates declares the memory of the gates, at which threads wait where some may have ended.
+func (p *printer) openGates(e *Entry) {
+	const size, align = 8, 4 // of gompss_gate
+	p.gate = p.fresh("gates")
+	e.TeamMemory = alignUp(e.TeamMemory, align) + size*maxGates
+	at := e.Launch.At
+	p.printf(at, "__shared__ %s %s[%d];", p.use("gompss_gate"), p.gate, maxGates)
+	p.printf(at, "if (threadIdx.x < %d)", maxGates)
+	p.printf(at, "\t%s[threadIdx.x] = {0u, 0u};", p.gate)
+	p.printf(at, "__syncthreads();")
+}
+
+// maxGates is one more than the greatest number of a barrier of a part of the team in a kernel with checks.
+const maxGates = 4
+
+// entry puts the function of a launch together.
+func (p *printer) entry(e *Entry) {
+	params := p.arguments(e, ir.Used(e.Launch.Body))
 	bounds := ""
 	if e.MaxThreads > 0 {
 		bounds = fmt.Sprintf(" __launch_bounds__(%d)", e.MaxThreads)
 	}
 	head := fmt.Sprintf("\nextern \"C\" __global__ void%s\n%s(%s)\n{\n", bounds, e.Name, wrapLines(params))
-	p.functions.WriteString(head + copies + p.out.String() + "}\n")
+	p.functions.WriteString(head + p.head + p.out.String() + "}\n")
 }
 
 // wrapLines breaks a list of parameters into lines of at most 110 columns.

@@ -35,10 +35,20 @@ func (c goldenCase) print(t *testing.T, opt cuda.Options) *cuda.Source {
 	return src
 }
 
+// shownModes are the kernels of the modes that have golden files.
+var shownModes = map[string]bool{"ModeBranch_control_loop": true, "ModeConverge_control_loop": true,
+	"ModeBranch_warp_specialized": true, "ModeConverge_warp_specialized": true, "ModeFew_warp_specialized": true,
+	"ModeRows_warp_specialized": true, "ModeCrew_broadcast": true}
+
 func goldenCases(t *testing.T) []goldenCase {
 	var out []goldenCase
 	for _, h := range handBuilt {
 		out = append(out, goldenCase{h.name, h.make()})
+	}
+	for _, c := range modeCorpus(t) {
+		if shownModes[c.name] {
+			out = append(out, c)
+		}
 	}
 	return append(out, corpus(t)...)
 }

@@ -3,6 +3,7 @@ package cuda_test
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"testing"
 
@@ -11,13 +12,14 @@ import (
 	"github.com/gompss/gompss/codegen/cuda"
 )
 
-// archs are the generations that goldens are compiled for: the oldest that CUDA 13 knows, A100, H100 and B200.
-var archs = []string{"sm_75", "sm_80", "sm_90", "sm_100"}
+// generations are those that goldens are compiled for: the oldest that CUDA 13 knows, A100, H100 and B200.
+var generations = []string{"sm_75", "sm_80", "sm_90", "sm_100"}
 
 type nvrtcSource struct {
 	Name    string   `json:"name"`
 	Text    string   `json:"text"`
 	Options []string `json:"options"`
+	Archs   []string `json:"archs,omitempty"`
 }
 
 type nvrtcAnswer struct {
@@ -58,30 +60,41 @@ func source(name string, s *cuda.Source) nvrtcSource {
 	return nvrtcSource{Name: name, Text: s.Text, Options: s.Options}
 }
 
-// TestNVRTCTakesEveryGolden compiles every golden without any header and without a warning: the programs that show
-// each part of the printer for every generation, the kernels of the repository for one.
+// TestNVRTCTakesEveryGolden compiles every golden, and every kernel of the modes, without any header and without a
+// warning: the programs that show each part of the printer for every generation, the kernels of the repository for one
+// generation each, in turn. With GOMPSS_NVRTC=all in the environment every program is compiled for every generation.
 func TestNVRTCTakesEveryGolden(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for a minute")
 	}
-	var all []goldenCase
+	var hand []goldenCase
 	for _, h := range handBuilt {
-		all = append(all, goldenCase{h.name, h.make()})
+		hand = append(hand, goldenCase{h.name, h.make()})
 	}
-	requireCompiles(t, archs, all)
-	requireCompiles(t, []string{"sm_90"}, corpus(t))
+	kernels := append(corpus(t), modeCorpus(t)...)
+	if os.Getenv("GOMPSS_NVRTC") == "all" {
+		requireCompiles(t, generations, append(hand, kernels...))
+		return
+	}
+	requireCompiles(t, generations, hand)
+	requireCompiles(t, nil, kernels)
 }
 
+// requireCompiles compiles each version of cases for archs; nil takes one generation for each, in turn.
 func requireCompiles(t *testing.T, archs []string, cases []goldenCase) {
 	t.Helper()
 	var sources []nvrtcSource
 	for _, c := range cases {
 		for _, v := range versions {
-			sources = append(sources, source(c.name+v.suffix, c.print(t, v.options)))
+			s := source(c.name+v.suffix, c.print(t, v.options))
+			if archs == nil {
+				s.Archs = generations[len(sources)*5/4%4:][:1] // the two versions of a kernel differ in it, and kernels do
+			}
+			sources = append(sources, s)
 		}
 	}
 	answer := compile(t, archs, sources)
-	require.Len(t, answer.Results, len(archs)*len(sources))
+	require.Len(t, answer.Results, max(len(archs), 1)*len(sources))
 	for _, r := range answer.Results {
 		require.True(t, r.OK, "%s for %s:\n%s", r.Name, r.Arch, r.Log)
 		require.Empty(t, r.Log, "%s for %s", r.Name, r.Arch)

@@ -262,6 +262,33 @@ __device__ __forceinline__ void barrier(int id, int n)
 	asm volatile("barrier.sync %0, %1;" :: "r"(id), "r"(n) : "memory");
 }
 `},
+	{"gompss_gate", []string{"gompss_fault"}, `
+// gompss_gate is a barrier that a failed check opens for good: a thread that has ended never comes.
+struct gompss_gate {
+	unsigned come, turn;
+};
+`},
+	{"gompss_meet", []string{"gompss_gate"}, `
+// gompss_meet waits for n threads at a gate; it reports whether a check has failed somewhere meanwhile, so that they may
+// never come.
+__device__ __noinline__ bool gompss_meet(gompss_gate& gate, unsigned n, gompss_fault* fault)
+{
+	volatile unsigned* turn = &gate.turn;
+	const unsigned now = *turn;
+	__threadfence_block();
+	if (atomicAdd(&gate.come, 1u) == n - 1u) {
+		gate.come = 0u;
+		__threadfence_block();
+		*turn = now + 1u;
+	} else {
+		while (*turn == now)
+			if (*(volatile unsigned*)&fault->site != 0u)
+				return true;
+	}
+	__threadfence_block();
+	return false;
+}
+`},
 	{"atomic_cas", nil, `
 // atomic_cas replaces *p by y if it has the bits of x; it returns whether it did, and in x what it found.
 __device__ __forceinline__ bool atomic_cas_bits(unsigned* p, unsigned& x, unsigned y)

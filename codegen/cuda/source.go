@@ -155,6 +155,9 @@ type body struct {
 	old        *ir.Var                // declared by the atomic being printed
 	flat       map[*ir.Var]*flatSlice // slices that are parameters of a kernel
 	named      *ir.Barrier            // a barrier that waits for a number of threads
+	gates      bool                   // such barriers are gates, because checks may end threads
+	gate       string                 // the name of the array of gates
+	head       string                 // of a kernel, printed after its body
 	fault      bool                   // a check was printed
 	wrap32     bool                   // the expression is an index of which 32 bits are right
 	targets    []target

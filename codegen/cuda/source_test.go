@@ -127,11 +127,19 @@ func TestHashDependsOnTextAndOptions(t *testing.T) {
 	require.NotEqual(t, strict.Options, other.Options)
 }
 
-func TestPartialBarrierBesideChecksIsRefused(t *testing.T) {
-	b := newProgram("partial")
-	x := b.param("x", ir.SliceOf(ir.Float32Type))
-	b.launch(&ir.Launch{}, b.set(checked(ref(x), query(ir.ThreadNum)), real(ir.Float32Type, 1)),
-		&ir.Barrier{Scope: ir.NamedBarrier, ID: 1, Count: num(64), At: b.at()})
-	_, err := cuda.Print(b.prog, cuda.Options{})
-	require.ErrorContains(t, err, "cuda: kernel partial: partial.go:5:2: a barrier of a part of the team")
+// A hardware barrier of a part of the team would wait for ever for threads that a failed check has ended.
+func TestPartialBarrierBesideChecksIsAGate(t *testing.T) {
+	for _, check := range []bool{false, true} {
+		b := newProgram("partial")
+		x := b.param("x", ir.SliceOf(ir.Float32Type))
+		i := checked(ref(x), query(ir.ThreadNum))
+		i.Checked = check
+		b.launch(&ir.Launch{}, b.set(i, real(ir.Float32Type, 1)),
+			&ir.Barrier{Scope: ir.NamedBarrier, ID: 1, Count: num(64), At: b.at()})
+		src, err := cuda.Print(b.prog, cuda.Options{})
+		require.NoError(t, err)
+		require.Equal(t, check, strings.Contains(src.Text, "if (gompss_meet(gates[1], 64, fault))"), src.Text)
+		require.Equal(t, !check, strings.Contains(src.Text, "barrier(1, 64);"), src.Text)
+		require.Len(t, src.Sites, map[bool]int{true: 1}[check])
+	}
 }

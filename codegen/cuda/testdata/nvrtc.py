@@ -2,7 +2,8 @@
 
 Request:  {"archs": ["sm_90"], "sources": [{"name": "a.cu", "text": "...", "options": ["--fmad=false"]}]}
 Answer:   {"version": "13.0", "skip": "why there is no NVRTC", "results": [{"name", "arch", "ok", "log", "cubin"}]}
-          cubin is the size of the machine code in bytes; with "keep" in the request its base64 text.
+          cubin is the size of the machine code in bytes; with "keep" in the request its base64 text. A source with
+          "archs" of its own is compiled for these.
 """
 
 import base64
@@ -64,7 +65,7 @@ def main():
     major, minor = ctypes.c_int(), ctypes.c_int()
     nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
     request = json.load(sys.stdin)
-    jobs = [(s, arch) for s in request["sources"] for arch in request["archs"]]
+    jobs = [(s, arch) for s in request["sources"] for arch in s.get("archs") or request["archs"]]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         done = list(pool.map(lambda job: compile_one(nvrtc, job[0], job[1], request.get("keep", False)), jobs))
     results = [dict(r, name=s["name"], arch=a) for (s, a), r in zip(jobs, done)]
