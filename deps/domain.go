@@ -161,6 +161,33 @@ func (d *Domain) Live() int {
 	return d.live
 }
 
+// keptCells is how many cells Reset keeps the memory of.
+const keptCells = 1 << 10
+
+// Reset makes d empty, as the zero Domain, but for Edge and some memory. Requires: all its nodes are complete.
+func (d *Domain) Reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.live != 0 {
+		panic(fmt.Sprintf("gompss: bug: domain with %d nodes in flight is reset", d.live))
+	}
+	d.next = 0
+	if d.table.count > keptCells {
+		d.table, d.tracts, d.free, d.swept = table{}, nil, nil, nil
+		return
+	}
+	for _, t := range d.tracts {
+		d.swept = d.swept[:0]
+		t.root.each(func(c *cell) { d.swept = append(d.swept, c) })
+		for _, c := range d.swept {
+			d.drop(c)
+		}
+	}
+	clear(d.swept)
+	d.swept = d.swept[:0]
+	clear(d.tracts)
+}
+
 // ErrBusy is the cause of a BusyError.
 var ErrBusy = errors.New("unfinished tasks access it")
 

@@ -154,6 +154,16 @@ func (s *Scheduler) Done(it *Item) {
 	it.state = idle
 }
 
+// Resume puts a prepared item that needs no tokens in flight at p, as if it had been pushed and popped at once: it was
+// there before, and goes on.
+func (s *Scheduler) Resume(it *Item, p PlaceID) {
+	if it.state != idle || it.needs || !it.Allowed.Has(p) {
+		panic("gompss: bug: sched: resume of an item that is queued, in flight, needs tokens or may not run there")
+	}
+	it.state, it.at = inFlight, p
+	s.load[p]++
+}
+
 // Retire takes a place out for good and returns the ready items that can run nowhere else; those are no longer held.
 func (s *Scheduler) Retire(p PlaceID) []*Item {
 	s.retired = s.retired.With(p)

@@ -31,7 +31,7 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 		return nil, fmt.Errorf("task: alloc: %d elements of %s: %w", n, t, err)
 	}
 	x := sliceOfPages[T](pages, n)
-	if _, err := rt.buffers.register(memoryOf(x), pages); err != nil {
+	if _, err := rt.buffers.register(memoryOf(x), pages, &rt.root); err != nil {
 		return nil, fmt.Errorf("task: alloc: %w", err)
 	}
 	return x, nil
@@ -53,7 +53,7 @@ func Register[T any](rt *Runtime, x []T) error {
 	if cap(x) == 0 {
 		return nil
 	}
-	if _, _, err := rt.buffers.locate(memoryOf(x[:cap(x)])); err != nil {
+	if _, _, err := rt.buffers.locate(memoryOf(x[:cap(x)]), &rt.root); err != nil {
 		return fmt.Errorf("task: register: %w", err)
 	}
 	return nil
@@ -76,18 +76,18 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
 	// What failed before is no reason to keep the memory: the wait is for the order, and the data are given up.
-	t, err := rt.submitGo(waitBody, nil, nil, []Option{{what: accessOption, mode: deps.InOut, memory: b.memory}})
+	t, err := rt.root.submitWait([]Option{{what: accessOption, mode: deps.InOut, memory: b.memory}})
 	if err != nil {
 		return err
 	}
 	<-t.Done()
 	rt.forgetError(t)
-	rt.submitting.Lock()
+	rt.root.submitting.Lock()
 	again, _, _ := rt.buffers.find(b.memory)
 	if again == b {
 		rt.buffers.remove(b)
 	}
-	rt.submitting.Unlock()
+	rt.root.submitting.Unlock()
 	if again != b {
 		return fmt.Errorf("task: %s: done already", what)
 	}

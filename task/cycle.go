@@ -46,10 +46,10 @@ func (rt *Runtime) retire(r *record, worker bool) *record {
 	rt.graphRelease(r, &over, &ready)
 	for s := over.pop(); s != nil; s = over.pop() {
 		rt.graphRelease(s, &over, &ready)
-		rt.conclude(s)
+		rt.complete(rt.conclude(s))
 	}
 	next := rt.schedule(done, &ready, worker)
-	rt.conclude(done)
+	rt.complete(rt.conclude(done))
 	return next
 }
 
@@ -71,8 +71,8 @@ func (rt *Runtime) becomesReady(s, by *record, over, ready *recordList) {
 	case via != nil:
 		s.skip(via)
 		over.push(s)
-	case s.kind != waitBody && rt.ctx.Err() != nil:
-		s.fail("", context.Cause(rt.ctx))
+	case s.kind != waitBody && s.context().Err() != nil:
+		s.fail("", context.Cause(s.context()))
 		over.push(s)
 	default:
 		rt.estimate(s)
@@ -113,7 +113,7 @@ func (rt *Runtime) schedule(done *record, ready *recordList, worker bool) *recor
 	}
 	var next *record
 	if worker {
-		if next = rt.takeHost(); next != nil && next.held {
+		if next = rt.takeHost(); next != nil && (next.held || next.parked) {
 			wake += min(rt.sched.Len(), 1) // there is room for another fetch
 		} else if next != nil {
 			wake--
@@ -122,7 +122,7 @@ func (rt *Runtime) schedule(done *record, ready *recordList, worker bool) *recor
 	rt.takeAccelerators(&starts)
 	rt.mu.Unlock()
 
-	if next != nil && !next.held && rt.watched() {
+	if next != nil && !next.held && !next.parked && rt.watched() {
 		rt.observeChoice(next)
 	}
 	if wake > 0 && rt.workers != nil {
@@ -149,7 +149,7 @@ func (rt *Runtime) retireUnscheduled(r *record) {
 	over.push(r)
 	for s := over.pop(); s != nil; s = over.pop() {
 		rt.graphRelease(s, &over, &ready)
-		rt.conclude(s)
+		rt.complete(rt.conclude(s))
 	}
 	if ready.head != nil {
 		rt.schedule(nil, &ready, false)
@@ -186,6 +186,9 @@ func (rt *Runtime) enter(ready, orphans, waits *recordList) int {
 
 // takeHost returns what a CPU worker should run: first those whose data have arrived. Requires: mu held.
 func (rt *Runtime) takeHost() *record {
+	if r := rt.takeHanded(); r != nil {
+		return r
+	}
 	if r := rt.arrived.pop(); r != nil {
 		rt.fetching--
 		return r
@@ -320,9 +323,9 @@ func (rt *Runtime) again(r *record) {
 	rt.schedule(nil, &starts, false)
 }
 
-// conclude closes the books on a task that is over and lets its record go.
-func (rt *Runtime) conclude(r *record) {
-	id := r.taskID()
+// conclude closes the books on a task that is over and lets its record go. It returns the parent if that is over too.
+func (rt *Runtime) conclude(r *record) *record {
+	id, home, member := r.taskID(), r.home, r.member
 	if r.err != nil {
 		rt.noteFailure(r)
 	}
@@ -338,6 +341,13 @@ func (rt *Runtime) conclude(r *record) {
 	r.clear()
 	rt.free.put(r)
 	rt.fallen()
+	if member != nil {
+		member.fallen()
+	}
+	if home.program() {
+		return nil
+	}
+	return home.childOver(1)
 }
 
 // cause returns the error of r, untyped.

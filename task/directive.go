@@ -59,7 +59,7 @@ func (e *arguments) Query(ir.QueryKind) (int64, bool) { return 0, false }
 // evaluate fills in the accesses of r: those of the task directive, and what the target directive copies besides.
 func (rt *Runtime) evaluate(r *record) error {
 	k := r.kernel.ir
-	rt.env.params, rt.env.list = k.Params, r.args.List
+	r.home.env.params, r.home.env.list = k.Params, r.args.List
 	for i := range k.Task.Accesses {
 		a := &k.Task.Accesses[i]
 		if err := rt.evaluateRegion(r, &a.Region, a.Mode); err != nil {
@@ -83,7 +83,7 @@ func (rt *Runtime) evaluate(r *record) error {
 
 // evaluateRegion adds one region to the accesses of r.
 func (rt *Runtime) evaluateRegion(r *record, region *ir.Region, mode deps.Mode) error {
-	a := rt.env.of(region.Var)
+	a := r.home.env.of(region.Var)
 	if a == nil {
 		rt.bug("kernel %s: region %s is not of a parameter", r.kernel.name, region.Text)
 	}
@@ -91,7 +91,7 @@ func (rt *Runtime) evaluateRegion(r *record, region *ir.Region, mode deps.Mode) 
 	if region.Var.Type.Kind == ir.Pointer && !a.Nil {
 		length = 1
 	}
-	boxes, err := codegen.EvalRegion(*region, length, &rt.env)
+	boxes, err := codegen.EvalRegion(*region, length, &r.home.env)
 	if err != nil {
 		return fmt.Errorf("task: kernel %s: %w", r.name(), err)
 	}
@@ -137,7 +137,7 @@ func (rt *Runtime) clauses(r *record) (wait bool, err error) {
 	if k.Task.If == nil {
 		return false, nil
 	}
-	bits, err := ir.Eval(k.Task.If, &rt.env)
+	bits, err := ir.Eval(k.Task.If, &r.home.env)
 	if err != nil {
 		return false, fmt.Errorf("task: kernel %s: if clause: %w", r.name(), err)
 	}
@@ -145,7 +145,7 @@ func (rt *Runtime) clauses(r *record) (wait bool, err error) {
 }
 
 func (rt *Runtime) integer(r *record, clause string, e ir.Expr) (int64, error) {
-	bits, err := ir.Eval(e, &rt.env)
+	bits, err := ir.Eval(e, &r.home.env)
 	if err != nil {
 		return 0, fmt.Errorf("task: kernel %s: %s clause: %w", r.name(), clause, err)
 	}

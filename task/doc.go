@@ -49,10 +49,18 @@
 //   - a task that waits, for predecessors, tokens or memory, holds no tokens and no device memory;
 //   - in the steady state, submitting and running a task allocates nothing but what boxing arguments for Submit takes.
 //
-// Lock order: Runtime.submitting before the locks of deps, Machine and buffers; Runtime.mu is innermost and is held
-// over calls of sched alone. No lock is held over bodies, observers of the runtime's own points, or calls of devices
-// that start work. submitting is held over the flush of Wait, which no task can need.
+// # Nesting
 //
-// Not there yet: nested domains (a body may submit, but its tasks are siblings of its own), Concurrent and Reduction
-// accesses of kernels, implements. Commutative runs in order of submission.
+// A body that has work for tasks of its own takes a Scope (Runtime.GoScope) and submits them there. They are ordered
+// among themselves; what they access must be inside what their parent accesses, or memory that was first used in the
+// scope, which is forgotten with it. The parent is over, for its successors, when its body has returned and its children
+// are over. Waiting in a body (Scope.Wait, Scope.WaitOn, Task.WaitContext with Scope.Context) costs no worker: see
+// RATIONALE.md.
+//
+// Lock order: Scope.lending and Scope.turn, then Scope.submitting, before the locks of deps, Machine and buffers;
+// Runtime.mu is innermost and is held over calls of sched alone. No lock but lending and turn is held over bodies, and
+// none over observers of the runtime's own points, or calls of devices that start work. The program's submitting is held
+// over the flush of Wait, which no task can need.
+//
+// Not there yet: Concurrent and Reduction accesses of kernels, implements. Commutative runs in order of submission.
 package task

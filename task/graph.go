@@ -7,8 +7,8 @@ import "github.com/gompss/gompss/deps"
 // A task that failed or was skipped leaves taints: its successors do not run, whether they were submitted before it was
 // over, and have an edge, or after, and meet the taint. Wait tells of the failure and takes the taints away.
 type graph struct {
-	domain deps.Domain
-	taints map[deps.BufferID]map[taint]*Error // guarded by Runtime.submitting
+	domain *deps.Domain                       // nil before the first task
+	taints map[deps.BufferID]map[taint]*Error // guarded by Scope.submitting
 }
 
 // A taint is an access of a task that failed or was skipped.
@@ -49,19 +49,43 @@ func (g *graph) taint(r *record) {
 	}
 }
 
-// graphAdd finds the predecessors of r and reports whether it has none. Requires: submitting held.
+// graphAdd finds the predecessors of r and reports whether it has none. Requires: the submitting of its home held.
 func (rt *Runtime) graphAdd(r *record) bool {
+	g := &r.home.graph
+	if g.domain == nil {
+		g.domain = rt.getDomain(r.home)
+	}
 	r.node.Owner, r.node.ID = r, r.taskID()
-	if e := rt.graph.tainted(r.accesses); e != nil {
+	if e := g.tainted(r.accesses); e != nil {
 		r.poison.Store(e)
 	}
 	if rt.recorder == nil {
-		return rt.graph.domain.Submit(&r.node, r.accesses)
+		return g.domain.Submit(&r.node, r.accesses)
 	}
 	id, kind := r.taskID(), r.kind // unless it is ready, r may be over and gone from here on
-	ready := rt.graph.domain.Submit(&r.node, r.accesses)
-	rt.observeWaits(id, kind)
+	home := r.home
+	ready := g.domain.Submit(&r.node, r.accesses)
+	rt.observeWaits(home, id, kind)
 	return ready
+}
+
+// getDomain returns an empty domain for s. Those of nested tasks are used again and again, with their memory.
+func (rt *Runtime) getDomain(s *Scope) *deps.Domain {
+	d, _ := rt.domains.Get().(*deps.Domain)
+	if d == nil {
+		d = &deps.Domain{}
+	}
+	rt.observeEdges(d, s)
+	return d
+}
+
+// putDomain gives back the domain of a scope that is over.
+func (rt *Runtime) putDomain(g *graph) {
+	if g.domain != nil {
+		g.domain.Reset()
+		rt.domains.Put(g.domain)
+		g.domain = nil
+	}
 }
 
 // graphRelease tells the successors of r that it is over: those that wait for nothing more go to over when they are not to
@@ -71,7 +95,7 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	if r.err != nil && r.kind != waitBody {
 		rt.graphFail(r, &free)
 	} else {
-		rt.graph.domain.Complete(&r.node, func(s *deps.Node, last bool) {
+		r.home.graph.domain.Complete(&r.node, func(s *deps.Node, last bool) {
 			if last {
 				free.push(s.Owner.(*record))
 			}
@@ -85,10 +109,10 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 // graphFail is graphRelease for a task that failed or was skipped.
 func (rt *Runtime) graphFail(r *record, free *recordList) {
 	// One step for those who submit: they find the edge, or the taint.
-	rt.submitting.Lock()
-	defer rt.submitting.Unlock()
-	rt.graph.taint(r)
-	rt.graph.domain.Complete(&r.node, func(n *deps.Node, last bool) {
+	r.home.submitting.Lock()
+	defer r.home.submitting.Unlock()
+	r.home.graph.taint(r)
+	r.home.graph.domain.Complete(&r.node, func(n *deps.Node, last bool) {
 		s := n.Owner.(*record)
 		s.poison.CompareAndSwap(nil, r.err)
 		if last {

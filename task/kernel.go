@@ -184,8 +184,8 @@ type Call struct {
 func (k *Kernel) With(options ...Option) Call { return Call{k, options} }
 
 // Submit is Kernel.Submit with the options of c.
-func (c Call) Submit(rt *Runtime, args ...any) (Task, error) {
-	return c.kernel.submit(rt, args, c.options)
+func (c Call) Submit(at Submitter, args ...any) (Task, error) {
+	return c.kernel.submit(at, args, c.options)
 }
 
 // Submit submits a task that runs the kernel with args on a device that it may run on, after the tasks submitted before
@@ -194,24 +194,25 @@ func (c Call) Submit(rt *Runtime, args ...any) (Task, error) {
 //
 // Errors: the number and types of arguments, regions outside of slices, no device that may run it, tokens that can never
 // be had, a working set that fits no device; nothing has been written then.
-func (k *Kernel) Submit(rt *Runtime, args ...any) (Task, error) { return k.submit(rt, args, nil) }
+func (k *Kernel) Submit(at Submitter, args ...any) (Task, error) { return k.submit(at, args, nil) }
 
-func (k *Kernel) submit(rt *Runtime, args []any, options []Option) (Task, error) {
+func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error) {
 	if err := k.checkArgs(args); err != nil {
 		return Task{}, err
 	}
-	r, err := rt.begin(kernelBody)
+	s, g := at.submitter()
+	r, err := s.begin(g, kernelBody)
 	if err != nil {
 		return Task{}, err
 	}
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
-	wait, err := rt.describeKernel(r, args, options)
+	wait, err := s.rt.describeKernel(r, args, options)
 	if err != nil {
-		return rt.giveUp(r, err)
+		return s.giveUp(r, err)
 	}
-	t := rt.commit(r)
+	t := s.commit(r)
 	if wait {
-		return t, t.Wait()
+		return t, s.awaitTask(t)
 	}
 	return t, nil
 }
@@ -254,6 +255,9 @@ func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait
 	if err != nil {
 		return false, err
 	}
+	if err := r.home.covers(r); err != nil {
+		return false, fmt.Errorf("task: kernel %s: %w", r.name(), err)
+	}
 	if err := rt.kernelOptions(r, options); err != nil {
 		return false, fmt.Errorf("task: kernel %s: %w", r.name(), err)
 	}
@@ -278,7 +282,7 @@ func (rt *Runtime) bind(r *record, args []any) error {
 	for i, x := range args {
 		a, where := argument(x, k.params[i].typ)
 		if k.params[i].typ.Kind == ir.Slice || k.params[i].typ.Kind == ir.Pointer {
-			if err := rt.bindMemory(&a, where); err != nil {
+			if err := rt.bindMemory(r, &a, where); err != nil {
 				return k.badArg(i, err.Error())
 			}
 		}
@@ -288,14 +292,14 @@ func (rt *Runtime) bind(r *record, args []any) error {
 }
 
 // bindMemory fills in where the memory of a is. An empty slice needs no buffer.
-func (rt *Runtime) bindMemory(a *devices.Arg, m memory) error {
+func (rt *Runtime) bindMemory(r *record, a *devices.Arg, m memory) error {
 	a.Nil = m.base == nil
 	a.Len, a.Cap = m.len, m.cap
 	if m.len == 0 {
 		a.Cap = 0
 		return nil
 	}
-	b, first, err := rt.buffers.locate(m)
+	b, first, err := rt.buffers.locate(m, r.home)
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,7 @@ type buffer struct {
 	pinner runtime.Pinner
 	pages  []byte // of Alloc; nil for ordinary Go memory
 	gone   atomic.Bool
+	owner  *Scope // where it was used first
 }
 
 func (b *buffer) lo() uintptr { return uintptr(b.base) }
@@ -108,11 +109,11 @@ func (e *OverlapError) Error() string {
 // locate returns the buffer that m lies in and its first element there, registering the memory if it is new.
 //
 // Cost: a binary search in the buffers, but for those found lately. m must not be empty.
-func (t *buffers) locate(m memory) (*buffer, int64, error) {
+func (t *buffers) locate(m memory, owner *Scope) (*buffer, int64, error) {
 	if b, at, err := t.find(m); b != nil || err != nil {
 		return b, at, err
 	}
-	b, err := t.register(m, nil)
+	b, err := t.register(m, nil, owner)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -169,7 +170,7 @@ func (t *buffers) load() bufferTable {
 }
 
 // register makes [base, base+cap) of m a buffer. With pages the memory is ours, else it is pinned and kept alive.
-func (t *buffers) register(m memory, pages []byte) (*buffer, error) {
+func (t *buffers) register(m memory, pages []byte, owner *Scope) (*buffer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m.len = m.cap
@@ -177,7 +178,7 @@ func (t *buffers) register(m memory, pages []byte) (*buffer, error) {
 		return b, err // someone else was quicker, or a later slice reaches into another buffer
 	}
 	table := t.load()
-	b := &buffer{id: deps.BufferID(len(table.byID)), memory: m, pages: pages}
+	b := &buffer{id: deps.BufferID(len(table.byID)), memory: m, pages: pages, owner: owner}
 	if pages == nil {
 		b.pinner.Pin(m.base)
 	}
@@ -192,6 +193,9 @@ func (t *buffers) register(m memory, pages []byte) (*buffer, error) {
 	}
 	table.sorted = slices.Insert(table.sorted, i, b)
 	t.table.Store(&table)
+	if !owner.program() {
+		owner.fresh = append(owner.fresh, b)
+	}
 	return b, nil
 }
 

@@ -45,37 +45,41 @@ func (rt *Runtime) observeSubmit(r *record, id deps.TaskID) {
 		return
 	}
 	if o := rt.observer; o != nil {
-		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Time: rt.now(), Label: r.name(), Kernel: r.kernelName()})
+		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Other: r.home.id(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName()})
 	}
 	if o := rt.recorder; o != nil {
 		r.seen = probe.Task{ID: id, Submit: rt.now(), Kernel: r.kernelName(), Label: r.label, Place: -1}
 		if len(r.accesses) > 0 {
+			rt.watching.Lock()
 			o.Submitted(id, r.accesses)
+			rt.watching.Unlock()
 		}
 	}
 }
 
-// observeEdges makes the graph tell of edges.
-func (rt *Runtime) observeEdges() {
+// observeEdges makes the graph of s tell of edges.
+func (rt *Runtime) observeEdges(d *deps.Domain, s *Scope) {
 	switch o, rec := rt.observer, rt.recorder; {
 	case o != nil:
-		rt.graph.domain.Edge = func(pred, succ deps.TaskID) {
+		d.Edge = func(pred, succ deps.TaskID) {
 			o.Observe(probe.Point{Kind: probe.Edge, Task: succ, Other: pred, Time: rt.now()})
 			if rec != nil {
-				rt.preds = append(rt.preds, pred)
+				s.preds = append(s.preds, pred)
 			}
 		}
 	case rec != nil:
-		rt.graph.domain.Edge = func(pred, _ deps.TaskID) { rt.preds = append(rt.preds, pred) }
+		d.Edge = func(pred, _ deps.TaskID) { s.preds = append(s.preds, pred) }
 	}
 }
 
-// observeWaits tells which tasks task id waits for. Requires: submitting held.
-func (rt *Runtime) observeWaits(id deps.TaskID, kind bodyKind) {
-	if len(rt.preds) > 0 && kind != waitBody {
-		rt.recorder.Waits(id, rt.preds)
+// observeWaits tells which tasks task id waits for. Requires: s.submitting held.
+func (rt *Runtime) observeWaits(s *Scope, id deps.TaskID, kind bodyKind) {
+	if len(s.preds) > 0 && kind != waitBody {
+		rt.watching.Lock()
+		rt.recorder.Waits(id, s.preds)
+		rt.watching.Unlock()
 	}
-	rt.preds = rt.preds[:0]
+	s.preds = s.preds[:0]
 }
 
 // observeReady tells that s waits for no task any more; by was the last one, nil when there was none.

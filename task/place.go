@@ -43,10 +43,10 @@ type variants struct {
 	reasons []error // by place; nil where there is a variant
 }
 
-// variantsOf asks the devices, once for each kernel. Requires: submitting held.
+// variantsOf asks the devices, once for each kernel.
 func (rt *Runtime) variantsOf(k *Kernel) *variants {
-	if v := rt.variants[k]; v != nil {
-		return v
+	if v, ok := rt.variants.Load(k); ok {
+		return v.(*variants)
 	}
 	v := &variants{reasons: make([]error, len(rt.places))}
 	for p, d := range rt.machine.Devices() {
@@ -56,7 +56,7 @@ func (rt *Runtime) variantsOf(k *Kernel) *variants {
 		}
 		v.places = v.places.With(sched.PlaceID(p))
 	}
-	rt.variants[k] = v
+	rt.variants.Store(k, v)
 	return v
 }
 

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -23,12 +24,20 @@ type record struct {
 	node deps.Node
 	link *record // in lists that one goroutine owns
 
+	home   *Scope // where it was submitted
+	inner  *Scope // of its body; nil when that has none
+	group  *Group // whose context ends it
+	member *Group // that waits for it: group, or nil when that waits for its parent
+	parked bool   // its body has lent its worker and wants one
+	wants  bool   // and it is not in flight yet; both guarded by Runtime.mu
+
 	kind     bodyKind
 	label    string
 	pos      ir.Pos
 	kernel   *Kernel
 	body     func() error
 	bodyCtx  func(context.Context) error
+	nested   func(*Scope) error
 	settings settings
 	accesses []deps.Access // the memory stays with the record
 	work     deps.Bytes
@@ -53,7 +62,7 @@ const keepAccesses = 16
 type bodyKind uint8
 
 const (
-	goBody     bodyKind = iota // body or bodyCtx, on a CPU worker
+	goBody     bodyKind = iota // body, bodyCtx or nested, on a CPU worker
 	kernelBody                 // kernel, anywhere
 	waitBody                   // nothing: it is there to wait for its accesses on the host
 )
@@ -89,7 +98,8 @@ func (r *record) skip(via *Error) {
 // clear makes the record ready for another task. What it pointed at is let go.
 func (r *record) clear() {
 	r.item.Reset()
-	r.kind, r.label, r.pos, r.kernel, r.body, r.bodyCtx = 0, "", ir.Pos{}, nil, nil, nil
+	r.home, r.inner, r.group, r.member, r.parked, r.wants = nil, nil, nil, nil, false, false
+	r.kind, r.label, r.pos, r.kernel, r.body, r.bodyCtx, r.nested = 0, "", ir.Pos{}, nil, nil, nil, nil
 	r.settings = settings{tokens: r.settings.tokens[:0]}
 	if r.accesses = r.accesses[:0]; cap(r.accesses) > keepAccesses {
 		r.accesses = nil
@@ -102,13 +112,16 @@ func (r *record) clear() {
 	}
 }
 
-// records are the records that nobody uses. Those who end tasks push; the one who submits takes them all at once.
+// records are the records that nobody uses. Those who end tasks push; one who submits takes them all at once.
 type records struct {
 	returned atomic.Pointer[record]
-	own      *record // of the submitter, under its lock
+	mu       sync.Mutex
+	own      *record // of those who submit
 }
 
 func (l *records) get(rt *Runtime) *record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.own == nil {
 		l.own = l.returned.Swap(nil)
 	}

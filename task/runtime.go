@@ -63,6 +63,7 @@ type Runtime struct {
 	vectors      *vectors
 	observer     probe.Observer // of points, or nil
 	recorder     probe.Recorder // of whole tasks, or nil
+	watching     sync.Mutex     // one Submitted or Waits at a time
 	opened       time.Time
 	hostAt       func(deps.BufferID) unsafe.Pointer
 	buffers      buffers
@@ -71,18 +72,19 @@ type Runtime struct {
 	cancel context.CancelFunc
 	unhook func() bool
 
-	submitting sync.Mutex // one submission at a time: the order of submission is the meaning of the program
-	graph      graph
-	last       deps.TaskID
-	preds      []deps.TaskID // of the task being submitted, for the recorder
-	submitted  int64         // without waits
-	variants   map[*Kernel]*variants
-	env        arguments
-	free       records
-	closed     atomic.Bool
+	root     Scope // of the tasks of the program
+	last     atomic.Uint64
+	waits    atomic.Int64 // among them
+	variants sync.Map     // *Kernel to *variants
+	free     records
+	domains  sync.Pool
+	cleaning sync.WaitGroup
+	closed   atomic.Bool
 
 	mu       sync.Mutex // never held together with submitting's work on the graph; innermost
 	sched    *sched.Scheduler
+	handed   recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
+	rooms    []room     // by worker
 	arrived  recordList // on the host: data are there, ready to run
 	fetching int        // on the host: data are on their way
 	counts   counts
@@ -95,7 +97,6 @@ type Runtime struct {
 	limits []int64 // what each of those who wait waits for
 
 	failing  sync.Mutex
-	failed   FailedError
 	failures map[deps.TaskID]*Error
 	broken   int64
 	skipped  int64
@@ -111,7 +112,8 @@ func New(o Options) (*Runtime, error) {
 	if o.Devices == "" {
 		o.Devices = string(devices.SMP)
 	}
-	rt := &Runtime{opened: time.Now(), host: -1, failures: map[deps.TaskID]*Error{}, variants: map[*Kernel]*variants{}}
+	rt := &Runtime{opened: time.Now(), host: -1, failures: map[deps.TaskID]*Error{}}
+	rt.root.rt = rt
 	rt.fell = sync.NewCond(&rt.idle)
 	rt.wakeAt.Store(nobodyWaits)
 	rt.setWindow(o.Window)
@@ -151,10 +153,10 @@ func (rt *Runtime) start(o Options) error {
 	rt.counts = newCounts(rt.places)
 	rt.hostAt = rt.machine.HostAt
 	rt.describe()
-	rt.observeEdges()
 	rt.buffers.add = rt.addBuffer
 	rt.buffers.drop = rt.dropBuffer
 	if workers > 0 {
+		rt.rooms = make([]room, workers)
 		if rt.workers, err = smp.NewWorkers(workers, cpu{rt}); err != nil {
 			return err
 		}
@@ -200,7 +202,7 @@ func (rt *Runtime) addBuffer(b *buffer) error {
 }
 
 func (rt *Runtime) dropBuffer(b *buffer) error {
-	return errors.Join(rt.graph.domain.Forget(b.id), rt.machine.DropBuffer(b.id))
+	return errors.Join(b.owner.forget(b.id), rt.machine.DropBuffer(b.id))
 }
 
 // Machine returns the devices of the runtime.

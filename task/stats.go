@@ -59,9 +59,7 @@ func (rt *Runtime) Stats() Stats {
 	rt.failing.Lock()
 	s.Failed, s.Skipped = rt.broken, rt.skipped
 	rt.failing.Unlock()
-	rt.submitting.Lock()
-	s.Submitted = rt.submitted
-	rt.submitting.Unlock()
+	s.Submitted = int64(rt.last.Load()) - rt.waits.Load()
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	for p, place := range rt.places {

@@ -13,15 +13,42 @@ import (
 // Go submits a task that runs body on a CPU worker, after the tasks submitted before that its accesses depend on. body
 // may use what the accesses name, as they say, until it returns. What it returns, or panics with, is the task's error.
 //
-// A body may submit tasks, which are siblings of its own task, as if they had been submitted after it; it must not wait
-// for them, nor for anything else that needs a worker. Options.Window must have room for what such bodies submit.
+// A body that has work for tasks of its own takes a Scope: GoScope. What it submits to the Runtime are siblings of its own
+// task, as if they had been submitted after it; it must not wait for those, nor for anything else that needs a worker, and
+// Options.Window must have room for them.
 //
 // Errors: about the accesses, the places and the tokens; nothing has been submitted then.
 func (rt *Runtime) Go(body func() error, options ...Option) (Task, error) {
+	return goTask(&rt.root, nil, body, options)
+}
+
+func goTask(s *Scope, g *Group, body func() error, options []Option) (Task, error) {
 	if body == nil {
 		return Task{}, errNoBody
 	}
-	return rt.submitGo(goBody, body, nil, options)
+	r, err := s.begin(g, goBody)
+	if err != nil {
+		return Task{}, err
+	}
+	r.body = body
+	return s.submitGo(r, options)
+}
+
+// GoScope is Go for a body that submits tasks of its own, with the Scope that it is given. The task is over when they are.
+func (rt *Runtime) GoScope(body func(*Scope) error, options ...Option) (Task, error) {
+	return goScope(&rt.root, nil, body, options)
+}
+
+func goScope(s *Scope, g *Group, body func(*Scope) error, options []Option) (Task, error) {
+	if body == nil {
+		return Task{}, errNoBody
+	}
+	r, err := s.begin(g, goBody)
+	if err != nil {
+		return Task{}, err
+	}
+	r.nested = body
+	return s.submitGo(r, options)
 }
 
 // GoContext is Go for a body that wants to know when the runtime's context is done.
@@ -29,64 +56,68 @@ func (rt *Runtime) GoContext(body func(context.Context) error, options ...Option
 	if body == nil {
 		return Task{}, errNoBody
 	}
-	return rt.submitGo(goBody, nil, body, options)
+	r, err := rt.root.begin(nil, goBody)
+	if err != nil {
+		return Task{}, err
+	}
+	r.bodyCtx = body
+	return rt.root.submitGo(r, options)
 }
 
 var errNoBody = errors.New("task: go: body is nil")
 
-func (rt *Runtime) submitGo(kind bodyKind, body func() error, bodyCtx func(context.Context) error, options []Option) (Task, error) {
-	r, err := rt.begin(kind)
-	if err != nil {
-		return Task{}, err
+// submitGo submits r, of which begin and the caller have filled in what is not in options.
+func (s *Scope) submitGo(r *record, options []Option) (Task, error) {
+	if err := s.rt.describeGo(r, options); err != nil {
+		return s.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))
 	}
-	r.body, r.bodyCtx = body, bodyCtx
-	if err := rt.describeGo(r, options); err != nil {
-		return rt.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))
-	}
-	return rt.commit(r), nil
+	return s.commit(r), nil
 }
 
 // begin takes a record and the lock of submission; giveUp or commit gives the lock back.
-func (rt *Runtime) begin(kind bodyKind) (*record, error) {
-	if rt.closed.Load() {
+func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
+	rt := s.rt
+	if s.program() && rt.closed.Load() {
 		return nil, ErrClosed
 	}
-	if kind != waitBody && rt.ctx.Err() != nil {
-		return nil, fmt.Errorf("task: submit: %w", context.Cause(rt.ctx))
+	if ctx := rt.contextOf(g); kind != waitBody && ctx.Err() != nil {
+		return nil, fmt.Errorf("task: submit: %w", context.Cause(ctx))
 	}
-	rt.enterWindow()
-	rt.submitting.Lock()
-	if rt.closed.Load() {
-		rt.submitting.Unlock()
+	s.enterWindow()
+	if err := s.enter(); err != nil {
 		rt.fallen()
-		return nil, ErrClosed
+		return nil, err
 	}
 	r := rt.free.get(rt)
-	r.kind = kind
+	r.kind, r.home, r.group = kind, s, g
+	if g != nil && g.home == s {
+		r.member = g
+	}
 	return r, nil
 }
 
-func (rt *Runtime) giveUp(r *record, err error) (Task, error) {
+func (s *Scope) giveUp(r *record, err error) (Task, error) {
 	r.clear()
-	rt.free.put(r)
-	rt.submitting.Unlock()
-	rt.fallen()
+	s.rt.free.put(r)
+	s.submitting.Unlock()
+	s.rt.fallen()
 	return Task{}, err
 }
 
 // commit makes r a task: it gets its number and its predecessors, and starts if it has none.
-func (rt *Runtime) commit(r *record) Task {
-	rt.last++
-	id := rt.last
+func (s *Scope) commit(r *record) Task {
+	rt := s.rt
+	id := deps.TaskID(rt.last.Add(1))
 	r.id.Store(uint64(id))
-	if r.kind != waitBody {
-		rt.submitted++
+	if r.kind == waitBody {
+		rt.waits.Add(1)
 	}
+	s.count(r)
 	if rt.watched() {
 		rt.observeSubmit(r, id)
 	}
 	ready := rt.graphAdd(r)
-	rt.submitting.Unlock()
+	s.submitting.Unlock()
 	if ready {
 		var over, list recordList
 		rt.becomesReady(r, nil, &over, &list)
@@ -96,11 +127,39 @@ func (rt *Runtime) commit(r *record) Task {
 			rt.schedule(nil, &list, false)
 		}
 	}
-	return Task{rt, r, id}
+	t := Task{rt, r, id}
+	if !s.program() && rt.live.Load() > rt.window {
+		s.awaitTask(t)
+	}
+	return t
+}
+
+// count counts r in, where it is waited for.
+func (s *Scope) count(r *record) {
+	if r.member != nil {
+		r.member.live.Add(1)
+	}
+	if !s.program() {
+		s.pending.Add(1)
+		if len(r.accesses) > 0 {
+			s.giveUpSet()
+		}
+	}
+}
+
+// id returns the task whose children are submitted here, 0 for the program.
+func (s *Scope) id() deps.TaskID {
+	if s.program() {
+		return 0
+	}
+	return s.owner.taskID()
 }
 
 func (rt *Runtime) describeGo(r *record, options []Option) error {
 	if err := rt.apply(r, options); err != nil {
+		return err
+	}
+	if err := r.home.covers(r); err != nil {
 		return err
 	}
 	if r.kind == waitBody {
@@ -197,7 +256,7 @@ func (rt *Runtime) addAccess(r *record, o *Option) error {
 	if o.memory.len == 0 {
 		return nil
 	}
-	b, first, err := rt.buffers.locate(o.memory)
+	b, first, err := rt.buffers.locate(o.memory, r.home)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.mode, err)
 	}
@@ -226,7 +285,7 @@ func (rt *Runtime) addBox(r *record, o *Option) error {
 	if o.memory.len == 0 {
 		return nil
 	}
-	b, first, err := rt.buffers.locate(o.memory)
+	b, first, err := rt.buffers.locate(o.memory, r.home)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.mode, err)
 	}

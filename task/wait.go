@@ -53,9 +53,30 @@ func (t Task) Err() error {
 }
 
 // Wait waits until the task is over and returns its error. It does not make data valid on the host: see Runtime.WaitOn.
-// A task body must not wait for tasks.
+// The body of a task waits with WaitContext.
 func (t Task) Wait() error {
 	<-t.Done()
+	return t.Err()
+}
+
+// WaitContext is Wait until ctx is done. With the context of a Scope the worker runs other tasks meanwhile.
+func (t Task) WaitContext(ctx context.Context) error {
+	over := false
+	wait := func() {
+		select {
+		case <-t.Done():
+			over = true
+		case <-ctx.Done():
+		}
+	}
+	if s := scopeOf(ctx); s != nil && t.record != nil && t.record.taskID() == t.id {
+		s.block(wait)
+	} else {
+		wait()
+	}
+	if !over {
+		return fmt.Errorf("task: wait for task %d: %w", t.id, context.Cause(ctx))
+	}
 	return t.Err()
 }
 
@@ -85,35 +106,51 @@ func (rt *Runtime) noteFailure(r *record) {
 	rt.failing.Lock()
 	defer rt.failing.Unlock()
 	rt.failures[r.taskID()] = r.err
+	told := &r.home.told
+	if r.member != nil {
+		told = &r.member.told
+	}
 	switch {
 	case r.kind == waitBody: // who waits is told
-	case errors.Is(r.err.Cause, ErrSkipped):
-		rt.failed.Skipped++
+	case isSkip(r.err):
+		told.Skipped++
 		rt.skipped++
 	default:
-		rt.failed.Failed = append(rt.failed.Failed, r.err)
+		told.Failed = append(told.Failed, r.err)
 		rt.broken++
 	}
 }
 
-// takeFailures returns what failed since the last call, nil if nothing did.
-func (rt *Runtime) takeFailures() error {
+// isSkip reports whether the task of e did not run because of another task.
+func isSkip(e *Error) bool {
+	_, skipped := e.Cause.(*SkippedError)
+	return skipped
+}
+
+// takeFailures returns what was told since the last call, nil if nothing was.
+func (rt *Runtime) takeFailures(told *FailedError) error {
 	rt.failing.Lock()
 	defer rt.failing.Unlock()
-	if len(rt.failed.Failed) == 0 && rt.failed.Skipped == 0 {
+	if len(told.Failed) == 0 && told.Skipped == 0 {
 		return nil
 	}
-	failed := rt.failed
-	rt.failed = FailedError{}
+	failed := *told
+	*told = FailedError{}
 	return &failed
 }
 
-// enterWindow counts a task in, when there is room.
-func (rt *Runtime) enterWindow() {
+// enterWindow counts a task in, when there is room. A child does not wait for that, as its parent may be what the others
+// wait for: its parent waits for the child instead (commit), so that each task has one child too many at most.
+func (s *Scope) enterWindow() {
+	rt := s.rt
+	if !s.program() {
+		rt.live.Add(1)
+		return
+	}
 	for {
 		live := rt.live.Load()
 		if live >= rt.window {
-			rt.waitUntil(rt.window - 1 - rt.window/4)
+			rt.waitUntil(rt.window-1-rt.window/4, nil)
 		} else if rt.live.CompareAndSwap(live, live+1) {
 			return
 		}
@@ -129,18 +166,31 @@ func (rt *Runtime) fallen() {
 	}
 }
 
-// waitUntil waits until at most limit tasks are in flight.
-func (rt *Runtime) waitUntil(limit int64) {
+// waitUntil waits until at most limit tasks are in flight, or ctx, if there is one, is done.
+func (rt *Runtime) waitUntil(limit int64, ctx context.Context) error {
+	if ctx != nil {
+		defer context.AfterFunc(ctx, func() {
+			rt.idle.Lock()
+			rt.fell.Broadcast()
+			rt.idle.Unlock()
+		})()
+	}
 	rt.idle.Lock()
 	defer rt.idle.Unlock()
 	rt.limits = append(rt.limits, limit)
 	rt.wakeAt.Store(slices.Max(rt.limits))
-	for rt.live.Load() > limit {
+	var err error
+	for rt.live.Load() > limit && err == nil {
+		if ctx != nil && ctx.Err() != nil {
+			err = fmt.Errorf("task: wait: %w", context.Cause(ctx))
+			break
+		}
 		rt.fell.Wait()
 	}
 	i := slices.Index(rt.limits, limit)
 	rt.limits = slices.Delete(rt.limits, i, i+1)
 	rt.wakeAt.Store(slices.Max(append(rt.limits, nobodyWaits)))
+	return err
 }
 
 // nobodyWaits is below every number of tasks in flight.
@@ -150,19 +200,47 @@ const nobodyWaits = -1
 // failed since the last Wait; what they and the tasks that were skipped should have written is undefined.
 //
 // With tasks submitted meanwhile by other goroutines it waits for those too. A task body must not call it.
-func (rt *Runtime) Wait() error {
+func (rt *Runtime) Wait(options ...WaitOption) error {
+	o := waitOptions(options)
 	for {
-		rt.waitUntil(0)
-		rt.submitting.Lock()
+		if err := rt.waitUntil(0, o.ctx); err != nil {
+			return err
+		}
+		rt.root.submitting.Lock()
 		if rt.live.Load() != 0 {
-			rt.submitting.Unlock()
+			rt.root.submitting.Unlock()
 			continue
 		}
-		err := rt.flush()
-		clear(rt.graph.taints)
-		rt.submitting.Unlock()
-		return errors.Join(rt.takeFailures(), err)
+		var err error
+		if !o.keep {
+			err = rt.flush()
+		}
+		clear(rt.root.graph.taints)
+		rt.root.submitting.Unlock()
+		return errors.Join(rt.takeFailures(&rt.root.told), err)
 	}
+}
+
+// A WaitOption says how to wait.
+type WaitOption struct {
+	ctx  context.Context
+	keep bool
+}
+
+// Until makes a wait end when ctx is done, with its error. Tasks go on.
+func Until(ctx context.Context) WaitOption { return WaitOption{ctx: ctx} }
+
+// NoFlush leaves data where they are: on the devices that wrote them. The program must not touch them.
+func NoFlush() WaitOption { return WaitOption{keep: true} }
+
+func waitOptions(options []WaitOption) (all WaitOption) {
+	for _, o := range options {
+		if o.ctx != nil {
+			all.ctx = o.ctx
+		}
+		all.keep = all.keep || o.keep
+	}
+	return all
 }
 
 // flush makes all data valid on the host. Requires: submitting held and no task in flight.
@@ -191,19 +269,58 @@ func (rt *Runtime) flush() error {
 //
 // Errors: the context's, and then the data are not to be touched; an *Error when a task it waits for failed.
 func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
-	t, err := rt.submitGo(waitBody, nil, nil, accesses)
+	return rt.root.WaitOn(ctx, accesses...)
+}
+
+// WaitOn is Runtime.WaitOn for the children of a task and what it accesses.
+func (s *Scope) WaitOn(ctx context.Context, accesses ...Option) error {
+	t, err := s.submitWait(accesses)
 	if err != nil {
 		return err
 	}
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	select {
-	case <-t.Done():
-		return rt.forgetError(t)
-	case <-ctx.Done():
-		return fmt.Errorf("task: wait on %d accesses: %w", len(accesses), context.Cause(ctx))
+	over := false
+	wait := func() {
+		select {
+		case <-t.Done():
+			over = true
+		case <-ctx.Done():
+		}
 	}
+	if s.program() || t.record.taskID() != t.id {
+		wait()
+	} else {
+		s.block(wait)
+	}
+	if over {
+		return s.rt.forgetError(t)
+	}
+	return fmt.Errorf("task: wait on %d accesses: %w", len(accesses), context.Cause(ctx))
+}
+
+// submitWait submits a task that does nothing but wait for its accesses.
+func (s *Scope) submitWait(accesses []Option) (Task, error) {
+	r, err := s.begin(nil, waitBody)
+	if err != nil {
+		return Task{}, err
+	}
+	return s.submitGo(r, accesses)
+}
+
+// awaitTask waits for a task on behalf of the body of s.
+func (s *Scope) awaitTask(t Task) error {
+	if s.program() {
+		return t.Wait()
+	}
+	done := t.Done()
+	select {
+	case <-done:
+	default:
+		s.block(func() { <-done })
+	}
+	return t.Err()
 }
 
 // stop fails the tasks that wait for a device; those that are not ready yet fail when they would be.
@@ -214,6 +331,12 @@ func (rt *Runtime) stop() {
 	rt.mu.Unlock()
 	for _, it := range items {
 		r := it.Owner.(*record)
+		if r.parked { // its body has begun, and must end
+			rt.mu.Lock()
+			rt.sched.Push(it)
+			rt.mu.Unlock()
+			continue
+		}
 		r.fail("", cause)
 		rt.retireUnscheduled(r)
 	}
@@ -235,5 +358,6 @@ func (rt *Runtime) Close() error {
 		rt.buffers.remove(b)
 		err = errors.Join(err, rt.buffers.free(b))
 	}
+	rt.cleaning.Wait()
 	return errors.Join(err, rt.vectors.close(), rt.machine.Close())
 }

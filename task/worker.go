@@ -20,38 +20,59 @@ const (
 	stageFetched  // the callback came before the worker left
 )
 
-// RunNext runs tasks on a CPU worker until there is none. It implements smp.Source for the Runtime.
-func (w cpu) RunNext(worker int) bool {
-	r := w.rt.schedule(nil, nil, true)
-	if r == nil {
-		return false
-	}
-	for r != nil {
-		r = w.rt.runOnHost(r, worker)
-	}
-	return true
-}
-
-// cpu is the Runtime as the workers see it, so that RunNext is not part of the public API.
+// cpu is the Runtime as the workers see it, their smp.Source, so that its methods are not part of the public API.
 type cpu struct{ rt *Runtime }
 
-// runOnHost runs r, if its data are there, and returns what the worker should run next.
-func (rt *Runtime) runOnHost(r *record, worker int) *record {
+// A room is what one worker has taken and not run yet; padded, as neighbours are used by other processors.
+type room struct {
+	next *record
+	_    [56]byte
+}
+
+// Take finds a task for a worker.
+func (w cpu) Take(worker int) bool {
+	room := &w.rt.rooms[worker]
+	if room.next == nil {
+		room.next = w.rt.schedule(nil, nil, true)
+	}
+	return room.next != nil
+}
+
+// Run runs the task that was taken, and what it finds after it, until there is nothing.
+func (w cpu) Run(worker int) int {
+	r := w.rt.rooms[worker].next
+	w.rt.rooms[worker].next = nil
+	for r != nil && worker != smp.None {
+		if r.parked { // its body goes on as this worker, and this goroutine is none
+			r.parked = false
+			r.inner.resume <- worker
+			return smp.None
+		}
+		r, worker = w.rt.runOnHost(r, worker)
+	}
+	return worker
+}
+
+// runOnHost runs r, if its data are there, and returns what the worker should run next, and which worker the goroutine is.
+func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	r.worker = worker
 	if rt.accelerators && len(r.accesses) > 0 && !r.held && !rt.acquireHost(r) {
 		rt.mu.Lock()
 		rt.fetching++
 		rt.mu.Unlock()
-		return rt.schedule(nil, nil, true) // its data are on their way
+		return rt.schedule(nil, nil, true), worker // its data are on their way
 	}
 	switch {
 	case r.err != nil:
-	case rt.ctx.Err() != nil:
-		r.fail("smp", context.Cause(rt.ctx))
+	case r.context().Err() != nil:
+		r.fail("smp", context.Cause(r.context()))
 	default:
 		rt.runBody(r)
 	}
-	return rt.retire(r, true)
+	if r.inner != nil {
+		return rt.endBody(r)
+	}
+	return rt.retire(r, true), worker
 }
 
 // acquireHost starts to make the data of r valid on the host, and reports whether they are.
@@ -112,7 +133,7 @@ func (rt *Runtime) runBody(r *record) {
 func (rt *Runtime) bodyBroke(r *record, value any) {
 	if value == nil {
 		r.fail("smp", errGoexit)
-		rt.retire(r, false)
+		rt.dieWith(r)
 		return
 	}
 	cause := &PanicError{Value: value, Stack: debug.Stack()}
@@ -120,6 +141,20 @@ func (rt *Runtime) bodyBroke(r *record, value any) {
 		cause = &PanicError{Value: p.Value, Stack: p.Stack}
 	}
 	r.fail("smp", cause)
+}
+
+// dieWith ends r on a goroutine that is on its way out; another one goes on as its worker.
+func (rt *Runtime) dieWith(r *record) {
+	worker := r.worker
+	if r.inner != nil {
+		r.inner.worker, worker = smp.None, r.inner.worker
+		rt.endBody(r)
+	} else {
+		rt.retire(r, false)
+	}
+	if worker != smp.None {
+		rt.workers.Lend(worker)
+	}
 }
 
 var errGoexit = errors.New("its goroutine was ended from inside (runtime.Goexit)")
@@ -130,7 +165,10 @@ func (rt *Runtime) callBody(r *record) error {
 		rt.callKernel(r)
 		return nil
 	case r.bodyCtx != nil:
-		return r.bodyCtx(rt.ctx)
+		return r.bodyCtx(r.context())
+	case r.nested != nil:
+		r.inner = newScope(r)
+		return r.nested(r.inner)
 	}
 	return r.body()
 }

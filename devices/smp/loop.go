@@ -67,7 +67,7 @@ func (w *Workers) Offer(job Job, run func()) {
 // Share runs body over [lo, hi) in chunks of at least grain iterations (the last may be shorter), on the caller and
 // on whatever workers are idle or become so. It returns when every iteration has run.
 //
-// The caller is a worker, in RunNext. Chunks shrink as the loop drains, so that the last ones end together.
+// The caller is a worker. Chunks shrink as the loop drains, so that the last ones end together.
 // A panic in a chunk lets the other chunks end, drops those not begun and is thrown here as a *Panic.
 func (w *Workers) Share(lo, hi, grain int64, body func(lo, hi int64)) {
 	if hi <= lo {

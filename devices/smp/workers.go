@@ -7,11 +7,18 @@ import (
 	"sync/atomic"
 )
 
-// A Source is where workers find what to run.
+// A Source is where workers find what to run. It is called by all workers at once.
 type Source interface {
-	// RunNext runs one thing on a worker and reports whether there was one. It is called by all workers at once.
-	RunNext(worker int) bool
+	// Take takes out one thing for a worker, unless one was taken already that has not been run, and reports whether there
+	// is one.
+	Take(worker int) bool
+	// Run runs what Take has taken for a worker. It returns which worker the calling goroutine is now, as that may change
+	// meanwhile (Lend), or None. When it is ended from inside (runtime.Goexit), it must have lent the worker that it was.
+	Run(worker int) int
 }
+
+// None is no worker.
+const None = -1
 
 // MaxWorkers bounds the workers of one Workers.
 const MaxWorkers = 1024
@@ -24,10 +31,13 @@ type Workers struct {
 	ending atomic.Bool
 	done   sync.WaitGroup
 
-	asleep atomic.Int32 // workers that announced that they will sleep
-	mu     sync.Mutex
-	beds   []uint64 // a bit for each worker that sleeps, or is about to
-	open   []*offer
+	asleep  atomic.Int32 // workers that announced that they will sleep
+	mu      sync.Mutex
+	beds    []uint64 // a bit for each worker that sleeps, or is about to
+	open    []*offer
+	spares  []chan int // goroutines that are no worker and wait until they are one again
+	closed  bool       // no more spares
+	resting sync.WaitGroup
 }
 
 // A room is where one worker sleeps; padded, since neighbours are used by other processors.
@@ -61,6 +71,49 @@ func (w *Workers) Close() {
 	w.ending.Store(true)
 	w.Wake(len(w.rooms))
 	w.done.Wait()
+	w.mu.Lock()
+	w.closed = true
+	for _, s := range w.spares {
+		close(s)
+	}
+	w.spares = nil
+	w.mu.Unlock()
+	w.resting.Wait()
+}
+
+// Lend lets another goroutine go on as worker i, which the caller was and is no more. How the caller becomes a worker
+// again is between it and its source: another goroutine gives its worker up by returning None from Run.
+func (w *Workers) Lend(i int) {
+	w.mu.Lock()
+	if last := len(w.spares) - 1; last >= 0 {
+		s := w.spares[last]
+		w.spares = w.spares[:last]
+		w.mu.Unlock()
+		s <- i // never blocks: there is room for one
+		return
+	}
+	w.mu.Unlock()
+	go w.work(i)
+}
+
+// rest waits until the calling goroutine is lent a worker, or returns None when it is not wanted any more: there are
+// spares enough, or all is over.
+func (w *Workers) rest() int {
+	w.mu.Lock()
+	if w.closed || len(w.spares) >= len(w.rooms) {
+		w.mu.Unlock()
+		return None
+	}
+	s := make(chan int, 1)
+	w.spares = append(w.spares, s)
+	w.resting.Add(1)
+	w.mu.Unlock()
+	defer w.resting.Done()
+	i, ok := <-s
+	if !ok {
+		return None
+	}
+	return i
 }
 
 // Wake wakes up to n sleeping workers. It is called after work was put into the source; cost: one atomic load when
@@ -87,31 +140,36 @@ func (w *Workers) rise(i int) {
 	w.asleep.Add(-1)
 }
 
-// work runs until the end. A body that ends the goroutine (runtime.Goexit) costs it, not the worker.
+// work runs until the end, first as worker i. A body that ends the goroutine (runtime.Goexit) costs it, not the worker.
 func (w *Workers) work(i int) {
-	ended := false
+	over, inside := false, false
 	defer func() {
-		if ended {
-			w.done.Done()
-			return
+		if !over && !inside { // ended from inside a chunk of a loop
+			go w.work(i)
 		}
-		go w.work(i)
 	}()
-	for !w.ended(i) {
+	for {
+		if w.source.Take(i) {
+			inside = true
+			i = w.source.Run(i)
+			inside = false
+			if i == None {
+				if i = w.rest(); i == None {
+					break
+				}
+			}
+			continue
+		}
+		if w.assist() {
+			continue
+		}
+		if w.ending.Load() {
+			w.done.Done()
+			break
+		}
+		w.sleep(i)
 	}
-	ended = true
-}
-
-// ended makes one round of worker i, and reports whether it was the last.
-func (w *Workers) ended(i int) bool {
-	if w.source.RunNext(i) || w.assist() {
-		return false
-	}
-	if w.ending.Load() {
-		return true
-	}
-	w.sleep(i)
-	return false
+	over = true
 }
 
 // sleep announces that worker i will sleep, looks a last time, and sleeps until it is woken.
@@ -126,7 +184,7 @@ func (w *Workers) sleep(i int) {
 			w.getUp(i)
 		}
 	}()
-	if !w.ending.Load() && !w.source.RunNext(i) && !w.assist() {
+	if !w.ending.Load() && !w.source.Take(i) && !w.assist() {
 		<-w.rooms[i].wake
 		woken = true
 	}

@@ -15,27 +15,37 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // queue is a Source: a list under a lock.
 type queue struct {
-	mu   sync.Mutex
-	jobs []func(worker int)
+	mu    sync.Mutex
+	jobs  []func(worker int) int
+	taken [MaxWorkers]func(worker int) int
 }
 
 func (q *queue) push(f func(worker int)) {
+	q.pushJob(func(worker int) int { f(worker); return worker })
+}
+
+// pushJob pushes a job that says which worker its goroutine is afterwards.
+func (q *queue) pushJob(f func(worker int) int) {
 	q.mu.Lock()
 	q.jobs = append(q.jobs, f)
 	q.mu.Unlock()
 }
 
-func (q *queue) RunNext(worker int) bool {
+func (q *queue) Take(worker int) bool {
 	q.mu.Lock()
-	if len(q.jobs) == 0 {
-		q.mu.Unlock()
-		return false
+	defer q.mu.Unlock()
+	if q.taken[worker] == nil && len(q.jobs) > 0 {
+		q.taken[worker], q.jobs = q.jobs[0], q.jobs[1:]
 	}
-	f := q.jobs[0]
-	q.jobs = q.jobs[1:]
+	return q.taken[worker] != nil
+}
+
+func (q *queue) Run(worker int) int {
+	q.mu.Lock()
+	f := q.taken[worker]
+	q.taken[worker] = nil
 	q.mu.Unlock()
-	f(worker)
-	return true
+	return f(worker)
 }
 
 func start(t *testing.T, n int) (*Workers, *queue) {
@@ -180,7 +190,7 @@ func TestPanicInAChunkReachesTheOwner(t *testing.T) {
 func TestGoexitCostsNoWorker(t *testing.T) {
 	w, q := start(t, 2)
 	for range 100 {
-		run(w, q, func(int) { runtime.Goexit() })
+		run(w, q, func(i int) { w.Lend(i); runtime.Goexit() })
 	}
 	var both sync.WaitGroup
 	both.Add(2)
@@ -189,6 +199,30 @@ func TestGoexitCostsNoWorker(t *testing.T) {
 		w.Wake(1)
 	}
 	both.Wait()
+}
+
+// A goroutine that waits is no worker meanwhile: others run on one worker, to any depth.
+func TestALentWorkerGoesOn(t *testing.T) {
+	w, q := start(t, 1)
+	const depth = 500
+	var level func(i int) func(int) int
+	level = func(left int) func(int) int {
+		return func(worker int) int {
+			if left == 0 {
+				return worker
+			}
+			back := make(chan int, 1)
+			q.pushJob(level(left - 1))
+			q.pushJob(func(worker int) int { back <- worker; return None })
+			w.Lend(worker)
+			return <-back
+		}
+	}
+	done := make(chan struct{})
+	q.pushJob(func(worker int) int { worker = level(depth)(worker); close(done); return worker })
+	w.Wake(1)
+	<-done
+	run(w, q, func(int) {})
 }
 
 func TestCloseRunsWhatIsLeft(t *testing.T) {

@@ -21,7 +21,7 @@ type Kind uint8
 
 // The kinds of points, and which fields of Point each sets besides Task and Time.
 const (
-	Submit   Kind = iota + 1 // Label, Kernel
+	Submit   Kind = iota + 1 // Label, Kernel; Other: the task whose body submitted it, 0 for the program
 	Edge                     // Other: the predecessor that is waited for
 	Ready                    // all predecessors are done
 	Choice                   // Device: where it will run, tokens taken; Bytes: what was missing there

@@ -1,0 +1,277 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices/smp"
+)
+
+// This file is how a task waits without keeping a worker, and how it ends after its children.
+
+// Wait waits until all children submitted so far are over, running them on this goroutine or letting others have the
+// worker meanwhile, and makes what the task accesses valid on the host: the body may use it again. It returns a
+// *FailedError for the children that failed since the last Wait; a failure that no Wait has told of makes the task fail.
+//
+// Errors: also the context's, of Until, and then the children go on.
+func (s *Scope) Wait(options ...WaitOption) error {
+	o := waitOptions(options)
+	if err := s.waitChildren(o.ctx); err != nil {
+		return err
+	}
+	var err error
+	if !o.keep {
+		if err = s.settle(); err != nil {
+			err = fmt.Errorf("task: %s: wait: %w", s.owner.name(), err)
+		}
+	}
+	s.submitting.Lock()
+	clear(s.graph.taints)
+	s.submitting.Unlock()
+	return errors.Join(s.rt.takeFailures(&s.told), err)
+}
+
+func (s *Scope) waitChildren(ctx context.Context) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if ctx != nil {
+		defer context.AfterFunc(ctx, s.wakeWaiter)()
+	}
+	for s.children() > 0 {
+		if ctx != nil && ctx.Err() != nil {
+			return fmt.Errorf("task: %s: wait: %w", s.owner.name(), context.Cause(ctx))
+		}
+		s.waitOnce(ctx)
+	}
+	return nil
+}
+
+// waitOnce runs a child on this goroutine if the scheduler gives one. It may give something else: that goes to another
+// goroutine together with the worker, and this one sleeps until the children are over.
+func (s *Scope) waitOnce(ctx context.Context) {
+	if !s.lending.TryLock() { // another goroutine of the body has lent the worker
+		if s.announce(waitsBare, ctx) {
+			<-s.quiet
+		}
+		return
+	}
+	defer s.lending.Unlock()
+	next := s.rt.schedule(nil, nil, true)
+	if next != nil && next.home == s && !next.parked && ctx == nil { // a child on this stack would outlast ctx
+		s.runHere(next)
+		return
+	}
+	if s.children() == 0 {
+		s.rt.hand(next)
+		return
+	}
+	s.lend(next)
+	if !s.announce(waitsForWorker, ctx) {
+		s.rt.wantWorker(s)
+	}
+	s.regain()
+}
+
+// runHere runs a child, and what comes after it as long as those are children, on the goroutine that waits: the stack
+// grows by one task for each nesting level. Requires: lending held.
+func (s *Scope) runHere(next *record) {
+	worker := s.worker
+	s.worker = smp.None // while a child has it; for good when it ends the goroutine (runtime.Goexit)
+	for next != nil && next.home == s && !next.parked && worker != smp.None {
+		next, worker = s.rt.runOnHost(next, worker)
+	}
+	s.worker = worker
+	s.rt.hand(next)
+}
+
+// block calls f, which may take long. The worker is lent meanwhile.
+func (s *Scope) block(f func()) {
+	if !s.lending.TryLock() {
+		f()
+		return
+	}
+	defer s.lending.Unlock()
+	if s.worker == smp.None {
+		f()
+		return
+	}
+	s.lend(nil)
+	f()
+	s.rt.wantWorker(s)
+	s.regain()
+}
+
+// lend gives the worker, and what it is to run next, to another goroutine. Tokens are given back: no task that waits holds
+// any. Requires: lending held.
+func (s *Scope) lend(next *record) {
+	worker := s.worker
+	s.worker = smp.None
+	s.rt.suspend(s.owner)
+	s.rt.rooms[worker].next = next
+	s.rt.workers.Lend(worker)
+}
+
+// regain waits for the worker that somebody has asked for: wantWorker. Requires: lending held.
+func (s *Scope) regain() { s.worker = <-s.resume }
+
+// announce says that somebody waits for the children, and reports whether wakeWaiter will be called.
+func (s *Scope) announce(how int32, ctx context.Context) bool {
+	s.waiting.Store(how)
+	if s.children() > 0 && (ctx == nil || ctx.Err() == nil) {
+		return true
+	}
+	return !s.waiting.CompareAndSwap(how, nobodyWaiting)
+}
+
+// wakeWaiter lets who waits for the children go on, if somebody does.
+func (s *Scope) wakeWaiter() {
+	how := s.waiting.Load()
+	if how == nobodyWaiting || !s.waiting.CompareAndSwap(how, nobodyWaiting) {
+		return
+	}
+	if how == waitsForWorker {
+		s.rt.wantWorker(s)
+	} else {
+		s.quiet <- struct{}{}
+	}
+}
+
+// childOver counts a child out, or with holder a reason, and returns the task if it is over by that.
+func (s *Scope) childOver(n int64) *record {
+	left := s.pending.Add(-n)
+	if left == 0 {
+		return s.owner
+	}
+	if left&(holder-1) == 0 {
+		s.wakeWaiter()
+	}
+	return nil
+}
+
+// end says that the body has returned: no more submissions. It returns the worker that the goroutine has.
+func (s *Scope) end() int {
+	s.lending.Lock() // a goroutine of the body that still waits has the worker
+	defer s.lending.Unlock()
+	s.submitting.Lock()
+	s.over = true
+	s.submitting.Unlock()
+	return s.worker
+}
+
+// suspend takes a task that waits out of flight, with its tokens.
+func (rt *Runtime) suspend(r *record) {
+	rt.mu.Lock()
+	rt.sched.Done(&r.item)
+	rt.counts.end(r.item.Place())
+	wake := len(r.settings.tokens) > 0 && rt.sched.Len() > 0
+	rt.mu.Unlock()
+	if wake {
+		rt.workers.Wake(1)
+	}
+}
+
+// wantWorker asks for a worker for the body of s, which has lent its own. Those who need tokens for that stand in line as
+// ready tasks do, the others go first: they hold memory that ends with them.
+func (rt *Runtime) wantWorker(s *Scope) {
+	r := s.owner
+	rt.mu.Lock()
+	r.parked = true
+	if len(r.settings.tokens) == 0 {
+		r.wants = true
+		rt.handed.push(r)
+	} else if !rt.sched.Push(&r.item) {
+		rt.bug("%s: the CPU workers are out of service", r.name())
+	}
+	rt.mu.Unlock()
+	rt.workers.Wake(1)
+}
+
+// hand gives a task that was granted to a worker to another one, or does nothing with none.
+func (rt *Runtime) hand(next *record) {
+	if next == nil {
+		return
+	}
+	rt.mu.Lock()
+	rt.handed.push(next)
+	rt.mu.Unlock()
+	rt.workers.Wake(1)
+}
+
+// takeHanded returns a task that was handed to the workers, or wants one. Requires: mu held.
+func (rt *Runtime) takeHanded() *record {
+	r := rt.handed.pop()
+	if r != nil && r.wants {
+		r.wants = false
+		rt.sched.Resume(&r.item, rt.host)
+		rt.counts.grant(rt.host)
+	}
+	return r
+}
+
+// endBody ends the part of r that its body was, and returns what the worker should run next.
+func (rt *Runtime) endBody(r *record) (*record, int) {
+	s := r.inner
+	worker := s.end()
+	if s.pending.Load() == holder {
+		s.pending.Store(0)
+		rt.closeScope(r)
+		return rt.retire(r, worker != smp.None), worker
+	}
+	rt.release(r)
+	r.held = false
+	next := rt.schedule(r, nil, worker != smp.None)
+	if s.childOver(holder) != nil {
+		rt.complete(r)
+	}
+	return next, worker
+}
+
+// closeScope gives back what the children of r used together, and makes their failures those of r.
+func (rt *Runtime) closeScope(r *record) {
+	s := r.inner
+	if r.err == nil {
+		if err := rt.takeFailures(&s.told); err != nil {
+			r.fail("", err)
+		}
+	}
+	if err := rt.dropFresh(s); err != nil && r.err == nil {
+		r.fail("", err)
+	}
+	rt.putDomain(&s.graph)
+}
+
+// complete ends a task whose body is over and whose last child is; nil is none.
+func (rt *Runtime) complete(r *record) {
+	switch {
+	case r == nil:
+	case rt.accelerators && len(r.inner.fresh) > 0:
+		// Dropping a buffer waits for its copies, which this goroutine may be the one to enqueue.
+		rt.cleaning.Go(func() { rt.closeScope(r); rt.retireUnscheduled(r) })
+	default:
+		rt.closeScope(r)
+		rt.retireUnscheduled(r)
+	}
+}
+
+// dropFresh forgets the memory that was first used in s, whose tasks are over.
+func (rt *Runtime) dropFresh(s *Scope) (err error) {
+	for _, b := range s.fresh {
+		rt.buffers.remove(b)
+		err = errors.Join(err, rt.buffers.free(b))
+	}
+	s.fresh = nil
+	return err
+}
+
+// forget drops what the graph of s knows of a buffer.
+func (s *Scope) forget(b deps.BufferID) error {
+	s.submitting.Lock()
+	defer s.submitting.Unlock()
+	delete(s.graph.taints, b)
+	if s.graph.domain == nil {
+		return nil
+	}
+	return s.graph.domain.Forget(b)
+}

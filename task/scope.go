@@ -1,0 +1,257 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// A Submitter is where tasks are submitted: a Runtime, for tasks of the program; the Scope of a task, for its children;
+// a Group, for tasks that are waited for and cancelled together.
+type Submitter interface {
+	submitter() (*Scope, *Group)
+}
+
+// ErrScopeOver says that a task was submitted to the Scope of a task whose body has returned.
+var ErrScopeOver = errors.New("task: the body whose scope this is has returned")
+
+// A Scope is what the body of a task submits tasks with: its children. They are ordered among themselves as the tasks of
+// a program are, and what they access is what the task itself accesses, or memory that was first used in the scope. The
+// task is over when its body has returned and its children are over; only then its own successors start.
+//
+// Between submitting a child and waiting for it, the body must not touch what the child uses. A Scope is valid until the
+// body returns. Its methods may be called from any goroutine, but the body must not return before they do.
+type Scope struct {
+	rt    *Runtime
+	owner *record // nil for the tasks of the program; valid until the task is over
+	group *Group  // of owner
+
+	submitting sync.Mutex // one submission at a time: the order of submission is the meaning of the program
+	graph      graph
+	env        arguments
+	preds      []deps.TaskID // of the task being submitted, for the recorder
+	over       bool          // the body has returned
+	fresh      []*buffer     // memory first used here
+
+	pending atomic.Int64  // children that are not over, and holder for each reason why the task is not over without them
+	waiting atomic.Int32  // how somebody waits for the children
+	turn    sync.Mutex    // held by who waits for the children
+	quiet   chan struct{} // for who waits without having lent the worker
+
+	lending sync.Mutex // held by who has lent the worker, until it has one again
+	worker  int        // that the body runs on, smp.None when there is none; guarded by lending
+	resume  chan int   // a worker for who has lent it
+
+	told FailedError // of the children since the last Wait; guarded by Runtime.failing
+	ctx  context.Context
+}
+
+// holder is what the body, and each external event, adds to Scope.pending.
+const holder = 1 << 32
+
+// How somebody waits for the children: Scope.waiting.
+const (
+	nobodyWaiting  int32 = iota
+	waitsForWorker       // has lent the worker, and goes on when it gets one
+	waitsBare            // goes on at once
+)
+
+// newScope returns the scope of a task whose body is about to run.
+func newScope(r *record) *Scope {
+	s := &Scope{rt: r.rt, owner: r, group: r.group, worker: r.worker, resume: make(chan int, 1), quiet: make(chan struct{}, 1)}
+	s.pending.Store(holder)
+	return s
+}
+
+func (s *Scope) submitter() (*Scope, *Group)    { return s, s.group }
+func (rt *Runtime) submitter() (*Scope, *Group) { return &rt.root, nil }
+
+// Go submits a child that runs body: see Runtime.Go.
+func (s *Scope) Go(body func() error, options ...Option) (Task, error) {
+	return goTask(s, s.group, body, options)
+}
+
+// GoScope submits a child that may have children of its own: see Runtime.GoScope.
+func (s *Scope) GoScope(body func(*Scope) error, options ...Option) (Task, error) {
+	return goScope(s, s.group, body, options)
+}
+
+// Context returns the context of the task: done when the runtime's is, or that of its group. It carries the scope, so
+// that what waits with it lends the worker: Task.WaitContext, Future.Wait.
+func (s *Scope) Context() context.Context {
+	s.submitting.Lock()
+	defer s.submitting.Unlock()
+	if s.ctx == nil {
+		s.ctx = context.WithValue(s.rt.contextOf(s.group), scopeKey{}, s)
+	}
+	return s.ctx
+}
+
+type scopeKey struct{}
+
+// scopeOf returns the scope of the task that ctx is the context of, nil if it is of none.
+func scopeOf(ctx context.Context) *Scope {
+	s, _ := ctx.Value(scopeKey{}).(*Scope)
+	return s
+}
+
+// program reports whether s is that of the program.
+func (s *Scope) program() bool { return s.owner == nil }
+
+// children returns how many children are not over.
+func (s *Scope) children() int64 { return s.pending.Load() & (holder - 1) }
+
+// enter takes the lock of submission, when tasks may be submitted.
+func (s *Scope) enter() error {
+	s.submitting.Lock()
+	switch {
+	case s.over:
+		s.submitting.Unlock()
+		return ErrScopeOver
+	case s.program() && s.rt.closed.Load():
+		s.submitting.Unlock()
+		return ErrClosed
+	}
+	return nil
+}
+
+// UncoveredError says that a child accesses what its parent does not.
+type UncoveredError struct {
+	Parent string
+	Mode   deps.Mode
+	Region deps.Region
+	Have   deps.Mode // of the parent's access that overlaps
+	Some   bool      // there is one
+}
+
+func (e *UncoveredError) Error() string {
+	why := fmt.Sprintf("no access of its parent %s covers it", e.Parent)
+	if e.Some {
+		why = fmt.Sprintf("its parent %s has %s", e.Parent, e.Have)
+	}
+	return fmt.Sprintf("%s of %v: %s: the parent must declare what its children use", e.Mode, e.Region, why)
+}
+
+// permits reports whether a task that accesses a region in mode may have a child that accesses it in mode child.
+func permits(mode, child deps.Mode) bool {
+	switch mode {
+	case deps.In, deps.Concurrent:
+		return child == mode
+	case deps.Reduction:
+		return false
+	}
+	return true
+}
+
+// covers returns an error when an access of r, which is about to become a child, is not inside those of the parent.
+// Requires: submitting held.
+func (s *Scope) covers(r *record) error {
+	if s.program() {
+		return nil
+	}
+	for i := range r.accesses {
+		if a := &r.accesses[i]; !s.owns(a.Region.Buffer) && !s.covered(a) {
+			return s.uncovered(a)
+		}
+	}
+	return nil
+}
+
+func (s *Scope) owns(id deps.BufferID) bool {
+	for _, b := range s.fresh {
+		if b.id == id {
+			return true
+		}
+	}
+	return false
+}
+
+// covered reports whether accesses of the parent that permit a cover all of it.
+func (s *Scope) covered(a *deps.Access) bool {
+	var parts deps.Set
+	for i := range s.owner.accesses {
+		p := &s.owner.accesses[i]
+		if p.Region.Buffer != a.Region.Buffer || !permits(p.Mode, a.Mode) {
+			continue
+		}
+		if p.Region.Contains(a.Region) {
+			return true
+		}
+		parts.Add(p.Region)
+	}
+	return !parts.Empty() && parts.Contains(a.Region)
+}
+
+func (s *Scope) uncovered(a *deps.Access) error {
+	e := &UncoveredError{Parent: s.owner.name(), Mode: a.Mode, Region: a.Region}
+	for i := range s.owner.accesses {
+		if p := &s.owner.accesses[i]; p.Region.Overlaps(a.Region) && !permits(p.Mode, a.Mode) {
+			e.Have, e.Some = p.Mode, true
+		}
+	}
+	return e
+}
+
+// giveUpSet lets go of what the parent holds of the machine, as a child is about to use it: what it has written so far is
+// valid on the host. Requires: submitting held.
+func (s *Scope) giveUpSet() {
+	if r := s.owner; r != nil && r.held {
+		r.held = false
+		s.rt.machine.ReleaseSet(&r.set, nil)
+	}
+}
+
+// settle makes all that the task accesses valid on the host again, for its body.
+func (s *Scope) settle() error {
+	r := s.owner
+	if !s.rt.accelerators || r.held {
+		return nil
+	}
+	s.submitting.Lock()
+	var fresh []deps.Access
+	for _, b := range s.fresh {
+		fresh = append(fresh, deps.Access{Region: b.whole(), Mode: deps.In})
+	}
+	s.submitting.Unlock()
+	return errors.Join(s.fetchFresh(fresh), s.acquireAgain())
+}
+
+func (s *Scope) fetchFresh(fresh []deps.Access) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	done := make(chan error, 1)
+	s.rt.machine.Fetch(fresh, func(err error) { done <- err })
+	return s.await(done)
+}
+
+// acquireAgain takes the task's working set on the host again.
+func (s *Scope) acquireAgain() error {
+	r := s.owner
+	if len(r.accesses) == 0 {
+		return nil
+	}
+	r.setUp(devices.Host)
+	done := make(chan error, 1)
+	r.set.Ready = func(_ *devices.WorkingSet, err error) { done <- err }
+	r.held = true
+	if s.rt.machine.Acquire(&r.set) {
+		return nil
+	}
+	return s.await(done)
+}
+
+// await returns what comes from done. The worker is lent meanwhile, if it does not come at once.
+func (s *Scope) await(done <-chan error) (err error) {
+	select {
+	case err = <-done:
+	default:
+		s.block(func() { err = <-done })
+	}
+	return err
+}
