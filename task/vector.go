@@ -29,7 +29,7 @@ type vectors struct {
 
 // A vectorVariant is the vector code of one kernel, or the reason why it has none.
 type vectorVariant struct {
-	runner  vec.Runner // Program is nil where refused
+	runner  *vec.Runner // nil where refused
 	refused error
 }
 
@@ -88,7 +88,10 @@ func (v *vectors) make(k *Kernel) *vectorVariant {
 		}
 	}
 	program, err := v.arena.Install(code)
-	return &vectorVariant{runner: vec.Runner{Program: program}, refused: err}
+	if err != nil {
+		return &vectorVariant{refused: err}
+	}
+	return &vectorVariant{runner: vec.NewRunner(program)}
 }
 
 func (v *vectors) close() error {
@@ -109,12 +112,12 @@ func (rt *Runtime) CPUCode(k *Kernel) string {
 	if x.refused != nil {
 		return fmt.Sprintf("Go function (%v)", x.refused)
 	}
-	return fmt.Sprintf("%s code, %d lanes", rt.vectors.options.Name(), x.runner.Program.Code.Lanes)
+	return fmt.Sprintf("%s code, %d lanes", rt.vectors.options.Name(), x.runner.Program().Code.Lanes)
 }
 
-// run runs iterations [lo, hi). A failed check panics with its error, as the Go function does.
-func (x *vectorVariant) run(args []vec.Value, lo, hi int64) {
-	if err := x.runner.Run(args, lo, hi); err != nil {
+// runLoop runs iterations [lo, hi). A failed check panics with its error, as the Go function does.
+func runLoop(l *vec.Loop, lo, hi int64) {
+	if err := l.Run(lo, hi); err != nil {
 		panic(err)
 	}
 }
@@ -122,43 +125,50 @@ func (x *vectorVariant) run(args []vec.Value, lo, hi int64) {
 // callVector runs the vector code of a kernel, shared with idle workers where it is long enough; false when there is none.
 func (rt *Runtime) callVector(r *record) bool {
 	x := rt.vectors.of(r.kernel)
-	if x.runner.Program == nil {
+	if x.runner == nil {
 		return false
-	}
-	env := &arguments{r.kernel.ir.Params, r.args.List}
-	trips, err := x.runner.Program.Code.Trips(env)
-	if err != nil {
-		return false // the Go function says it its own way
 	}
 	var fixed [16]vec.Value
 	args := fixed[:0]
 	for i, p := range r.kernel.ir.Params {
 		a := &r.args.List[i]
 		v := vec.Value{Bits: a.Bits}
-		if p.Type.Kind == ir.Slice {
+		switch p.Type.Kind {
+		case ir.Slice:
 			v = vec.Value{Addr: r.args.Address(i), Len: a.Len}
+		case ir.Pointer:
+			if v.Addr = r.args.Address(i); v.Addr != nil {
+				v.Len = 1
+			}
 		}
 		args = append(args, v)
 	}
-	rt.shareVector(x, args, trips)
+	share := rt.shareVector
+	if rt.workers.Len() == 1 {
+		share = nil
+	}
+	if err := x.runner.Call(args, share); err != nil {
+		panic(err)
+	}
 	return true
 }
 
-func (rt *Runtime) shareVector(x *vectorVariant, args []vec.Value, trips int64) {
-	each := x.runner.Each()
-	if rt.workers.Len() == 1 || each > 0 && time.Duration(each*trips/1000) < shareAbove {
-		x.run(args, 0, trips)
-		return
+// shareVector runs a parallel loop, together with idle workers where it is long enough.
+func (rt *Runtime) shareVector(l *vec.Loop) error {
+	if each := l.Each(); each > 0 && time.Duration(each*l.Trips/1000) < shareAbove {
+		return l.Run(0, l.Trips)
 	}
 	done := int64(0)
-	if each == 0 { // the first run of this kernel here: find out
-		done = min(trips, x.runner.Batch())
-		x.run(args, 0, done)
+	if l.Each() == 0 { // the first run of this kernel here: find out
+		done = min(l.Trips, l.Batch())
+		if err := l.Run(0, done); err != nil {
+			return err
+		}
 	}
-	grain := x.runner.Grain()
-	if trips-done <= grain {
-		x.run(args, done, trips)
-		return
+	grain := l.Grain()
+	if l.Trips-done <= grain {
+		return l.Run(done, l.Trips)
 	}
-	rt.workers.Share(done, trips, grain, func(lo, hi int64) { x.run(args, lo, hi) })
+	rt.workers.Share(done, l.Trips, grain, func(lo, hi int64) { runLoop(l, lo, hi) })
+	return nil
 }

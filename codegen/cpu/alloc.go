@@ -48,7 +48,7 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 	all := c.intervals()
 	slices.SortStableFunc(all, func(a, b interval) int { return a.lo - b.lo })
 	byReg := make(map[Reg]*interval, len(all))
-	slots := 0
+	var slots [3]int // by class
 	var active [3][]*interval
 	free := [3][]Reg{slices.Clone(f.free[0]), slices.Clone(f.free[1]), slices.Clone(f.free[2])}
 	for i := range all {
@@ -73,14 +73,26 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 			v.phys, victim.phys = victim.phys, NoReg
 			active[k][at] = v
 		}
-		victim.slot = slots
-		slots++
+		victim.slot = slots[k]
+		slots[k]++
 		if k == vector {
 			spilled++
 		}
 	}
-	if need := slots * W512.Bytes(); need > spillBytes {
-		return spilled, fmt.Errorf("cpu: registers: %d values spilled need %d bytes, the frame has %d", slots, need, spillBytes)
+	narrow := slots[general] + slots[mask]
+	if need := 8*narrow + f.width.Bytes()*slots[vector]; need > spillBytes {
+		return spilled, fmt.Errorf("cpu: registers: %d values spilled need %d bytes, the frame has %d", narrow+slots[vector], need, spillBytes)
+	}
+	for _, v := range byReg { // slots become offsets above the return address, 8 bytes each, then whole vectors
+		switch k := c.classes[v.reg-firstVirtual]; {
+		case v.slot < 0:
+		case k == vector:
+			v.slot = 8*narrow + f.width.Bytes()*v.slot
+		case k == mask:
+			v.slot = 8 * (slots[general] + v.slot)
+		default:
+			v.slot *= 8
+		}
 	}
 	c.rewrite(byReg, f)
 	return spilled, nil
@@ -137,8 +149,8 @@ func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
 	c.steps = out
 }
 
-// slotAt is the address of spill slot i: above the return address that SP points at.
-func slotAt(i int) Arg { return MemArg(At(SP, int32(8+i*W512.Bytes()))) }
+// slotAt is the address of a spill slot: above the return address that SP points at.
+func slotAt(offset int) Arg { return MemArg(At(SP, int32(8+offset))) }
 
 func spillLoad(k class, p Reg, slot int, w Width, s step) []step {
 	line := func(op Op, w Width, args ...Arg) step { return step{Inst: I(op, w, args...), at: s.at} }

@@ -16,46 +16,107 @@ type Options struct {
 
 // A Code is the vectorised variant of one kernel.
 type Code struct {
-	Kernel     *ir.Kernel
-	Lanes      int
-	Unroll     int
-	Width      Width  // of full vectors
-	Loop       ir.Pos // the loop whose iterations are lanes
-	Bytes      []byte
-	Lines      []Line
-	sites      []site
-	words      int
-	outer      *ir.For // the loop that Run cuts
-	outerLanes bool    // its iterations are the lanes
+	Kernel *ir.Kernel
+	Lanes  int
+	Unroll int
+	Width  Width  // of full vectors
+	Loop   ir.Pos // the first loop whose iterations are lanes
+	Bytes  []byte
+	Lines  []Line
+	params []*ir.Var
+	stages []*stage
+	sites  []site
+	words  int
 }
 
-// Compile makes machine code that runs iterations [lo, hi) of the kernel's outermost loop. The error is a *Refusal where the kernel has a
-// construct without a vector form.
+// Compile makes machine code of the kernel. The error is a *Refusal where the kernel has a construct without a vector form.
 func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
-	unrolls := []int{4, 2, 1}
-	if o.Unroll > 0 {
-		unrolls = []int{o.Unroll}
+	prepared, err := prepare(k)
+	if err != nil {
+		return nil, err
 	}
-	var best *Code
+	stages := split(prepared.Body)
+	c := &compiler{kernel: prepared, options: o, frame: frameOf(prepared, stages)}
+	code = &Code{Kernel: k, params: prepared.Params, stages: stages, words: c.frame.size, Width: W256}
+	if o.AVX512 && o.Width != W256 {
+		code.Width = W512
+	}
+	if code.words > maxWords {
+		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: fmt.Sprintf("its parameters and variables need %d words, %d are there", code.words, maxWords)}
+	}
+	for _, s := range stages {
+		g, err := c.stage(s, code.sites)
+		if err != nil {
+			return nil, err
+		}
+		if err := code.add(s, g); err != nil {
+			return nil, err
+		}
+	}
+	if code.Lanes == 0 {
+		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: "there is no loop with a directive that lets its iterations run together: write //omp:teams distribute parallel for above it"}
+	}
+	return code, nil
+}
+
+// add appends the code of a stage.
+func (c *Code) add(s *stage, g *gen) error {
+	for len(c.Bytes)%64 != 0 {
+		c.Bytes = append(c.Bytes, 0xCC)
+	}
+	bytes, lines, err := g.link()
+	if err != nil {
+		return err
+	}
+	s.entry = len(c.Bytes)
+	for i := range lines {
+		lines[i].Offset += s.entry
+	}
+	c.Bytes, c.Lines, c.sites = append(c.Bytes, bytes...), append(c.Lines, lines...), g.sites
+	if s.loop != nil || c.Lanes == 0 {
+		if g.sawLanes != 0 {
+			c.Lanes, c.Unroll, c.Loop = g.sawLanes, g.wanted, g.sawLoop
+		}
+	}
+	return nil
+}
+
+type compiler struct {
+	kernel  *ir.Kernel
+	options Options
+	frame   frame
+}
+
+// stage selects and allocates one stage with as many unrolled copies as the registers allow.
+func (c *compiler) stage(s *stage, sites []site) (*gen, error) {
+	unrolls := []int{4, 2, 1}
+	if c.options.Unroll > 0 {
+		unrolls = []int{c.options.Unroll}
+	}
+	var best *gen
 	least := 1 << 30
-	for _, u := range unrolls {
-		c, spilled, err := compileUnrolled(k, o, u)
+	for i, u := range unrolls {
+		g, spilled, err := c.unrolled(s, u, sites)
 		if err != nil {
 			if best != nil {
 				break
 			}
-			if u != unrolls[len(unrolls)-1] && !isRefusal(err) {
+			if i < len(unrolls)-1 && !isRefusal(err) {
 				continue // too many values for the frame: fewer copies may fit
+			}
+			if !isRefusal(err) {
+				err = &Refusal{Kernel: c.kernel.Name, At: s.at(), Why: "it has too many values at once: " + err.Error()}
 			}
 			return nil, err
 		}
 		if spilled < least {
-			best, least = c, spilled
+			best, least = g, spilled
 		}
-		if spilled == 0 {
+		if spilled == 0 || g.sawLanes == 0 {
 			break
 		}
 	}
+	s.sums, s.round = best.sums, best.round
 	return best, nil
 }
 
@@ -64,40 +125,94 @@ func isRefusal(err error) bool {
 	return ok
 }
 
-func compileUnrolled(k *ir.Kernel, o Options, unroll int) (code *Code, spilled int, err error) {
+func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			refusal, ok := r.(*Refusal)
 			if !ok {
 				panic(r)
 			}
-			code, err = nil, refusal
+			g, err = nil, refusal
 		}
 	}()
-	g := &gen{kernel: k, avx512: o.AVX512, bytes: 32, unroll: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{},
-		prefix: NoReg, safe: map[*ir.Index]bool{}, pointer: map[string]Reg{}}
-	if o.AVX512 && o.Width != W256 {
+	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{},
+		prefix: NoReg, safe: map[*ir.Index]bool{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1}
+	if g.avx512 && c.options.Width != W256 {
 		g.bytes = 64
 	}
-	code = &Code{Kernel: k, Unroll: unroll}
-	loop := g.parallelLoop()
-	lanes := g.chooseLanes(loop)
-	g.lanesFor = lanes
-	code.Loop, code.outer, code.outerLanes = lanes.At, loop, lanes == loop
-	g.lanes = g.bytes / laneBytes(lanes)
-	code.Lanes, code.Width = g.lanes, widthOf(g.bytes)
-	code.words = g.parameters()
-	g.prelude()
-	g.forStmt(g.cut(loop))
+	g.lanes = g.bytes / 8
+	s.sums = nil
+	g.enter(s, c.frame)
+	if s.loop != nil {
+		g.parallelStage(s, c.frame)
+	} else {
+		g.sequentialStage(s, c.frame)
+	}
+	g.sums = s.sums
 	g.done()
 	g.steps = append(g.entry, g.steps...)
-	spilled, err = g.allocate(registers(o.AVX512, widthOf(g.bytes)))
-	if err != nil {
-		return nil, 0, err
+	spilled, err = g.allocate(registers(g.avx512, widthOf(g.bytes)))
+	return g, spilled, err
+}
+
+// sequentialStage runs once; loops in it that directives free run on this goroutine alone, as lanes.
+func (g *gen) sequentialStage(s *stage, f frame) {
+	g.chooseInside(s.body)
+	g.list(s.body)
+	g.leaveStage(s, f)
+	if s.next == nil {
+		return
 	}
-	code.Bytes, code.Lines, err = g.link()
-	code.sites = g.sites
-	return code, spilled, err
+	step, ok := constStep(s.next)
+	if !ok || s.next.Rel == ir.Ne {
+		g.refuse(s.next.At, "the parallel loop needs a constant step and <, <=, > or >=")
+	}
+	lo := g.general()
+	g.move(lo, g.gp(s.next.Lo))
+	g.op(MOVQStore, W128, blockWord(wordTrips), RegArg(g.trips(s.next, lo, step)))
+}
+
+// parallelStage runs iterations lo to hi of a parallel loop.
+func (g *gen) parallelStage(s *stage, f frame) {
+	g.inLoop = true
+	g.shared(s.loop)
+	g.openLeague(s, f)
+	lanes := g.chooseLanes(s.loop)
+	if lanes == s.loop {
+		g.lanesFor[s.loop] = true
+	} else {
+		g.lanesFor[lanes] = true
+		g.chooseInside(s.loop.Body)
+	}
+	g.forStmt(g.cut(s.loop))
+	g.closeLeague(s)
+}
+
+// chooseInside decides for every outermost freed loop in body.
+func (g *gen) chooseInside(body []ir.Stmt) {
+	for _, s := range body {
+		if f, ok := parallel(s); ok {
+			if !g.holdsLanes(f) {
+				g.lanesFor[g.chooseLanes(f)] = true
+			}
+			if g.lanesFor[f] {
+				continue
+			}
+		}
+		ir.Lists(s, g.chooseInside)
+	}
+}
+
+// holdsLanes tells whether a loop in f, or f, is chosen already.
+func (g *gen) holdsLanes(f *ir.For) bool {
+	found := g.lanesFor[f]
+	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
+		if inner, ok := s.(*ir.For); ok && g.lanesFor[inner] {
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // done ends the code and appends what is out of line.
@@ -113,61 +228,27 @@ func (g *gen) done() {
 	}
 }
 
-// parallelLoop is the kernel's one loop at top level; what stands before it may only compute local values.
-func (g *gen) parallelLoop() *ir.For {
-	var loop *ir.For
-	for _, s := range g.kernel.Body {
-		switch s := s.(type) {
-		case *ir.For:
-			if loop != nil {
-				g.refuse(s.At, "several loops at top level are not supported yet")
-			}
-			loop = s
-		case *ir.Decl:
-			if loop != nil {
-				g.refuse(s.At, "statements after the loop are not supported yet")
-			}
-		case *ir.Return:
-		default:
-			g.refuse(s.Pos(), "only declarations and one loop at top level are supported yet")
-		}
-	}
-	if loop == nil {
-		g.refuse(g.kernel.At, "there is no loop to vectorise")
-	}
-	if d := loop.Directive; d == nil || d.Parts&(ir.Parallel|ir.Workshare|ir.Loop|ir.Distribute|ir.Simd) == 0 {
-		g.refuse(loop.At, "the loop has no directive that lets its iterations run together")
-	} else if len(d.Reductions) > 0 && d.Parts&(ir.Parallel|ir.Teams|ir.Distribute) != 0 {
-		g.refuse(loop.At, "a reduction over the parallel loop is not supported yet: chunks of it run apart")
-	} else if len(d.Lastprivate)+len(d.Private)+len(d.Firstprivate)+len(d.DistArrays) > 0 {
-		g.refuse(loop.At, "private clauses on the parallel loop are not supported yet in vector code")
-	}
-	return loop
-}
-
 // cut returns the loop restricted to the iterations that the block names.
 func (g *gen) cut(s *ir.For) *ir.For {
 	step, ok := constStep(s)
 	if !ok || s.Rel == ir.Ne {
 		g.refuse(s.At, "the parallel loop needs a constant step and <, <=, > or >=")
 	}
-	if !wide(s.Var.Type) {
-		g.refuse(s.At, "a parallel loop over %s is not supported yet: write int", s.Var.Type)
-	}
 	lo := g.wordVar("trip_lo", wordLo, s.At)
 	hi := g.wordVar("trip_hi", wordHi, s.At)
 	at := func(trip *ir.Var) ir.Expr {
-		t := s.Var.Type
+		t := ir.IntType // wide enough for the end of the last step
 		n := &ir.Binary{Op: ir.Mul, X: &ir.Ref{Var: trip, At: s.At}, Y: &ir.Const{T: t, Bits: uint64(step), At: s.At}, T: t, At: s.At}
-		return &ir.Binary{Op: ir.Add, X: s.Lo, Y: n, T: t, At: s.At}
+		return &ir.Binary{Op: ir.Add, X: &ir.Convert{T: t, X: s.Lo, At: s.At}, Y: n, T: t, At: s.At}
 	}
 	c := *s
 	c.Lo, c.Hi, c.Rel = at(lo), at(hi), ir.Lt
 	if step < 0 {
 		c.Rel = ir.Gt
 	}
-	if g.lanesFor == s {
-		g.lanesFor = &c
+	if g.lanesFor[s] {
+		g.lanesFor[&c] = true
+		g.parallelLanes = &c
 	}
 	return &c
 }
@@ -180,46 +261,7 @@ func (g *gen) wordVar(name string, word int, at ir.Pos) *ir.Var {
 	return v
 }
 
-// parameters loads the kernel's parameters from the block and returns the number of words it has.
-func (g *gen) parameters() int {
-	word := wordParams
-	for _, p := range g.kernel.Params {
-		h := &home{gp: NoReg, length: NoReg}
-		switch t := p.Type; {
-		case t.Kind == ir.Slice:
-			h.gp, h.length = g.general(), g.general()
-			g.op(MOVQ, W128, RegArg(h.gp), blockWord(word))
-			g.op(MOVQ, W128, RegArg(h.length), blockWord(word+1))
-			word++
-		case t.IsFloat():
-			h.vec, h.alike = []Reg{g.vector()}, true
-			if t.Size == 8 {
-				g.op(VBROADCASTSD, max(W256, widthOf(g.bytes)), RegArg(h.vec[0]), blockWord(word))
-			} else {
-				g.op(VBROADCASTSS, widthOf(g.bytes), RegArg(h.vec[0]), blockWord(word))
-			}
-		case t.IsScalar():
-			h.gp = g.general()
-			g.op(MOVQ, W128, RegArg(h.gp), blockWord(word))
-		default:
-			g.refuse(p.At, "the parameter %s of type %s is not supported yet in vector code", p.Name, t)
-		}
-		g.homes[p] = h
-		word++
-	}
-	return word
-}
-
-// prelude selects the declarations before the loop.
-func (g *gen) prelude() {
-	for _, s := range g.kernel.Body {
-		if d, ok := s.(*ir.Decl); ok {
-			g.stmt(d)
-		}
-	}
-}
-
-func (g *gen) lanesOf(s *ir.For) bool { return s == g.lanesFor }
+func (g *gen) lanesOf(s *ir.For) bool { return g.lanesFor[s] }
 
 // chooseLanes decides which loop's iterations become lanes: the parallel loop itself, or a loop in it that a directive or a collapse
 // clause frees, by what its accesses would cost. Between equals the outer loop wins: no sums across lanes.
@@ -257,7 +299,7 @@ func (g *gen) chooseLanes(parallel *ir.For) *ir.For {
 // count more.
 func laneCost(f *ir.For) float64 {
 	step, ok := constStep(f)
-	if !ok || f.Rel == ir.Ne || !wide(f.Var.Type) {
+	if !ok || f.Rel == ir.Ne {
 		return 1e18
 	}
 	s := analyseShapes(f, step)

@@ -37,12 +37,12 @@ func TestTriadByHand(t *testing.T) {
 		p, err := arena.Install(code)
 		require.NoError(t, err)
 		for n := range 200 {
-			checkTriad(t, p, n, code)
+			checkTriad(t, NewRunner(p), n, code)
 		}
 	}
 }
 
-func checkTriad(t *testing.T, p *Program, n int, code *Code) {
+func checkTriad(t *testing.T, p *Runner, n int, code *Code) {
 	t.Helper()
 	a, b, c := make([]float64, n+8), make([]float64, n), make([]float64, n)
 	want := make([]float64, n+8)
@@ -51,7 +51,7 @@ func checkTriad(t *testing.T, p *Program, n int, code *Code) {
 		want[i] = b[i] + float64(2.5*c[i])
 	}
 	slice := func(x []float64, n int) Value { return Value{Addr: unsafe.Pointer(unsafe.SliceData(x)), Len: int64(n)} }
-	err := p.Run([]Value{slice(a, n), slice(b, n), slice(c, n), {Bits: 0x4004000000000000}}, 0, int64(n))
+	err := p.Call([]Value{slice(a, n), slice(b, n), slice(c, n), {Bits: 0x4004000000000000}}, nil)
 	require.NoError(t, err, code.Listing())
 	require.Equal(t, want, a, "n=%d\n%s", n, code.Listing())
 }
@@ -67,7 +67,7 @@ func TestShortSliceIsAnErrorAndNothingPastItIsTouched(t *testing.T) {
 		require.NoError(t, err)
 		a, b, c := make([]float64, 100), make([]float64, 100), make([]float64, 100)
 		slice := func(x []float64) Value { return Value{Addr: unsafe.Pointer(unsafe.SliceData(x)), Len: int64(len(x))} }
-		err = p.Run([]Value{slice(a), slice(b), slice(c[:77]), {Bits: 0x4004000000000000}}, 0, 100)
+		err = NewRunner(p).Call([]Value{slice(a), slice(b), slice(c[:77]), {Bits: 0x4004000000000000}}, nil)
 		var bounds *BoundsError
 		require.ErrorAs(t, err, &bounds)
 		require.Equal(t, BoundsError{Kernel: "Triad", Slice: "c", Index: 77, Len: 77}, *bounds)
@@ -89,8 +89,9 @@ func BenchmarkTriad(b *testing.B) {
 		args[i] = Value{Addr: unsafe.Pointer(unsafe.SliceData(x[i])), Len: n}
 	}
 	b.SetBytes(24 * n)
+	r := NewRunner(p)
 	for b.Loop() {
-		if err := p.Run(args, 0, n); err != nil {
+		if err := r.Call(args, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,11 +2,8 @@ package cpu
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/klauspost/cpuid/v2"
-
-	"github.com/gompss/gompss/codegen/ir"
 )
 
 // ErrNoVectorUnit is the error of Detect on processors without AVX2 and FMA.
@@ -29,35 +26,4 @@ func (o Options) Name() string {
 		return "AVX-512"
 	}
 	return "AVX2"
-}
-
-// Trips evaluates how many iterations the kernel's outermost loop has for the given arguments.
-func (c *Code) Trips(env ir.Env) (int64, error) {
-	lo, err := evalInt(c.outer.Lo, env)
-	if err != nil {
-		return 0, err
-	}
-	hi, err := evalInt(c.outer.Hi, env)
-	if err != nil {
-		return 0, err
-	}
-	step, _ := constStep(c.outer)
-	if step < 0 {
-		lo, hi, step = hi, lo, -step
-	}
-	if c.outer.Rel == ir.Le || c.outer.Rel == ir.Ge {
-		hi++
-	}
-	if hi <= lo {
-		return 0, nil
-	}
-	return (hi-lo-1)/step + 1, nil
-}
-
-func evalInt(e ir.Expr, env ir.Env) (int64, error) {
-	b, err := ir.Eval(e, env)
-	if err != nil {
-		return 0, fmt.Errorf("cpu: bound of the loop: %w", err)
-	}
-	return int64(b), nil
 }

@@ -21,12 +21,19 @@ func (r *Refusal) Error() string {
 const (
 	wordLo     = 0
 	wordHi     = 1
-	wordStatus = 2 // 0: done; else 1 + the number of the site that failed
+	wordStatus = 2 // statusDone, statusReturned, or 1 + the number of the site that failed
 	wordIndex  = 3 // the index that was out of range
 	wordLen    = 4 // and the length
 	wordBits   = 5 // failing lanes of a gather; the indices are in wordLanes
+	wordTrips  = 6 // iterations of the next loop
 	wordLanes  = 8 // 64 bytes
 	wordParams = 16
+)
+
+// What code says in wordStatus when nothing failed.
+const (
+	statusDone     = 0
+	statusReturned = 1<<31 - 1 // the kernel has returned: no stage follows
 )
 
 func blockWord(i int) Arg { return MemArg(At(DI, int32(8*i))) }
@@ -50,24 +57,31 @@ type home struct {
 // gen selects instructions for one kernel.
 type gen struct {
 	vcode
-	kernel   *ir.Kernel
-	avx512   bool
-	bytes    int // of a full vector
-	lanes    int
-	unroll   int
-	shapes   *shapes // nil outside the lanes loop
-	homes    map[*ir.Var]*home
-	exec     []Reg // lanes that are on, one mask a copy; nil: all
-	prefix   Reg   // in the tail: how many lanes from the first are in range
-	split    bool  // exec is narrower than the prefix
-	safe     map[*ir.Index]bool
-	lanesFor *ir.For // the loop whose iterations become lanes
-	loops    []*loopFrame
-	pointer  map[string]Reg // hoisted addresses, see hoist.go
-	entry    []step         // constants, loaded before everything
-	consts   map[constKey]Reg
-	sites    []site
-	fails    []fail
+	kernel        *ir.Kernel
+	avx512        bool
+	bytes         int // of a full vector
+	lanes         int
+	unroll        int
+	shapes        *shapes // nil outside the lanes loop
+	homes         map[*ir.Var]*home
+	exec          []Reg // lanes that are on, one mask a copy; nil: all
+	prefix        Reg   // in the tail: how many lanes from the first are in range
+	split         bool  // exec is narrower than the prefix
+	safe          map[*ir.Index]bool
+	lanesFor      map[*ir.For]bool // the loops whose iterations become lanes
+	parallelLanes *ir.For          // the parallel loop of the stage, where its iterations are the lanes
+	wanted        int              // unrolled copies in the main loop
+	sawLanes      int              // of the first lanes loop
+	sawLoop       ir.Pos
+	round         int64 // iterations of the parallel loop that a round takes
+	sums          []leagueSum
+	inLoop        bool // a stage of a parallel loop
+	loops         []*loopFrame
+	pointer       map[string]Reg // hoisted addresses, see hoist.go
+	entry         []step         // constants, loaded before everything
+	consts        map[constKey]Reg
+	sites         []site
+	fails         []fail
 }
 
 type constKey struct {

@@ -150,11 +150,15 @@ func (g *gen) lanesLoop(s *ir.For) {
 	if !ok || s.Rel == ir.Ne {
 		g.refuse(s.At, "a vector loop needs a constant step and <, <=, > or >=")
 	}
-	if !wide(s.Var.Type) {
-		g.refuse(s.At, "a vector loop over %s is not supported yet: write int", s.Var.Type)
-	}
 	g.shapes = analyseShapes(s, step)
 	defer func() { g.shapes = nil }()
+	g.lanes = g.bytes / laneBytes(s)
+	if g.sawLanes == 0 {
+		g.sawLanes, g.sawLoop = g.lanes, s.At
+	}
+	if s == g.parallelLanes {
+		g.round = int64(g.lanes * g.unroll)
+	}
 	g.shapes.inside[s.Var] = true
 	base := g.general()
 	g.move(base, g.gpOutside(s.Lo))

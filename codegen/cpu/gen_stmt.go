@@ -93,6 +93,8 @@ func (g *gen) stmt(s ir.Stmt) {
 		g.leave(s.Label, false)
 	case *ir.Continue:
 		g.leave(s.Label, true)
+	case *ir.Return:
+		g.returnKernel(s)
 	case *ir.Construct:
 		g.refuse(s.At, "the directive %q is not supported yet in vector code", s.Directive.Text)
 	case *ir.Call:
@@ -102,6 +104,16 @@ func (g *gen) stmt(s ir.Stmt) {
 	default:
 		g.refuse(s.Pos(), "this statement is not supported yet in vector code")
 	}
+}
+
+// returnKernel ends the kernel from sequential code.
+func (g *gen) returnKernel(s *ir.Return) {
+	if g.inLoop || g.shapes != nil {
+		g.refuse(s.At, "return out of a parallel loop")
+	}
+	g.op(MOVQImm, W128, RegArg(CX), ImmArg(statusReturned))
+	g.op(MOVQStore, W128, blockWord(wordStatus), RegArg(CX))
+	g.ret()
 }
 
 func (g *gen) decl(s *ir.Decl) {
@@ -253,12 +265,22 @@ func (g *gen) leave(l *ir.Label, next bool) {
 			}
 			return
 		}
-		masks := f.live
+		masks := [][]Reg{f.live}
 		if next {
-			masks = f.skip
+			masks[0] = f.skip
+		}
+		for _, inner := range g.loops[i+1:] { // what lies between is left, too
+			if inner.varying {
+				masks = append(masks, inner.live)
+				if inner.skip != nil {
+					masks = append(masks, inner.skip)
+				}
+			}
 		}
 		exec := g.copyMasks()
-		g.each(func(u int) { g.maskMove(masks[u], g.maskAndNot(exec[u], masks[u])) })
+		for _, m := range masks {
+			g.each(func(u int) { g.maskMove(m[u], g.maskAndNot(exec[u], m[u])) })
+		}
 		return
 	}
 	g.refuse(g.at, "a jump out of the vector loop is not supported")

@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/bits"
 	"unsafe"
@@ -32,11 +31,35 @@ func (a *Arena) Install(c *Code) (*Program, error) {
 	return &Program{Code: c, entry: entry}, nil
 }
 
-// maxWords bounds the argument block, which lives on the caller's stack.
-const maxWords = 96
+// maxWords bounds the argument block.
+const maxWords = 192
 
-// ErrTooManyArguments is returned for kernels whose parameters do not fit the argument block.
-var ErrTooManyArguments = errors.New("cpu: too many parameters")
+// A block is what generated code gets: see wordLo and its neighbours.
+type block [maxWords]uint64
+
+// bind puts the arguments into the block.
+func (b *block) bind(params []*ir.Var, args []Value) {
+	word := wordParams
+	for i, v := range params {
+		if v.Type.Kind == ir.Slice {
+			b[word], b[word+1] = uint64(uintptr(args[i].Addr)), uint64(args[i].Len)
+			word++
+		} else {
+			b[word] = args[i].Bits
+		}
+		word++
+	}
+}
+
+// run calls the code of a stage for iterations [lo, hi).
+func (p *Program) run(s *stage, b *block, lo, hi int64) error {
+	b[wordLo], b[wordHi] = uint64(lo), uint64(hi)
+	call(p.entry+uintptr(s.entry), unsafe.Pointer(b))
+	if st := b[wordStatus]; st != statusDone && st != statusReturned {
+		return p.failure(b)
+	}
+	return nil
+}
 
 // A BoundsError is a failed check: the access was not made, what the kernel had written before is undefined.
 type BoundsError struct {
@@ -51,34 +74,8 @@ func (e *BoundsError) Error() string {
 	return fmt.Sprintf("%s: %s: index out of range: %s[%d] with length %d", e.At, e.Kernel, e.Slice, e.Index, e.Len)
 }
 
-// Run executes iterations [lo, hi) of the kernel's outermost loop, counted from its first. It does not allocate. The caller keeps the
-// slices alive. It returns a *BoundsError when a checked access fails. Long ranges delay the collector: cut them into chunks of 20 to
-// 100 microseconds.
-func (p *Program) Run(args []Value, lo, hi int64) error {
-	var block [maxWords]uint64
-	if p.Code.words > maxWords {
-		return ErrTooManyArguments
-	}
-	block[wordLo], block[wordHi] = uint64(lo), uint64(hi)
-	word := wordParams
-	for i, v := range p.Code.Kernel.Params {
-		if v.Type.Kind == ir.Slice {
-			block[word], block[word+1] = uint64(uintptr(args[i].Addr)), uint64(args[i].Len)
-			word++
-		} else {
-			block[word] = args[i].Bits
-		}
-		word++
-	}
-	call(p.entry, unsafe.Pointer(&block))
-	if block[wordStatus] == 0 {
-		return nil
-	}
-	return p.failure(&block)
-}
-
 // failure makes an error of what the code reported.
-func (p *Program) failure(block *[maxWords]uint64) error {
+func (p *Program) failure(block *block) error {
 	s := p.Code.sites[block[wordStatus]-1]
 	e := &BoundsError{Kernel: p.Code.Kernel.Name, Slice: s.slice, Index: int64(block[wordIndex]), Len: int64(block[wordLen]), At: s.at}
 	if s.bytes > 0 { // a gather: the first failing lane's index is in the vector of indices

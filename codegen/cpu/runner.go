@@ -1,53 +1,206 @@
 package cpu
 
 import (
+	"math"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gompss/gompss/codegen/ir"
 )
 
-// callTime is how long one call of generated code shall take: the goroutine can be stopped between calls only.
-const callTime = 50 * time.Microsecond
+// callTime is how long one call of generated code shall take: the goroutine can be stopped between calls only. Calls expected to be shorter
+// than brief are timed only now and then.
+const (
+	callTime = 50 * time.Microsecond
+	brief    = 2 * time.Microsecond
+	seldom   = 16
+)
 
 // A Runner runs a program in calls of about 50 microseconds, between which the goroutine can be stopped. Any number of goroutines may use
 // it at once; they share what it has learnt about the time of an iteration.
 type Runner struct {
-	Program *Program
-	each    atomic.Int64 // picoseconds that one iteration took lately
+	program *Program
+	pace    []pace // of every stage
+	pool    sync.Pool
+}
+
+// A pace is how long an iteration of a stage took lately, in picoseconds, and how many short calls were not timed since.
+type pace struct {
+	each    atomic.Int64
+	untimed atomic.Int32
+}
+
+// NewRunner returns a runner of p.
+func NewRunner(p *Program) *Runner {
+	return &Runner{program: p, pace: make([]pace, len(p.Code.stages)), pool: sync.Pool{New: func() any { return new(launch) }}}
+}
+
+// Program is what the runner runs.
+func (r *Runner) Program() *Program { return r.program }
+
+// A launch is one run of a kernel: its arguments and the variables that outlive a stage.
+type launch struct {
+	block block
+	loop  Loop
+}
+
+// A Loop is a parallel loop of a launch, whose iterations may be run in any chunks and on any goroutines.
+type Loop struct {
+	Trips  int64
+	runner *Runner
+	pace   *pace
+	stage  *stage
+	master *block
+
+	mu sync.Mutex // guards the words of reductions in master
+}
+
+// Call runs the kernel. Every parallel loop is handed to share, which must have run all its iterations when it returns; nil runs them here.
+// The caller keeps what the arguments point at alive. A failed check is a *BoundsError. With share nil it does not allocate.
+func (r *Runner) Call(args []Value, share func(*Loop) error) error {
+	l := r.pool.Get().(*launch)
+	defer r.pool.Put(l)
+	p := r.program
+	l.block.bind(p.Code.params, args)
+	for i, s := range p.Code.stages {
+		if s.loop == nil {
+			if err := p.run(s, &l.block, 0, 0); err != nil {
+				return err
+			}
+			if l.block[wordStatus] == statusReturned {
+				return nil
+			}
+			continue
+		}
+		l.loop.Trips, l.loop.runner, l.loop.pace, l.loop.stage, l.loop.master = int64(l.block[wordTrips]), r, &r.pace[i], s, &l.block
+		if l.loop.Trips <= 0 {
+			continue
+		}
+		if err := l.loop.all(share); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Loop) all(share func(*Loop) error) error {
+	switch {
+	case share != nil:
+		return share(l)
+	case len(l.stage.sums) > 0:
+		return l.Run(0, l.Trips)
+	}
+	return l.run(l.master, 0, l.Trips)
 }
 
 // Each is how long an iteration took lately, 0 before the first run.
-func (r *Runner) Each() (picoseconds int64) { return r.each.Load() }
+func (l *Loop) Each() (picoseconds int64) { return l.pace.each.Load() }
 
 // Batch is the least number of iterations that keeps every vector of a round busy.
-func (r *Runner) Batch() int64 { return r.Program.Code.round() }
+func (l *Loop) Batch() int64 { return l.stage.round }
 
-// Grain is how many iterations take about the time of a call, in whole rounds.
-func (r *Runner) Grain() int64 {
-	n := int64(1)
-	if each := r.each.Load(); each > 0 {
-		n = int64(callTime) * 1000 / each
+// Grain is how many iterations take about the time of a call, in whole rounds; at least one.
+func (l *Loop) Grain() int64 {
+	each, round := l.pace.each.Load(), l.stage.round
+	if each == 0 {
+		return round
 	}
-	return max(1, n/r.Batch()) * r.Batch()
+	n := int64(callTime) * 1000 / each
+	if n < round {
+		return round
+	}
+	return n / round * round
 }
 
-// Run runs iterations [lo, hi).
-func (r *Runner) Run(args []Value, lo, hi int64) error {
+// Run runs iterations [lo, hi), on a block of its own.
+func (l *Loop) Run(lo, hi int64) error {
+	r := l.runner
+	own := r.pool.Get().(*launch)
+	defer r.pool.Put(own)
+	l.mu.Lock()
+	copy(own.block[wordParams:r.program.Code.words], l.master[wordParams:])
+	l.mu.Unlock()
+	if len(l.stage.sums) == 0 {
+		return l.run(&own.block, lo, hi)
+	}
 	for lo < hi {
-		end := min(hi, lo+r.Grain())
-		began := time.Now()
-		if err := r.Program.Run(args, lo, end); err != nil {
+		end := min(hi, lo+l.Grain())
+		if err := l.run(&own.block, lo, end); err != nil {
 			return err
 		}
-		r.each.Store(max(1, int64(time.Since(began))*1000/(end-lo)))
+		l.mu.Lock()
+		for _, s := range l.stage.sums {
+			l.master[s.word] = s.combine(l.master[s.word], own.block[s.word])
+		}
+		l.mu.Unlock()
 		lo = end
 	}
 	return nil
 }
 
-// round is how many iterations of the loop that Run cuts one round of vectors takes: one where the lanes are those of a loop further in.
-func (c *Code) round() int64 {
-	if c.outerLanes {
-		return int64(c.Lanes * c.Unroll)
+// run makes calls of about callTime on block b, which no other goroutine uses meanwhile. With reductions, [lo, hi) is one call.
+func (l *Loop) run(b *block, lo, hi int64) error {
+	p := l.runner.program
+	each := l.pace.each.Load()
+	if each > 0 && (hi-lo)*each < int64(brief)*1000 && l.pace.untimed.Add(1)%seldom != 0 {
+		return p.run(l.stage, b, lo, hi)
 	}
-	return 1
+	for lo < hi {
+		end := min(hi, lo+l.Grain())
+		began := time.Now()
+		if err := p.run(l.stage, b, lo, end); err != nil {
+			return err
+		}
+		l.pace.each.Store(max(1, int64(time.Since(began))*1000/(end-lo)))
+		lo = end
+	}
+	return nil
+}
+
+// combine is x op y on the bits of two values.
+func (s leagueSum) combine(x, y uint64) uint64 {
+	switch {
+	case s.t.Kind == ir.Float32:
+		return uint64(math.Float32bits(combineFloats(s.op, math.Float32frombits(uint32(x)), math.Float32frombits(uint32(y)))))
+	case s.t.Kind == ir.Float64:
+		return math.Float64bits(combineFloats(s.op, math.Float64frombits(x), math.Float64frombits(y)))
+	case s.t.IsSigned():
+		return uint64(generalIdentity(uint64(combineIntegers(s.op, int64(x), int64(y))), s.t))
+	}
+	return uint64(generalIdentity(combineIntegers(s.op, x, y), s.t))
+}
+
+func combineFloats[T float32 | float64](op ir.Op, x, y T) T {
+	switch op {
+	case ir.Add:
+		return x + y
+	case ir.Mul:
+		return x * y
+	case ir.Min:
+		return min(x, y)
+	case ir.Max:
+		return max(x, y)
+	}
+	panic("gompss: bug: cpu: reduction of floats with " + op.String())
+}
+
+func combineIntegers[T int64 | uint64](op ir.Op, x, y T) T {
+	switch op {
+	case ir.Add:
+		return x + y
+	case ir.Mul:
+		return x * y
+	case ir.Min:
+		return min(x, y)
+	case ir.Max:
+		return max(x, y)
+	case ir.And:
+		return x & y
+	case ir.Or:
+		return x | y
+	case ir.Xor:
+		return x ^ y
+	}
+	panic("gompss: bug: cpu: reduction of integers with " + op.String())
 }

@@ -1,6 +1,7 @@
 package cpu_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -214,11 +215,10 @@ func (tr trial) compare(t *testing.T, r *rand.Rand, prog *cpu.Program, k *ir.Ker
 		in[i] = reflect.ValueOf(want[i])
 	}
 	reflect.ValueOf(tr.fn).Call(in)
-	trips := tripsOf(k, want)
-	cut := r.Int64N(trips + 1)
-	for _, c := range [][2]int64{{0, cut}, {cut, trips}} {
-		require.NoError(t, prog.Run(values(got), c[0], c[1]))
-	}
+	require.NoError(t, cpu.NewRunner(prog).Call(values(got), func(l *cpu.Loop) error {
+		cut := r.Int64N(l.Trips + 1)
+		return errors.Join(l.Run(cut, l.Trips), l.Run(0, cut))
+	}))
 	for i := range want {
 		same(t, k.Params[i].Name, want[i], got[i], tr.bound)
 	}
@@ -251,47 +251,6 @@ func values(args []any) []cpu.Value {
 		}
 	}
 	return out
-}
-
-// tripsOf evaluates the trip count of the kernel's loop.
-func tripsOf(k *ir.Kernel, args []any) int64 {
-	var loop *ir.For
-	for _, s := range k.Body {
-		if f, ok := s.(*ir.For); ok {
-			loop = f
-		}
-	}
-	env := goEnv{k, args}
-	eval := func(e ir.Expr) int64 {
-		b, err := ir.Eval(e, env)
-		if err != nil {
-			panic(err)
-		}
-		return int64(b)
-	}
-	lo, hi, step := eval(loop.Lo), eval(loop.Hi), eval(loop.Step)
-	n := int64(0)
-	for i := lo; ; i += step {
-		in := map[ir.Op]bool{ir.Lt: i < hi, ir.Le: i <= hi, ir.Gt: i > hi, ir.Ge: i >= hi}[loop.Rel]
-		if !in {
-			return n
-		}
-		n++
-	}
-}
-
-type goEnv struct {
-	k    *ir.Kernel
-	args []any
-}
-
-func (e goEnv) index(v *ir.Var) int {
-	for i, p := range e.k.Params {
-		if p == v {
-			return i
-		}
-	}
-	return -1
 }
 
 func same(t *testing.T, name string, want, got any, bound float64) {
@@ -335,23 +294,3 @@ func number(v reflect.Value) float64 {
 	}
 	return float64(uintptr(unsafe.Pointer(nil)))
 }
-
-func (e goEnv) Scalar(v *ir.Var) (ir.Bits, bool) {
-	i := e.index(v)
-	if i < 0 {
-		return 0, false
-	}
-	return ir.Bits(values(e.args[i : i+1])[0].Bits), true
-}
-
-func (e goEnv) Slice(v *ir.Var) (length, capacity int64, ok bool) {
-	i := e.index(v)
-	if i < 0 {
-		return 0, 0, false
-	}
-	n := int64(reflect.ValueOf(e.args[i]).Len())
-	return n, n, true
-}
-
-func (goEnv) Bytes(*ir.Var) ([]byte, bool)     { return nil, false }
-func (goEnv) Query(ir.QueryKind) (int64, bool) { return 0, false }

@@ -128,10 +128,7 @@ func (o *ours[T]) measure(s spec, refs []*reference, p pace) (*Row, error) {
 		return nil, err
 	}
 	args := arguments[T](o.pool, s)
-	c, err := v.bind(args)
-	if err != nil {
-		return nil, err
-	}
+	c := v.bind(args)
 	turns := []turn{c.run}
 	for _, r := range refs {
 		if err := r.setup(s); err != nil {

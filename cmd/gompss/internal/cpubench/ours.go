@@ -10,7 +10,6 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
-	"github.com/gompss/gompss/codegen/ir"
 )
 
 //go:embed kernels.go
@@ -36,7 +35,6 @@ type ours[T float32 | float64] struct {
 type variant struct {
 	runner  *cpu.Runner
 	fn      reflect.Value
-	kernel  *ir.Kernel
 	refused error
 }
 
@@ -45,7 +43,7 @@ func (o *ours[T]) variant(name string) (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &variant{kernel: k, fn: reflect.ValueOf(goFunctions[T]()[name])}
+	v := &variant{fn: reflect.ValueOf(goFunctions[T]()[name])}
 	code, err := cpu.Compile(k, o.options)
 	if err != nil {
 		v.refused = err
@@ -55,7 +53,7 @@ func (o *ours[T]) variant(name string) (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.runner = &cpu.Runner{Program: p}
+	v.runner = cpu.NewRunner(p)
 	return v, nil
 }
 
@@ -64,7 +62,7 @@ func (v *variant) width() int {
 	if v.runner == nil {
 		return 0
 	}
-	return v.runner.Program.Code.Width.Bytes() * 8
+	return v.runner.Program().Code.Width.Bytes() * 8
 }
 
 // A call is a variant with its arguments: nothing in it allocates.
@@ -72,21 +70,15 @@ type call struct {
 	variant *variant
 	values  []cpu.Value
 	in      []reflect.Value
-	trips   int64
 }
 
-func (v *variant) bind(args []any) (*call, error) {
+func (v *variant) bind(args []any) *call {
 	c := &call{variant: v, values: make([]cpu.Value, len(args)), in: make([]reflect.Value, len(args))}
 	for i, a := range args {
 		c.in[i] = reflect.ValueOf(a)
 		c.values[i] = valueOf(c.in[i])
 	}
-	if v.runner == nil {
-		return c, nil
-	}
-	var err error
-	c.trips, err = v.runner.Program.Code.Trips(environment{v.kernel, c.values})
-	return c, err
+	return c
 }
 
 func valueOf(v reflect.Value) cpu.Value {
@@ -107,45 +99,12 @@ func (c *call) run(reps int) (time.Duration, error) {
 	for range reps {
 		if c.variant.runner == nil {
 			c.variant.fn.Call(c.in)
-		} else if err := c.variant.runner.Run(c.values, 0, c.trips); err != nil {
+		} else if err := c.variant.runner.Call(c.values, nil); err != nil {
 			return 0, err
 		}
 	}
 	return time.Since(began), nil
 }
-
-// environment evaluates the bounds of a loop over the arguments.
-type environment struct {
-	kernel *ir.Kernel
-	values []cpu.Value
-}
-
-func (e environment) of(v *ir.Var) (cpu.Value, bool) {
-	for i, p := range e.kernel.Params {
-		if p == v {
-			return e.values[i], true
-		}
-	}
-	return cpu.Value{}, false
-}
-
-// Scalar returns a parameter.
-func (e environment) Scalar(v *ir.Var) (ir.Bits, bool) {
-	x, ok := e.of(v)
-	return ir.Bits(x.Bits), ok
-}
-
-// Slice returns the length of a parameter.
-func (e environment) Slice(v *ir.Var) (length, capacity int64, ok bool) {
-	x, ok := e.of(v)
-	return x.Len, x.Len, ok
-}
-
-// Bytes knows no memory.
-func (environment) Bytes(*ir.Var) ([]byte, bool) { return nil, false }
-
-// Query knows no grid.
-func (environment) Query(ir.QueryKind) (int64, bool) { return 0, false }
 
 // verify runs the row at its small size on both the Go function and ours, and compares every element.
 func (o *ours[T]) verify(v *variant, s spec) error {
@@ -157,11 +116,7 @@ func (o *ours[T]) verify(v *variant, s spec) error {
 			use.runner = nil
 		}
 		args := arguments[T](o.pool, s)
-		c, err := use.bind(args)
-		if err != nil {
-			return err
-		}
-		if _, err := c.run(1); err != nil {
+		if _, err := use.bind(args).run(1); err != nil {
 			return err
 		}
 		results := s.results(args)

@@ -1,0 +1,192 @@
+//go:build linux && amd64
+
+package codegen_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// fence is memory between two pages that nobody may touch.
+type fence struct{ mem []byte }
+
+const page = 4096
+
+func newFence(t testing.TB, size int) *fence {
+	t.Helper()
+	n := (size + page - 1) / page * page
+	mem, err := unix.Mmap(-1, 0, n+2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, unix.Munmap(mem)) })
+	require.NoError(t, unix.Mprotect(mem[:page], unix.PROT_NONE))
+	require.NoError(t, unix.Mprotect(mem[page+n:], unix.PROT_NONE))
+	return &fence{mem: mem}
+}
+
+// copyOf puts a copy of slice v right behind the first fence page, or right before the last one.
+func (f *fence) copyOf(v reflect.Value, atEnd bool) reflect.Value {
+	elem := v.Type().Elem()
+	size := v.Len() * int(elem.Size())
+	at := page
+	if atEnd {
+		at = len(f.mem) - page - size
+	}
+	if size == 0 {
+		return reflect.MakeSlice(v.Type(), 0, 0)
+	}
+	// Safe: the range lies in the mapping, which outlives the test; elements hold no pointers.
+	c := reflect.SliceAt(elem, unsafe.Pointer(&f.mem[at]), v.Len())
+	reflect.Copy(c, v)
+	return c
+}
+
+// cpuArgs copies arguments between fences and says how code gets them.
+func cpuArgs(args []any, fences []*fence, atEnd bool) (out []any, values []cpu.Value) {
+	for i, a := range args {
+		v := reflect.ValueOf(a)
+		if v.Kind() == reflect.Slice {
+			v = fences[i].copyOf(v, atEnd)
+		} else if v.Kind() == reflect.Pointer {
+			c := reflect.New(v.Type().Elem())
+			c.Elem().Set(v.Elem())
+			v = c
+		}
+		out, values = append(out, v.Interface()), append(values, cpuValue(v))
+	}
+	return out, values
+}
+
+func cpuValue(v reflect.Value) cpu.Value {
+	switch v.Kind() {
+	case reflect.Slice:
+		return cpu.Value{Addr: v.UnsafePointer(), Len: int64(v.Len())}
+	case reflect.Pointer:
+		return cpu.Value{Addr: v.UnsafePointer(), Len: 1}
+	}
+	return cpu.Value{Bits: uint64(deviceArg(0, v.Interface()).Bits)}
+}
+
+// cpuMachines are the instruction sets and widths that the corpus runs with here.
+func cpuMachines(t testing.TB) map[string]cpu.Options {
+	t.Helper()
+	o, err := cpu.Detect()
+	if err != nil {
+		t.Skip(err)
+	}
+	out := map[string]cpu.Options{"avx2": {}}
+	if o.AVX512 {
+		out["avx512"], out["avx512vl"] = cpu.Options{AVX512: true}, cpu.Options{AVX512: true, Width: cpu.W256}
+	}
+	return out
+}
+
+// TestCorpusOnTheCPU runs every kernel of the corpus that has vector code between fences, in random chunks, and compares with the Go
+// function. A kernel without vector code must say why.
+func TestCorpusOnTheCPU(t *testing.T) {
+	p := loadCorpus(t)
+	arena, err := cpu.NewArena()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { require.NoError(t, arena.Close()) }()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var scalar []string
+	for machine, o := range cpuMachines(t) {
+		ran := 0
+		for _, c := range corpus {
+			k, err := p.Kernel(name(c.kernel))
+			require.NoError(t, err)
+			code, err := cpu.Compile(k, o)
+			if err != nil {
+				var refusal *cpu.Refusal
+				require.ErrorAs(t, err, &refusal)
+				require.NotEmpty(t, refusal.Why)
+				scalar = append(scalar, machine+": "+err.Error())
+				continue
+			}
+			prog, err := arena.Install(code)
+			require.NoError(t, err)
+			ran++
+			t.Run(machine+"/"+k.Name, func(t *testing.T) { c.onCPU(t, k, cpu.NewRunner(prog), code) })
+		}
+		t.Logf("%s: %d of %d kernels run as vector code", machine, ran, len(corpus))
+	}
+	t.Logf("as Go functions:\n%s", strings.Join(scalar, "\n"))
+}
+
+func (c corpusCase) onCPU(t *testing.T, k *ir.Kernel, r *cpu.Runner, code *cpu.Code) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	if reassociates(k) {
+		c.tolerance = max(c.tolerance, 1e-12)
+	}
+	for _, n := range []int{1, 2, 7, 8, 15, 16, 17, 63, 64, 65, 130, 257, 1001} {
+		if n < 9 && (k.Name == "Converge" || k.Name == "Broadcast" || k.Name == "Mixed") {
+			continue // less than a row
+		}
+		want := c.makeArgs(n)
+		fences := make([]*fence, len(want))
+		for i, a := range want {
+			if v := reflect.ValueOf(a); v.Kind() == reflect.Slice {
+				fences[i] = newFence(t, v.Len()*int(v.Type().Elem().Size()))
+			}
+		}
+		begin := c.makeArgs(n)
+		c.runGo(want)
+		for _, atEnd := range []bool{false, true} {
+			got, values := cpuArgs(begin, fences, atEnd)
+			err := faults(func() error { return r.Call(values, chunks(rng)) })
+			require.NoError(t, err, "n=%d\n%s", n, code.Listing())
+			require.Empty(t, c.differ(want, got), "n=%d end=%v\n%s", n, atEnd, code.Listing())
+		}
+	}
+}
+
+// reassociates tells whether k sums floats over lanes.
+func reassociates(k *ir.Kernel) bool {
+	found := false
+	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
+		if d := ir.DirectiveOf(s); d != nil {
+			for _, r := range d.Reductions {
+				found = found || r.Place.Type().IsFloat()
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// chunks runs a loop in pieces of random sizes, the last piece first.
+func chunks(rng *rand.Rand) func(*cpu.Loop) error {
+	return func(l *cpu.Loop) error {
+		var errs []error
+		for hi := l.Trips; hi > 0; {
+			lo := max(0, hi-1-rng.Int64N(2+l.Trips/2))
+			errs = append(errs, l.Run(lo, hi))
+			hi = lo
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// faults turns a touch of a fence into an error.
+func faults(run func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("fault: %v", r)
+		}
+	}()
+	return run()
+}

@@ -1,0 +1,318 @@
+package cpu
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// maxStatements bounds what inlining and unrolling may make of a kernel.
+const maxStatements = 4000
+
+// A preparation makes of a kernel one that the selection can take: calls are inlined, short constant loops that index local arrays unrolled,
+// local arrays and structs cut into scalars, and constructs opened - one team of one thread runs them, which every conforming kernel allows.
+type preparation struct {
+	kernel  *ir.Kernel
+	next    int // ID of the next new variable
+	size    int
+	refused *Refusal
+}
+
+// prepare returns the kernel to select; k is not touched.
+func prepare(k *ir.Kernel) (*ir.Kernel, error) {
+	p := &preparation{kernel: k, next: k.NumVars}
+	c := *k
+	c.Body = p.list(k.Body)
+	c.Params, c.Body = p.pointers(k.Params, c.Body)
+	c.Body = p.collapsed(c.Body)
+	c.Body = p.privates(c.Body)
+	c.Body = p.unroll(c.Body)
+	c.Body = p.cutAggregates(c.Body)
+	c.Body = mergeDecls(c.Body)
+	c.NumVars, c.Funcs = p.next, nil
+	if p.refused != nil {
+		return nil, p.refused
+	}
+	return &c, nil
+}
+
+func (p *preparation) fail(at ir.Pos, why string) {
+	if p.refused == nil {
+		p.refused = &Refusal{Kernel: p.kernel.Name, At: at, Why: why}
+	}
+}
+
+func (p *preparation) local(name string, t *ir.Type, at ir.Pos) *ir.Var {
+	p.next++
+	return &ir.Var{Name: name, Type: t, Space: ir.Local, ID: p.next - 1, At: at}
+}
+
+// pointers turns every pointer parameter into a slice of length one, or none for nil, and a reduction into what it points at into one
+// of a variable.
+func (p *preparation) pointers(params []*ir.Var, body []ir.Stmt) ([]*ir.Var, []ir.Stmt) {
+	with := map[*ir.Var]*ir.Var{}
+	out := make([]*ir.Var, len(params))
+	for i, v := range params {
+		out[i] = v
+		if v.Type.Kind == ir.Pointer {
+			c := *v
+			c.Type = ir.SliceOf(v.Type.Elem)
+			out[i], with[v] = &c, &c
+		}
+	}
+	if len(with) == 0 {
+		return params, body
+	}
+	r := &ir.Rewrite{Var: func(v *ir.Var) *ir.Var {
+		if w, ok := with[v]; ok {
+			return w
+		}
+		return v
+	}, Expr: func(e ir.Expr) ir.Expr {
+		if d, ok := e.(*ir.Deref); ok && d.X.Type().Kind == ir.Slice {
+			return &ir.Index{X: d.X, I: &ir.Const{T: ir.IntType, At: d.At}, Checked: d.Checked, At: d.At}
+		}
+		return e
+	}}
+	var list []ir.Stmt
+	for _, s := range r.CopyStmts(body) {
+		list = append(list, p.reduceThrough(s)...)
+	}
+	return out, list
+}
+
+// reduceThrough lets a loop reduce into a variable instead of a place in memory, which is read before and written after it.
+func (p *preparation) reduceThrough(s ir.Stmt) []ir.Stmt {
+	f, ok := s.(*ir.For)
+	if !ok || f.Directive == nil {
+		return []ir.Stmt{s}
+	}
+	var before, after []ir.Stmt
+	for _, red := range f.Directive.Reductions {
+		ix, ok := red.Place.(*ir.Index)
+		if !ok || ix.X.Type().Kind != ir.Slice {
+			continue
+		}
+		v := p.local("sum", ix.Type(), red.At)
+		key := exprKey(ix)
+		before = append(before, &ir.Decl{Var: v, Init: ix, At: red.At})
+		after = append(after, &ir.Assign{Place: (&ir.Rewrite{}).CopyExpr(ix), Value: &ir.Ref{Var: v, At: red.At}, At: red.At})
+		r := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+			if ix, ok := e.(*ir.Index); ok && exprKey(ix) == key {
+				return &ir.Ref{Var: v, At: ix.At}
+			}
+			return e
+		}}
+		f = r.CopyStmt(f)[0].(*ir.For)
+	}
+	return append(append(before, f), after...)
+}
+
+// collapsed lets the inner loops of a collapse clause carry the directive, which holds for all of them.
+func (p *preparation) collapsed(body []ir.Stmt) []ir.Stmt {
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		f, ok := s.(*ir.For)
+		if !ok || f.Directive == nil || f.Directive.Collapse < 2 {
+			return []ir.Stmt{s}
+		}
+		for n, l := f.Directive.Collapse, f; n > 1 && len(l.Body) == 1; n-- {
+			inner, ok := l.Body[0].(*ir.For)
+			if !ok || inner.Directive != nil {
+				break
+			}
+			inner.Directive = &ir.Directive{Parts: f.Directive.Parts, Text: f.Directive.Text, At: f.Directive.At, Reductions: f.Directive.Reductions}
+			l = inner
+		}
+		return []ir.Stmt{f}
+	}}
+	return r.CopyStmts(body)
+}
+
+// list copies statements, with calls inlined and constructs and plain blocks opened.
+func (p *preparation) list(body []ir.Stmt) []ir.Stmt {
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if p.size++; p.size > maxStatements {
+			p.fail(s.Pos(), "the kernel is too large with its calls inlined")
+			return nil
+		}
+		switch s := s.(type) {
+		case *ir.Call:
+			return p.list(p.inline(s))
+		case *ir.Block:
+			if s.Label == nil {
+				return s.Body
+			}
+		case *ir.Construct:
+			return s.Body
+		case *ir.Barrier:
+			return nil
+		}
+		return []ir.Stmt{s}
+	}}
+	return r.CopyStmts(body)
+}
+
+// inline is the body of the function called, between assignments of arguments and results.
+func (p *preparation) inline(c *ir.Call) []ir.Stmt {
+	if p.refused != nil {
+		return nil
+	}
+	var out []ir.Stmt
+	params := map[*ir.Var]*ir.Var{}
+	for i, v := range c.Fn.Params {
+		params[v] = p.local(v.Name, v.Type, c.At)
+		out = append(out, &ir.Decl{Var: params[v], Init: c.Args[i], At: c.At})
+	}
+	body := ir.Fresh(c.Fn.Body, func(v *ir.Var) *ir.Var { return p.local(v.Name, v.Type, v.At) }).CopyStmts(c.Fn.Body)
+	body = (&ir.Rewrite{Var: func(v *ir.Var) *ir.Var {
+		if w, ok := params[v]; ok {
+			return w
+		}
+		return v
+	}}).CopyStmts(body)
+	if n := len(body); n > 0 {
+		if r, ok := body[n-1].(*ir.Return); ok {
+			body = append(body[:n-1], p.results(c, r)...)
+		}
+	}
+	end := &ir.Label{Name: c.Fn.Name}
+	early := false
+	body = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		r, ok := s.(*ir.Return)
+		if !ok {
+			return []ir.Stmt{s}
+		}
+		early = true
+		return append(p.results(c, r), &ir.Break{Label: end, At: r.At})
+	}}).CopyStmts(body)
+	if early {
+		return append(out, &ir.Block{Label: end, Body: body, At: c.At})
+	}
+	return append(out, body...)
+}
+
+// results assigns what a return returns; through temporaries where there are several, which may be read by one another.
+func (p *preparation) results(c *ir.Call, r *ir.Return) []ir.Stmt {
+	var first, then []ir.Stmt
+	for i, e := range r.Results {
+		if c.Results[i] == nil {
+			continue
+		}
+		value := e
+		if len(r.Results) > 1 {
+			t := p.local("result", e.Type(), r.At)
+			first = append(first, &ir.Decl{Var: t, Init: e, At: r.At})
+			value = &ir.Ref{Var: t, At: r.At}
+		}
+		then = append(then, &ir.Assign{Place: &ir.Ref{Var: c.Results[i], At: r.At}, Value: value, At: r.At})
+	}
+	return append(first, then...)
+}
+
+// privates gives every iteration of a loop its own copies of the variables that private and firstprivate name.
+func (p *preparation) privates(body []ir.Stmt) []ir.Stmt {
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		f, ok := s.(*ir.For)
+		if !ok || f.Directive == nil || len(f.Directive.Private)+len(f.Directive.Firstprivate) == 0 {
+			return []ir.Stmt{s}
+		}
+		d := *f.Directive
+		copies := map[*ir.Var]*ir.Var{}
+		var decls []ir.Stmt
+		for _, v := range d.Private {
+			copies[v] = p.local(v.Name, v.Type, f.At)
+			decls = append(decls, &ir.Decl{Var: copies[v], At: f.At})
+		}
+		for _, v := range d.Firstprivate {
+			copies[v] = p.local(v.Name, v.Type, f.At)
+			decls = append(decls, &ir.Decl{Var: copies[v], Init: &ir.Ref{Var: v, At: f.At}, At: f.At})
+		}
+		d.Private, d.Firstprivate = nil, nil
+		inner := (&ir.Rewrite{Var: func(v *ir.Var) *ir.Var {
+			if c, ok := copies[v]; ok {
+				return c
+			}
+			return v
+		}}).CopyStmts(f.Body)
+		f.Directive, f.Body = &d, append(decls, inner...)
+		return []ir.Stmt{f}
+	}}
+	return r.CopyStmts(body)
+}
+
+// mergeDecls moves a declaration without a value down to the one assignment of its variable in the same list, so that its shape is that
+// of the value: the results of inlined calls.
+func mergeDecls(body []ir.Stmt) []ir.Stmt {
+	assigned := map[*ir.Var]int{}
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
+		for _, v := range ir.Assigned([]ir.Stmt{s}).List() {
+			if _, whole := s.(*ir.Assign); whole {
+				assigned[v]++
+			} else if _, nest := s.(*ir.Atomic); nest {
+				assigned[v] += 2
+			}
+		}
+		for _, r := range reductionsIn(s) {
+			assigned[ir.RootVar(r.Place)] += 2
+		}
+		return true
+	})
+	r := &ir.Rewrite{}
+	var list func(body []ir.Stmt) []ir.Stmt
+	list = func(body []ir.Stmt) []ir.Stmt {
+		waiting := map[*ir.Var]int{}
+		out := make([]ir.Stmt, 0, len(body))
+		for _, s := range body {
+			for _, v := range ir.Used([]ir.Stmt{s}).List() {
+				if a, ok := s.(*ir.Assign); ok && isRef(a.Place, v) && !ir.ExprVars(a.Value).Has(v) {
+					continue
+				}
+				delete(waiting, v)
+			}
+			switch s := s.(type) {
+			case *ir.Decl:
+				if s.Init == nil && assigned[s.Var] == 1 {
+					waiting[s.Var] = len(out)
+				}
+			case *ir.Assign:
+				if ref, ok := s.Place.(*ir.Ref); ok {
+					if i, ok := waiting[ref.Var]; ok {
+						out[i] = nil
+						out = append(out, &ir.Decl{Var: ref.Var, Init: s.Value, At: s.At})
+						continue
+					}
+				}
+			}
+			out = append(out, s)
+		}
+		kept := out[:0]
+		for _, s := range out {
+			if s != nil {
+				kept = append(kept, s)
+			}
+		}
+		return kept
+	}
+	r.Stmt = func(s ir.Stmt) []ir.Stmt {
+		switch s := s.(type) {
+		case *ir.If:
+			s.Then, s.Else = list(s.Then), list(s.Else)
+		case *ir.For:
+			s.Body = list(s.Body)
+		case *ir.While:
+			s.Pre, s.Body = list(s.Pre), list(s.Body)
+		case *ir.Block:
+			s.Body = list(s.Body)
+		}
+		return []ir.Stmt{s}
+	}
+	return list(r.CopyStmts(body))
+}
+
+func isRef(e ir.Expr, v *ir.Var) bool {
+	r, ok := e.(*ir.Ref)
+	return ok && r.Var == v
+}
+
+func reductionsIn(s ir.Stmt) []ir.Reduction {
+	if d := ir.DirectiveOf(s); d != nil {
+		return d.Reductions
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// maxUnrolled is how many iterations of a constant loop are written out where it indexes a local array.
+const maxUnrolled = 32
+
+// unroll writes out the constant loops whose counter indexes a local array, so that its elements become scalars.
+func (p *preparation) unroll(body []ir.Stmt) []ir.Stmt {
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		f, ok := s.(*ir.For)
+		if !ok || f.Directive != nil || !indexesArray(f.Body, f.Var) {
+			return []ir.Stmt{s}
+		}
+		values, ok := constantTrips(f)
+		if !ok || jumpsTo(f.Body, f.Label) {
+			return []ir.Stmt{s}
+		}
+		var out []ir.Stmt
+		for _, v := range values {
+			copied := ir.Fresh(f.Body, func(v *ir.Var) *ir.Var { return p.local(v.Name, v.Type, v.At) }).CopyStmts(f.Body)
+			out = append(out, foldConstants(ir.SubstStmts(copied, map[*ir.Var]ir.Expr{f.Var: &ir.Const{T: f.Var.Type, Bits: uint64(v), At: f.At}}))...)
+			if p.size += len(copied); p.size > maxStatements {
+				p.fail(f.At, "the kernel is too large with its loops over local arrays written out")
+				return nil
+			}
+		}
+		return out
+	}}
+	return r.CopyStmts(body)
+}
+
+// indexesArray tells whether v takes part in an index of an array that is not an element of a slice.
+func indexesArray(body []ir.Stmt, v *ir.Var) bool {
+	found := false
+	ir.Inspect(body, nil, func(e ir.Expr) {
+		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Array && ir.ExprVars(ix.I).Has(v) {
+			found = true
+		}
+	})
+	return found
+}
+
+func jumpsTo(body []ir.Stmt, l *ir.Label) bool {
+	found := false
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Break:
+			found = found || s.Label == l
+		case *ir.Continue:
+			found = found || s.Label == l
+		}
+		return true
+	})
+	return found
+}
+
+// constantTrips lists the counter's values of a loop with constant bounds.
+func constantTrips(f *ir.For) (values []int64, ok bool) {
+	lo, ok1 := constInt(f.Lo)
+	hi, ok2 := constInt(f.Hi)
+	step, ok3 := constStep(f)
+	if !ok1 || !ok2 || !ok3 {
+		return nil, false
+	}
+	for i := lo; ; i += step {
+		if in := map[ir.Op]bool{ir.Lt: i < hi, ir.Le: i <= hi, ir.Gt: i > hi, ir.Ge: i >= hi, ir.Ne: i != hi}[f.Rel]; !in {
+			return values, true
+		}
+		if values = append(values, i); len(values) > maxUnrolled {
+			return nil, false
+		}
+	}
+}
+
+// foldConstants computes integer operations on constants, which indices of unrolled loops are.
+func foldConstants(body []ir.Stmt) []ir.Stmt {
+	r := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		if e.Type().IsScalar() {
+			switch e.(type) {
+			case *ir.Binary, *ir.Convert:
+				if v, err := ir.Eval(e, ir.Values{}); err == nil && len(ir.ExprVars(e).List()) == 0 && !readsMemory(e) && e.Type().IsInteger() {
+					return &ir.Const{T: e.Type(), Bits: uint64(v), At: e.Pos()}
+				}
+			}
+		}
+		return e
+	}}
+	return r.CopyStmts(body)
+}
+
+func readsMemory(e ir.Expr) bool {
+	found := false
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x.(type) {
+		case *ir.Index, *ir.Deref:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// aggregates are the local arrays and structs that are cut into scalars.
+type aggregates struct {
+	*preparation
+	leaves map[*ir.Var][]*ir.Var // in the order of their places
+}
+
+// cutAggregates replaces every local array and struct by one variable for each scalar in it. Those indexed by what is not a constant stay;
+// the selection refuses them.
+func (p *preparation) cutAggregates(body []ir.Stmt) []ir.Stmt {
+	a := &aggregates{preparation: p, leaves: map[*ir.Var][]*ir.Var{}}
+	for _, v := range ir.Declared(body).List() {
+		if (v.Type.Kind == ir.Struct || v.Type.Kind == ir.Array) && leafCount(v.Type) <= 256 && !variableIndex(body, v) && !ir.AddressTaken(body).Has(v) {
+			a.leaves[v] = a.scalars(v.Type, v.Name, v.At)
+		}
+	}
+	r := &ir.Rewrite{Stmt: a.stmt, Expr: a.expr}
+	return r.CopyStmts(body)
+}
+
+func leafCount(t *ir.Type) int {
+	switch t.Kind {
+	case ir.Array:
+		return int(t.Len) * leafCount(t.Elem)
+	case ir.Struct:
+		n := 0
+		for _, f := range t.Fields {
+			n += leafCount(f.Type)
+		}
+		return n
+	}
+	return 1
+}
+
+// variableIndex tells whether a part of v is reached by an index that is not constant.
+func variableIndex(body []ir.Stmt, v *ir.Var) bool {
+	found := false
+	ir.Inspect(body, nil, func(e ir.Expr) {
+		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Array && ir.RootVar(ix.X) == v {
+			if c, ok := constInt(ix.I); !ok || c < 0 || c >= ix.X.Type().Len {
+				found = true
+			}
+		}
+	})
+	return found
+}
+
+func (a *aggregates) scalars(t *ir.Type, name string, at ir.Pos) []*ir.Var {
+	switch t.Kind {
+	case ir.Array:
+		var out []*ir.Var
+		for i := range t.Len {
+			out = append(out, a.scalars(t.Elem, fmt.Sprintf("%s_%d", name, i), at)...)
+		}
+		return out
+	case ir.Struct:
+		var out []*ir.Var
+		for _, f := range t.Fields {
+			out = append(out, a.scalars(f.Type, name+"_"+f.Name, at)...)
+		}
+		return out
+	}
+	return []*ir.Var{a.local(name, t, at)}
+}
+
+// expr replaces a scalar part of a cut variable.
+func (a *aggregates) expr(e ir.Expr) ir.Expr {
+	if !e.Type().IsScalar() {
+		return e
+	}
+	if v, first := a.part(e); v != nil {
+		return &ir.Ref{Var: a.leaves[v][first], At: e.Pos()}
+	}
+	if m, ok := e.(*ir.Member); ok { // a field of a literal
+		if c, ok := m.X.(*ir.Composite); ok {
+			return c.Elems[m.Field]
+		}
+	}
+	return e
+}
+
+// part is the cut variable that place e is a part of, and the number of its first scalar in it.
+func (a *aggregates) part(e ir.Expr) (*ir.Var, int) {
+	switch e := e.(type) {
+	case *ir.Ref:
+		if _, ok := a.leaves[e.Var]; ok {
+			return e.Var, 0
+		}
+	case *ir.Member:
+		if v, n := a.part(e.X); v != nil {
+			for _, f := range e.X.Type().Fields[:e.Field] {
+				n += leafCount(f.Type)
+			}
+			return v, n
+		}
+	case *ir.Index:
+		if e.X.Type().Kind == ir.Array {
+			if v, n := a.part(e.X); v != nil {
+				c, _ := constInt(e.I)
+				return v, n + int(c)*leafCount(e.Type())
+			}
+		}
+	}
+	return nil, 0
+}
+
+// parts takes a value apart into its scalars; nil where it cannot be.
+func (a *aggregates) parts(e ir.Expr) []ir.Expr {
+	t := e.Type()
+	if v, first := a.part(e); v != nil {
+		out := make([]ir.Expr, leafCount(t))
+		for i := range out {
+			out[i] = &ir.Ref{Var: a.leaves[v][first+i], At: e.Pos()}
+		}
+		return out
+	}
+	if t.IsScalar() {
+		return []ir.Expr{e}
+	}
+	var out []ir.Expr
+	switch {
+	case isComposite(e):
+		for _, x := range e.(*ir.Composite).Elems {
+			out = append(out, a.parts(x)...)
+		}
+	case t.Kind == ir.Struct:
+		for i := range t.Fields {
+			out = append(out, a.parts(&ir.Member{X: e, Field: i, At: e.Pos()})...)
+		}
+	case t.Kind == ir.Array:
+		for i := range t.Len {
+			out = append(out, a.parts(&ir.Index{X: e, I: &ir.Const{T: ir.IntType, Bits: uint64(i), At: e.Pos()}, At: e.Pos()})...)
+		}
+	default:
+		return []ir.Expr{e}
+	}
+	return out
+}
+
+func isComposite(e ir.Expr) bool {
+	_, ok := e.(*ir.Composite)
+	return ok
+}
+
+func (a *aggregates) stmt(s ir.Stmt) []ir.Stmt {
+	switch s := s.(type) {
+	case *ir.Decl:
+		if leaves, ok := a.leaves[s.Var]; ok {
+			return a.declare(leaves, s)
+		}
+	case *ir.Assign:
+		if t := s.Place.Type(); t.Kind == ir.Struct || t.Kind == ir.Array {
+			return a.assign(s)
+		}
+	}
+	return []ir.Stmt{s}
+}
+
+func (a *aggregates) declare(leaves []*ir.Var, s *ir.Decl) []ir.Stmt {
+	out := make([]ir.Stmt, len(leaves))
+	var values []ir.Expr
+	if s.Init != nil {
+		values = a.parts(s.Init)
+	}
+	for i, v := range leaves {
+		d := &ir.Decl{Var: v, At: s.At}
+		if values != nil {
+			d.Init = values[i]
+		}
+		out[i] = d
+	}
+	return out
+}
+
+// assign copies scalar by scalar, all being read before the first is written.
+func (a *aggregates) assign(s *ir.Assign) []ir.Stmt {
+	var first, then []ir.Stmt
+	places := a.parts(s.Place)
+	for i, v := range a.parts(s.Value) {
+		t := a.local("part", v.Type(), s.At)
+		first = append(first, &ir.Decl{Var: t, Init: v, At: s.At})
+		then = append(then, &ir.Assign{Place: places[i], Value: &ir.Ref{Var: t, At: s.At}, At: s.At})
+	}
+	return append(first, then...)
+}

@@ -1,0 +1,232 @@
+package cpu
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// A stage is a part of a kernel with an entry of its own: a parallel loop, whose iterations may be cut into chunks that run anywhere, or
+// what stands between such loops, which one goroutine runs once. Code before a loop also counts the loop's iterations.
+//
+// Variables that outlive a stage have words in the argument block, behind the parameters.
+type stage struct {
+	body  []ir.Stmt
+	loop  *ir.For // nil: sequential
+	next  *ir.For // sequential: the loop whose iterations it counts
+	sums  []leagueSum
+	entry int   // offset in the code
+	round int64 // iterations of the loop that one round of vectors takes
+}
+
+// at is where the stage stands in the source.
+func (s *stage) at() ir.Pos {
+	if len(s.body) == 0 {
+		return ir.Pos{}
+	}
+	return s.body[0].Pos()
+}
+
+// A leagueSum is a reduction over a whole parallel loop: chunks leave their part in the variable's word.
+type leagueSum struct {
+	op   ir.Op
+	t    *ir.Type
+	word int
+}
+
+// parallel tells the loops that a directive lets run on several workers.
+func parallel(s ir.Stmt) (*ir.For, bool) {
+	f, ok := s.(*ir.For)
+	return f, ok && freed(f)
+}
+
+func freed(f *ir.For) bool {
+	d := f.Directive
+	return d != nil && d.Parts&(ir.Parallel|ir.Teams|ir.Workshare|ir.Loop|ir.Distribute|ir.Simd) != 0
+}
+
+// split cuts the body at its parallel loops.
+func split(body []ir.Stmt) []*stage {
+	var out []*stage
+	seq := &stage{}
+	for _, s := range body {
+		if f, ok := parallel(s); ok {
+			seq.next = f
+			out = append(out, seq, &stage{loop: f, body: []ir.Stmt{f}})
+			seq = &stage{}
+			continue
+		}
+		seq.body = append(seq.body, s)
+	}
+	if n := len(seq.body); n > 0 {
+		if _, ok := seq.body[n-1].(*ir.Return); ok {
+			seq.body = seq.body[:n-1]
+		}
+	}
+	if len(seq.body) > 0 || len(out) == 0 {
+		out = append(out, seq)
+	}
+	return out
+}
+
+// A frame says where variables that outlive a stage have their words.
+type frame struct {
+	word map[*ir.Var]int
+	size int // words of the block
+}
+
+// frameOf gives words to the parameters, and to the variables of the top level that two stages use.
+func frameOf(k *ir.Kernel, stages []*stage) frame {
+	f := frame{word: map[*ir.Var]int{}, size: wordParams}
+	put := func(v *ir.Var) {
+		f.word[v] = f.size
+		f.size++
+		if v.Type.Kind == ir.Slice {
+			f.size++
+		}
+	}
+	for _, v := range k.Params {
+		put(v)
+	}
+	seen := map[*ir.Var]int{}
+	for _, s := range stages {
+		for _, v := range ir.Free(s.body).List() {
+			seen[v]++
+		}
+	}
+	for _, s := range stages {
+		if s.loop != nil {
+			continue
+		}
+		for _, st := range s.body {
+			if d, ok := st.(*ir.Decl); ok && seen[d.Var] > 0 {
+				if _, ok := f.word[d.Var]; !ok {
+					put(d.Var)
+				}
+			}
+		}
+	}
+	return f
+}
+
+// enter loads what the stage uses from the block.
+func (g *gen) enter(s *stage, f frame) {
+	uses := ir.Free(s.body)
+	if s.next != nil {
+		for _, e := range []ir.Expr{s.next.Lo, s.next.Hi} {
+			for _, v := range ir.ExprVars(e).List() {
+				uses.Add(v)
+			}
+		}
+	}
+	for _, v := range uses.List() {
+		word, ok := f.word[v]
+		if !ok || g.homes[v] != nil || ir.Declared(s.body).Has(v) {
+			continue
+		}
+		g.homes[v] = g.loadWord(v, word)
+	}
+}
+
+func (g *gen) loadWord(v *ir.Var, word int) *home {
+	h := &home{gp: NoReg, length: NoReg}
+	switch t := v.Type; {
+	case t.Kind == ir.Slice:
+		h.gp, h.length = g.general(), g.general()
+		g.op(MOVQ, W128, RegArg(h.gp), blockWord(word))
+		g.op(MOVQ, W128, RegArg(h.length), blockWord(word+1))
+	case t.IsFloat():
+		h.vec, h.alike = []Reg{g.vector()}, true
+		if t.Size == 8 {
+			g.op(VBROADCASTSD, max(W256, widthOf(g.bytes)), RegArg(h.vec[0]), blockWord(word))
+		} else {
+			g.op(VBROADCASTSS, widthOf(g.bytes), RegArg(h.vec[0]), blockWord(word))
+		}
+	case t.IsScalar():
+		h.gp = g.general()
+		g.op(MOVQ, W128, RegArg(h.gp), blockWord(word))
+	default:
+		g.refuse(v.At, "%s of type %s is not supported yet in vector code", v.Name, t)
+	}
+	return h
+}
+
+// leaveStage stores the variables that the stage has set and others use.
+func (g *gen) leaveStage(s *stage, f frame) {
+	changed := ir.Assigned(s.body)
+	for _, st := range s.body {
+		if d, ok := st.(*ir.Decl); ok {
+			changed.Add(d.Var)
+		}
+	}
+	for _, v := range changed.List() {
+		if word, ok := f.word[v]; ok && v.Space != ir.Param || ok && g.homes[v] != nil {
+			g.storeWord(g.home(v, v.At), v.Type, word)
+		}
+	}
+}
+
+func (g *gen) storeWord(h *home, t *ir.Type, word int) {
+	switch {
+	case t.Kind == ir.Slice:
+		g.op(MOVQStore, W128, blockWord(word), RegArg(h.gp))
+		g.op(MOVQStore, W128, blockWord(word+1), RegArg(h.length))
+	case h.vec != nil && t.Size == 8:
+		g.op(VMOVQStore, W128, blockWord(word), RegArg(h.vec[0]))
+	case h.vec != nil:
+		g.op(VMOVDStore, W128, blockWord(word), RegArg(h.vec[0]))
+	default:
+		g.op(MOVQStore, W128, blockWord(word), RegArg(h.gp))
+	}
+}
+
+// openLeague gives the reductions over the whole loop a start of their own, the identity; their words hold the parts of a chunk after it.
+func (g *gen) openLeague(s *stage, f frame) {
+	for _, r := range reductionsOf(s.loop) {
+		ref, ok := r.Place.(*ir.Ref)
+		if !ok || !ref.Var.Type.IsScalar() || r.Index != nil {
+			g.refuse(r.At, "a reduction(%s) of %s is not supported yet in vector code", r.Op, ir.ExprString(r.Place))
+		}
+		v := ref.Var
+		h := g.declare(v)
+		if h.vec != nil {
+			g.move(h.vec[0], g.constVector(g.identity(r), container(v.Type)))
+		} else {
+			g.setGeneral(h.gp, generalIdentity(g.identity(r), v.Type))
+		}
+		word, ok := f.word[v]
+		if !ok {
+			g.refuse(r.At, "the reduction variable %s is not declared at the top of the kernel", v.Name)
+		}
+		s.sums = append(s.sums, leagueSum{op: r.Op, t: v.Type, word: word})
+	}
+}
+
+func (g *gen) closeLeague(s *stage) {
+	for i, r := range reductionsOf(s.loop) {
+		v := r.Place.(*ir.Ref).Var
+		g.storeWord(g.homes[v], v.Type, s.sums[i].word)
+	}
+}
+
+// generalIdentity extends an identity to the 64 bits of a general register.
+func generalIdentity(bits uint64, t *ir.Type) int64 {
+	shift := 64 - 8*uint(t.Size)
+	if t.IsSigned() {
+		return int64(bits<<shift) >> shift
+	}
+	return int64(bits << shift >> shift)
+}
+
+// shared refuses a parallel loop that assigns to a variable of all its iterations.
+func (g *gen) shared(f *ir.For) {
+	inside := ir.Declared(f.Body)
+	reduced := map[*ir.Var]bool{}
+	for _, r := range reductionsOf(f) {
+		reduced[ir.RootVar(r.Place)] = true
+	}
+	for _, v := range ir.Assigned(f.Body).List() {
+		if !inside.Has(v) && !reduced[v] && v != f.Var {
+			g.refuse(f.At, "%s is shared by the iterations and assigned: write a reduction or private(%s)", v.Name, v.Name)
+		}
+	}
+	if d := f.Directive; len(d.Lastprivate)+len(d.DistArrays) > 0 {
+		g.refuse(f.At, "lastprivate and dist_ clauses are not supported yet in vector code")
+	}
+}
