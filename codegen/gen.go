@@ -31,6 +31,7 @@ type GenerateOptions struct {
 	// Sources are the files that the package was loaded from. The generated file embeds them, so they must stand in
 	// its folder.
 	Sources []File
+	Warn    func(Diagnostic) // is told which kernels get no wrapper, and why; may be nil
 }
 
 // GeneratedName returns the name of the generated file for the kernels of a file: zkernels_gompss.go for kernels.go.
@@ -61,10 +62,10 @@ func GeneratedHash(text string) string {
 
 // Generate returns the Go file with a typed wrapper for every kernel of opt.File: a task.Kernel that calls the function
 // directly and, where the kernel's one parallel loop may be cut, runs a range of its iterations; and a submit function
-// with the kernel's parameters.
+// with the kernel's parameters. Both are generic where the kernel is.
 //
 // The text is gofmt-ed, the same in every run, and needs nothing but the packages task and devices. Errors: an ErrorList
-// of kernels that cannot have wrappers (generic ones, names that are taken).
+// of wrappers whose names are taken.
 func Generate(p *Package, opt GenerateOptions) ([]byte, error) {
 	g := &generator{opt: opt, fset: token.NewFileSet(), names: map[string]bool{}, imports: map[string]string{}}
 	if err := g.parse(); err != nil {
@@ -75,7 +76,7 @@ func Generate(p *Package, opt GenerateOptions) ([]byte, error) {
 			g.kernel(k)
 		}
 	}
-	g.refuseGeneric()
+	g.generic(p)
 	if len(g.errs) > 0 {
 		return nil, g.errs
 	}
@@ -100,6 +101,8 @@ type wrapper struct {
 	params []wrapperParam
 	split  *splitCode
 	whole  string // why it cannot be cut
+
+	generic []string // the names of its type parameters
 }
 
 type wrapperParam struct {
@@ -157,15 +160,10 @@ func (g *generator) fail(at token.Pos, what, why, instead string) {
 		What: what, Why: why, Instead: instead})
 }
 
-// refuseGeneric reports kernels with type parameters: which instances a program needs, only its calls say.
-func (g *generator) refuseGeneric() {
-	attached, _ := attach(g.fset, g.syntax)
-	for _, d := range g.syntax.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if ok && f.Type.TypeParams != nil && (attached[f].has("target") || attached[f].has("task")) {
-			g.fail(f.Name.Pos(), "kernel "+f.Name.Name, "generic kernels get no wrapper, because which types it is for is not written down",
-				"use task.MustKernel with TypeArgs, or write a kernel for each type that calls a generic function")
-		}
+func (g *generator) warn(at token.Pos, what, why, instead string) {
+	if g.opt.Warn != nil {
+		p := g.fset.Position(at)
+		g.opt.Warn(Diagnostic{Pos: ir.Pos{File: p.Filename, Line: p.Line, Col: p.Column}, Severity: Warning, What: what, Why: why, Instead: instead})
 	}
 }
 
@@ -183,13 +181,18 @@ func (g *generator) kernel(k *ir.Kernel) {
 	} else {
 		w.split, w.whole = g.split(k, decl)
 	}
+	g.declare(&w)
+	g.wraps = append(g.wraps, w)
+}
+
+// declare takes the names that w declares, and reports those that are taken.
+func (g *generator) declare(w *wrapper) {
 	for _, n := range w.declares() {
 		if g.names[n] {
-			g.fail(decl.Name.Pos(), "kernel "+k.Name, "its wrapper would declare "+n+", which the package declares already", "rename one of them")
+			g.fail(w.decl.Name.Pos(), "kernel "+w.name, "its wrapper would declare "+n+", which the package declares already", "rename one of them")
 		}
 		g.names[n] = true
 	}
-	g.wraps = append(g.wraps, w)
 }
 
 // hiddenName returns a parameter that has the name of something predeclared which the bounds of pieces are written with.
@@ -208,6 +211,9 @@ func (w *wrapper) declares() []string {
 	names := []string{kernelVar(w.name), submitName(w.name)}
 	if w.split != nil {
 		names = append(names, w.split.rangeName, w.split.tripsName)
+	}
+	if len(w.generic) > 0 {
+		names = append(names, instancesVar(w.name))
 	}
 	return names
 }
@@ -317,6 +323,9 @@ func (g *generator) file() []byte {
 	if slices.ContainsFunc(g.wraps, func(w wrapper) bool { return len(w.params) > 0 }) {
 		g.imports["github.com/gompss/gompss/devices"] = ""
 	}
+	if slices.ContainsFunc(g.wraps, func(w wrapper) bool { return len(w.generic) > 0 }) {
+		g.imports["reflect"] = ""
+	}
 	g.writeImports(&b)
 	for _, f := range g.opt.Sources {
 		fmt.Fprintf(&b, "//go:embed %s\nvar %s string\n\n", path.Base(f.Name), g.sourceVar(f.Name))
@@ -359,6 +368,10 @@ func (g *generator) writeWrapper(b *bytes.Buffer, w *wrapper) {
 		args[i] = p.arg
 	}
 	list := strings.Join(args, ", ")
+	if len(w.generic) > 0 {
+		g.writeGeneric(b, w, list)
+		return
+	}
 	fmt.Fprintf(b, "\n// %s runs %s on any device.", kernelVar(w.name), w.name)
 	if w.split == nil {
 		fmt.Fprintf(b, " It is not cut over workers: %s.", w.whole)

@@ -12,13 +12,15 @@ import (
 
 // SourcesFor returns the files that the kernels of file need: file itself and those of its package that declare what
 // it uses, and so on; file first, then by name. pkg holds all files of the package, tests and generated ones left out.
+//
+// Errors: the syntax of file. What is wrong with the others Load says of those that are needed.
 func SourcesFor(file string, pkg []File) ([]File, error) {
 	c := &closure{declares: map[string]int{}, taken: map[int]bool{}}
 	first := -1
 	for i, f := range pkg {
 		syntax, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Text, parser.SkipObjectResolution|parser.ParseComments)
-		if err != nil {
-			return nil, err
+		if err != nil && path.Base(f.Name) == path.Base(file) {
+			return nil, sortedErrors(syntaxErrors(err))
 		}
 		c.files = append(c.files, syntax)
 		for _, d := range syntax.Decls {

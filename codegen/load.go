@@ -19,6 +19,7 @@ type File struct{ Name, Text string }
 // A Package is a package of Go source with the loop IR of its kernels.
 type Package struct {
 	name       string
+	only       string // the file whose kernels are made; "" for all
 	fset       *token.FileSet
 	files      []*ast.File
 	types      *types.Package
@@ -29,6 +30,7 @@ type Package struct {
 	decls      []*topDecl // by position
 	kernels    []*ir.Kernel
 	generic    map[string]*types.Func
+	trials     map[string]*ir.Kernel // an instance of each generic kernel, for which types were found
 	warnings   []Diagnostic
 	goErrors   map[ir.Pos]bool // the lines in what kernels reach where go/types finds errors
 
@@ -43,18 +45,25 @@ type Package struct {
 // its imports be there.
 //
 // Errors: an ErrorList of all that is wrong with the text and with what kernels reach.
-func Load(files ...File) (*Package, error) {
+func Load(files ...File) (*Package, error) { return load("", files) }
+
+// LoadFile is Load for the kernels of one of the files. What is wrong with the others counts where these kernels reach it.
+func LoadFile(name string, files ...File) (*Package, error) { return load(path.Base(name), files) }
+
+// load makes the kernels of file, of all files where it is "".
+func load(file string, files []File) (*Package, error) {
 	p, diags := parseFiles(files)
 	if len(diags) > 0 {
 		return nil, sortedErrors(diags)
 	}
+	p.only = file
 	diags = p.check()
 	for _, d := range diags {
 		p.goErrors[ir.Pos{File: d.Pos.File, Line: d.Pos.Line}] = true
 	}
 	diags = append(diags, p.misread...)
 	for _, f := range p.functions() {
-		if d := p.directives[p.funcs[f]]; d.has("target") || d.has("task") {
+		if p.isKernel(p.funcs[f]) {
 			diags = append(diags, p.load(f)...)
 		}
 	}
@@ -64,6 +73,12 @@ func Load(files ...File) (*Package, error) {
 	}
 	p.warnings = sortedErrors(warnings)
 	return p, nil
+}
+
+// isKernel reports whether n is a kernel, of the file that is asked for.
+func (p *Package) isKernel(n ast.Node) bool {
+	d := p.directives[n]
+	return (d.has("target") || d.has("task")) && (p.only == "" || p.position(n.Pos()).File == p.only)
 }
 
 // load builds kernel f; of a generic one an instance is built to find its errors, and dropped.
@@ -82,7 +97,8 @@ func (p *Package) load(f *types.Func) []Diagnostic {
 		if args == nil {
 			return nil
 		}
-		_, diags := p.build(f, decl, args)
+		k, diags := p.build(f, decl, args)
+		p.trials[f.Name()] = k
 		return diags
 	}
 	k, diags := p.build(f, decl, nil)

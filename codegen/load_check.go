@@ -22,7 +22,7 @@ const maxNesting = 2000
 // parseFiles reads the files of a package.
 func parseFiles(files []File) (*Package, []Diagnostic) {
 	p := &Package{fset: token.NewFileSet(), directives: map[ast.Node]*directive{}, funcs: map[*types.Func]*ast.FuncDecl{},
-		generic: map[string]*types.Func{}, goErrors: map[ir.Pos]bool{}}
+		generic: map[string]*types.Func{}, trials: map[string]*ir.Kernel{}, goErrors: map[ir.Pos]bool{}}
 	if len(files) == 0 {
 		return p, []Diagnostic{{What: "package", Why: "it has no files", Instead: "give Load at least one"}}
 	}
@@ -203,11 +203,25 @@ func (p *Package) reachedErrors() []Diagnostic {
 		}
 	}
 	for _, d := range p.decls {
-		if dir := p.directives[d.node]; dir.has("target") || dir.has("task") {
+		if p.isKernel(d.node) {
 			visit(d)
 		}
 	}
+	if p.only != "" {
+		p.misread = slices.DeleteFunc(p.misread, func(d Diagnostic) bool { return d.Pos.File != p.only && !p.inside(d.Pos, seen) })
+	}
 	return out
+}
+
+// inside reports whether at lies in one of the declarations.
+func (p *Package) inside(at ir.Pos, decls map[*topDecl]bool) bool {
+	for d := range decls {
+		from, to := p.position(d.node.Pos()), p.position(d.node.End())
+		if from.File == at.File && from.Line <= at.Line && at.Line <= to.Line {
+			return true
+		}
+	}
+	return false
 }
 
 // usedBy returns the package-level objects of the package that n names.

@@ -83,7 +83,7 @@ func loadKernels(file, name string, warnings io.Writer) ([]*ir.Kernel, error) {
 	case sources == nil:
 		return nil, fmt.Errorf("gompss: %s: no such Go file", file)
 	}
-	loaded, err := codegen.Load(sources...)
+	loaded, err := codegen.LoadFile(base, sources...)
 	if err != nil {
 		return nil, inFolder(filepath.Dir(file), err)
 	}

@@ -174,7 +174,8 @@ func (g *genRun) file(dir, name string, pkg []codegen.File) error {
 	for _, w := range loaded.Warnings() {
 		fmt.Fprintln(g.stderr, w.Error())
 	}
-	text, err := codegen.Generate(loaded, codegen.GenerateOptions{File: name, Sources: sources})
+	warn := func(d codegen.Diagnostic) { fmt.Fprintln(g.stderr, d.Error()) }
+	text, err := codegen.Generate(loaded, codegen.GenerateOptions{File: name, Sources: sources, Warn: warn})
 	if err != nil {
 		return inFolder(dir, err)
 	}

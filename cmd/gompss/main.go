@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -23,16 +24,35 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 type command struct {
 	name  string
 	usage string
+	about string // what -h says besides
 	run   func(args []string, stdout, stderr io.Writer) error
 }
 
 var commands = []command{
-	{"gen", "gen [-check] [files, folders or folder/...]", gen},
-	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] FILE", explain},
-	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS]", bench},
-	{"devices", "devices [SPEC]", listDevices},
-	{"version", "version", version},
+	{"gen", "gen [-check] [files, folders or folder/...]", genAbout, gen},
+	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] FILE", explainAbout, explain},
+	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS]", "", bench},
+	{"devices", "devices [SPEC]", devicesAbout, listDevices},
+	{"version", "version", "", version},
 }
+
+// What -h says of the commands.
+const (
+	genAbout = `Writes zFILE_gompss.go beside every FILE.go with kernels: a kernel and a submit function for each. Without arguments
+it looks at the current folder; folder/... takes the folders below, too.
+  -check   write nothing; fail where a generated file is missing or stale
+`
+	explainAbout = `Says where each loop and array of the kernels in FILE went and why, or prints a stage of their code.
+  -kernel K      of kernel K alone
+  -emit ir       the loop IR
+  -emit device   the device IR
+  -emit cuda     the CUDA C++
+  -emit asm      the vector code of the CPU
+`
+	devicesAbout = `Lists the devices of this machine, or those that SPEC opens, such as smp:2,sim:4. Without SPEC the variable
+GOMPSS_DEVICES counts.
+`
+)
 
 // errUsage marks an error of how the command was called.
 var errUsage = errors.New("usage")
@@ -44,10 +64,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	for _, c := range commands {
 		if c.name == args[0] {
+			if slices.ContainsFunc(args[1:], isHelp) {
+				fmt.Fprintf(stdout, "usage: gompss %s\n%s", c.usage, c.about)
+				return 0
+			}
 			return status(c, c.run(args[1:], stdout, stderr), stderr)
 		}
 	}
-	if args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+	if args[0] == "help" || isHelp(args[0]) {
 		printUsage(stdout)
 		return 0
 	}
@@ -55,6 +79,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	printUsage(stderr)
 	return 2
 }
+
+func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
 func status(c command, err error, stderr io.Writer) int {
 	switch {
