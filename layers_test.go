@@ -36,15 +36,20 @@ var layers = map[string][]string{
 	"devices/devicetest": {"devices", "codegen/ir", "deps", "trace/probe"},
 	"sched":              {"devices", "deps", "trace/probe"},
 	"task": {"codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
-		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "sched"},
-	"devices/all": {"devices/smp", "devices/sim", "devices/cuda", "devices/opencl"},
-	"trace":       {"trace/probe", "deps"},
+		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "sched", "trace/session"},
+	"devices/all":   {"devices/smp", "devices/sim", "devices/cuda", "devices/opencl"},
+	"trace/record":  {"trace/probe", "deps"},
+	"trace/run":     {"trace/probe", "trace/record", "deps"},
+	"trace/session": {"trace/probe", "trace/record", "trace/run", "deps"},
+	"trace/export":  {"trace/probe", "trace/record", "trace/run", "deps"},
+	"trace/otel":    {"trace/probe", "trace/record", "trace/run", "deps"},
+	"trace":         {"trace/probe", "trace/record", "trace/run", "trace/session", "trace/export", "deps"},
 }
 
 // external names the third-party modules that only the listed packages may import.
 var external = map[string][]string{
 	"github.com/ebitengine/purego": {"devices/cuda", "devices/opencl"},
-	"go.opentelemetry.io/otel":     {"trace"},
+	"go.opentelemetry.io/otel":     {"trace/otel"},
 }
 
 type goPackage struct {

@@ -1,12 +1,15 @@
 package task
 
 import (
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/session"
 )
 
 // This file is what the observers of a runtime are told. rt.observer wants points, rt.recorder whole tasks; each is nil
@@ -16,13 +19,37 @@ import (
 // the runtime has heard of the end of its last predecessor, and a CPU worker starts what it has chosen at once, so these moments
 // need no look of their own.
 
-// observe sets the observers: o is one for whole tasks, or for points.
-func (rt *Runtime) observe(o probe.Observer) {
-	if rec, ok := o.(probe.Recorder); ok {
-		rt.recorder = rec
-	} else {
-		rt.observer = o
+// observe sets the observers: that of the options, and the session that the options or the environment ask for.
+func (rt *Runtime) observe(o *Options) error {
+	s, err := session.Open(orVariable(o.Trace, TraceVariable), orVariable(o.Dash, DashVariable), os.Stderr)
+	if err != nil {
+		return fmt.Errorf("task: new: %w", err)
 	}
+	rt.session = s
+	var points []probe.Observer
+	var whole []probe.Recorder
+	if s != nil {
+		whole = append(whole, s.Recorder)
+	}
+	if rec, ok := o.Observer.(probe.Recorder); ok {
+		whole = append(whole, rec)
+	} else if o.Observer != nil {
+		points = append(points, o.Observer)
+		rt.observer = o.Observer
+	}
+	rt.recorder = probe.TeeRecorders(whole...)
+	if rt.recorder != nil {
+		points = append(points, rt.recorder)
+	}
+	o.Machine.Observer, o.Machine.Now = probe.Tee(points...), rt.now
+	return nil
+}
+
+func orVariable(value, name string) string {
+	if value == "" {
+		return os.Getenv(name)
+	}
+	return value
 }
 
 // describe tells the recorder what the machine is.
@@ -172,9 +199,7 @@ func (rt *Runtime) observeEnd(r *record) {
 		switch {
 		case accelerator && r.set.Began > 0:
 			r.seen.Start, r.seen.End = r.set.Began, r.set.Ended
-		case accelerator || r.seen.Start == 0: // it did not run
-			r.seen.Start, r.seen.End = r.seen.Release, r.seen.Release
-		default:
+		case r.seen.Start > 0 && !accelerator:
 			r.seen.End = r.seen.Release
 		}
 	}

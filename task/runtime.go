@@ -15,10 +15,17 @@ import (
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/session"
 )
 
 // DevicesVariable is the environment variable that names the devices of a runtime whose Options do not.
 const DevicesVariable = "GOMPSS_DEVICES"
+
+// TraceVariable and DashVariable are the environment variables that Options.Trace and Options.Dash are taken from.
+const (
+	TraceVariable = "GOMPSS_TRACE"
+	DashVariable  = "GOMPSS_DASH"
+)
 
 // DefaultWindow is the window of Options without one.
 const DefaultWindow = 1 << 12
@@ -40,6 +47,11 @@ type Options struct {
 	// Observer is told of every point of every task's life, or, when it is a probe.Recorder, of every task; nil costs
 	// nothing.
 	Observer probe.Observer
+	// Trace records the run: "summary" prints one on standard error when the runtime is closed, "file:PATH" writes a trace file,
+	// "summary,file:PATH" does both; "off" and "" do nothing, but "" takes GOMPSS_TRACE. See package trace/session.
+	Trace string
+	// Dash is the address of a live page, such as "127.0.0.1:0", in programs that import package trace; "" takes GOMPSS_DASH.
+	Dash string
 	// Machine holds the options of devices; its Observer and Now are set by the runtime.
 	Machine devices.Options
 	// Vector chooses how kernels run on the CPU workers: see VectorAuto.
@@ -61,9 +73,10 @@ type Runtime struct {
 	accelerators bool
 	all          sched.PlaceSet
 	vectors      *vectors
-	observer     probe.Observer // of points, or nil
-	recorder     probe.Recorder // of whole tasks, or nil
-	watching     sync.Mutex     // one Submitted or Waits at a time
+	observer     probe.Observer   // of points, or nil
+	recorder     probe.Recorder   // of whole tasks, or nil
+	watching     sync.Mutex       // one Submitted or Waits at a time
+	session      *session.Session // nil when nothing is recorded
 	opened       time.Time
 	hostAt       func(deps.BufferID) unsafe.Pointer
 	buffers      buffers
@@ -117,17 +130,18 @@ func New(o Options) (*Runtime, error) {
 	rt.fell = sync.NewCond(&rt.idle)
 	rt.wakeAt.Store(nobodyWaits)
 	rt.setWindow(o.Window)
-	rt.observe(o.Observer)
-	o.Machine.Observer, o.Machine.Now = o.Observer, rt.now
-	var err error
-	if rt.vectors, err = newVectors(o.Vector); err != nil {
+	if err := rt.observe(&o); err != nil {
 		return nil, err
 	}
+	var err error
+	if rt.vectors, err = newVectors(o.Vector); err != nil {
+		return nil, errors.Join(err, rt.session.Close())
+	}
 	if rt.machine, err = devices.Open(o.Devices, o.Machine); err != nil {
-		return nil, fmt.Errorf("task: %w", err)
+		return nil, errors.Join(fmt.Errorf("task: %w", err), rt.session.Close())
 	}
 	if err := rt.start(o); err != nil {
-		return nil, errors.Join(fmt.Errorf("task: %w", err), rt.machine.Close())
+		return nil, errors.Join(fmt.Errorf("task: %w", err), rt.machine.Close(), rt.session.Close())
 	}
 	return rt, nil
 }

@@ -359,5 +359,5 @@ func (rt *Runtime) Close() error {
 		err = errors.Join(err, rt.buffers.free(b))
 	}
 	rt.cleaning.Wait()
-	return errors.Join(err, rt.vectors.close(), rt.machine.Close())
+	return errors.Join(err, rt.vectors.close(), rt.machine.Close(), rt.session.Close())
 }

@@ -94,6 +94,7 @@ func (rt *Runtime) acquireHost(r *record) bool {
 func (r *record) setUp(space devices.SpaceID) {
 	r.set.Accesses, r.set.Space, r.set.Label, r.set.Pos = r.accesses, space, r.name(), r.pos
 	r.set.Ready, r.set.Done = nil, nil
+	r.set.Began, r.set.Ended = 0, 0
 }
 
 // fetched is called by the machine when the data of a task are valid on the host, or cannot be had.
@@ -186,9 +187,11 @@ const (
 func (rt *Runtime) callKernel(r *record) {
 	k, a := &r.kernel.device, &r.args
 	a.At = rt.hostAt
+	r.seen.Variant = rt.vectors.options.Name()
 	if rt.callVector(r) {
 		return
 	}
+	r.seen.Variant = "go"
 	if k.Split == nil || rt.workers.Len() == 1 {
 		k.Go(a)
 		return

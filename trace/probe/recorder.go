@@ -18,7 +18,7 @@ type Task struct {
 	Choice time.Duration
 	// Launch is when it was handed to an accelerator; 0 on a CPU worker.
 	Launch time.Duration
-	Start  time.Duration // on the device
+	Start  time.Duration // on the device; 0 for a task that did not run
 	End    time.Duration // on the device
 	// Release is when the runtime had heard of the end; its successors are ready from then on.
 	Release time.Duration

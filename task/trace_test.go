@@ -1,0 +1,172 @@
+package task_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task"
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/record"
+	"github.com/gompss/gompss/trace/run"
+	"github.com/stretchr/testify/require"
+)
+
+// traced runs f under a recorder and returns what was recorded.
+func traced(t testing.TB, o task.Options, f func(rt *task.Runtime)) *run.Run {
+	r := run.New(0)
+	rec := record.New(record.Options{Sinks: []record.Sink{r}})
+	o.Observer = rec
+	rt, err := task.New(o)
+	require.NoError(t, err)
+	f(rt)
+	_ = rt.Close() // its error is that of the tasks, which the caller has seen
+	require.NoError(t, rec.Close())
+	return r
+}
+
+func TestTheRecordOfEveryTask(t *testing.T) {
+	r := traced(t, task.Options{Devices: "smp:2,sim:2"}, func(rt *task.Runtime) {
+		add := kernelOf(t, Fill)
+		x := make([]uint32, 256)
+		for i := range 64 {
+			lo := i % 4 * 64
+			_, err := add.Submit(rt, lo, lo+64, uint32(i), x)
+			require.NoError(t, err)
+		}
+		_, err := rt.Go(func() error { time.Sleep(time.Millisecond); return nil }, task.InOut(x), task.Label("all"))
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait())
+		_, err = rt.Go(func() error { return errors.New("boom") }, task.InOut(x))
+		require.NoError(t, err)
+		_, err = rt.Go(nothing, task.In(x))
+		require.NoError(t, err)
+		require.Error(t, rt.Wait())
+	})
+	s := r.Summary()
+	require.EqualValues(t, 67, s.Tasks)
+	require.EqualValues(t, 1, s.Failed)
+	require.EqualValues(t, 1, s.Skipped)
+	require.Zero(t, s.Dropped)
+	ran := int64(0)
+	for _, p := range s.Places {
+		ran += p.Tasks
+	}
+	require.EqualValues(t, 66, ran)
+	var edges int
+	for i := range r.Tasks {
+		x := &r.Tasks[i]
+		if !run.Ran(x) {
+			require.True(t, x.Skipped)
+			continue
+		}
+		require.LessOrEqual(t, x.Submit, x.Ready, "task %d", x.ID)
+		require.LessOrEqual(t, x.Ready, x.Choice, "task %d", x.ID)
+		require.LessOrEqual(t, x.Choice, x.Start, "task %d", x.ID)
+		require.LessOrEqual(t, x.Start, x.End, "task %d", x.ID)
+		require.LessOrEqual(t, x.End, x.Release+time.Microsecond, "task %d", x.ID)
+		preds := r.Predecessors(x.ID)
+		edges += len(preds)
+		if x.Last != 0 {
+			require.Contains(t, preds, x.Last)
+			for _, p := range preds {
+				require.LessOrEqual(t, r.Find(p).End, x.Start, "task %d starts before %d is over", x.ID, p)
+			}
+		}
+	}
+	require.NotZero(t, edges)
+	all := r.Find(65)
+	require.Equal(t, "all", all.Label)
+	require.GreaterOrEqual(t, all.End-all.Start, time.Millisecond)
+	var sawAccess bool
+	for _, d := range r.DetailsOf(65) {
+		sawAccess = sawAccess || d.What == record.Accesses && d.Mode == deps.InOut && d.Values[2] == 256
+	}
+	require.True(t, sawAccess)
+	kinds := map[probe.Kind]int{}
+	for _, p := range r.Points {
+		kinds[p.Kind]++
+		require.LessOrEqual(t, p.Begin, p.Time)
+	}
+	require.NotZero(t, kinds[probe.Compile])
+	require.NotZero(t, kinds[probe.Arrive])
+	require.NotZero(t, kinds[probe.Alloc])
+}
+
+// What the records say moved is what the machine counted.
+func TestRecordsAgreeWithTheCounters(t *testing.T) {
+	var stats task.Stats
+	r := traced(t, task.Options{Devices: "sim:2"}, func(rt *task.Runtime) {
+		fill := kernelOf(t, Fill)
+		x := make([]uint32, 1024)
+		for i := range 32 {
+			_, err := fill.Submit(rt, i*32, i*32+32, uint32(i), x)
+			require.NoError(t, err)
+		}
+		require.NoError(t, rt.Wait())
+		stats = rt.Stats()
+	})
+	s := r.Summary()
+	var bytes deps.Bytes
+	var copies int64
+	for _, l := range s.Links {
+		bytes, copies = bytes+l.Bytes, copies+l.Copies
+	}
+	require.Equal(t, stats.Moved(), bytes)
+	require.Equal(t, stats.Transfers, copies)
+	for _, p := range s.Places {
+		require.Equal(t, stats.ByDevice[p.Name], p.Tasks)
+	}
+}
+
+func TestTraceOption(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "run.gtrace")
+	rt, err := task.New(task.Options{Devices: "smp:1", Trace: "file:" + name})
+	require.NoError(t, err)
+	_, err = rt.Go(nothing)
+	require.NoError(t, err)
+	require.NoError(t, rt.Close())
+	file, err := os.ReadFile(name)
+	require.NoError(t, err)
+	r, err := run.Read(bytes.NewReader(file))
+	require.NoError(t, err)
+	require.Len(t, r.Tasks, 1)
+	require.True(t, r.Damage.Whole())
+
+	_, err = task.New(task.Options{Devices: "smp:1", Trace: "sumary"})
+	require.ErrorContains(t, err, `"sumary": want summary`)
+	_, err = task.New(task.Options{Devices: "smp:1", Dash: "127.0.0.1:0"})
+	require.ErrorContains(t, err, "must import")
+	_, err = task.New(task.Options{Devices: "nosuch", Trace: "summary"})
+	require.Error(t, err)
+}
+
+// BenchmarkTrace is an empty task without and with a recorder, interleaved in one run: take the difference.
+func BenchmarkTrace(b *testing.B) {
+	for _, mode := range []string{"off", "on", "off", "on", "off", "on"} {
+		b.Run(mode, func(b *testing.B) {
+			o := task.Options{Devices: "smp:1"}
+			rec := record.New(record.Options{})
+			if mode == "on" {
+				o.Observer = rec
+			}
+			rt, err := task.New(o)
+			require.NoError(b, err)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				if _, err := rt.Go(nothing); err != nil {
+					b.Fatal(err)
+				}
+			}
+			require.NoError(b, rt.Wait())
+			b.StopTimer()
+			require.NoError(b, rt.Close())
+			require.NoError(b, rec.Close())
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package probe
+
+import "github.com/gompss/gompss/deps"
+
+// Tee returns an observer that tells all of list in order; nil for none, and the one that there is for one.
+func Tee(list ...Observer) Observer {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	return Func(func(p Point) {
+		for _, o := range list {
+			o.Observe(p)
+		}
+	})
+}
+
+// TeeRecorders is Tee for recorders.
+func TeeRecorders(list ...Recorder) Recorder {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	return tee(list)
+}
+
+type tee []Recorder
+
+func (l tee) Observe(p Point) {
+	for _, r := range l {
+		r.Observe(p)
+	}
+}
+
+func (l tee) Open(m *Machine) {
+	for _, r := range l {
+		r.Open(m)
+	}
+}
+
+func (l tee) Submitted(id deps.TaskID, accesses []deps.Access) {
+	for _, r := range l {
+		r.Submitted(id, accesses)
+	}
+}
+
+func (l tee) Waits(id deps.TaskID, predecessors []deps.TaskID) {
+	for _, r := range l {
+		r.Waits(id, predecessors)
+	}
+}
+
+func (l tee) Considered(id deps.TaskID, place int, missing []deps.Bytes) {
+	for _, r := range l {
+		r.Considered(id, place, missing)
+	}
+}
+
+func (l tee) Ended(t *Task) {
+	for _, r := range l {
+		r.Ended(t)
+	}
+}

@@ -1,0 +1,285 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A keeper is a sink that keeps everything.
+type keeper struct {
+	machine *probe.Machine
+	all     Batch
+	closed  int
+	gate    chan struct{} // when not nil, Take waits for it
+}
+
+func (k *keeper) Open(m *probe.Machine) error { k.machine = m; return nil }
+func (k *keeper) Close() error                { k.closed++; return nil }
+func (k *keeper) Take(b *Batch) error {
+	if k.gate != nil {
+		<-k.gate
+	}
+	k.all.Tasks = append(k.all.Tasks, b.Tasks...)
+	k.all.Details = append(k.all.Details, b.Details...)
+	k.all.Points = append(k.all.Points, b.Points...)
+	k.all.Dropped = b.Dropped
+	return nil
+}
+
+func machine() *probe.Machine {
+	return &probe.Machine{Policy: "locality", Opened: time.Unix(1700000000, 5).UTC(), Places: []probe.Place{
+		{Name: "smp", Kind: "smp", Workers: 4, Tokens: 100, Host: true},
+		{Name: "sim:0", Kind: "sim", Workers: 1, Memory: 1 << 20, ClockError: 3},
+	}}
+}
+
+func randomBatch(r *rand.Rand) *Batch {
+	word := func() string { return []string{"", "Forces", "Move", "a label"}[r.IntN(4)] }
+	at := func() time.Duration { return time.Duration(r.Int64N(1 << 40)) }
+	b := &Batch{Dropped: r.Uint64N(10)}
+	for range r.IntN(20) {
+		b.Tasks = append(b.Tasks, probe.Task{ID: deps.TaskID(r.Uint64N(1000)), Last: deps.TaskID(r.Uint64N(100)), Submit: at(), Ready: at(), Choice: at(),
+			Launch: at(), Start: at(), End: at(), Release: at(), Missing: deps.Bytes(r.Int64N(1e9)), Kernel: word(), Label: word(), Variant: word(), Err: word(),
+			Place: int16(r.IntN(5) - 1), Worker: int16(r.IntN(9)), Tokens: int32(r.IntN(100)), Short: r.IntN(2) == 0, Skipped: r.IntN(2) == 0})
+	}
+	for range r.IntN(20) {
+		d := Detail{Task: deps.TaskID(r.Uint64N(1000)), What: DetailKind(1 + r.IntN(3)), Count: uint8(r.IntN(6)), Mode: deps.InOut, Place: int16(r.IntN(4))}
+		for i := range d.Values {
+			d.Values[i] = r.Int64() - 1<<62
+		}
+		b.Details = append(b.Details, d)
+	}
+	for range r.IntN(5) {
+		p := probe.Point{Kind: probe.Arrive, Begin: at(), Time: at(), From: "host", To: word(), Device: word(), Kernel: word(), Bytes: 80, Hit: r.IntN(2) == 0,
+			Region: deps.Interval(3, 5, 5+r.Int64N(9))}
+		if r.IntN(2) == 0 {
+			p.Err = errors.New("boom")
+		}
+		b.Points = append(b.Points, p)
+	}
+	return b
+}
+
+func written(t testing.TB, batches ...*Batch) []byte {
+	var out bytes.Buffer
+	w := NewWriter(&out)
+	require.NoError(t, w.Open(machine()))
+	for _, b := range batches {
+		require.NoError(t, w.Take(b))
+	}
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var want Batch
+		var batches []*Batch
+		for range r.IntN(4) {
+			b := randomBatch(r)
+			batches = append(batches, b)
+			want.Tasks, want.Details, want.Points = append(want.Tasks, b.Tasks...), append(want.Details, b.Details...), append(want.Points, b.Points...)
+			want.Dropped = b.Dropped
+		}
+		got := &keeper{}
+		damage, err := Read(bytes.NewReader(written(t, batches...)), got)
+		require.NoError(t, err)
+		require.True(t, damage.Whole(), damage)
+		require.Equal(t, want, got.all)
+		require.Equal(t, machine(), got.machine)
+	}
+}
+
+// Cut off anywhere, the file gives the batches that are whole, and says that the end is missing.
+func TestCutOffFiles(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	batches := []*Batch{randomBatch(r), randomBatch(r), randomBatch(r)}
+	whole := written(t, batches...)
+	var out bytes.Buffer
+	var ends []int // where each batch is complete
+	w := NewWriter(&out)
+	require.NoError(t, w.Open(machine()))
+	for _, b := range batches {
+		require.NoError(t, w.Take(b))
+		ends = append(ends, out.Len())
+	}
+	for n := range whole {
+		got := &keeper{}
+		damage, err := Read(bytes.NewReader(whole[:n]), got)
+		if err != nil {
+			require.ErrorIs(t, err, ErrNotTrace)
+			continue
+		}
+		require.True(t, damage.Open, "%d bytes", n)
+		want := 0
+		for i, b := range batches {
+			if n >= ends[i] {
+				want += len(b.Tasks)
+			}
+		}
+		require.Len(t, got.all.Tasks, want, "%d bytes", n)
+	}
+}
+
+// A byte that is wrong costs one block, and is told.
+func TestDamagedFiles(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	batches := []*Batch{randomBatch(r), randomBatch(r), randomBatch(r), randomBatch(r)}
+	all := 0
+	most := 0
+	for _, b := range batches {
+		n := len(b.Tasks)
+		all, most = all+n, max(most, n)
+	}
+	whole := written(t, batches...)
+	for i := range whole {
+		bad := bytes.Clone(whole)
+		bad[i] ^= 0x41
+		got := &keeper{}
+		damage, err := Read(bytes.NewReader(bad), got)
+		if i == 8 || i == 9 { // the version
+			require.Error(t, err)
+			continue
+		}
+		require.NoError(t, err)
+		require.False(t, damage.Whole(), "byte %d", i)
+		require.NotEmpty(t, damage.String())
+		require.GreaterOrEqual(t, len(got.all.Tasks), all-most, "byte %d", i)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	r := rand.New(rand.NewPCG(7, 8))
+	f.Add(written(f, randomBatch(r), randomBatch(r)))
+	f.Add([]byte(magic))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		_, err := Read(bytes.NewReader(file), &keeper{})
+		_ = err // any error will do; what must not happen is a panic or a hang
+		b, err := decode(file, map[string]string{})
+		if err == nil && len(b.Tasks) > 0 {
+			again, err := decode((&encoder{}).encode(b), map[string]string{})
+			require.NoError(t, err)
+			require.Equal(t, b.Tasks, again.Tasks)
+		}
+	})
+}
+
+func TestRecorderLosesNothing(t *testing.T) {
+	k := &keeper{}
+	r := New(Options{Sinks: []Sink{k}, Slots: 1 << 12})
+	r.Open(machine())
+	const each, writers = 500, 8 // less than a ring, so nothing may be dropped however slow the collector is
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			for i := range each {
+				id := deps.TaskID(w*each + i + 1)
+				r.Waits(id, []deps.TaskID{1, 2, 3, 4, 5, 6, 7})
+				r.Ended(&probe.Task{ID: id, Worker: int16(w % 4)})
+			}
+		})
+	}
+	all.Wait()
+	require.NoError(t, r.Close())
+	seen := map[deps.TaskID]bool{}
+	for _, x := range k.all.Tasks {
+		require.False(t, seen[x.ID])
+		seen[x.ID] = true
+	}
+	require.Len(t, seen, each*writers)
+	preds := 0
+	for _, d := range k.all.Details {
+		preds += int(d.Count)
+	}
+	require.Equal(t, each*writers*7, preds)
+	require.Zero(t, r.Dropped())
+	require.Equal(t, 1, k.closed)
+}
+
+// A sink that stands still costs records, which are counted, and never time.
+func TestADeadSinkDropsAndCounts(t *testing.T) {
+	k := &keeper{gate: make(chan struct{})}
+	r := New(Options{Sinks: []Sink{k}, Slots: 64})
+	r.Open(machine())
+	const n = 10000
+	for i := range n {
+		r.Ended(&probe.Task{ID: deps.TaskID(i + 1)})
+	}
+	require.Greater(t, r.Dropped(), uint64(n-64*(4+2+spare)*4))
+	close(k.gate)
+	require.NoError(t, r.Close())
+	require.Equal(t, uint64(n), uint64(len(k.all.Tasks))+k.all.Dropped)
+}
+
+type failing struct{ keeper }
+
+func (f *failing) Take(*Batch) error { return errors.New("disk full") }
+
+func TestASinkThatFailsIsToldInTheEndAndHarmsNoOther(t *testing.T) {
+	good := &keeper{}
+	r := New(Options{Sinks: []Sink{&failing{}, good}})
+	r.Open(machine())
+	r.Ended(&probe.Task{ID: 1})
+	require.ErrorContains(t, r.Close(), "disk full")
+	require.Len(t, good.all.Tasks, 1)
+}
+
+func TestRecordingAllocatesNothing(t *testing.T) {
+	r := New(Options{Slots: 1 << 12, Every: time.Hour})
+	r.Open(machine())
+	defer r.Close()
+	x := &probe.Task{ID: 1, Kernel: "Forces"}
+	access := []deps.Access{{Region: deps.Interval(1, 2, 3), Mode: deps.In}}
+	preds := []deps.TaskID{1, 2}
+	require.Zero(t, testing.AllocsPerRun(500, func() {
+		r.Submitted(1, access)
+		r.Waits(1, preds)
+		r.Ended(x)
+	}))
+}
+
+func BenchmarkEnded(b *testing.B) {
+	r := New(Options{})
+	r.Open(machine())
+	defer r.Close()
+	x := &probe.Task{ID: 1, Kernel: "Forces"}
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Ended(x)
+	}
+	b.ReportMetric(float64(r.Dropped())/float64(b.N), "dropped/op")
+}
+
+func BenchmarkWrite(b *testing.B) {
+	var batch Batch
+	for i := range 4096 {
+		at := time.Duration(i) * 1000
+		batch.Tasks = append(batch.Tasks, probe.Task{ID: deps.TaskID(i + 1), Last: deps.TaskID(i), Submit: at, Ready: at + 100, Choice: at + 300, Start: at + 300, End: at + 1300, Release: at + 1300, Kernel: "Forces"})
+	}
+	var e encoder
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		n = len(e.encode(&batch))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/task")
+	b.ReportMetric(float64(n)/4096, "B/task")
+}
+
+func ExampleDamage() {
+	fmt.Println(Damage{Open: true, Skipped: 12})
+	// Output: the end is missing: the run was not closed or the file is cut off, 12 bytes are unreadable
+}

@@ -1,0 +1,117 @@
+package run
+
+import (
+	"time"
+
+	"github.com/gompss/gompss/deps"
+)
+
+// A Path is a chain of tasks, each a predecessor of the next.
+type Path struct {
+	Tasks  []deps.TaskID
+	Length time.Duration // the sum of their running times
+}
+
+// Critical returns a path whose tasks take the longest time to run: no number of devices makes the run shorter than that. Edges to
+// tasks that were over when the successor was submitted are not in the records; they delayed nothing.
+//
+// Cost: O(tasks + edges).
+func (r *Run) Critical() Path {
+	n := len(r.Tasks)
+	if n == 0 {
+		return Path{}
+	}
+	best := make([]time.Duration, n) // of the predecessors, then with the task itself
+	via := make([]int32, n)
+	for i := range via {
+		via[i] = -1
+	}
+	links, end := r.links(), 0
+	for i, k := 0, 0; i < n; i++ {
+		for ; k < len(links) && int(links[k].succ) == i; k++ {
+			if p := links[k].pred; via[i] < 0 || best[p] > best[i] {
+				best[i], via[i] = best[p], p
+			}
+		}
+		if t := &r.Tasks[i]; Ran(t) {
+			best[i] += t.End - t.Start
+		}
+		if best[i] > best[end] {
+			end = i
+		}
+	}
+	path := Path{Length: best[end]}
+	for i := int32(end); i >= 0; i = via[i] {
+		path.Tasks = append(path.Tasks, r.Tasks[i].ID)
+	}
+	for i, j := 0, len(path.Tasks)-1; i < j; i, j = i+1, j-1 {
+		path.Tasks[i], path.Tasks[j] = path.Tasks[j], path.Tasks[i]
+	}
+	return path
+}
+
+// A Link of a collapsed path: tasks of one sort, with no others between them.
+type Link struct {
+	Sort  string
+	Count int
+	Time  time.Duration
+}
+
+// Collapse joins neighbours of one sort on a path.
+func (r *Run) Collapse(p Path) []Link {
+	var out []Link
+	for _, id := range p.Tasks {
+		t := r.Find(id)
+		if n := len(out); n == 0 || out[n-1].Sort != Sort(t) {
+			out = append(out, Link{Sort: Sort(t)})
+		}
+		last := &out[len(out)-1]
+		last.Count++
+		if Ran(t) {
+			last.Time += t.End - t.Start
+		}
+	}
+	return out
+}
+
+// A Chain is the path that the run really took, found from its end: the last task, the predecessor that made it ready, and so on.
+// Its parts add up to the time from the first submission to the end of the last task.
+type Chain struct {
+	Tasks  []deps.TaskID
+	Run    time.Duration // bodies
+	Fetch  time.Duration // from the choice of a place to the start: copies, and kernels before it on an accelerator
+	Queue  time.Duration // ready, and no place took it
+	Tokens time.Duration // that part of Queue in which tasks were short of tokens
+	Submit time.Duration // before the first task of the chain was submitted
+	Tell   time.Duration // from the end of a task until its successor was ready
+}
+
+// Chain follows the run back from its end.
+func (r *Run) Chain() Chain {
+	var c Chain
+	from, _ := r.Bounds()
+	last := -1
+	for i := range r.Tasks {
+		if t := &r.Tasks[i]; Ran(t) && (last < 0 || t.End > r.Tasks[last].End) {
+			last = i
+		}
+	}
+	for last >= 0 {
+		t := &r.Tasks[last]
+		c.Tasks = append(c.Tasks, t.ID)
+		c.Run += t.End - t.Start
+		c.Fetch += t.Start - t.Choice
+		c.Queue += t.Choice - t.Ready
+		if t.Short {
+			c.Tokens += t.Choice - t.Ready
+		}
+		i, ok := r.index(t.Last)
+		if !ok || i >= last || !Ran(&r.Tasks[i]) {
+			c.Submit += t.Ready - from
+			break
+		}
+		c.Tell += t.Ready - r.Tasks[i].End
+		last = i
+	}
+	return c
+}

@@ -1,0 +1,212 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/record"
+)
+
+// A Run is the records of a run.
+type Run struct {
+	Machine probe.Machine
+	Tasks   []probe.Task
+	Details []record.Detail
+	Points  []probe.Point
+	Dropped uint64 // records lost because a ring was full
+	Damage  record.Damage
+	// Gone is how many tasks are not in Tasks because of the limit.
+	Gone  int64
+	limit int
+
+	edges []edge
+}
+
+// New returns an empty run that keeps at least the newest limit tasks; 0 keeps all.
+func New(limit int) *Run { return &Run{limit: limit} }
+
+// Open implements record.Sink.
+func (r *Run) Open(m *probe.Machine) error {
+	r.Machine = *m
+	return nil
+}
+
+// Take implements record.Sink.
+func (r *Run) Take(b *record.Batch) error {
+	r.Tasks = append(r.Tasks, b.Tasks...)
+	r.Details = append(r.Details, b.Details...)
+	r.Points = append(r.Points, b.Points...)
+	r.Dropped = b.Dropped
+	if r.limit > 0 && len(r.Tasks) > 2*r.limit {
+		r.forget()
+	}
+	return nil
+}
+
+// forget drops the oldest tasks beyond the limit, and what is known of them.
+func (r *Run) forget() {
+	r.Finish()
+	n := len(r.Tasks) - r.limit
+	r.Gone += int64(n)
+	oldest := r.Tasks[n].ID
+	since := r.Tasks[n].Submit
+	r.Tasks = slices.Clone(r.Tasks[n:])
+	r.Details = slices.Clone(slices.DeleteFunc(r.Details, func(d record.Detail) bool { return d.Task < oldest }))
+	r.Points = slices.Clone(slices.DeleteFunc(r.Points, func(p probe.Point) bool { return p.Time < since }))
+	if most := 4 * r.limit; len(r.Points) > most {
+		r.Points = slices.Clone(r.Points[len(r.Points)-most:])
+	}
+	r.edges = nil
+}
+
+// Close implements record.Sink.
+func (r *Run) Close() error { r.Finish(); return nil }
+
+// Finish puts the records in order. The methods below need it after the last Take.
+func (r *Run) Finish() {
+	slices.SortStableFunc(r.Tasks, func(a, b probe.Task) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(r.Details, func(a, b record.Detail) int { return cmp.Compare(a.Task, b.Task) })
+	slices.SortStableFunc(r.Points, func(a, b probe.Point) int { return cmp.Compare(a.Begin, b.Begin) })
+	r.edges = nil
+}
+
+// Read reads a trace file.
+func Read(in io.Reader) (*Run, error) {
+	r := New(0)
+	damage, err := record.Read(in, r)
+	if err != nil {
+		return nil, err
+	}
+	r.Damage = damage
+	r.Finish()
+	return r, nil
+}
+
+// ReadFile reads the trace file of a name.
+func ReadFile(name string) (*Run, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}
+
+// Find returns the task of an id, nil when there is none.
+func (r *Run) Find(id deps.TaskID) *probe.Task {
+	if i, ok := r.index(id); ok {
+		return &r.Tasks[i]
+	}
+	return nil
+}
+
+func (r *Run) index(id deps.TaskID) (int, bool) {
+	return slices.BinarySearchFunc(r.Tasks, id, func(t probe.Task, id deps.TaskID) int { return cmp.Compare(t.ID, id) })
+}
+
+// DetailsOf returns the details of a task.
+func (r *Run) DetailsOf(id deps.TaskID) []record.Detail {
+	of := func(d record.Detail, id deps.TaskID) int { return cmp.Compare(d.Task, id) }
+	lo, _ := slices.BinarySearchFunc(r.Details, id, of)
+	hi, _ := slices.BinarySearchFunc(r.Details, id+1, of)
+	return r.Details[lo:hi]
+}
+
+// Predecessors returns the tasks that a task waited for: those that were not over when it was submitted.
+func (r *Run) Predecessors(id deps.TaskID) []deps.TaskID {
+	var out []deps.TaskID
+	for _, d := range r.DetailsOf(id) {
+		if d.What == record.Waits {
+			for _, p := range d.Values[:d.Count] {
+				out = append(out, deps.TaskID(p))
+			}
+		}
+	}
+	return out
+}
+
+// An edge is between two tasks of the run, by index.
+type edge struct{ pred, succ int32 }
+
+// links returns all edges, by successor, made once.
+func (r *Run) links() []edge {
+	if r.edges != nil {
+		return r.edges
+	}
+	r.edges = []edge{}
+	for _, d := range r.Details {
+		if d.What != record.Waits {
+			continue
+		}
+		succ, ok := r.index(d.Task)
+		if !ok {
+			continue
+		}
+		for _, p := range d.Values[:d.Count] {
+			if pred, ok := r.index(deps.TaskID(p)); ok && pred < succ {
+				r.edges = append(r.edges, edge{int32(pred), int32(succ)})
+			}
+		}
+	}
+	return r.edges
+}
+
+// Ran reports whether a task ran on some place.
+func Ran(t *probe.Task) bool { return t.Place >= 0 && t.Start > 0 }
+
+// Name returns what a task is called.
+func Name(t *probe.Task) string {
+	switch {
+	case t.Label != "":
+		return t.Label
+	case t.Kernel != "":
+		return t.Kernel
+	}
+	return "go task"
+}
+
+// Sort returns what tasks are counted under: the kernel, or the label of a Go function.
+func Sort(t *probe.Task) string {
+	if t.Kernel != "" {
+		return t.Kernel
+	}
+	return Name(t)
+}
+
+// PlaceName returns the name of a place, "" for none.
+func (r *Run) PlaceName(p int16) string {
+	if p >= 0 && int(p) < len(r.Machine.Places) {
+		return r.Machine.Places[p].Name
+	}
+	if p < 0 {
+		return ""
+	}
+	return fmt.Sprintf("place %d", p)
+}
+
+// Bounds returns the first submission and the last thing that happened.
+func (r *Run) Bounds() (from, to time.Duration) {
+	if len(r.Tasks) == 0 {
+		return 0, 0
+	}
+	from = r.Tasks[0].Submit
+	for i := range r.Tasks {
+		from, to = min(from, r.Tasks[i].Submit), max(to, r.Tasks[i].Release)
+	}
+	for i := range r.Points {
+		if r.Points[i].Kind == probe.Arrive {
+			from, to = min(from, r.Points[i].Begin), max(to, r.Points[i].Time)
+		}
+	}
+	return from, to
+}

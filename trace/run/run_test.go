@@ -1,0 +1,235 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/record"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// A plan draws a run of tasks on two CPU workers and one accelerator, with copies, that a runtime might have made.
+func plan(t *rapid.T, n int) *Run {
+	r := New(0)
+	r.Machine = probe.Machine{Policy: "fifo", Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 2, Host: true}, {Name: "sim:0", Kind: "sim", Workers: 1, Memory: 1 << 20}}}
+	free := map[int]time.Duration{}
+	step := func(most int) time.Duration { return time.Duration(rapid.IntRange(1, most).Draw(t, "step")) }
+	at := time.Duration(0)
+	for i := range n {
+		at += step(20)
+		x := probe.Task{ID: deps.TaskID(i + 1), Submit: at, Ready: at, Kernel: fmt.Sprintf("k%d", i%3)}
+		d := record.Detail{Task: x.ID, What: record.Waits}
+		for p := 1; p <= i && d.Count < 6; p++ {
+			if rapid.IntRange(0, 3).Draw(t, "edge") == 0 && r.Tasks[p-1].Release > at {
+				d.Values[d.Count] = int64(p)
+				d.Count++
+				if r.Tasks[p-1].Release >= x.Ready {
+					x.Last, x.Ready = deps.TaskID(p), r.Tasks[p-1].Release
+				}
+			}
+		}
+		if d.Count > 0 {
+			r.Details = append(r.Details, d)
+		}
+		lane := rapid.IntRange(0, 2).Draw(t, "lane")
+		x.Worker, x.Place = int16(lane%2), int16(lane/2)
+		x.Choice = max(x.Ready, free[lane]) + step(5)
+		x.Start = x.Choice + step(5)
+		x.End = x.Start + step(50)
+		x.Release = x.End + step(3)
+		free[lane] = x.End
+		if lane == 2 {
+			r.Points = append(r.Points, probe.Point{Kind: probe.Arrive, From: "host", To: "sim:0", Bytes: 100, Begin: x.Choice, Time: x.Start})
+		}
+		r.Tasks = append(r.Tasks, x)
+	}
+	r.Finish()
+	return r
+}
+
+// The critical path is the longest of all paths, which are tried one by one.
+func TestCriticalPathAgainstAllPaths(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := plan(t, rapid.IntRange(0, 12).Draw(t, "tasks"))
+		var best time.Duration
+		var walk func(id deps.TaskID, sum time.Duration)
+		walk = func(id deps.TaskID, sum time.Duration) {
+			x := r.Find(id)
+			sum += x.End - x.Start
+			best = max(best, sum)
+			for i := range r.Tasks {
+				for _, p := range r.Predecessors(r.Tasks[i].ID) {
+					if p == id {
+						walk(r.Tasks[i].ID, sum)
+					}
+				}
+			}
+		}
+		for i := range r.Tasks {
+			walk(r.Tasks[i].ID, 0)
+		}
+		got := r.Critical()
+		require.Equal(t, best, got.Length)
+		var sum time.Duration
+		for i, id := range got.Tasks {
+			if i > 0 {
+				require.Contains(t, r.Predecessors(id), got.Tasks[i-1])
+			}
+			sum += r.Find(id).End - r.Find(id).Start
+		}
+		require.Equal(t, best, sum)
+	})
+}
+
+func TestWhatMustHoldOfEverySummary(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := plan(t, rapid.IntRange(1, 40).Draw(t, "tasks"))
+		s := r.Summary()
+		var tasks int64
+		var work time.Duration
+		for _, p := range s.Places {
+			require.Equal(t, s.Elapsed*time.Duration(p.Lanes), p.Busy+p.Transfer+p.Overhead+p.Idle, "the parts of %s add up", p.Name)
+			require.GreaterOrEqual(t, min(p.Busy, p.Transfer, p.Overhead, p.Idle), time.Duration(0))
+			tasks += p.Tasks
+			work += p.Busy
+		}
+		require.Equal(t, s.Tasks, tasks)
+		var kernels time.Duration
+		for _, k := range s.Kernels {
+			kernels += k.Total
+		}
+		require.Equal(t, work, kernels, "lanes run one task at a time here")
+		require.LessOrEqual(t, s.Critical, s.Elapsed)
+		require.LessOrEqual(t, work/3, s.Elapsed)
+		c := s.Chain
+		last := r.Find(c.Tasks[0])
+		require.Equal(t, last.End-r.Tasks[0].Submit, c.Run+c.Fetch+c.Queue+c.Submit+c.Tell, "the chain adds up to the run")
+		require.NotEmpty(t, s.Verdict.Sentence)
+		require.NotEmpty(t, s.Verdict.Evidence)
+	})
+}
+
+// Written and read again, a run has the same summary.
+func TestAFileHasTheSameSummary(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := plan(t, rapid.IntRange(1, 40).Draw(t, "tasks"))
+		var file bytes.Buffer
+		w := record.NewWriter(&file)
+		require.NoError(t, w.Open(&r.Machine))
+		require.NoError(t, w.Take(&record.Batch{Tasks: r.Tasks, Details: r.Details, Points: r.Points, Dropped: 3}))
+		require.NoError(t, w.Close())
+		got, err := Read(&file)
+		require.NoError(t, err)
+		r.Dropped = 3
+		require.Equal(t, r.Summary(), got.Summary())
+	})
+}
+
+func TestALimitKeepsTheNewestAndCountsAll(t *testing.T) {
+	r := New(100)
+	for i := range 1000 {
+		at := time.Duration(i) * 10
+		require.NoError(t, r.Take(&record.Batch{Tasks: []probe.Task{{ID: deps.TaskID(i + 1), Submit: at, Ready: at, Choice: at, Start: at + 1, End: at + 5, Release: at + 6}},
+			Details: []record.Detail{{Task: deps.TaskID(i + 1), What: record.Accesses}}}))
+		require.LessOrEqual(t, len(r.Tasks), 200)
+		require.LessOrEqual(t, len(r.Details), 200)
+	}
+	r.Finish()
+	require.EqualValues(t, 1000, r.Summary().Tasks)
+	require.EqualValues(t, 1000, r.Tasks[len(r.Tasks)-1].ID)
+}
+
+func bench() *Run {
+	r := New(0)
+	r.Machine = probe.Machine{Policy: "locality", Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 2, Host: true}, {Name: "sim:0", Kind: "sim", Workers: 1, Memory: 1 << 20}}}
+	return r
+}
+
+func (r *Run) add(x probe.Task, preds ...int64) {
+	x.ID = deps.TaskID(len(r.Tasks) + 1)
+	r.Tasks = append(r.Tasks, x)
+	if len(preds) > 0 {
+		d := record.Detail{Task: x.ID, What: record.Waits, Count: uint8(len(preds))}
+		copy(d.Values[:], preds)
+		r.Details = append(r.Details, d)
+	}
+}
+
+const ms = time.Millisecond
+
+func TestVerdicts(t *testing.T) {
+	cases := []struct {
+		bound string
+		make  func(r *Run)
+		text  string
+	}{
+		{"nothing", func(*Run) {}, "nothing ran"},
+		{"path", func(r *Run) {
+			for i := range 10 {
+				at := time.Duration(i) * 10 * ms
+				r.add(probe.Task{Submit: 0, Ready: at, Choice: at, Start: at + 1, End: at + 10*ms, Release: at + 10*ms, Last: deps.TaskID(i), Kernel: "Chain"}, int64(i))
+			}
+		}, "Chain x 10"},
+		{"transfers", func(r *Run) {
+			r.add(probe.Task{Place: 1, Start: 90 * ms, Launch: 1, End: 100 * ms, Release: 100 * ms})
+			r.Points = append(r.Points, probe.Point{Kind: probe.Arrive, From: "host", To: "sim:0", Bytes: 1 << 20, Begin: ms, Time: 80 * ms})
+		}, "host -> sim:0"},
+		{"tasks", func(r *Run) {
+			for i := range 1000 {
+				at := time.Duration(i) * time.Microsecond
+				r.add(probe.Task{Submit: at, Ready: at, Choice: at + 300, Start: at + 300, End: at + 400, Release: at + 400})
+			}
+		}, "100ns on average"},
+		{"tokens", func(r *Run) {
+			for i := range 20 {
+				at := time.Duration(i) * 5 * ms
+				r.add(probe.Task{Ready: 1, Choice: at + 1, Start: at + 2, End: at + 5*ms, Release: at + 5*ms, Tokens: 60, Short: true})
+			}
+		}, "short of tokens"},
+		{"devices", func(r *Run) {
+			for i := range 20 {
+				at := time.Duration(i/2) * 5 * ms
+				r.add(probe.Task{Ready: 1, Choice: at + 1, Start: at + 2, End: at + 5*ms, Release: at + 5*ms, Worker: int16(i % 2)})
+			}
+		}, "smp"},
+		{"submission", func(r *Run) {
+			for i := range 20 {
+				at := time.Duration(i) * 5 * ms
+				r.add(probe.Task{Submit: at, Ready: at, Choice: at, Start: at + 2, End: at + ms, Release: at + ms})
+			}
+		}, "submitted"},
+	}
+	for _, c := range cases {
+		r := bench()
+		c.make(r)
+		r.Finish()
+		v := r.Summary().Verdict
+		require.Equal(t, c.bound, v.Bound, "%v", v)
+		require.Contains(t, v.String(), c.text)
+	}
+}
+
+func TestTheSummaryInWords(t *testing.T) {
+	r := bench()
+	r.add(probe.Task{Place: 1, Start: 10 * ms, Launch: 1, End: 100 * ms, Release: 100 * ms, Kernel: "Forces", Variant: "sim"})
+	r.add(probe.Task{Place: -1, Skipped: true, Err: "skipped", Release: 100 * ms})
+	r.Points = append(r.Points,
+		probe.Point{Kind: probe.Alloc, Device: "sim:0", Bytes: 4096},
+		probe.Point{Kind: probe.Evict, Device: "sim:0", Bytes: 4096},
+		probe.Point{Kind: probe.Compile, Device: "sim:0", Hit: true, Time: ms},
+		probe.Point{Kind: probe.Arrive, From: "host", To: "sim:0", Bytes: 1 << 20, Begin: ms, Time: 9 * ms})
+	r.Dropped = 7
+	var out bytes.Buffer
+	require.NoError(t, r.Summary().Write(&out))
+	for _, want := range []string{"dropped 7", "skipped 1", "Forces", "host -> sim:0", "1.0 MiB", "4.0 KiB of 1.0 MiB", "1 from a cache", "90.0 %"} {
+		require.Contains(t, out.String(), want)
+	}
+	var diff bytes.Buffer
+	require.NoError(t, Compare(&diff, r.Summary(), r.Summary()))
+	require.Contains(t, diff.String(), "+0.0 %")
+}

@@ -1,0 +1,216 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// A Summary is the numbers of a run. Durations are nanoseconds in JSON.
+type Summary struct {
+	Elapsed  time.Duration
+	Tasks    int64 // over: they ran, failed or were skipped
+	Failed   int64
+	Skipped  int64
+	Gone     int64  // counted in Tasks, in nothing else
+	Dropped  uint64 // records lost
+	Damage   string // of the file
+	Policy   string
+	Places   []PlaceUse
+	Kernels  []KernelUse
+	Links    []LinkUse
+	Critical time.Duration
+	Path     []Link
+	Chain    Chain
+	Short    int64         // tasks that lacked tokens at some time
+	Waited   time.Duration // by them, ready, until they got a place
+	Overhead time.Duration // of all lanes
+	Compiled int64
+	Cached   int64         // of these, found in a cache
+	Compile  time.Duration // for all of them
+	Verdict  Verdict
+}
+
+// A PlaceUse is how a place spent its time: Busy, Transfer, Overhead and Idle add up to Elapsed times Lanes.
+type PlaceUse struct {
+	Name, Kind, Description        string
+	Lanes                          int
+	Tasks                          int64
+	Busy, Transfer, Overhead, Idle time.Duration
+	Memory, Peak                   deps.Bytes // 0 for host memory
+	Evictions                      int64
+	Evicted                        deps.Bytes
+	ClockError                     time.Duration
+}
+
+// Share returns a part of a place's time, between 0 and 1.
+func (p *PlaceUse) Share(part time.Duration) float64 {
+	all := p.Busy + p.Transfer + p.Overhead + p.Idle
+	if all <= 0 {
+		return 0
+	}
+	return float64(part) / float64(all)
+}
+
+// A KernelUse is the tasks of one sort that one variant ran on places of one kind.
+type KernelUse struct {
+	Sort, Variant, Kind string
+	Count               int64
+	Total               time.Duration
+	Least, Middle, Most time.Duration
+}
+
+// Mean returns the mean running time.
+func (k *KernelUse) Mean() time.Duration { return k.Total / time.Duration(max(1, k.Count)) }
+
+// A LinkUse is what went from one address space to another.
+type LinkUse struct {
+	From, To string
+	Copies   int64
+	Failed   int64
+	Bytes    deps.Bytes
+	Time     time.Duration // in which at least one copy was under way
+}
+
+// Rate returns bytes a second while copies were under way.
+func (l *LinkUse) Rate() float64 {
+	if l.Time <= 0 {
+		return 0
+	}
+	return float64(l.Bytes) / l.Time.Seconds()
+}
+
+// Summary works out the numbers. Requires: Finish.
+func (r *Run) Summary() *Summary {
+	from, to := r.Bounds()
+	s := &Summary{Elapsed: to - from, Tasks: int64(len(r.Tasks)) + r.Gone, Gone: r.Gone, Dropped: r.Dropped, Damage: r.Damage.String(), Policy: r.Machine.Policy}
+	r.countTasks(s)
+	r.sumPlaces(s)
+	r.sumMemory(s)
+	s.Kernels = r.sumKernels()
+	s.Links = r.sumLinks()
+	path := r.Critical()
+	s.Critical, s.Path, s.Chain = path.Length, r.Collapse(path), r.Chain()
+	s.Verdict = s.judge()
+	return s
+}
+
+func (r *Run) countTasks(s *Summary) {
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		switch {
+		case t.Skipped:
+			s.Skipped++
+		case t.Err != "":
+			s.Failed++
+		}
+		if t.Short {
+			s.Short++
+			s.Waited += max(0, t.Choice-t.Ready)
+		}
+	}
+}
+
+func (r *Run) sumPlaces(s *Summary) {
+	for _, p := range r.Machine.Places {
+		s.Places = append(s.Places, PlaceUse{Name: p.Name, Kind: p.Kind, Description: p.Description, Memory: p.Memory, ClockError: p.ClockError})
+	}
+	for _, l := range r.Lanes() {
+		p := &s.Places[l.Place]
+		p.Lanes++
+		p.Tasks += int64(len(l.Tasks))
+		p.Busy += l.Busy
+		p.Transfer += l.Transfer
+		p.Overhead += l.Overhead
+		p.Idle += l.Idle
+		s.Overhead += l.Overhead
+	}
+}
+
+// sumMemory follows what was backed and taken away, and what was compiled.
+func (r *Run) sumMemory(s *Summary) {
+	backed := map[string]deps.Bytes{}
+	for i := range r.Points {
+		p := &r.Points[i]
+		at := slices.IndexFunc(s.Places, func(u PlaceUse) bool { return u.Name == p.Device })
+		switch {
+		case p.Kind == probe.Compile:
+			s.Compiled++
+			s.Compile += p.Time - p.Begin
+			if p.Hit {
+				s.Cached++
+			}
+		case at < 0 || p.Err != nil:
+		case p.Kind == probe.Alloc:
+			backed[p.Device] += p.Bytes
+			s.Places[at].Peak = max(s.Places[at].Peak, backed[p.Device])
+		case p.Kind == probe.Evict:
+			backed[p.Device] -= p.Bytes
+			s.Places[at].Evictions++
+			s.Places[at].Evicted += p.Bytes
+		}
+	}
+}
+
+func (r *Run) sumKernels() []KernelUse {
+	type key struct{ sort, variant, kind string }
+	times := map[key][]time.Duration{}
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if !Ran(t) || int(t.Place) >= len(r.Machine.Places) {
+			continue
+		}
+		k := key{Sort(t), t.Variant, r.Machine.Places[t.Place].Kind}
+		times[k] = append(times[k], t.End-t.Start)
+	}
+	var out []KernelUse
+	for k, list := range times {
+		slices.Sort(list)
+		u := KernelUse{Sort: k.sort, Variant: k.variant, Kind: k.kind, Count: int64(len(list)), Least: list[0], Middle: list[len(list)/2], Most: list[len(list)-1]}
+		for _, d := range list {
+			u.Total += d
+		}
+		out = append(out, u)
+	}
+	slices.SortFunc(out, func(a, b KernelUse) int {
+		return cmp.Or(-cmp.Compare(a.Total, b.Total), cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.Variant, b.Variant), cmp.Compare(a.Kind, b.Kind))
+	})
+	return out
+}
+
+func (r *Run) sumLinks() []LinkUse {
+	type key struct{ from, to string }
+	at := map[key]int{}
+	var out []LinkUse
+	var spans [][]Span
+	for i := range r.Points {
+		p := &r.Points[i]
+		if p.Kind != probe.Arrive {
+			continue
+		}
+		k := key{p.From, p.To}
+		j, ok := at[k]
+		if !ok {
+			j = len(out)
+			at[k] = j
+			out, spans = append(out, LinkUse{From: p.From, To: p.To}), append(spans, nil)
+		}
+		if p.Err != nil {
+			out[j].Failed++
+			continue
+		}
+		out[j].Copies++
+		out[j].Bytes += p.Bytes
+		spans[j] = append(spans[j], Span{p.Begin, p.Time})
+	}
+	for j := range out {
+		out[j].Time = length(union(spans[j]))
+	}
+	slices.SortFunc(out, func(a, b LinkUse) int {
+		return cmp.Or(-cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	return out
+}

@@ -1,0 +1,142 @@
+package run
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Verdict says in one sentence what bound the run, and what in the numbers shows it.
+type Verdict struct {
+	Bound    string // submission, tasks, transfers, tokens, path, devices, balance, nothing
+	Sentence string
+	Evidence string
+}
+
+func (v Verdict) String() string { return v.Sentence + " (" + v.Evidence + ")" }
+
+// The thresholds of the verdicts.
+const (
+	smallTask     = 10 * time.Microsecond // a task below this costs more than it does
+	manyTransfers = 0.35                  // of the time of an accelerator
+	longPath      = 0.7                   // of the elapsed time
+	fullPlace     = 0.7                   // of the time of a place
+	muchQueue     = 0.25                  // of the elapsed time, for want of tokens
+)
+
+// judge finds the verdict: the first test that holds, from the most special to the most general.
+func (s *Summary) judge() Verdict {
+	if s.Tasks == 0 || s.Elapsed <= 0 {
+		return Verdict{"nothing", "nothing ran", "no task is in the records"}
+	}
+	tests := []func() (Verdict, bool){s.smallTasks, s.boundByTransfers, s.boundByTokens, s.boundByPath, s.boundByDevices, s.boundBySubmission}
+	for _, test := range tests {
+		if v, ok := test(); ok {
+			return v
+		}
+	}
+	return s.unbalanced()
+}
+
+func percent(part, all time.Duration) float64 {
+	if all <= 0 {
+		return 0
+	}
+	return 100 * float64(part) / float64(all)
+}
+
+func (s *Summary) smallTasks() (Verdict, bool) {
+	var busy, all time.Duration
+	var n int64
+	for i := range s.Places {
+		p := &s.Places[i]
+		busy, n, all = busy+p.Busy, n+p.Tasks, all+p.Busy+p.Transfer+p.Overhead+p.Idle
+	}
+	if n < 100 || busy/time.Duration(n) >= smallTask || percent(busy, all) > 50 {
+		return Verdict{}, false
+	}
+	return Verdict{"tasks", fmt.Sprintf("tasks too small: %v on average", round(busy/time.Duration(n))),
+		fmt.Sprintf("%d tasks ran for %v together, %.0f %% of the lanes' time; the runtime had %.0f %%", n, round(busy), percent(busy, all), percent(s.Overhead, all))}, true
+}
+
+func (s *Summary) boundByTransfers() (Verdict, bool) {
+	worst := -1
+	for i := range s.Places {
+		p := &s.Places[i]
+		if p.Memory > 0 && (worst < 0 || p.Share(p.Transfer) > s.Places[worst].Share(s.Places[worst].Transfer)) {
+			worst = i
+		}
+	}
+	if worst < 0 || s.Places[worst].Share(s.Places[worst].Transfer) < manyTransfers {
+		return Verdict{}, false
+	}
+	p := &s.Places[worst]
+	for _, l := range s.Links { // by bytes: the first is the busiest
+		if l.From == p.Name || l.To == p.Name {
+			return Verdict{"transfers", fmt.Sprintf("bound by transfers %s -> %s", l.From, l.To),
+				fmt.Sprintf("%s waited for copies %.0f %% of the time and ran kernels %.0f %%; %v went over this link at %.3g GB/s",
+					p.Name, 100*p.Share(p.Transfer), 100*p.Share(p.Busy), l.Bytes, l.Rate()/1e9)}, true
+		}
+	}
+	return Verdict{}, false
+}
+
+func (s *Summary) boundByTokens() (Verdict, bool) {
+	if float64(s.Chain.Tokens) < muchQueue*float64(s.Elapsed) {
+		return Verdict{}, false
+	}
+	return Verdict{"tokens", "bound by tokens",
+		fmt.Sprintf("tasks on the chain to the end waited %v of %v ready and short of tokens; %d tasks in all were short at some time", round(s.Chain.Tokens), round(s.Elapsed), s.Short)}, true
+}
+
+func (s *Summary) boundByPath() (Verdict, bool) {
+	if float64(s.Critical) < longPath*float64(s.Elapsed) {
+		return Verdict{}, false
+	}
+	most := s.Path[0]
+	for _, l := range s.Path {
+		if l.Time > most.Time {
+			most = l
+		}
+	}
+	return Verdict{"path", "bound by the critical path: more devices will not help",
+		fmt.Sprintf("its tasks run for %v of %v elapsed (%.0f %%); most of it is %s x %d with %v", round(s.Critical), round(s.Elapsed), percent(s.Critical, s.Elapsed), most.Sort, most.Count, round(most.Time))}, true
+}
+
+func (s *Summary) boundByDevices() (Verdict, bool) {
+	best := -1
+	for i := range s.Places {
+		if best < 0 || s.Places[i].Share(s.Places[i].Busy) > s.Places[best].Share(s.Places[best].Busy) {
+			best = i
+		}
+	}
+	if best < 0 || s.Places[best].Share(s.Places[best].Busy) < fullPlace {
+		return Verdict{}, false
+	}
+	p := &s.Places[best]
+	return Verdict{"devices", "bound by the work on " + p.Name,
+		fmt.Sprintf("it was busy %.0f %% of the time; the critical path is %.0f %% of the elapsed time, so more or faster devices help", 100*p.Share(p.Busy), percent(s.Critical, s.Elapsed))}, true
+}
+
+func (s *Summary) boundBySubmission() (Verdict, bool) {
+	if percent(s.Chain.Submit, s.Elapsed) < 40 {
+		return Verdict{}, false
+	}
+	return Verdict{"submission", "bound by submission: the program submits tasks too late",
+		fmt.Sprintf("the chain of tasks to the end was first submitted after %v of %v", round(s.Chain.Submit), round(s.Elapsed))}, true
+}
+
+func (s *Summary) unbalanced() Verdict {
+	c := s.Chain
+	return Verdict{"balance", "bound by no one thing",
+		fmt.Sprintf("on the chain of tasks to the end: running %.0f %%, waiting for data or the device %.0f %%, for a place %.0f %%, being told %.0f %%, submission %.0f %%",
+			percent(c.Run, s.Elapsed), percent(c.Fetch, s.Elapsed), percent(c.Queue, s.Elapsed), percent(c.Tell, s.Elapsed), percent(c.Submit, s.Elapsed))}
+}
+
+// round makes a duration readable: three digits.
+func round(d time.Duration) time.Duration {
+	for unit := time.Duration(1); ; unit *= 10 {
+		if d < 1000*unit && d > -1000*unit {
+			return d.Round(unit)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+// Package session records one run as its user asked: a summary at the end, a trace file, a live page, or several of them.
+//
+// It is what task.Options.Trace and Dash, and the variables GOMPSS_TRACE and GOMPSS_DASH, stand for. The page is in package trace, which
+// brings a web server with it: a program that wants one imports that package, which registers itself here.
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/gompss/gompss/trace/record"
+	"github.com/gompss/gompss/trace/run"
+)
+
+// SummaryTasks is how many tasks a summary at the end keeps: with more of them it is of the last ones, and says so.
+const SummaryTasks = 1 << 18
+
+// A Page shows a run while it goes on.
+type Page interface {
+	record.Sink
+	// URL is where it can be seen.
+	URL() string
+}
+
+// pages is the registry: one function that serves a page at an address.
+var pages struct {
+	sync.Mutex
+	open func(addr string) (Page, error)
+}
+
+// RegisterPage makes Open able to serve pages.
+func RegisterPage(open func(addr string) (Page, error)) {
+	pages.Lock()
+	defer pages.Unlock()
+	pages.open = open
+}
+
+// A Session records a run. A nil Session records nothing.
+type Session struct {
+	Recorder *record.Recorder
+	out      io.Writer
+	summary  *run.Run
+	page     Page
+}
+
+// Open starts what trace ("", "off", "summary", "file:PATH", separated by commas) and dash ("" or an address) ask for; what people
+// should read goes to out. It returns nil when nothing is asked for.
+//
+// Errors: an unknown word, a file that cannot be made, an address that cannot be served.
+func Open(trace, dash string, out io.Writer) (*Session, error) {
+	s := &Session{out: out}
+	sinks, err := s.sinks(trace)
+	if err == nil && dash != "" {
+		if err = s.serve(dash); err == nil {
+			sinks = append(sinks, s.page)
+		}
+	}
+	if err != nil {
+		for _, k := range sinks {
+			err = errors.Join(err, k.Close())
+		}
+		return nil, err
+	}
+	if len(sinks) == 0 {
+		return nil, nil
+	}
+	s.Recorder = record.New(record.Options{Sinks: sinks})
+	return s, nil
+}
+
+func (s *Session) sinks(spec string) (sinks []record.Sink, err error) {
+	for word := range strings.SplitSeq(spec, ",") {
+		switch name, isFile := strings.CutPrefix(word, "file:"); {
+		case word == "" || word == "off":
+		case word == "summary":
+			s.summary = run.New(SummaryTasks)
+			sinks = append(sinks, s.summary)
+		case isFile && name != "":
+			f, err := os.Create(name)
+			if err != nil {
+				return sinks, fmt.Errorf("trace: %w", err)
+			}
+			sinks = append(sinks, record.NewWriter(f))
+		default:
+			return sinks, fmt.Errorf("trace: %q: want summary, file:PATH or off, separated by commas", word)
+		}
+	}
+	return sinks, nil
+}
+
+// ErrNoPage says that the program has no page to serve.
+var ErrNoPage = errors.New("this program has no page: it must import github.com/gompss/gompss/trace")
+
+func (s *Session) serve(addr string) error {
+	pages.Lock()
+	open := pages.open
+	pages.Unlock()
+	if open == nil {
+		return fmt.Errorf("trace: dash %s: %w", addr, ErrNoPage)
+	}
+	var err error
+	if s.page, err = open(addr); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "gompss: page at %s\n", s.page.URL())
+	return nil
+}
+
+// Close ends the recording and prints the summary, if one was asked for. The page is shown no more.
+func (s *Session) Close() error {
+	if s == nil {
+		return nil
+	}
+	err := s.Recorder.Close()
+	if s.summary != nil && s.summary.Machine.Places != nil {
+		s.summary.Dropped = s.Recorder.Dropped()
+		err = errors.Join(err, s.summary.Summary().Write(s.out))
+	}
+	return err
+}
