@@ -34,6 +34,7 @@ func benchTasks(args []string, stdout, stderr io.Writer) error {
 	flags.IntVar(&o.Submitters, "submitters", 1, "goroutines that submit at once")
 	flags.IntVar(&o.Repetitions, "repetitions", 5, "runs, of which the median counts")
 	flags.StringVar(&o.Policy, "policy", "", "scheduling policy")
+	flags.BoolVar(&o.Replay, "replay", false, "record the graph once and replay it")
 	metg := flags.Bool("metg", false, "find the grain at which half of the workers' time goes into the tasks' own work")
 	asJSON := flags.Bool("json", false, "print one JSON line")
 	if err := flags.Parse(args); err != nil {
@@ -61,10 +62,12 @@ func printTasks(w io.Writer, r *taskbench.Result, asJSON bool) error {
 		_, err = fmt.Fprintln(w, string(line))
 		return err
 	}
-	fmt.Fprintf(w, "%s, width %d, %d steps: %d tasks, %d edges, %d workers, %d submitters, grain %d\n", r.Pattern, r.Width, r.Steps, r.Tasks, r.Edges, r.Workers, r.Submitters, r.Grain)
-	fmt.Fprintf(w, "a task               %.0f ns (%.0f to %.0f), %.3f allocations\n", r.PerTask, r.Quickest, r.Slowest, r.Allocs)
-	fmt.Fprintf(w, "submission alone     %.0f ns\n", r.Submit)
-	fmt.Fprintf(w, "a pending task       %.0f bytes\n", r.Pending)
+	fmt.Fprintf(w, "%s%s, width %d, %d steps: %d tasks, %d edges, %d workers, %d submitters, grain %d\n", r.Pattern, map[bool]string{true: ", replayed"}[r.Replay], r.Width, r.Steps, r.Tasks, r.Edges, r.Workers, r.Submitters, r.Grain)
+	fmt.Fprintf(w, "a task               %.0f ns (%.0f to %.0f), %.0f ns of processor time, %.3f allocations\n", r.PerTask, r.Quickest, r.Slowest, r.CPU, r.Allocs)
+	if !r.Replay {
+		fmt.Fprintf(w, "submission alone     %.0f ns\n", r.Submit)
+		fmt.Fprintf(w, "a pending task       %.0f bytes\n", r.Pending)
+	}
 	if r.METG > 0 {
 		fmt.Fprintf(w, "METG(50%%)            %.2f us\n", r.METG)
 	}

@@ -31,7 +31,7 @@ type command struct {
 var commands = []command{
 	{"gen", "gen [-check] [files, folders or folder/...]", genAbout, gen},
 	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] FILE", explainAbout, explain},
-	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS]", "", bench},
+	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS]", "", bench},
 	{"devices", "devices [SPEC]", devicesAbout, listDevices},
 	{"version", "version", "", version},
 }

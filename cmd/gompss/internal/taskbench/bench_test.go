@@ -16,6 +16,15 @@ func BenchmarkPatterns(b *testing.B) {
 	}
 }
 
+// BenchmarkReplays reports the time of one task of a replayed iteration: goal at most 130 ns.
+func BenchmarkReplays(b *testing.B) {
+	for _, pattern := range Patterns() {
+		b.Run(pattern, func(b *testing.B) {
+			benchmark(b, Options{Pattern: pattern, Width: 16, Steps: 1000, Workers: 2, Submitters: 1, Replay: true})
+		})
+	}
+}
+
 // BenchmarkWidths is the width of the graph.
 func BenchmarkWidths(b *testing.B) {
 	for _, width := range []int{4, 16, 64} {

@@ -10,18 +10,23 @@ import (
 
 // A program is a graph bound to memory of its own, ready to be submitted to a runtime.
 type program struct {
-	graph   *Graph
-	cells   []int64
-	bodies  []func() error
-	kernel  kernel
-	once    []int32      // by task, where the cells do not tell how often it ran
-	strayed atomic.Int64 // accesses whose cell had another version
+	graph     *Graph
+	cells     []int64
+	bodies    []func() error
+	kernel    kernel
+	iteration *task.Iteration // nil when the tasks are submitted one by one
+	once      []int32         // by task, where the cells do not tell how often it ran
+	strayed   atomic.Int64    // accesses whose cell had another version
 }
+
+// line is how many elements a cell takes: a cache line, so that workers share no line but by the accesses of their tasks. The
+// first one holds the version.
+const line = 8
 
 func newProgram(rt *task.Runtime, g *Graph, k kernel) (*program, error) {
 	p := &program{graph: g, kernel: k}
 	var err error
-	if p.cells, err = task.Alloc[int64](rt, g.cells); err != nil {
+	if p.cells, err = task.Alloc[int64](rt, g.cells*line); err != nil {
 		return nil, err
 	}
 	p.bodies = make([]func() error, len(g.nodes))
@@ -42,7 +47,7 @@ func (p *program) run(n *node) {
 	bad := p.look(n)
 	p.kernel.run()
 	bad += p.look(n)
-	p.cells[n.writes.cell]++
+	p.cells[n.writes.cell*line]++
 	if bad > 0 {
 		p.strayed.Add(bad)
 	}
@@ -51,11 +56,11 @@ func (p *program) run(n *node) {
 // look counts the accesses of n whose cells do not have the version that they should have.
 func (p *program) look(n *node) (bad int64) {
 	for i := range n.reads[:n.count] {
-		if p.cells[n.reads[i].cell] != int64(n.reads[i].version) {
+		if p.cells[n.reads[i].cell*line] != int64(n.reads[i].version) {
 			bad++
 		}
 	}
-	if p.cells[n.writes.cell] != int64(n.writes.version) {
+	if p.cells[n.writes.cell*line] != int64(n.writes.version) {
 		bad++
 	}
 	return bad
@@ -72,8 +77,8 @@ func (p *program) submit(rt *task.Runtime) error {
 }
 
 func (p *program) submitOne(rt *task.Runtime, i int) error {
-	n, cells := &p.graph.nodes[i], p.cells
-	at := func(s *stamp) []int64 { return cells[s.cell : s.cell+1] }
+	n := &p.graph.nodes[i]
+	at := p.at
 	var last task.Option
 	if n.own {
 		last = task.InOut(at(&n.writes))
@@ -94,6 +99,41 @@ func (p *program) submitOne(rt *task.Runtime, i int) error {
 	default:
 		_, err = rt.Go(p.bodies[i], task.In(at(&r[0])), task.In(at(&r[1])), task.In(at(&r[2])), last)
 	}
+	return err
+}
+
+// at returns the memory of a cell.
+func (p *program) at(s *stamp) []int64 { return p.cells[s.cell*line : s.cell*line+line] }
+
+// record records all tasks as an iteration.
+func (p *program) record(rt *task.Runtime) (err error) {
+	p.iteration, err = rt.Record(func(r *task.Recorder) error {
+		for i := range p.graph.nodes {
+			n := &p.graph.nodes[i]
+			var options []task.Option
+			for k := range n.reads[:n.count] {
+				options = append(options, task.In(p.at(&n.reads[k])))
+			}
+			if n.own {
+				options = append(options, task.InOut(p.at(&n.writes)))
+			} else if n.writer {
+				options = append(options, task.Out(p.at(&n.writes)))
+			}
+			if err := r.Go(p.bodies[i], options...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// start submits all tasks, one after the other or as the iteration that was recorded.
+func (p *program) start(rt *task.Runtime) error {
+	if p.iteration == nil {
+		return p.submit(rt)
+	}
+	_, err := p.iteration.Replay()
 	return err
 }
 
@@ -121,8 +161,8 @@ func (p *program) check() error {
 		}
 	}
 	for c, v := range want {
-		if p.cells[c] != v {
-			return fmt.Errorf("bench tasks: %s: cell %d was written %d times, not %d", p.graph.Pattern, c, p.cells[c], v)
+		if p.cells[c*line] != v {
+			return fmt.Errorf("bench tasks: %s: cell %d was written %d times, not %d", p.graph.Pattern, c, p.cells[c*line], v)
 		}
 	}
 	return nil
@@ -131,12 +171,12 @@ func (p *program) check() error {
 // submitAll submits the programs at once, each from a goroutine of its own if there are several.
 func submitAll(rt *task.Runtime, programs []*program) error {
 	if len(programs) == 1 {
-		return programs[0].submit(rt)
+		return programs[0].start(rt)
 	}
 	var all sync.WaitGroup
 	errs := make([]error, len(programs))
 	for i, p := range programs {
-		all.Go(func() { errs[i] = p.submit(rt) })
+		all.Go(func() { errs[i] = p.start(rt) })
 	}
 	all.Wait()
 	for _, err := range errs {

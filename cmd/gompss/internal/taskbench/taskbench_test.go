@@ -35,12 +35,14 @@ func TestEdgesOfSmallGraphs(t *testing.T) {
 func TestEveryPatternRuns(t *testing.T) {
 	for _, pattern := range Patterns() {
 		for _, submitters := range []int{1, 3} {
-			o := Options{Pattern: pattern, Width: 5, Steps: 20, Workers: 2, Submitters: submitters, Repetitions: 1}
-			got, err := Measure(o)
-			require.NoError(t, err)
-			require.Equal(t, "ok", got.Order)
-			require.Positive(t, got.PerTask)
-			require.Positive(t, got.Submit)
+			for _, replay := range []bool{false, true} {
+				o := Options{Pattern: pattern, Width: 5, Steps: 20, Workers: 2, Submitters: submitters, Repetitions: 1, Replay: replay}
+				got, err := Measure(o)
+				require.NoError(t, err)
+				require.Equal(t, "ok", got.Order)
+				require.Positive(t, got.PerTask)
+				require.Equal(t, replay, got.Submit == 0)
+			}
 		}
 	}
 }

@@ -1,0 +1,343 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gompss/gompss/deps"
+)
+
+// An Iteration is a recorded graph of tasks. Replay runs all of them as one task of the runtime: its accesses are those of all
+// its steps together, so that it is ordered with other tasks as the steps would be, and among the steps the recorded order
+// holds. Nothing is analysed and nothing allocated for a step.
+//
+// An Iteration belongs to one runtime; its methods may be called from any goroutine, but not from the body of a task.
+type Iteration struct {
+	rt     *Runtime
+	mu     sync.Mutex // one replay at a time
+	last   Task
+	broken error // why the steps cannot run as they are
+	run    replay
+	again  Recorder // of Again
+	recording
+}
+
+// A recording is what an iteration consists of.
+type recording struct {
+	steps    []step
+	uses     []use
+	succs    []int32 // of all steps: those of one beside each other
+	roots    []int32 // steps without predecessors
+	accesses []deps.Access
+	buffers  []*buffer // of the accesses
+	args     []slot
+}
+
+// A step is one task of an iteration.
+type step struct {
+	body        func() error
+	preds       int32
+	first, last int32 // its successors are succs[first:last]
+	uses        int32 // its accesses are uses[uses:usesEnd]
+	usesEnd     int32
+	label       string
+}
+
+// A use is an access as it was given, to compare with.
+type use struct {
+	memory memory
+	mode   deps.Mode
+	box    *box
+}
+
+// slot is an Arg of any type.
+type slot interface{ advance() }
+
+// An Arg is a value that the steps of an iteration read and that every replay may set anew.
+type Arg[T any] struct {
+	mu        sync.Mutex
+	now, next T
+}
+
+// NewArg makes an argument of the iteration that r records. What Set says holds from the next Replay on.
+func NewArg[T any](r *Recorder, value T) *Arg[T] {
+	a := &Arg[T]{now: value, next: value}
+	r.args = append(r.args, a)
+	return a
+}
+
+// Get returns the value for this replay. It is for the bodies of steps.
+func (a *Arg[T]) Get() T { return a.now }
+
+// Set sets the value for the replays that are asked for from now on.
+func (a *Arg[T]) Set(value T) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.next = value
+}
+
+func (a *Arg[T]) advance() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now = a.next
+}
+
+// A Recorder takes the tasks of an iteration. Nothing runs while it does.
+type Recorder struct {
+	rt    *Runtime
+	old   *Iteration // what is compared with, nil from the first difference on
+	at    int        // steps so far that were as in old
+	args  []slot
+	fresh recording // where nothing is compared
+	edges [][2]int32
+	graph *deps.Domain
+	err   error
+}
+
+// ErrNotRecordable says that an option has no meaning for a task that is recorded.
+var ErrNotRecordable = errors.New("not possible in a recorded iteration")
+
+// Record calls build, which gives the tasks of one iteration to the recorder, and returns their graph. No task runs yet.
+//
+// Errors: what build returns; about accesses; options other than accesses and labels; a machine with accelerators.
+func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
+	r := &Recorder{rt: rt}
+	if err := r.collect(build); err != nil {
+		return nil, err
+	}
+	it := &Iteration{rt: rt}
+	r.finish(it)
+	return it, nil
+}
+
+func (r *Recorder) collect(build func(*Recorder) error) error {
+	if r.rt.accelerators {
+		return fmt.Errorf("task: record: %w: a machine with accelerators", ErrNotRecordable)
+	}
+	if err := build(r); err != nil {
+		return err
+	}
+	return r.err
+}
+
+// Go records a task that runs body: see Runtime.Go. Accesses and a label are the only options.
+func (r *Recorder) Go(body func() error, options ...Option) error {
+	if body == nil {
+		r.err = errNoBody
+		return r.err
+	}
+	if r.old != nil {
+		if r.sameAsBefore(options) {
+			r.old.steps[r.at].body = body
+			r.at++
+			return nil
+		}
+		r.startOver()
+	}
+	return r.record(body, options)
+}
+
+func (r *Recorder) record(body func() error, options []Option) error {
+	if err := r.add(body, options); err != nil {
+		r.err = fmt.Errorf("task: record: step %d: %w", len(r.fresh.steps), err)
+	}
+	return r.err
+}
+
+// add appends a step and finds its predecessors.
+func (r *Recorder) add(body func() error, options []Option) error {
+	s := step{body: body, uses: int32(len(r.fresh.uses)), label: "go task"}
+	var accesses []deps.Access
+	for i := range options {
+		o := &options[i]
+		switch o.what {
+		case noOption:
+		case labelOption:
+			s.label = o.text
+		case accessOption:
+			a, err := r.rt.accessOf(o)
+			if err != nil {
+				return err
+			}
+			r.fresh.uses = append(r.fresh.uses, use{o.memory, o.mode, o.box})
+			accesses = append(accesses, a)
+		default:
+			return fmt.Errorf("%w: options other than accesses and labels", ErrNotRecordable)
+		}
+	}
+	s.usesEnd = int32(len(r.fresh.uses))
+	return r.addStep(s, accesses)
+}
+
+func (r *Recorder) addStep(s step, accesses []deps.Access) error {
+	for i := range accesses {
+		switch accesses[i].Mode {
+		case deps.Commutative:
+			accesses[i].Mode = deps.InOut // in the recorded order, which is one of those allowed
+		case deps.Reduction:
+			return fmt.Errorf("%w: mode %s", ErrNotRecordable, accesses[i].Mode)
+		}
+	}
+	if r.graph == nil {
+		r.graph = &deps.Domain{Edge: func(pred, succ deps.TaskID) { r.edges = append(r.edges, [2]int32{int32(pred - 1), int32(succ - 1)}) }}
+	}
+	r.graph.Submit(&deps.Node{}, accesses)
+	r.fresh.steps = append(r.fresh.steps, s)
+	r.fresh.accesses = append(r.fresh.accesses, accesses...)
+	return nil
+}
+
+// accessOf returns the access that an option says.
+func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
+	var r record
+	if err := rt.addAccess(&r, o); err != nil || len(r.accesses) == 0 {
+		return deps.Access{Mode: o.mode}, err
+	}
+	return r.accesses[0], nil
+}
+
+// finish makes it the iteration that was collected.
+func (r *Recorder) finish(it *Iteration) {
+	args := it.args
+	it.recording = r.fresh
+	if it.args = r.args; len(r.args) == 0 {
+		it.args = args
+	}
+	it.linkSteps(r.edges)
+	table := r.rt.buffers.load()
+	for _, a := range it.accesses {
+		b := table.byID[a.Region.Buffer]
+		if !a.Region.Empty() && !slices.Contains(it.buffers, b) {
+			it.buffers = append(it.buffers, b)
+		}
+	}
+	it.accesses = together(it.accesses)
+	it.run.prepare(it)
+	*r = Recorder{}
+}
+
+// linkSteps fills in the successors of the steps.
+func (it *Iteration) linkSteps(edges [][2]int32) {
+	counts := make([]int32, len(it.steps))
+	for _, e := range edges {
+		counts[e[0]]++
+		it.steps[e[1]].preds++
+	}
+	at := int32(0)
+	for i := range it.steps {
+		s := &it.steps[i]
+		s.first, s.last = at, at
+		at += counts[i]
+		if s.preds == 0 {
+			it.roots = append(it.roots, int32(i))
+		}
+	}
+	it.succs = make([]int32, len(edges))
+	for _, e := range edges {
+		s := &it.steps[e[0]]
+		it.succs[s.last] = e[1]
+		s.last++
+	}
+}
+
+// together returns accesses that conflict with just what one of the given ones conflicts with: what is written, and what is
+// only read.
+func together(accesses []deps.Access) []deps.Access {
+	type sets struct{ written, read deps.Set }
+	var order []deps.BufferID
+	byBuffer := map[deps.BufferID]*sets{}
+	for _, a := range accesses {
+		if a.Region.Empty() {
+			continue
+		}
+		s := byBuffer[a.Region.Buffer]
+		if s == nil {
+			s = &sets{}
+			byBuffer[a.Region.Buffer] = s
+			order = append(order, a.Region.Buffer)
+		}
+		if a.Mode.Writes() {
+			s.written.Add(a.Region)
+		} else {
+			s.read.Add(a.Region)
+		}
+	}
+	var out []deps.Access
+	for _, id := range order {
+		s := byBuffer[id]
+		for _, w := range s.written.Regions() {
+			s.read.Remove(w)
+			out = append(out, deps.Access{Region: w, Mode: deps.InOut})
+		}
+		for _, r := range s.read.Regions() {
+			out = append(out, deps.Access{Region: r, Mode: deps.In})
+		}
+	}
+	return out
+}
+
+// Tasks returns the number of steps.
+func (it *Iteration) Tasks() int { return len(it.steps) }
+
+// Edges returns the number of recorded edges.
+func (it *Iteration) Edges() int { return len(it.succs) }
+
+// Replay submits the iteration as it was recorded, with what Arg.Set has said since. It waits for the replay before, if that is
+// not over. The steps that fail are the task's error, a *FailedError; steps that depend on them are skipped.
+//
+// Errors: those of Runtime.Go; a *ChangedError when memory that the steps use is no buffer any more.
+func (it *Iteration) Replay() (Task, error) {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	return it.replay()
+}
+
+func (it *Iteration) replay() (Task, error) {
+	it.settle()
+	if it.broken != nil {
+		return Task{}, it.broken
+	}
+	for _, b := range it.buffers {
+		if b.gone.Load() {
+			return Task{}, &ChangedError{What: fmt.Sprintf("buffer %d was freed", b.id)}
+		}
+	}
+	for _, a := range it.args {
+		a.advance()
+	}
+	t, err := it.rt.submitIteration(it)
+	it.last = t
+	return t, err
+}
+
+// settle waits until the steps are not in use.
+func (it *Iteration) settle() {
+	if it.last.record != nil {
+		<-it.last.Done()
+	}
+}
+
+// A ChangedError says that a recorded iteration cannot be replayed any more.
+type ChangedError struct {
+	What string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("task: replay: %s since it was recorded", e.What)
+}
+
+// submitIteration submits an iteration as one task.
+func (rt *Runtime) submitIteration(it *Iteration) (Task, error) {
+	r, err := rt.begin(goBody)
+	if err != nil {
+		return Task{}, err
+	}
+	r.body, r.label = it.run.body, "iteration"
+	r.accesses = append(r.accesses, it.accesses...)
+	if err := rt.describeGo(r, nil); err != nil {
+		return rt.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))
+	}
+	return rt.commit(r), nil
+}

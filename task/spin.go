@@ -1,0 +1,43 @@
+package task
+
+import (
+	"runtime"
+	"sync"
+	"time"
+)
+
+// spins is how often lock looks for a lock before it goes to sleep.
+const spins = 400
+
+// lock locks mu, which is held for less time than it takes to be put to sleep and woken: it waits awake at first, also when
+// other goroutines could run on this processor.
+func lock(mu *sync.Mutex) {
+	for range spins {
+		if mu.TryLock() {
+			return
+		}
+	}
+	mu.Lock()
+}
+
+// spinTime is how long somebody who has nothing to do looks for work before going to sleep: about what it takes to be woken.
+const spinTime = 20 * time.Microsecond
+
+// spin calls found again and again for about spinTime, until it returns true. Other goroutines run in between.
+func spin(found func() bool) bool {
+	if found() {
+		return true
+	}
+	began := time.Now()
+	for {
+		for range 64 {
+			if found() {
+				return true
+			}
+		}
+		runtime.Gosched()
+		if time.Since(began) > spinTime {
+			return false
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package task
+
+import "slices"
+
+// This file is how an iteration is replayed with new bodies, and how a change of its structure is noticed.
+
+// Again calls build as Record does and replays the iteration with the bodies that it gives. What each task accesses is compared
+// with what was recorded, access by access, by address, length, mode and box: there is no hash that two structures could share.
+// From the first difference on the iteration is recorded anew, before anything runs, and changed is true; so it is when memory
+// that it uses was freed. A step costs a comparison then, and no allocation but those of build itself.
+//
+// Errors: those of Record and Replay. After an error of build the iteration must be recorded again: Replay refuses.
+func (it *Iteration) Again(build func(*Recorder) error) (t Task, changed bool, err error) {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	it.settle()
+	changed, err = it.compare(build)
+	if err != nil {
+		return Task{}, changed, err
+	}
+	t, err = it.replay()
+	return t, changed, err
+}
+
+// compare takes over what build gives, and reports whether the structure has changed.
+func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err error) {
+	r := &it.again
+	*r = Recorder{rt: it.rt, old: it, args: r.args[:0]}
+	if it.broken != nil || slices.ContainsFunc(it.buffers, func(b *buffer) bool { return b.gone.Load() }) {
+		r.old = nil
+	}
+	if err := r.collect(build); err != nil {
+		it.broken = &ChangedError{What: "the steps are partly those of a call of Again that failed with " + err.Error()}
+		return true, err
+	}
+	if r.old != nil && r.at < len(it.steps) {
+		r.startOver()
+	}
+	if r.old == nil {
+		it.broken = nil
+		r.finish(it)
+		return true, nil
+	}
+	if len(r.args) > 0 {
+		it.args = append(it.args[:0], r.args...)
+	}
+	return false, nil
+}
+
+// sameAsBefore reports whether the next step of the old iteration has the accesses that options say.
+func (r *Recorder) sameAsBefore(options []Option) bool {
+	if r.at == len(r.old.steps) {
+		return false
+	}
+	s := &r.old.steps[r.at]
+	at := int(s.uses)
+	label := ""
+	for i := range options {
+		o := &options[i]
+		switch o.what {
+		case noOption:
+		case labelOption:
+			label = o.text
+		case accessOption:
+			if at == int(s.usesEnd) || !r.old.uses[at].same(o) {
+				return false
+			}
+			at++
+		default:
+			return false // and recording says why
+		}
+	}
+	if label != "" {
+		s.label = label
+	}
+	return at == int(s.usesEnd)
+}
+
+// same reports whether o says what u said.
+func (u *use) same(o *Option) bool {
+	return u.memory.base == o.memory.base && u.memory.len == o.memory.len && u.mode == o.mode && u.memory.elem == o.memory.elem &&
+		(u.box == o.box || u.box != nil && o.box != nil && u.box.same(o.box))
+}
+
+func (b *box) same(o *box) bool {
+	return b.err == nil && o.err == nil && slices.Equal(b.shape, o.shape) && slices.Equal(b.lo, o.lo) && slices.Equal(b.hi, o.hi)
+}
+
+// startOver records what was equal so far, to go on recording.
+func (r *Recorder) startOver() {
+	old := r.old
+	r.old = nil
+	for i := range old.steps[:r.at] {
+		s := &old.steps[i]
+		var options []Option
+		for k := range old.uses[s.uses:s.usesEnd] {
+			u := &old.uses[int(s.uses)+k]
+			options = append(options, Option{what: accessOption, mode: u.mode, memory: u.memory, box: u.box})
+		}
+		r.record(s.body, append(options, Label(s.label)))
+	}
+}
