@@ -191,7 +191,7 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 
 // accessOf returns the access that an option says.
 func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
-	var r record
+	r := record{home: &rt.root}
 	if err := rt.addAccess(&r, o); err != nil || len(r.accesses) == 0 {
 		return deps.Access{Mode: o.mode}, err
 	}
@@ -330,14 +330,14 @@ func (e *ChangedError) Error() string {
 
 // submitIteration submits an iteration as one task.
 func (rt *Runtime) submitIteration(it *Iteration) (Task, error) {
-	r, err := rt.begin(goBody)
+	r, err := rt.root.begin(nil, goBody)
 	if err != nil {
 		return Task{}, err
 	}
 	r.body, r.label = it.run.body, "iteration"
 	r.accesses = append(r.accesses, it.accesses...)
 	if err := rt.describeGo(r, nil); err != nil {
-		return rt.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))
+		return rt.root.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))
 	}
-	return rt.commit(r), nil
+	return rt.root.commit(r), nil
 }
