@@ -54,6 +54,8 @@ type jump struct{ breaks, continues open }
 type tripCounts struct {
 	grid, team, threads []ir.Expr
 	unknown             bool
+	width               int  // iterations of the only grid loop that a thread takes at once
+	resident            bool // each team costs something of its own
 }
 
 // lowerLeague makes the launch of a construct.
@@ -301,7 +303,7 @@ func (t *team) finishBounds() {
 	switch {
 	case c.unknown:
 	case len(c.grid) > 0:
-		g.Trip = largestOf(c.grid)
+		g.Trip, g.Width, g.Resident = largestOf(c.grid), c.width, c.resident
 	case len(c.team) > 0:
 		g.TeamTrip, g.Trip = largestOf(c.team), largestOf(c.threads)
 	case t.single:

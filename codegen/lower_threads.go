@@ -44,9 +44,15 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 				return out
 			}
 		}
+		if len(last) == 0 && grid && len(red.items) == 0 {
+			if out := t.jam(sp, d, p, body); out != nil {
+				return out
+			}
+		}
 		return t.walk(sp, p, body, last)
 	})...)
 	red.perThread, red.league = true, grid
+	t.trips.resident = t.trips.resident || grid && (len(red.items) > 0 || fromCounter(d.Schedule.Kind))
 	return t.called(append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
 }
 

@@ -8,7 +8,7 @@ import (
 
 // analyse prepares the body of a function: the ranges of its variables, and which Go ints may be 32 bits wide.
 func (p *printer) analyse(list []ir.Stmt, params []*ir.Var, trips ...ir.Expr) {
-	p.ranges = &ranges{index32: p.opt.Index32, vars: map[*ir.Var]interval{}}
+	p.ranges = &ranges{index32: p.opt.Index32, width: int64(p.width), vars: map[*ir.Var]interval{}}
 	p.narrow = map[*ir.Var]bool{}
 	p.shape = shape{heads: map[*ir.While]*ir.Decl{}, merged: map[*ir.Decl]bool{}, inlined: map[*ir.Var]ir.Expr{},
 		inits: map[*ir.Var]ir.Expr{}, occur: ir.Used(list)}

@@ -94,6 +94,7 @@ func (p *printer) kernel(e *Entry) {
 func (p *printer) launch(e *Entry) {
 	l := e.Launch
 	e.TeamMemory = 0
+	p.width = l.Width
 	p.analyse(l.Body, p.prog.Params, l.Trip, l.TeamTrip)
 	p.declareParams(l.Body)
 	p.depth = 1

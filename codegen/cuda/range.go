@@ -14,7 +14,7 @@ import (
 const (
 	// Limit bounds lengths, capacities, the narrow integer parameters (both ways) and the trip count.
 	Limit = 1<<30 - 1
-	// GridLimit bounds the number of threads of the whole grid.
+	// GridLimit bounds the number of threads of the whole grid, times the width of the launch.
 	GridLimit = 1 << 29
 )
 
@@ -66,6 +66,7 @@ func width(t *ir.Type) int { return int(t.Size) * 8 }
 type ranges struct {
 	index32 bool
 	vars    map[*ir.Var]interval
+	width   int64                // of the launch
 	inits   map[*ir.Var]ir.Expr  // values of scalar variables that never change
 	ends    map[*ir.Var]interval // loop variables: with the value that ends the loop
 	trips   map[string]*promise  // what the caller promises to be within Limit, by its text
@@ -318,7 +319,7 @@ func (r *ranges) unary(e *ir.Unary) (interval, bool) {
 func (r *ranges) binary(e *ir.Binary) (interval, bool) {
 	x, y := r.of(e.X), r.of(e.Y)
 	if e.Op == ir.Mul && r.isGridStride(e) {
-		return gridStride(x, r.index32), true
+		return r.gridStride(x), true
 	}
 	if rem, ok := r.remainderOf(e); ok {
 		return rem, true
@@ -346,9 +347,9 @@ func (r *ranges) isGridStride(e *ir.Binary) bool {
 	return team(x) && y.What == ir.NumThreads || team(y) && x.What == ir.NumThreads
 }
 
-func gridStride(x interval, index32 bool) interval {
-	if index32 {
-		return span(x.lo, GridLimit)
+func (r *ranges) gridStride(x interval) interval {
+	if r.index32 {
+		return span(x.lo, GridLimit/max(r.width, 1))
 	}
 	return span(x.lo, maxLeague*maxTeam)
 }

@@ -150,6 +150,7 @@ type body struct {
 	out    strings.Builder
 	depth  int
 	ranges *ranges
+	width  int // of the launch
 	narrow map[*ir.Var]bool
 	shape
 	old        *ir.Var                // declared by the atomic being printed

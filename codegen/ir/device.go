@@ -40,6 +40,8 @@ type Launch struct {
 	TeamTrip   Expr
 	MaxTeams   Expr
 	MaxThreads Expr
+	Width      int  // iterations of Trip that a thread of the natural grid takes; 0 is one
+	Resident   bool // more teams than run at once gain nothing: each adds work of its own
 	Warps      bool
 	ExtraWarps int
 	Team       []*Var // variables in team memory

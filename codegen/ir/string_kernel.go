@@ -52,7 +52,10 @@ func (t *text) launch(l *Launch) {
 			head += part.word + t.expr(part.e, 4)
 		}
 	}
-	t.line("%s {", head+suffix(l.Warps, " warps")+suffix(l.ExtraWarps > 0, fmt.Sprintf(" and %d more", l.ExtraWarps)))
+	if l.Width > 1 {
+		head += fmt.Sprintf(" by %d", l.Width)
+	}
+	t.line("%s {", head+suffix(l.Resident, " resident")+suffix(l.Warps, " warps")+suffix(l.ExtraWarps > 0, fmt.Sprintf(" and %d more", l.ExtraWarps)))
 	t.push()
 	t.depth++
 	for _, v := range l.Team {

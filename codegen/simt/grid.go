@@ -85,7 +85,8 @@ func (m *machine) teamsOf(l *ir.Launch, env ir.Env, threads int64) (int64, error
 		natural, err = ir.EvalInt(l.TeamTrip, env)
 	case l.Trip != nil:
 		natural, err = ir.EvalInt(l.Trip, env)
-		natural = (natural + threads - 1) / threads
+		each := threads * int64(max(l.Width, 1))
+		natural = (natural + each - 1) / each
 	}
 	if err != nil {
 		return 0, err

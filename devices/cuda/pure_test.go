@@ -100,6 +100,10 @@ func TestShapes(t *testing.T) {
 		{"teams of many", ir.Launch{TeamTrip: n(300), Trip: n(4000)}, h200(), math.MaxInt64, grid{300, 128}},
 		{"not known", ir.Launch{}, h200(), math.MaxInt64, grid{132 * 16, 128}},
 		{"grid of 32-bit indices", ir.Launch{Trip: n(1 << 29)}, h200(), 1 << 20, grid{1 << 13, 128}},
+		{"two iterations a thread", ir.Launch{Trip: n(1<<20 + 1), Width: 2}, h200(), math.MaxInt64, grid{1<<12 + 1, 128}},
+		{"two iterations a thread, 32-bit indices", ir.Launch{Trip: n(1 << 29), Width: 2}, h200(), 1 << 20, grid{1 << 12, 128}},
+		{"resident", ir.Launch{Trip: n(1 << 27), Resident: true}, h200(), math.MaxInt64, grid{132 * 16, 128}},
+		{"fewer than resident", ir.Launch{Trip: n(1 << 15), Resident: true}, h200(), math.MaxInt64, grid{256, 128}},
 		{"many registers", ir.Launch{Trip: n(1 << 20)}, half, math.MaxInt64, grid{1 << 13, 128}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -76,8 +76,9 @@ var errEval = errors.New("launch bounds")
 //
 // Threads: the bound of the launch and of the kernel, and among those the size that fills a multiprocessor with the
 // smallest teams; smaller when there are too few iterations to give each multiprocessor a team. Teams: one a
-// team iteration, or enough for a thread an iteration; what is resident where the iterations are not known.
-// limit bounds the threads of the whole grid. Errors: *ir.EvalError.
+// team iteration, or enough for a thread Width iterations; no more than are resident where the launch says so or the
+// iterations are not known.
+// limit bounds the threads of the whole grid, times Width. Errors: *ir.EvalError.
 func shapeOf(l *ir.Launch, env ir.Env, f *fit, limit int64) (grid, error) {
 	trip, err := bound(l.Trip, env, -1)
 	if err != nil {
@@ -101,11 +102,15 @@ func shapeOf(l *ir.Launch, env ir.Env, f *fit, limit int64) (grid, error) {
 	case l.TeamTrip != nil:
 		g.Teams = leagues
 	case l.Trip != nil:
-		g.Teams = trip/g.Threads + min(1, trip%g.Threads)
+		each := g.Threads * int64(max(l.Width, 1))
+		g.Teams = trip/each + min(1, trip%each)
+		if l.Resident {
+			g.Teams = min(g.Teams, f.resident(g.Threads))
+		}
 	default:
 		g.Teams = f.resident(g.Threads)
 	}
-	g.Teams = clamp(g.Teams, min(clamp(mostTeams, maxGrid), max(1, limit/g.Threads)))
+	g.Teams = clamp(g.Teams, min(clamp(mostTeams, maxGrid), max(1, limit/g.Threads/int64(max(l.Width, 1)))))
 	return g, nil
 }
 
@@ -126,7 +131,7 @@ func (f *fit) threads(l *ir.Launch, trip, mostTeams, most int64) int64 {
 			n /= 2
 		}
 	case l.TeamTrip == nil && l.Trip != nil:
-		for n > 2*warp && trip/n < int64(f.sms) {
+		for n > 2*warp && trip/n/int64(max(l.Width, 1)) < int64(f.sms) {
 			n /= 2
 		}
 	}

@@ -32,8 +32,20 @@ extern "C" __global__ void
 Copy(double* c, int c_len, double* a, int a_len, gompss_fault* fault)
 {
 	if (c_len <= a_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < c_len; i += gridDim.x * blockDim.x) {
-			c[i] = a[i];
+		int end = c_len;
+		for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+			if (base + blockDim.x * 2 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				double value = a[i];
+				double value_2 = a[i_2];
+				c[i] = value;
+				c[i_2] = value_2;
+			} else {
+				for (int i = base + threadIdx.x; i < c_len; i += blockDim.x) {
+					c[i] = a[i];
+				}
+			}
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < c_len; i += gridDim.x * blockDim.x) {

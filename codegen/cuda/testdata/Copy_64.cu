@@ -32,8 +32,20 @@ extern "C" __global__ void
 Copy(double* c, int64 c_len, double* a, int64 a_len, gompss_fault* fault)
 {
 	if (c_len <= a_len) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < c_len; i += (int64)gridDim.x * blockDim.x) {
-			c[i] = a[i];
+		int64 end = c_len;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base += (int64)gridDim.x * blockDim.x * 2) {
+			if (base + (int64)blockDim.x * 2 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				double value = a[i];
+				double value_2 = a[i_2];
+				c[i] = value;
+				c[i_2] = value_2;
+			} else {
+				for (int64 i = base + threadIdx.x; i < c_len; i += blockDim.x) {
+					c[i] = a[i];
+				}
+			}
 		}
 	} else {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < c_len; i += (int64)gridDim.x * blockDim.x) {

@@ -32,8 +32,20 @@ extern "C" __global__ void
 Lanes(double* x, int x_len, double* y, int y_len, gompss_fault* fault)
 {
 	if (y_len <= x_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += gridDim.x * blockDim.x) {
-			y[i] = y[i] * 2.0 + x[i];
+		int end = y_len;
+		for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+			if (base + blockDim.x * 2 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				double value = y[i] * 2.0 + x[i];
+				double value_2 = y[i_2] * 2.0 + x[i_2];
+				y[i] = value;
+				y[i_2] = value_2;
+			} else {
+				for (int i = base + threadIdx.x; i < y_len; i += blockDim.x) {
+					y[i] = y[i] * 2.0 + x[i];
+				}
+			}
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += gridDim.x * blockDim.x) {

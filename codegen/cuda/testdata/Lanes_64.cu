@@ -32,8 +32,20 @@ extern "C" __global__ void
 Lanes(double* x, int64 x_len, double* y, int64 y_len, gompss_fault* fault)
 {
 	if (y_len <= x_len) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += (int64)gridDim.x * blockDim.x) {
-			y[i] = y[i] * 2.0 + x[i];
+		int64 end = y_len;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base += (int64)gridDim.x * blockDim.x * 2) {
+			if (base + (int64)blockDim.x * 2 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				double value = y[i] * 2.0 + x[i];
+				double value_2 = y[i_2] * 2.0 + x[i_2];
+				y[i] = value;
+				y[i_2] = value_2;
+			} else {
+				for (int64 i = base + threadIdx.x; i < y_len; i += blockDim.x) {
+					y[i] = y[i] * 2.0 + x[i];
+				}
+			}
 		}
 	} else {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += (int64)gridDim.x * blockDim.x) {

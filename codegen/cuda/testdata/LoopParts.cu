@@ -32,8 +32,20 @@ extern "C" __global__ void
 LoopParts(int n, double* x, int x_len, double* out, int out_len, gompss_fault* fault)
 {
 	if (n <= out_len && n <= x_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			out[i] = x[i] * x[i];
+		int end = n;
+		for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+			if ((int)(base + blockDim.x * 2) <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				double value = x[i] * x[i];
+				double value_2 = x[i_2] * x[i_2];
+				out[i] = value;
+				out[i_2] = value_2;
+			} else {
+				for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+					out[i] = x[i] * x[i];
+				}
+			}
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {

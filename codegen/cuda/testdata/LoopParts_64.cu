@@ -32,8 +32,20 @@ extern "C" __global__ void
 LoopParts(int64 n, double* x, int64 x_len, double* out, int64 out_len, gompss_fault* fault)
 {
 	if (n <= out_len && n <= x_len && n < 36028797018963968ll && -36028797018963968ll < n) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-			out[i] = x[i] * x[i];
+		int64 end = n;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x * 2) {
+			if ((int64)((uint64)base + (int64)blockDim.x * 2) <= end) {
+				int64 i = (uint64)base + threadIdx.x;
+				int64 i_2 = (uint64)base + ((int64)blockDim.x + threadIdx.x);
+				double value = x[i] * x[i];
+				double value_2 = x[i_2] * x[i_2];
+				out[i] = value;
+				out[i_2] = value_2;
+			} else {
+				for (int64 i = (uint64)base + threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+					out[i] = x[i] * x[i];
+				}
+			}
 		}
 	} else {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {

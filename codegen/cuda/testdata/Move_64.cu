@@ -34,10 +34,44 @@ Move(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, int64 py_
 {
 	if (0 <= lo && hi <= px_len && hi <= vx_len && hi <= py_len && hi <= vy_len && hi <= pz_len &&
 		hi <= vz_len && lo < 36028797018963968ll && hi < 36028797018963968ll && -36028797018963968ll < hi) {
-		for (int64 i = (uint64)lo + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < hi; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-			px[i] += dt * vx[i];
-			py[i] += dt * vy[i];
-			pz[i] += dt * vz[i];
+		int64 end = hi;
+		for (int64 base = (uint64)lo + (int64)blockIdx.x * blockDim.x * 4; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x * 4) {
+			if ((int64)((uint64)base + (int64)blockDim.x * 4) <= end) {
+				int64 i = (uint64)base + threadIdx.x;
+				int64 i_2 = (uint64)base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = (uint64)base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = (uint64)base + ((int64)blockDim.x * 3 + threadIdx.x);
+				float value = px[i] + dt * vx[i];
+				float value_2 = px[i_2] + dt * vx[i_2];
+				float value_3 = px[i_3] + dt * vx[i_3];
+				float value_4 = px[i_4] + dt * vx[i_4];
+				px[i] = value;
+				px[i_2] = value_2;
+				px[i_3] = value_3;
+				px[i_4] = value_4;
+				float value_5 = py[i] + dt * vy[i];
+				float value_6 = py[i_2] + dt * vy[i_2];
+				float value_7 = py[i_3] + dt * vy[i_3];
+				float value_8 = py[i_4] + dt * vy[i_4];
+				py[i] = value_5;
+				py[i_2] = value_6;
+				py[i_3] = value_7;
+				py[i_4] = value_8;
+				float value_9 = pz[i] + dt * vz[i];
+				float value_10 = pz[i_2] + dt * vz[i_2];
+				float value_11 = pz[i_3] + dt * vz[i_3];
+				float value_12 = pz[i_4] + dt * vz[i_4];
+				pz[i] = value_9;
+				pz[i_2] = value_10;
+				pz[i_3] = value_11;
+				pz[i_4] = value_12;
+			} else {
+				for (int64 i = (uint64)base + threadIdx.x; i < hi; i = (uint64)i + blockDim.x) {
+					px[i] += dt * vx[i];
+					py[i] += dt * vy[i];
+					pz[i] += dt * vz[i];
+				}
+			}
 		}
 	} else {
 		for (int64 i = (uint64)lo + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < hi; i = (uint64)i + (int64)gridDim.x * blockDim.x) {

@@ -32,8 +32,26 @@ extern "C" __global__ void __launch_bounds__(128)
 Saxpy(int n, float a, float* x, int x_len, float* y, int y_len, gompss_fault* fault)
 {
 	if (n <= y_len && n <= x_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			y[i] += a * x[i];
+		int end = n;
+		for (int base = blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+			if ((int)(base + blockDim.x * 4) <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				float value = y[i] + a * x[i];
+				float value_2 = y[i_2] + a * x[i_2];
+				float value_3 = y[i_3] + a * x[i_3];
+				float value_4 = y[i_4] + a * x[i_4];
+				y[i] = value;
+				y[i_2] = value_2;
+				y[i_3] = value_3;
+				y[i_4] = value_4;
+			} else {
+				for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+					y[i] += a * x[i];
+				}
+			}
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {

@@ -32,8 +32,26 @@ extern "C" __global__ void __launch_bounds__(128)
 Saxpy(int64 n, float a, float* x, int64 x_len, float* y, int64 y_len, gompss_fault* fault)
 {
 	if (n <= y_len && n <= x_len && n < 36028797018963968ll && -36028797018963968ll < n) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-			y[i] += a * x[i];
+		int64 end = n;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x * 4) {
+			if ((int64)((uint64)base + (int64)blockDim.x * 4) <= end) {
+				int64 i = (uint64)base + threadIdx.x;
+				int64 i_2 = (uint64)base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = (uint64)base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = (uint64)base + ((int64)blockDim.x * 3 + threadIdx.x);
+				float value = y[i] + a * x[i];
+				float value_2 = y[i_2] + a * x[i_2];
+				float value_3 = y[i_3] + a * x[i_3];
+				float value_4 = y[i_4] + a * x[i_4];
+				y[i] = value;
+				y[i_2] = value_2;
+				y[i_3] = value_3;
+				y[i_4] = value_4;
+			} else {
+				for (int64 i = (uint64)base + threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+					y[i] += a * x[i];
+				}
+			}
 		}
 	} else {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {

@@ -38,8 +38,20 @@ SeqParSeq(double* s, int s_len, double* scale, gompss_fault* fault)
 extern "C" __global__ void
 SeqParSeq_2(double* x, int x_len, double* scale)
 {
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {
-		x[i] *= scale[0];
+	int end = x_len;
+	for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+		if (base + blockDim.x * 2 <= end) {
+			int i = base + threadIdx.x;
+			int i_2 = base + (blockDim.x + threadIdx.x);
+			double value = x[i] * scale[0];
+			double value_2 = x[i_2] * scale[0];
+			x[i] = value;
+			x[i_2] = value_2;
+		} else {
+			for (int i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+				x[i] *= scale[0];
+			}
+		}
 	}
 }
 
@@ -56,7 +68,19 @@ SeqParSeq_3(double* x, int x_len, double* s, int s_len, double* total, gompss_fa
 extern "C" __global__ void
 SeqParSeq_4(double* x, int x_len, double* total)
 {
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {
-		x[i] -= total[0];
+	int end = x_len;
+	for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+		if (base + blockDim.x * 2 <= end) {
+			int i = base + threadIdx.x;
+			int i_2 = base + (blockDim.x + threadIdx.x);
+			double value = x[i] - total[0];
+			double value_2 = x[i_2] - total[0];
+			x[i] = value;
+			x[i_2] = value_2;
+		} else {
+			for (int i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+				x[i] -= total[0];
+			}
+		}
 	}
 }

@@ -38,8 +38,20 @@ SeqParSeq(double* s, int64 s_len, double* scale, gompss_fault* fault)
 extern "C" __global__ void
 SeqParSeq_2(double* x, int64 x_len, double* scale)
 {
-	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-		x[i] *= scale[0];
+	int64 end = x_len;
+	for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base += (int64)gridDim.x * blockDim.x * 2) {
+		if (base + (int64)blockDim.x * 2 <= end) {
+			int64 i = base + threadIdx.x;
+			int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+			double value = x[i] * scale[0];
+			double value_2 = x[i_2] * scale[0];
+			x[i] = value;
+			x[i_2] = value_2;
+		} else {
+			for (int64 i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+				x[i] *= scale[0];
+			}
+		}
 	}
 }
 
@@ -56,7 +68,19 @@ SeqParSeq_3(double* x, int64 x_len, double* s, int64 s_len, double* total, gomps
 extern "C" __global__ void
 SeqParSeq_4(double* x, int64 x_len, double* total)
 {
-	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-		x[i] -= total[0];
+	int64 end = x_len;
+	for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base += (int64)gridDim.x * blockDim.x * 2) {
+		if (base + (int64)blockDim.x * 2 <= end) {
+			int64 i = base + threadIdx.x;
+			int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+			double value = x[i] - total[0];
+			double value_2 = x[i_2] - total[0];
+			x[i] = value;
+			x[i_2] = value_2;
+		} else {
+			for (int64 i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+				x[i] -= total[0];
+			}
+		}
 	}
 }

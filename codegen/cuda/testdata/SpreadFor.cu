@@ -7,7 +7,19 @@ typedef unsigned long long uint64;
 extern "C" __global__ void
 SpreadFor(int64* x, int x_len)
 {
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {
-		x[i] = (uint64)x[i] * 3 + 1;
+	int end = x_len;
+	for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+		if (base + blockDim.x * 2 <= end) {
+			int i = base + threadIdx.x;
+			int i_2 = base + (blockDim.x + threadIdx.x);
+			int64 value = (uint64)x[i] * 3 + 1;
+			int64 value_2 = (uint64)x[i_2] * 3 + 1;
+			x[i] = value;
+			x[i_2] = value_2;
+		} else {
+			for (int i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+				x[i] = (uint64)x[i] * 3 + 1;
+			}
+		}
 	}
 }

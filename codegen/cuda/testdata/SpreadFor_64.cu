@@ -7,7 +7,19 @@ typedef unsigned long long uint64;
 extern "C" __global__ void
 SpreadFor(int64* x, int64 x_len)
 {
-	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-		x[i] = (uint64)x[i] * 3 + 1;
+	int64 end = x_len;
+	for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base += (int64)gridDim.x * blockDim.x * 2) {
+		if (base + (int64)blockDim.x * 2 <= end) {
+			int64 i = base + threadIdx.x;
+			int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+			int64 value = (uint64)x[i] * 3 + 1;
+			int64 value_2 = (uint64)x[i_2] * 3 + 1;
+			x[i] = value;
+			x[i_2] = value_2;
+		} else {
+			for (int64 i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+				x[i] = (uint64)x[i] * 3 + 1;
+			}
+		}
 	}
 }

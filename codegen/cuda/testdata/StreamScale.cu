@@ -32,8 +32,20 @@ extern "C" __global__ void
 StreamScale(double* b, int b_len, double* c, int c_len, double s, gompss_fault* fault)
 {
 	if (b_len <= c_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < b_len; i += gridDim.x * blockDim.x) {
-			b[i] = s * c[i];
+		int end = b_len;
+		for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+			if (base + blockDim.x * 2 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				double value = s * c[i];
+				double value_2 = s * c[i_2];
+				b[i] = value;
+				b[i_2] = value_2;
+			} else {
+				for (int i = base + threadIdx.x; i < b_len; i += blockDim.x) {
+					b[i] = s * c[i];
+				}
+			}
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < b_len; i += gridDim.x * blockDim.x) {

@@ -36,8 +36,26 @@ TeamAlpha(float* x, int x_len, float* y, int y_len, gompss_fault* fault)
 		alpha *= 1.5f;
 	}
 	if (y_len <= x_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += gridDim.x * blockDim.x) {
-			y[i] += alpha * x[i];
+		int end = y_len;
+		for (int base = blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+			if (base + blockDim.x * 4 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				float value = y[i] + alpha * x[i];
+				float value_2 = y[i_2] + alpha * x[i_2];
+				float value_3 = y[i_3] + alpha * x[i_3];
+				float value_4 = y[i_4] + alpha * x[i_4];
+				y[i] = value;
+				y[i_2] = value_2;
+				y[i_3] = value_3;
+				y[i_4] = value_4;
+			} else {
+				for (int i = base + threadIdx.x; i < y_len; i += blockDim.x) {
+					y[i] += alpha * x[i];
+				}
+			}
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += gridDim.x * blockDim.x) {

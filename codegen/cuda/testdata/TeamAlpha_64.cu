@@ -36,8 +36,26 @@ TeamAlpha(float* x, int64 x_len, float* y, int64 y_len, gompss_fault* fault)
 		alpha *= 1.5f;
 	}
 	if (y_len <= x_len) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += (int64)gridDim.x * blockDim.x) {
-			y[i] += alpha * x[i];
+		int64 end = y_len;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+			if (base + (int64)blockDim.x * 4 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				float value = y[i] + alpha * x[i];
+				float value_2 = y[i_2] + alpha * x[i_2];
+				float value_3 = y[i_3] + alpha * x[i_3];
+				float value_4 = y[i_4] + alpha * x[i_4];
+				y[i] = value;
+				y[i_2] = value_2;
+				y[i_3] = value_3;
+				y[i_4] = value_4;
+			} else {
+				for (int64 i = base + threadIdx.x; i < y_len; i += blockDim.x) {
+					y[i] += alpha * x[i];
+				}
+			}
 		}
 	} else {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += (int64)gridDim.x * blockDim.x) {

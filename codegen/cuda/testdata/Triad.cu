@@ -32,8 +32,20 @@ extern "C" __global__ void
 Triad(double* a, int a_len, double* b, int b_len, double* c, int c_len, double s, gompss_fault* fault)
 {
 	if (a_len <= b_len && a_len <= c_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < a_len; i += gridDim.x * blockDim.x) {
-			a[i] = b[i] + s * c[i];
+		int end = a_len;
+		for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+			if (base + blockDim.x * 2 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				double value = b[i] + s * c[i];
+				double value_2 = b[i_2] + s * c[i_2];
+				a[i] = value;
+				a[i_2] = value_2;
+			} else {
+				for (int i = base + threadIdx.x; i < a_len; i += blockDim.x) {
+					a[i] = b[i] + s * c[i];
+				}
+			}
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < a_len; i += gridDim.x * blockDim.x) {

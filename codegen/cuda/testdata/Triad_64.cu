@@ -32,8 +32,20 @@ extern "C" __global__ void
 Triad(double* a, int64 a_len, double* b, int64 b_len, double* c, int64 c_len, double s, gompss_fault* fault)
 {
 	if (a_len <= b_len && a_len <= c_len) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < a_len; i += (int64)gridDim.x * blockDim.x) {
-			a[i] = b[i] + s * c[i];
+		int64 end = a_len;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base += (int64)gridDim.x * blockDim.x * 2) {
+			if (base + (int64)blockDim.x * 2 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				double value = b[i] + s * c[i];
+				double value_2 = b[i_2] + s * c[i_2];
+				a[i] = value;
+				a[i_2] = value_2;
+			} else {
+				for (int64 i = base + threadIdx.x; i < a_len; i += blockDim.x) {
+					a[i] = b[i] + s * c[i];
+				}
+			}
 		}
 	} else {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < a_len; i += (int64)gridDim.x * blockDim.x) {

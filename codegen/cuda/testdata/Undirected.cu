@@ -4,7 +4,25 @@
 extern "C" __global__ void
 Undirected(float* x, int x_len)
 {
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {
-		x[i] = x[i] * x[i] + 1.0f;
+	int end = x_len;
+	for (int base = blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+		if (base + blockDim.x * 4 <= end) {
+			int i = base + threadIdx.x;
+			int i_2 = base + (blockDim.x + threadIdx.x);
+			int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+			int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+			float value = x[i] * x[i] + 1.0f;
+			float value_2 = x[i_2] * x[i_2] + 1.0f;
+			float value_3 = x[i_3] * x[i_3] + 1.0f;
+			float value_4 = x[i_4] * x[i_4] + 1.0f;
+			x[i] = value;
+			x[i_2] = value_2;
+			x[i_3] = value_3;
+			x[i_4] = value_4;
+		} else {
+			for (int i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+				x[i] = x[i] * x[i] + 1.0f;
+			}
+		}
 	}
 }

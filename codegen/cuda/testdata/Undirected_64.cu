@@ -6,7 +6,25 @@ typedef long long int64;
 extern "C" __global__ void
 Undirected(float* x, int64 x_len)
 {
-	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-		x[i] = x[i] * x[i] + 1.0f;
+	int64 end = x_len;
+	for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+		if (base + (int64)blockDim.x * 4 <= end) {
+			int64 i = base + threadIdx.x;
+			int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+			int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+			int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+			float value = x[i] * x[i] + 1.0f;
+			float value_2 = x[i_2] * x[i_2] + 1.0f;
+			float value_3 = x[i_3] * x[i_3] + 1.0f;
+			float value_4 = x[i_4] * x[i_4] + 1.0f;
+			x[i] = value;
+			x[i_2] = value_2;
+			x[i_3] = value_3;
+			x[i_4] = value_4;
+		} else {
+			for (int64 i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+				x[i] = x[i] * x[i] + 1.0f;
+			}
+		}
 	}
 }

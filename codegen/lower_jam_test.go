@@ -1,0 +1,53 @@
+package codegen_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+)
+
+// The threads of a loop that does little but load and store take several iterations at once, the more the smaller the
+// elements are.
+func TestWidth(t *testing.T) {
+	for _, c := range []struct {
+		name, directive, body string
+		width                 int
+	}{
+		{"float64", "", "x[i] = y[i]", 2},
+		{"float32", "", "f[i] += 2 * g[i]", 4},
+		{"both", "", "x[i] = float64(f[i])", 2},
+		{"mirror", "", "s := y[i]; x[n-1-i] = s * s", 2},
+		{"stencil", "", "x[i] = y[i] + y[i+1]", 2},
+		{"static", "schedule(static)", "x[i] = y[i]", 2},
+		{"one to one", "schedule(onetoone)", "x[i] = y[i]", 0},
+		{"cyclic", "schedule(cyclic)", "x[i] = y[i]", 0},
+		{"counter", "schedule(counter)", "x[i] = y[i]", 0},
+		{"reduction", "reduction(+: total)", "total += x[i]", 0},
+		{"strided", "", "x[2*i] = y[i]", 0},
+		{"rows", "", "x[i*n] = y[i]", 0},
+		{"gather", "", "x[i] = y[int(f[i])]", 0},
+		{"condition", "", "if y[i] > 0 { x[i] = y[i] }", 0},
+		{"inner loop", "", "for j := 0; j < n; j++ { x[i] += y[i] }", 0},
+		{"arithmetic", "", "x[i] = math.Sin(math.Exp(y[i])) + math.Cos(y[i]) * math.Log(y[i]) + math.Exp(math.Sqrt(y[i])) + math.Tan(y[i])", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := lowerText(t, `import "math"
+var _ = math.Pi
+//omp:target device(acc) check(none)
+//omp:task inout(x, y, f, g)
+func K(x, y []float64, f, g []float32, n int) {
+	total := 0.0
+	//omp:teams distribute parallel for `+c.directive+`
+	for i := 0; i < n; i++ {
+		`+c.body+`
+	}
+	x[0] = total
+}`, codegen.LowerOptions{})
+			require.NoError(t, err)
+			require.Equal(t, c.width, l.Program.Launches[0].Width, l.Program.String())
+			require.Equal(t, c.name == "reduction" || c.name == "counter", l.Program.Launches[0].Resident)
+		})
+	}
+}
