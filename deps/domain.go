@@ -15,6 +15,10 @@ type Domain struct {
 	Edge func(pred, succ TaskID)
 	// KeepVersions, when set before the first Submit, makes Node.Version known, for memory of its own in every node.
 	KeepVersions bool
+	// Follow, when set before the first Submit, is called without a lock for a node of which every predecessor is complete or
+	// was launched on one stream, with at least one that is not complete: it may be put behind them there. It is called before
+	// the node can be ready, at most once for each node, and not for one whose predecessors complete meanwhile.
+	Follow func(n *Node, stream int)
 
 	mu     sync.Mutex
 	next   uint64 // submissions so far
@@ -48,9 +52,13 @@ func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 		edges += d.access(n, n.link(i), &accesses[i])
 	}
 	preds := d.takeFound()
+	follows := d.Follow != nil && n.behind > 0 && n.unlaunched.Load() == 0
 	d.mu.Unlock()
 	for _, p := range preds {
 		d.Edge(p, n.ID)
+	}
+	if follows {
+		d.Follow(n, int(n.behind))
 	}
 	// Predecessors that completed since have been subtracted already; the last one to come to 0 makes n ready.
 	return edges == 0 || n.pending.Add(edges) == 0
@@ -94,6 +102,13 @@ func (d *Domain) after(n *Node, l *link) int32 {
 		p.mark = n.mark
 		p.precede(n)
 		edges++
+		switch {
+		case d.Follow == nil:
+		case p.stream == 0:
+			n.unlaunched.Add(1)
+		default:
+			n.isBehind(p.stream)
+		}
 		if d.Edge != nil {
 			d.found = append(d.found, p.ID)
 		}
@@ -126,6 +141,7 @@ func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 		n.link(i).unlink()
 	}
 	d.live--
+	counted := d.Follow != nil && n.stream == 0
 	d.mu.Unlock()
 	// Nothing leads to n any more, so its successors are final.
 	for i := range n.successors {
@@ -133,11 +149,40 @@ func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 		if s.pending.Load() != 1 {
 			visit(s, false)
 		}
+		if counted && s.unlaunched.Add(-1) == 0 && s.behind > 0 && s.pending.Load() > 1 {
+			d.Follow(s, int(s.behind))
+		}
 		if s.pending.Add(-1) == 0 {
 			visit(s, true)
 		}
 	}
 	n.end()
+}
+
+// Launch says that n is on its way on a stream (1 to 127), where what is launched later and conflicts with it comes behind it: its
+// successors need not wait until it is complete, and Follow is told of them. Only the first call for a node counts.
+//
+// Requires: Follow is set, n is submitted and is completed after Launch has returned.
+func (d *Domain) Launch(n *Node, stream int) {
+	lock(&d.mu)
+	if n.stream != 0 {
+		d.mu.Unlock()
+		return
+	}
+	n.stream = int8(stream)
+	var room [16]*Node
+	follow := room[:0]
+	for i := range n.successors {
+		s := n.successor(i)
+		s.isBehind(n.stream)
+		if s.unlaunched.Add(-1) == 0 && s.behind > 0 {
+			follow = append(follow, s)
+		}
+	}
+	d.mu.Unlock()
+	for _, s := range follow { // they are in flight as long as n is
+		d.Follow(s, stream)
+	}
 }
 
 // spins is how often lock looks for the lock before it goes to sleep: the lock is held for less time than that takes.

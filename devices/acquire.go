@@ -284,7 +284,9 @@ func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
 			m.dir.Leave(a, Host)
 		}
 	}
-	if ws.state == grantedSet {
+	if len(ws.kernel) > 0 {
+		m.endKernel(ws, err)
+	} else if ws.state == grantedSet {
 		m.commit(ws, err)
 	}
 	for i := 0; ws.pending > 0 && i < len(ws.waits); i++ { // on an accelerator the kernel can be over before we hear of its inputs
@@ -298,6 +300,35 @@ func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
 	m.quiet.Broadcast()
 	m.mu.Unlock()
 	m.drive()
+}
+
+// beginKernel says that what ws writes counts as written, from the event of its kernel on, if nothing but its own device can
+// make it fail. Requires: m.mu held.
+func (m *Machine) beginKernel(ws *WorkingSet, e Event) bool {
+	if m.options.WriteThrough || m.spaces[ws.Space.Device].retired != nil {
+		return false
+	}
+	for _, f := range ws.waits {
+		if !f.staysHere(ws.Space) {
+			return false
+		}
+	}
+	for _, a := range ws.Accesses {
+		ws.kernel = append(ws.kernel, m.dir.Begin(a, ws.Space, e))
+		m.buffer(a.Region.Buffer).away.Store(true)
+	}
+	return true
+}
+
+// endKernel ends what beginKernel began. Requires: m.mu held.
+func (m *Machine) endKernel(ws *WorkingSet, err error) {
+	for i, f := range ws.kernel {
+		f.heard = true
+		m.dir.End(ws.Accesses[i], f, err == nil)
+		m.served(f, err)
+		ws.kernel[i] = nil
+	}
+	ws.kernel = ws.kernel[:0]
 }
 
 // commit tells the directory what ws has written, or failed to write. Requires: m.mu held.

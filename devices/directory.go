@@ -340,6 +340,48 @@ func (d *Directory) Commit(r deps.Region, at SpaceID) {
 	}
 }
 
+// Begin says that a task with access a is running in a space, which e ends: what it writes counts as valid there and nowhere
+// else, and who uses it there waits for the flight, as for a copy. End must be called when it is over.
+//
+// What the host gave up in favour of it is noted: if the task fails, the host still has it.
+func (d *Directory) Begin(a deps.Access, at SpaceID, e Event) *Flight {
+	b := d.buffers[a.Region.Buffer]
+	f := &Flight{Transfer: Transfer{Region: a.Region, Elem: b.elem, From: at, To: at}, Event: e}
+	here := &b.at[at.Device]
+	if !a.Mode.Writes() {
+		here.out = append(here.out, f)
+		return f
+	}
+	for _, piece := range b.at[Host.Device].valid.Intersect(a.Region, nil) {
+		f.giveUp(Host, piece)
+	}
+	d.Commit(a.Region, at)
+	here.in = append(here.in, f)
+	return f
+}
+
+// End says that a task that Begin told of is over.
+func (d *Directory) End(a deps.Access, f *Flight, made bool) {
+	b := d.buffers[a.Region.Buffer]
+	here := &b.at[f.To.Device]
+	if !a.Mode.Writes() {
+		here.out = without(here.out, f)
+		return
+	}
+	here.in = without(here.in, f)
+	if made {
+		return
+	}
+	for i := range f.given {
+		if by := f.given[i].by.Device; d.gone[by] == nil {
+			parts := f.given[i].parts.Regions()
+			addAll(&b.at[by].valid, parts)
+			removeAll(&b.lost, parts)
+		}
+	}
+	d.Spoil(a.Region, f.To)
+}
+
 // Spoil says that a task that writes r in a space has failed: where another space has the value from before, this one
 // does not count any more. What only this one has stays, as it would in sequential execution.
 func (d *Directory) Spoil(r deps.Region, at SpaceID) {

@@ -10,7 +10,9 @@
 //   - the newest value of every element is valid in at least one address space, or is known to be lost with a device;
 //   - nothing is copied into, read from or unmapped at a place that a copy or a working set in flight uses otherwise;
 //   - a working set holds all of its granules or none; one that waits holds nothing, so waiting cannot deadlock;
-//   - accesses that conflict are ordered by the caller (package deps): they are never acquired at the same time.
+//   - accesses that conflict are ordered by the caller (package deps): they are not acquired at the same time, but for working
+//     sets of one accelerator, the later of which may be acquired once Launched was called for the earlier one. A kernel under
+//     way is a Flight to the Directory, so that what is enqueued behind it waits for its event.
 //
 // Lock order: Machine.mu, then the locks inside a plug-in's events. Machine.mu guards directory, residencies and
 // queues and is never held over a method of a Device, a callback or a copy: steps for devices are appended to one

@@ -30,6 +30,23 @@ type given struct {
 	parts deps.Set
 }
 
+// staysHere reports whether f cannot fail because of another device than that of space s: it is over, a kernel there, or comes
+// from the host alone.
+func (f *Flight) staysHere(s SpaceID) bool {
+	switch {
+	case f.heard, f.From == s:
+		return true
+	case f.From != Host:
+		return false
+	}
+	for _, g := range f.After {
+		if !g.heard && g.From != s && (g.From != Host || len(g.After) > 0) {
+			return false
+		}
+	}
+	return true
+}
+
 // giveUp notes that a space gives up a part of f's region in favour of f.
 func (f *Flight) giveUp(by SpaceID, part deps.Region) {
 	for i := range f.given {

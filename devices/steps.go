@@ -143,6 +143,17 @@ func (m *Machine) landed(f *Flight, err error) {
 	if err == nil {
 		m.count(f)
 	}
+	m.served(f, err)
+	m.retireFor(err)
+	m.serve(m.spaces[f.From.Device])
+	m.serve(m.spaces[f.To.Device])
+	m.quiet.Broadcast()
+	m.mu.Unlock()
+	m.drive()
+}
+
+// served takes those who waited for f on. Requires: m.mu held.
+func (m *Machine) served(f *Flight, err error) {
 	for _, ws := range f.waiters {
 		if ws.err == nil {
 			ws.err = err
@@ -152,12 +163,6 @@ func (m *Machine) landed(f *Flight, err error) {
 		}
 	}
 	f.waiters = nil
-	m.retireFor(err)
-	m.serve(m.spaces[f.From.Device])
-	m.serve(m.spaces[f.To.Device])
-	m.quiet.Broadcast()
-	m.mu.Unlock()
-	m.drive()
 }
 
 // changeRoom asks the device to take the memory of the victims of ws away and to back its granules.
@@ -229,6 +234,14 @@ func (m *Machine) launch(ws *WorkingSet) {
 		return
 	}
 	e := m.spaces[ws.Space.Device].device.Launch(ws.launch, after)
+	if ws.Launched != nil {
+		m.mu.Lock()
+		begun := m.beginKernel(ws, e)
+		m.mu.Unlock()
+		if begun {
+			ws.Launched(ws)
+		}
+	}
 	if m.options.Observer == nil {
 		e.Then(ws.over)
 		return
@@ -263,7 +276,7 @@ func (m *Machine) finished(ws *WorkingSet, err error) {
 // had from elsewhere. Requires: m.mu held.
 func (m *Machine) outlives(ws *WorkingSet, err error) bool {
 	e, ok := fatal(err)
-	return ok && e.Device != m.spaces[ws.Space.Device].name && m.spaces[ws.Space.Device].retired == nil
+	return ok && len(ws.kernel) == 0 && e.Device != m.spaces[ws.Space.Device].name && m.spaces[ws.Space.Device].retired == nil
 }
 
 // tryAgain plans anew for ws, which holds its room, when all copies that it waited for have been heard of. Requires:

@@ -26,6 +26,11 @@ type WorkingSet struct {
 	// goroutine, also from inside calls of the Machine, with no lock held; they must not block and may call the
 	// Machine again.
 	Done func(ws *WorkingSet, err error)
+	// Launched, if not nil, is called at most once, before Done, when the kernel is enqueued and what it writes counts as
+	// written already: working sets of the same space that conflict with this one may be acquired from then on, and are put
+	// behind it by its event. It comes from inside calls of the Machine, as Done does, and is not called where the kernel
+	// could fail because of another device than its own, for then it would be launched again.
+	Launched func(ws *WorkingSet)
 
 	// Began and Ended are, when Done is called and the Machine has an observer, when the kernel ran: on the clock of
 	// Options.Now; 0 where the device does not say.
@@ -42,6 +47,7 @@ type WorkingSet struct {
 	next    *WorkingSet // in a setQueue
 	over    func(error) // finished, bound to this working set once
 	machine *Machine
+	kernel  []*Flight // the kernel under way, an entry for each access, once Launched was called
 }
 
 // A setState says where a WorkingSet is in its life.

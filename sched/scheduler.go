@@ -141,6 +141,24 @@ func (s *Scheduler) unreserve(it *Item) {
 	}
 }
 
+// Follows reports whether p could be granted it without asking the policy: a prepared item that was not pushed and needs no
+// tokens.
+func (s *Scheduler) Follows(it *Item, p PlaceID) bool {
+	return it.state == idle && !it.needs && it.Allowed.Has(p) && !s.retired.Has(p)
+}
+
+// Grant gives p an item that follows: it is in flight then, as if it had been pushed and popped.
+func (s *Scheduler) Grant(it *Item, p PlaceID) {
+	if !s.Follows(it, p) {
+		panic("gompss: bug: sched: grant of an item that is queued, in flight or has no business there")
+	}
+	it.state, it.at = inFlight, p
+	s.load[p]++
+}
+
+// Retired reports whether p was taken out.
+func (s *Scheduler) Retired(p PlaceID) bool { return s.retired.Has(p) }
+
 // Done takes an item out of flight and gives its tokens back. The item may be pushed again.
 func (s *Scheduler) Done(it *Item) {
 	if it.state != inFlight {

@@ -66,6 +66,9 @@ func (rt *Runtime) release(r *record) {
 // becomesReady puts s, whose predecessors are over, on the list of those that run or those that do not. by is the last of
 // them, nil if there was none.
 func (rt *Runtime) becomesReady(s, by *record, over, ready *recordList) {
+	if rt.followed(s) {
+		return
+	}
 	via := s.poison.Load()
 	switch {
 	case via != nil:
@@ -212,7 +215,7 @@ func (rt *Runtime) granted(it *sched.Item) *record {
 
 // takeAccelerators pops what accelerators with room in flight should start. Requires: mu held.
 func (rt *Runtime) takeAccelerators(starts *recordList) {
-	if !rt.accelerators || rt.sched.Len() == 0 {
+	if !rt.accelerators {
 		return
 	}
 	for took := true; took; {
@@ -224,6 +227,9 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 			}
 			if it := rt.sched.Pop(id); it != nil {
 				starts.push(rt.granted(it))
+				took = true
+			} else if r := rt.takeFollower(id); r != nil {
+				starts.push(r)
 				took = true
 			}
 		}
@@ -248,6 +254,9 @@ func (rt *Runtime) startOn(r *record) {
 	}
 	r.setUp(rt.spaces[p])
 	r.set.Done = over
+	if rt.lines != nil {
+		r.set.Launched = launched
+	}
 	r.held = true
 	r.launch = devices.Launch{Kernel: &r.kernel.device, Args: &r.args, Label: r.name()}
 	rt.machine.Acquire(&r.set)
@@ -277,14 +286,10 @@ func (rt *Runtime) endWait(r *record) {
 // over is called by the machine when a kernel is over, or could not be run.
 func over(ws *devices.WorkingSet, err error) {
 	r := ws.Owner.(*record)
-	rt, p := r.rt, r.item.Place()
-	if err != nil {
-		if rt.runsElsewhere(r, p, err) {
-			return
-		}
-		r.fail(rt.places[p].Name, err)
+	r.outcome = err
+	if r.follow.Load() == 0 || r.met.Add(1) == 2 {
+		r.rt.settle(r)
 	}
-	rt.retire(r, false)
 }
 
 // runsElsewhere reports whether r failed because its device went out of service, and is ready again for the others.

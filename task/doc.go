@@ -44,7 +44,8 @@
 //
 // # Invariants
 //
-//   - of two tasks whose accesses conflict the one submitted first is over before the other starts;
+//   - of two tasks whose accesses conflict the one submitted first is over before the other starts, or both are on one
+//     accelerator, which runs them in that order;
 //   - an error of a submission means that nothing was submitted;
 //   - a task that waits, for predecessors, tokens or memory, holds no tokens and no device memory;
 //   - in the steady state, submitting and running a task allocates nothing but what boxing arguments for Submit takes.

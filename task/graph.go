@@ -56,6 +56,9 @@ func (rt *Runtime) graphAdd(r *record) bool {
 		g.domain = rt.getDomain(r.home)
 	}
 	r.node.Owner, r.node.ID = r, r.taskID()
+	if rt.lines != nil {
+		r.adding.Store(r.id.Load()<<stageBits | isAdded)
+	}
 	if e := g.tainted(r.accesses); e != nil {
 		r.poison.Store(e)
 	}
@@ -76,6 +79,9 @@ func (rt *Runtime) getDomain(s *Scope) *deps.Domain {
 		d = &deps.Domain{}
 	}
 	rt.observeEdges(d, s)
+	if rt.lines != nil {
+		d.Follow = rt.followAt
+	}
 	return d
 }
 

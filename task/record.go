@@ -51,8 +51,13 @@ type record struct {
 	stage  atomic.Int32 // of the acquisition on the host
 	worker int
 	err    *Error
-	poison atomic.Pointer[Error] // a predecessor that failed or was skipped
-	done   atomic.Pointer[chan struct{}]
+	// follow is 0 but for tasks that start before their predecessors are over: see follow.go.
+	follow  atomic.Uint64
+	adding  atomic.Uint64 // while it is being submitted
+	met     atomic.Int32          // of the two that have to come before such a task ends: its kernel's end and its predecessors'
+	outcome error                 // of the kernel
+	poison  atomic.Pointer[Error] // a predecessor that failed or was skipped
+	done    atomic.Pointer[chan struct{}]
 }
 
 // keepAccesses is how many accesses a record keeps the memory for.
@@ -104,7 +109,7 @@ func (r *record) clear() {
 	if r.accesses = r.accesses[:0]; cap(r.accesses) > keepAccesses {
 		r.accesses = nil
 	}
-	r.work, r.held, r.worker, r.err, r.link = 0, false, 0, nil, nil
+	r.work, r.held, r.worker, r.err, r.link, r.outcome = 0, false, 0, nil, nil, nil
 	clear(r.args.List)
 	r.args.List, r.args.At = r.args.List[:0], nil
 	if r.poison.Load() != nil {

@@ -71,6 +71,7 @@ type Runtime struct {
 	depth        []int             // by place
 	host         sched.PlaceID     // the place of the CPU workers, or -1
 	accelerators bool
+	accelerated  int // how many there are
 	all          sched.PlaceSet
 	vectors      *vectors
 	observer     probe.Observer   // of points, or nil
@@ -79,6 +80,7 @@ type Runtime struct {
 	session      *session.Session // nil when nothing is recorded
 	opened       time.Time
 	hostAt       func(deps.BufferID) unsafe.Pointer
+	followAt     func(n *deps.Node, stream int) // of graphs, when tasks may follow
 	buffers      buffers
 
 	ctx    context.Context // of task bodies; no task starts when it is done
@@ -100,6 +102,7 @@ type Runtime struct {
 	rooms    []room     // by worker
 	arrived  recordList // on the host: data are there, ready to run
 	fetching int        // on the host: data are on their way
+	lines    []line     // by place: who would follow there; nil when nobody may
 	counts   counts
 
 	window int64
@@ -167,6 +170,7 @@ func (rt *Runtime) start(o Options) error {
 	rt.counts = newCounts(rt.places)
 	rt.hostAt = rt.machine.HostAt
 	rt.describe()
+	rt.letFollow()
 	rt.buffers.add = rt.addBuffer
 	rt.buffers.drop = rt.dropBuffer
 	if workers > 0 {
@@ -195,6 +199,7 @@ func (rt *Runtime) findPlaces() int {
 			rt.host, workers = id, p.Workers
 		} else {
 			rt.accelerators = true
+			rt.accelerated++
 		}
 	}
 	return workers

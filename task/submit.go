@@ -117,7 +117,11 @@ func (s *Scope) commit(r *record) Task {
 		rt.observeSubmit(r, id)
 	}
 	ready := rt.graphAdd(r)
+	follows := rt.lines != nil && r.added(id)
 	s.submitting.Unlock()
+	if follows {
+		rt.startOn(r)
+	}
 	if ready {
 		var over, list recordList
 		rt.becomesReady(r, nil, &over, &list)

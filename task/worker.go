@@ -93,7 +93,7 @@ func (rt *Runtime) acquireHost(r *record) bool {
 // setUp fills the working set of r.
 func (r *record) setUp(space devices.SpaceID) {
 	r.set.Accesses, r.set.Space, r.set.Label, r.set.Pos = r.accesses, space, r.name(), r.pos
-	r.set.Ready, r.set.Done = nil, nil
+	r.set.Ready, r.set.Done, r.set.Launched = nil, nil, nil
 	r.set.Began, r.set.Ended = 0, 0
 }
 

@@ -163,8 +163,9 @@ func (d *Device) enqueue(op *operation) error {
 	}
 	e.users.Store(1)
 	e.began = monotonic()
-	s.push(e)
-	for _, next := range e.enter(cu, s) {
+	behind := e.enter(cu, s)
+	s.push(e) // from here on the engine may look at it, and it may be over
+	for _, next := range behind {
 		next.event.device.engine.push(next)
 	}
 	return nil

@@ -1,0 +1,165 @@
+package task
+
+import (
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/sched"
+)
+
+// This file is how a kernel task starts before its predecessors are over: when those that are not are all on their way on one
+// accelerator, it is put behind them there, by events, and the host is not in the loop.
+//
+// Such a follower is over when its kernel is and its predecessors are; if one of those failed, it is skipped, whatever its
+// kernel has done. It takes only room that no ready task wants: what finds none waits in line, and becomes ready in the
+// ordinary way if its predecessors are over first. It holds no tokens. With an observer nobody follows, so that a trace
+// shows every task between its predecessors and its successors.
+
+// The low bits of record.follow, below the id of the task.
+const (
+	inLine    = 1 // in the line of a place
+	following = 2 // granted to it
+	stageBits = 2
+)
+
+// A follower is an entry of a line; it is void when the record's word is another.
+type follower struct {
+	r    *record
+	word uint64
+}
+
+// A line is the tasks that would follow at one place, in order.
+type line struct {
+	list []follower
+	head int
+}
+
+func (l *line) push(f follower) { l.list = append(l.list, f) }
+
+func (l *line) empty() bool { return l.head == len(l.list) }
+
+func (l *line) pop() follower {
+	f := l.list[l.head]
+	l.list[l.head] = follower{}
+	if l.head++; l.head == len(l.list) {
+		l.list, l.head = l.list[:0], 0
+	}
+	return f
+}
+
+// letFollow makes the graphs tell of tasks that can follow.
+func (rt *Runtime) letFollow() {
+	if !rt.accelerators || rt.watched() {
+		return
+	}
+	rt.lines = make([]line, len(rt.places))
+	rt.followAt = func(n *deps.Node, stream int) { rt.follow(n.Owner.(*record), sched.PlaceID(stream-1)) }
+}
+
+// launched is called by the machine when the kernel of a task is enqueued.
+func launched(ws *devices.WorkingSet) {
+	r := ws.Owner.(*record)
+	r.home.graph.domain.Launch(&r.node, int(r.item.Place())+1)
+}
+
+// follow puts r behind its predecessors, which run at p, or into the line for that. r cannot be over before.
+func (rt *Runtime) follow(r *record, p sched.PlaceID) {
+	if r.kind != kernelBody || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil || !rt.isNearest(r, p) {
+		return
+	}
+	id := r.id.Load() << stageBits
+	rt.mu.Lock()
+	now := rt.lines[p].empty() && rt.sched.Load(p) < rt.depth[p]
+	switch {
+	case !rt.sched.Follows(&r.item, p):
+		rt.mu.Unlock()
+		return
+	case now:
+		r.follow.Store(id | following)
+		rt.sched.Grant(&r.item, p)
+		rt.granted(&r.item)
+	default:
+		r.follow.Store(id | inLine)
+		rt.lines[p].push(follower{r, id | inLine})
+	}
+	rt.mu.Unlock()
+	if now && !r.adding.CompareAndSwap(id|isAdded, id|startWhenAdded) {
+		rt.startOn(r)
+	}
+}
+
+// The low bits of record.adding, below the id of the task: one that follows while it is being submitted is started when no lock is held.
+const (
+	isAdded        = 1
+	startWhenAdded = 2
+)
+
+// added says that task id, r if it is not over, has been submitted, and reports whether it is to be started by who submits.
+func (r *record) added(id deps.TaskID) bool {
+	word := uint64(id) << stageBits
+	return r.adding.CompareAndSwap(word|startWhenAdded, 0) ||
+		!r.adding.CompareAndSwap(word|isAdded, 0) && r.adding.CompareAndSwap(word|startWhenAdded, 0)
+}
+
+// isNearest reports whether no other accelerator has more of what r reads.
+func (rt *Runtime) isNearest(r *record, p sched.PlaceID) bool {
+	if rt.accelerated == 1 {
+		return true
+	}
+	here := rt.machine.MissingBytes(r.accesses, rt.spaces[p])
+	if here == 0 {
+		return true
+	}
+	for q := range rt.places {
+		if id := sched.PlaceID(q); id != p && id != rt.host && r.item.Allowed.Has(id) &&
+			rt.machine.MissingBytes(r.accesses, rt.spaces[q]) < here {
+			return false
+		}
+	}
+	return true
+}
+
+// takeFollower returns the first in the line of p, granted, or nil. Requires: mu held.
+func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
+	if rt.lines == nil {
+		return nil
+	}
+	for l := &rt.lines[p]; !l.empty(); {
+		f := l.pop()
+		if rt.sched.Retired(p) || !f.r.follow.CompareAndSwap(f.word, f.word&^inLine|following) {
+			continue
+		}
+		rt.sched.Grant(&f.r.item, p)
+		return rt.granted(&f.r.item)
+	}
+	return nil
+}
+
+// followed says that the predecessors of r are over, and reports whether r has been started before: then it is none of the
+// ready ones.
+func (rt *Runtime) followed(r *record) bool {
+	word := r.follow.Load()
+	if word == 0 || r.follow.CompareAndSwap(r.id.Load()<<stageBits|inLine, 0) {
+		return false
+	}
+	if r.met.Add(1) == 2 {
+		rt.settle(r)
+	}
+	return true
+}
+
+// settle ends r: its kernel is over, or did not run, and its predecessors are over.
+func (rt *Runtime) settle(r *record) {
+	p, err := r.item.Place(), r.outcome
+	r.follow.Store(0)
+	r.met.Store(0)
+	via := r.poison.Load()
+	switch {
+	case via != nil:
+		r.skip(via)
+	case err != nil && rt.runsElsewhere(r, p, err):
+		return
+	case err != nil:
+		r.fail(rt.places[p].Name, err)
+	}
+	rt.retire(r, false)
+}

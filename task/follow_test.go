@@ -1,0 +1,112 @@
+package task_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/sim"
+	"github.com/gompss/gompss/task"
+	"github.com/stretchr/testify/require"
+)
+
+// followRuntime has one simulated device that counts launches as they are enqueued.
+func followRuntime(t *testing.T, spec string, faults sim.Faults) (*task.Runtime, *atomic.Int64) {
+	launched := new(atomic.Int64)
+	var o task.Options
+	o.Devices = spec
+	o.Machine.ByKind = map[devices.Kind]any{"sim": sim.Options{Faults: faults, Cost: func(*devices.Launch) time.Duration {
+		launched.Add(1)
+		return 0
+	}}}
+	rt, err := task.New(o)
+	require.NoError(t, err)
+	return rt, launched
+}
+
+// A task whose predecessors are on their way on a device is enqueued there before they are over: with the first kernel held
+// up, as many as the device has room for are launched.
+func TestDependentsAreEnqueuedBehindWhatRuns(t *testing.T) {
+	rt, launched := followRuntime(t, "sim:1(exec=cpu)", sim.Faults{})
+	gate := make(chan struct{})
+	held := task.MustKernel(task.KernelSpec{Name: "Fill", Files: []task.SourceFile{kernelFile}, Go: func(a *task.Args) {
+		<-gate
+		Fill(devices.ScalarArg[int](a, 0), devices.ScalarArg[int](a, 1), devices.ScalarArg[uint32](a, 2), devices.SliceArg[uint32](a, 3))
+	}})
+	mix := kernelOf(t, Mix)
+	x := make([]uint32, 64)
+	first, err := held.Submit(rt, 0, 64, uint32(7), x)
+	require.NoError(t, err)
+	want := make([]uint32, 64)
+	Fill(0, 64, 7, want)
+	for k := range uint32(20) {
+		Mix(0, 64, 0, 64, k, want, want)
+		_, err := mix.Submit(rt, 0, 64, 0, 64, k, x, x)
+		require.NoError(t, err)
+	}
+	depth := int64(rt.Machine().Devices()[0].Properties().Depth)
+	require.Eventually(t, func() bool { return launched.Load() == depth }, 5*time.Second, time.Millisecond)
+	require.Greater(t, depth, int64(1))
+	select {
+	case <-first.Done():
+		t.Fatal("the first kernel cannot be over")
+	default:
+	}
+	close(gate)
+	require.NoError(t, rt.Wait())
+	require.Equal(t, want, x)
+	require.NoError(t, rt.Close())
+}
+
+// What is enqueued behind a kernel that fails is skipped, with the cause, whether it was enqueued before or after.
+func TestFollowersOfAFailureAreSkipped(t *testing.T) {
+	for n := int64(1); n <= 4; n++ {
+		rt, _ := followRuntime(t, "sim:1(exec=cpu)", sim.Faults{Launch: n})
+		mix := kernelOf(t, Mix)
+		x := make([]uint32, 64)
+		var tasks []task.Task
+		for k := range uint32(8) {
+			one, err := mix.Submit(rt, 0, 64, 0, 64, k, x, x)
+			require.NoError(t, err)
+			tasks = append(tasks, one)
+		}
+		err := rt.Wait()
+		require.ErrorIs(t, err, sim.ErrInjected)
+		for i, one := range tasks {
+			switch {
+			case i < int(n-1):
+				require.NoError(t, one.Err())
+			case i == int(n-1):
+				require.ErrorIs(t, one.Err(), sim.ErrInjected)
+				require.NotErrorIs(t, one.Err(), task.ErrSkipped)
+			default:
+				require.ErrorIs(t, one.Err(), task.ErrSkipped, "task %d behind %d", i, n)
+				require.ErrorIs(t, one.Err(), sim.ErrInjected)
+			}
+		}
+		_, err = mix.Submit(rt, 0, 64, 0, 64, uint32(1), x, x)
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait(), "the device is as before")
+		require.NoError(t, rt.Close())
+	}
+}
+
+// When the device goes with the first kernel of a chain, the host still has what the chain began with, and the whole chain
+// runs on the other device.
+func TestAChainMovesWhenItsDeviceIsLost(t *testing.T) {
+	rt, _ := followRuntime(t, "sim:2(exec=cpu)", sim.Faults{Launch: 1, Lose: true})
+	mix := kernelOf(t, Mix)
+	x, want := make([]uint32, 64), make([]uint32, 64)
+	for i := range x {
+		x[i], want[i] = uint32(i), uint32(i)
+	}
+	for k := range uint32(12) {
+		Mix(0, 64, 0, 64, k, want, want)
+		_, err := mix.Submit(rt, 0, 64, 0, 64, k, x, x)
+		require.NoError(t, err)
+	}
+	require.NoError(t, rt.Wait())
+	require.Equal(t, want, x)
+	require.NoError(t, rt.Close())
+}
