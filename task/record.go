@@ -53,7 +53,7 @@ type record struct {
 	err    *Error
 	// follow is 0 but for tasks that start before their predecessors are over: see follow.go.
 	follow  atomic.Uint64
-	adding  atomic.Uint64 // while it is being submitted
+	adding  atomic.Uint64         // while it is being submitted
 	met     atomic.Int32          // of the two that have to come before such a task ends: its kernel's end and its predecessors'
 	outcome error                 // of the kernel
 	poison  atomic.Pointer[Error] // a predecessor that failed or was skipped
