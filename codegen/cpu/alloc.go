@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// spillBytes is what generated code may use of the trampoline's frame, above its return address.
-const spillBytes = 4096 - 64
+// spillBytes is the room for spilled values in the argument block.
+const spillBytes = 4096
 
 // A file is the registers of one machine that the allocator may hand out, and those kept back to move spilled values.
 type file struct {
@@ -81,9 +81,9 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 	}
 	narrow := slots[general] + slots[mask]
 	if need := 8*narrow + f.width.Bytes()*slots[vector]; need > spillBytes {
-		return spilled, fmt.Errorf("cpu: registers: %d values spilled need %d bytes, the frame has %d", narrow+slots[vector], need, spillBytes)
+		return spilled, fmt.Errorf("cpu: registers: %d values spilled need %d bytes, the block has %d", narrow+slots[vector], need, spillBytes)
 	}
-	for _, v := range byReg { // slots become offsets above the return address, 8 bytes each, then whole vectors
+	for _, v := range byReg { // slots become offsets, 8 bytes each, then whole vectors
 		switch k := c.classes[v.reg-firstVirtual]; {
 		case v.slot < 0:
 		case k == vector:
@@ -149,8 +149,8 @@ func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
 	c.steps = out
 }
 
-// slotAt is the address of a spill slot: above the return address that SP points at.
-func slotAt(offset int) Arg { return MemArg(At(SP, int32(8+offset))) }
+// slotAt is the address of a spill slot.
+func slotAt(offset int) Arg { return MemArg(At(DI, int32(spillArea+offset))) }
 
 func spillLoad(k class, p Reg, slot int, w Width, s step) []step {
 	line := func(op Op, w Width, args ...Arg) step { return step{Inst: I(op, w, args...), at: s.at} }

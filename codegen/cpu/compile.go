@@ -64,11 +64,14 @@ func (c *Code) add(s *stage, g *gen) error {
 	for len(c.Bytes)%64 != 0 {
 		c.Bytes = append(c.Bytes, 0xCC)
 	}
-	bytes, lines, err := g.link()
+	bytes, lines, places, err := g.link()
 	if err != nil {
 		return err
 	}
 	s.entry = len(c.Bytes)
+	if g.yieldTo >= 0 {
+		s.resume = s.entry + places[g.resumeAt]
+	}
 	for i := range lines {
 		lines[i].Offset += s.entry
 	}
@@ -136,7 +139,7 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 		}
 	}()
 	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{},
-		prefix: NoReg, safe: map[*ir.Index]bool{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1}
+		prefix: NoReg, safe: map[*ir.Index]bool{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1}
 	if g.avx512 && c.options.Width != W256 {
 		g.bytes = 64
 	}
@@ -226,6 +229,7 @@ func (g *gen) done() {
 		g.place(f.label)
 		f.emit()
 	}
+	g.yieldRoutines()
 }
 
 // cut returns the loop restricted to the iterations that the block names.

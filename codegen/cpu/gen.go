@@ -26,8 +26,9 @@ const (
 	wordLen    = 4 // and the length
 	wordBits   = 5 // failing lanes of a gather; the indices are in wordLanes
 	wordTrips  = 6 // iterations of the next loop
-	wordLanes  = 8 // 64 bytes
-	wordParams = 16
+	wordResume = 7 // where to go on after a yield
+	wordLanes  = 8 // 2 times 64 bytes: vectors for Go
+	wordParams = 24
 )
 
 // What code says in wordStatus when nothing failed.
@@ -37,13 +38,6 @@ const (
 )
 
 func blockWord(i int) Arg { return MemArg(At(DI, int32(8*i))) }
-
-// A site is a checked access: where, of what.
-type site struct {
-	at    ir.Pos
-	slice string
-	bytes int // of one index of a gather, 0 for an affine access
-}
 
 // A home is where a variable lives.
 type home struct {
@@ -57,31 +51,32 @@ type home struct {
 // gen selects instructions for one kernel.
 type gen struct {
 	vcode
-	kernel        *ir.Kernel
-	avx512        bool
-	bytes         int // of a full vector
-	lanes         int
-	unroll        int
-	shapes        *shapes // nil outside the lanes loop
-	homes         map[*ir.Var]*home
-	exec          []Reg // lanes that are on, one mask a copy; nil: all
-	prefix        Reg   // in the tail: how many lanes from the first are in range
-	split         bool  // exec is narrower than the prefix
-	safe          map[*ir.Index]bool
-	lanesFor      map[*ir.For]bool // the loops whose iterations become lanes
-	parallelLanes *ir.For          // the parallel loop of the stage, where its iterations are the lanes
-	wanted        int              // unrolled copies in the main loop
-	sawLanes      int              // of the first lanes loop
-	sawLoop       ir.Pos
-	round         int64 // iterations of the parallel loop that a round takes
-	sums          []leagueSum
-	inLoop        bool // a stage of a parallel loop
-	loops         []*loopFrame
-	pointer       map[string]Reg // hoisted addresses, see hoist.go
-	entry         []step         // constants, loaded before everything
-	consts        map[constKey]Reg
-	sites         []site
-	fails         []fail
+	kernel            *ir.Kernel
+	avx512            bool
+	bytes             int // of a full vector
+	lanes             int
+	unroll            int
+	shapes            *shapes // nil outside the lanes loop
+	homes             map[*ir.Var]*home
+	exec              []Reg // lanes that are on, one mask a copy; nil: all
+	prefix            Reg   // in the tail: how many lanes from the first are in range
+	split             bool  // exec is narrower than the prefix
+	safe              map[*ir.Index]bool
+	lanesFor          map[*ir.For]bool // the loops whose iterations become lanes
+	parallelLanes     *ir.For          // the parallel loop of the stage, where its iterations are the lanes
+	wanted            int              // unrolled copies in the main loop
+	sawLanes          int              // of the first lanes loop
+	sawLoop           ir.Pos
+	round             int64 // iterations of the parallel loop that a round takes
+	sums              []leagueSum
+	inLoop            bool  // a stage of a parallel loop
+	yieldTo, resumeAt label // of the yield routines; -1: none are needed
+	loops             []*loopFrame
+	pointer           map[string]Reg // hoisted addresses, see hoist.go
+	entry             []step         // constants, loaded before everything
+	consts            map[constKey]Reg
+	sites             []site
+	fails             []fail
 }
 
 type constKey struct {

@@ -4,8 +4,9 @@ import "github.com/gompss/gompss/codegen/ir"
 
 // siteOf numbers a checked access, for the report.
 func (g *gen) siteOf(a access, bytes int) int {
-	g.sites = append(g.sites, site{at: a.at.At, slice: ir.ExprString(a.at.X), bytes: bytes})
-	return len(g.sites)
+	n := g.newSite(site{kind: siteBounds, slice: ir.ExprString(a.at.X), bytes: bytes})
+	g.sites[n-1].at = a.at.At
+	return n
 }
 
 // report stores what failed and returns from the code; r holds the index.

@@ -8,6 +8,9 @@ func (g *gen) vecConvert(dst []Reg, e *ir.Convert) []Reg {
 	if from.Kind == ir.Bool || to.Kind == ir.Bool {
 		g.refuse(e.At, "a conversion of %s to %s is not supported yet in vector code", from, to)
 	}
+	if g.convertsInGo(from, to) {
+		return g.convertInGo(e)
+	}
 	x := g.vec(e.X)
 	if ir.Same(from, to) || from.IsInteger() && to.IsInteger() && container(from) == container(to) && to.Size >= 4 && from.Size >= 4 {
 		return x
@@ -16,11 +19,23 @@ func (g *gen) vecConvert(dst []Reg, e *ir.Convert) []Reg {
 	case from.IsFloat() && to.IsFloat():
 		return g.widen(dst, x, from, to, map[bool]Op{true: VCVTPS2PD, false: VCVTPD2PS}[to.Size == 8])
 	case from.IsInteger() && to.IsFloat():
-		return g.widen(dst, x, from, to, g.intToFloat(e, from, to))
+		return g.widen(dst, x, from, to, g.intToFloat(from, to))
 	case from.IsFloat():
-		return g.floatToInt(dst, e, x, from, to)
+		return g.floatToInt(dst, x, from, to)
 	}
 	return g.intToInt(dst, x, from, to)
+}
+
+// convertsInGo tells the conversions that the instruction set lacks. A float that does not fit gives, as in Go on amd64, what the conversion
+// to int64 gives, cut to size; so only int32 and int64 are converted directly.
+func (g *gen) convertsInGo(from, to *ir.Type) bool {
+	switch {
+	case from.IsInteger() && to.IsFloat():
+		return !g.avx512 && (container(from) == 8 || from.Kind == ir.Uint32)
+	case from.IsFloat() && to.IsInteger():
+		return !(to.Kind == ir.Int64 && g.avx512 || to.Kind == ir.Int32)
+	}
+	return false
 }
 
 // widen applies a conversion whose instruction length is that of the longer side.
@@ -29,36 +44,28 @@ func (g *gen) widen(dst, x []Reg, from, to *ir.Type, op Op) []Reg {
 	return g.lift(dst, x, x, func(d, x, _ Reg) { g.op(op, w, RegArg(d), RegArg(x)) })
 }
 
-func (g *gen) intToFloat(e *ir.Convert, from, to *ir.Type) Op {
+func (g *gen) intToFloat(from, to *ir.Type) Op {
 	single := to.Size == 4
 	if container(from) == 4 {
 		switch {
 		case from.IsSigned() || from.Size < 4:
 			return map[bool]Op{true: VCVTDQ2PS, false: VCVTDQ2PD}[single]
-		case g.avx512:
+		default:
 			return map[bool]Op{true: VCVTUDQ2PS, false: VCVTUDQ2PD}[single]
 		}
-	} else if g.avx512 {
-		if from.IsSigned() {
-			return map[bool]Op{true: VCVTQQ2PS, false: VCVTQQ2PD}[single]
-		}
-		return map[bool]Op{true: VCVTUQQ2PS, false: VCVTUQQ2PD}[single]
 	}
-	g.refuse(e.At, "a conversion of %s to %s is not supported yet with AVX2", from, to)
-	return NoOp
+	if from.IsSigned() {
+		return map[bool]Op{true: VCVTQQ2PS, false: VCVTQQ2PD}[single]
+	}
+	return map[bool]Op{true: VCVTUQQ2PS, false: VCVTUQQ2PD}[single]
 }
 
-// floatToInt truncates. A value that does not fit gives, as in Go on amd64, what the conversion to int64 gives, cut to size; so only
-// int32 and int64 are converted directly.
-func (g *gen) floatToInt(dst []Reg, e *ir.Convert, x []Reg, from, to *ir.Type) []Reg {
-	if to.Kind == ir.Int64 && g.avx512 {
+// floatToInt truncates.
+func (g *gen) floatToInt(dst, x []Reg, from, to *ir.Type) []Reg {
+	if to.Kind == ir.Int64 {
 		return g.widen(dst, x, from, to, map[bool]Op{true: VCVTTPS2QQ, false: VCVTTPD2QQ}[from.Size == 4])
 	}
-	if to.Kind == ir.Int32 {
-		return g.widen(dst, x, from, to, map[bool]Op{true: VCVTTPS2DQ, false: VCVTTPD2DQ}[from.Size == 4])
-	}
-	g.refuse(e.At, "a conversion of %s to %s is not supported yet in vector code", from, to)
-	return nil
+	return g.widen(dst, x, from, to, map[bool]Op{true: VCVTTPS2DQ, false: VCVTTPD2DQ}[from.Size == 4])
 }
 
 func (g *gen) intToInt(dst, x []Reg, from, to *ir.Type) []Reg {
@@ -70,10 +77,12 @@ func (g *gen) intToInt(dst, x []Reg, from, to *ir.Type) []Reg {
 		}
 		return g.widen(dst, x, from, to, op)
 	case container(from) == 8 && container(to) == 4:
-		if !g.avx512 {
-			g.refuse(g.at, "cutting 64-bit integers to %s is not supported yet with AVX2", to)
-		}
 		return g.lift(dst, x, x, func(d, x, _ Reg) {
+			if !g.avx512 {
+				g.move(d, g.narrowMask(x)) // the lower half of each lane
+				g.wrap(d, to)
+				return
+			}
 			g.op(VPMOVQD, g.width(from), RegArg(d), RegArg(x))
 			g.wrap(d, to)
 		})

@@ -99,7 +99,7 @@ func (g *gen) gpBinary(e *ir.Binary) Reg {
 func (g *gen) gpShift(e *ir.Binary) Reg {
 	c, ok := constInt(e.Y)
 	if !ok || c < 0 {
-		g.refuse(e.At, "a shift by a count that is not constant is not supported yet")
+		return g.gpShiftBy(e)
 	}
 	r := g.general()
 	g.move(r, g.gp(e.X))
@@ -119,32 +119,101 @@ func (g *gen) gpShift(e *ir.Binary) Reg {
 	return r
 }
 
-// gpDivide divides by a constant that is neither 0 nor -1, for which the instruction cannot fault.
-func (g *gen) gpDivide(e *ir.Binary) Reg {
-	c, ok := constInt(e.Y)
-	if !ok || c == 0 || c == -1 {
-		g.refuse(e.At, "a division by a value that is not constant is not supported yet")
+// gpShiftBy shifts by a count in a register: past the width, nothing but the sign is left.
+func (g *gen) gpShiftBy(e *ir.Binary) Reg {
+	x, n, r := g.gp(e.X), g.gp(e.Y), g.general()
+	if e.Y.Type().IsSigned() && e.Checked {
+		g.op(TESTQ, W128, RegArg(n), RegArg(n))
+		g.failIf(condL, ir.ErrShift)
 	}
-	d := g.constGeneral(c)
-	g.op(MOVQStore, W128, RegArg(AX), RegArg(g.gp(e.X)))
-	s := step{Inst: I(NoOp, W128, RegArg(d)), kind: stepDivide, at: g.at}
+	limit := g.constGeneral(63)
+	count := g.general()
+	g.move(count, n)
+	g.op(CMPQ, W128, RegArg(count), RegArg(limit))
+	if e.Op == ir.Shr && e.T.IsSigned() {
+		g.op(CMOVQHI, W128, RegArg(count), RegArg(limit))
+		g.op(SARXQ, W128, RegArg(r), RegArg(x), RegArg(count))
+		return r
+	}
+	zero := g.constGeneral(0) // no flags
+	from := g.general()
+	g.move(from, x)
+	g.op(CMOVQHI, W128, RegArg(from), RegArg(zero))
+	op := SHLXQ
+	if e.Op == ir.Shr {
+		op = SHRXQ
+	}
+	g.op(op, W128, RegArg(r), RegArg(from), RegArg(count))
+	g.normalise(r, e.T)
+	return r
+}
+
+// failIf ends the launch with err where the flags say k and some lane is on.
+func (g *gen) failIf(k cond, err error) {
+	n := g.newSite(site{kind: siteArith, err: err})
+	exec := g.exec
+	back := g.newLabel()
+	g.jump(k, g.outOfLine(func() {
+		if exec != nil {
+			g.anyLane(exec)
+			g.jump(condE, back)
+		}
+		g.op(MOVQImm, W128, RegArg(CX), ImmArg(int64(n)))
+		g.op(MOVQStore, W128, blockWord(wordStatus), RegArg(CX))
+		g.ret()
+	}))
+	g.place(back)
+}
+
+// gpDivide divides. The instruction faults for a divisor of 0, which is an error, and for the least integer by -1, which is avoided; where
+// no lane is on, both are stepped over.
+func (g *gen) gpDivide(e *ir.Binary) Reg {
+	x, r := g.gp(e.X), g.general()
+	if c, ok := constInt(e.Y); ok && c != 0 && c != -1 {
+		g.divide(e, x, g.constGeneral(c), r)
+		return r
+	}
+	y := g.gp(e.Y)
+	end := g.newLabel()
+	g.setGeneral(r, 0)
+	g.op(TESTQ, W128, RegArg(y), RegArg(y))
+	g.failIf(condE, ir.ErrDivide)
+	g.op(TESTQ, W128, RegArg(y), RegArg(y))
+	g.jump(condE, end)
+	if e.T.IsSigned() {
+		plain := g.newLabel()
+		g.op(CMPQImm8, W128, RegArg(y), ImmArg(-1))
+		g.jump(condNE, plain)
+		if e.Op == ir.Div {
+			g.op(SUBQ, W128, RegArg(r), RegArg(x))
+			g.normalise(r, e.T)
+		}
+		g.jump(always, end)
+		g.place(plain)
+	}
+	g.divide(e, x, y, r)
+	g.place(end)
+	return r
+}
+
+func (g *gen) divide(e *ir.Binary, x, y, r Reg) {
+	g.op(MOVQStore, W128, RegArg(AX), RegArg(x))
+	s := step{Inst: I(NoOp, W128, RegArg(y)), kind: stepDivide, at: g.at}
 	if !e.T.IsSigned() {
 		s.kind = stepUDivide
 	}
 	g.steps = append(g.steps, s)
-	r := g.general()
 	from := AX
 	if e.Op == ir.Rem {
 		from = DX
 	}
 	g.op(MOVQStore, W128, RegArg(r), RegArg(from))
-	return r
 }
 
 func (g *gen) gpConvert(e *ir.Convert) Reg {
 	from := e.X.Type()
-	if !from.IsInteger() && from.Kind != ir.Bool {
-		g.refuse(e.At, "a conversion of a float to an integer outside the vector loop is not supported yet")
+	if from.IsFloat() {
+		return g.firstLane(g.vecConvert(nil, e)[0], e.T)
 	}
 	x := g.gp(e.X)
 	if e.T.Size >= from.Size && (e.T.Size == 8 || e.T.IsSigned() == from.IsSigned()) {
@@ -156,9 +225,21 @@ func (g *gen) gpConvert(e *ir.Convert) Reg {
 	return r
 }
 
+// firstLane is an integer in lane 0 of v.
+func (g *gen) firstLane(v Reg, t *ir.Type) Reg {
+	r := g.general()
+	if container(t) == 8 {
+		g.op(VMOVQStore, W128, RegArg(r), RegArg(v))
+		return r
+	}
+	g.op(VMOVDStore, W128, RegArg(r), RegArg(v))
+	g.normalise(r, t)
+	return r
+}
+
 func (g *gen) gpMath(e *ir.Math) Reg {
 	if e.Fn != ir.IMin && e.Fn != ir.IMax {
-		g.refuse(e.At, "%s outside the vector loop is not supported yet", e.Fn)
+		return g.firstLane(g.vecMath(nil, e)[0], e.T)
 	}
 	r := g.general()
 	g.move(r, g.gp(e.Args[0]))

@@ -94,7 +94,8 @@ func (g *gen) combine(x *sum, d, a, b Reg, w Width) {
 	}
 	op := p.of(x.t)
 	if op == VPMULLQ && !g.avx512 {
-		g.refuse(x.v.At, "a product of 64-bit integers is not supported yet with AVX2")
+		g.mulLong(d, a, b, w)
+		return
 	}
 	g.op(op, w, RegArg(d), RegArg(a), RegArg(b))
 }

@@ -189,10 +189,11 @@ func (g *gen) vecInteger(dst []Reg, e *ir.Binary) []Reg {
 	w := g.width(e.T)
 	if p, ok := intOps[e.Op]; ok {
 		op := p.of(e.T)
-		if op == VPMULLQ && !g.avx512 {
-			g.refuse(e.At, "a product of 64-bit integers is not supported yet with AVX2")
-		}
 		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y Reg) {
+			if op == VPMULLQ && !g.avx512 {
+				g.mulLong(d, x, y, w)
+				return
+			}
 			g.op(op, w, RegArg(d), RegArg(x), RegArg(y))
 			g.wrap(d, e.T)
 		})
@@ -203,15 +204,30 @@ func (g *gen) vecInteger(dst []Reg, e *ir.Binary) []Reg {
 	case ir.Shl, ir.Shr:
 		return g.vecShift(dst, e)
 	}
-	g.refuse(e.At, "operator %s on integers is not supported yet in vector code", e.Op)
-	return nil
+	return g.binaryInGo(e)
+}
+
+// mulLong is the low half of a product of 64-bit lanes, from products of 32-bit halves.
+func (g *gen) mulLong(d, x, y Reg, w Width) {
+	xh, yh, a, b, low := g.vector(), g.vector(), g.vector(), g.vector(), g.vector()
+	g.op(VPSRLQ, w, RegArg(xh), RegArg(x), ImmArg(32))
+	g.op(VPSRLQ, w, RegArg(yh), RegArg(y), ImmArg(32))
+	g.op(VPMULUDQ, w, RegArg(a), RegArg(xh), RegArg(y))
+	g.op(VPMULUDQ, w, RegArg(b), RegArg(x), RegArg(yh))
+	g.op(VPMULUDQ, w, RegArg(low), RegArg(x), RegArg(y))
+	g.op(VPADDQ, w, RegArg(a), RegArg(a), RegArg(b))
+	g.op(VPSLLQ, w, RegArg(a), RegArg(a), ImmArg(32))
+	g.op(VPADDQ, w, RegArg(d), RegArg(low), RegArg(a))
 }
 
 // vecShift shifts by constants; counts past the width give what Go gives.
 func (g *gen) vecShift(dst []Reg, e *ir.Binary) []Reg {
 	c, ok := constInt(e.Y)
 	if !ok || c < 0 {
-		g.refuse(e.At, "a shift by a count that is not constant is not supported yet in vector code")
+		return g.shiftByVector(dst, e)
+	}
+	if e.Op == ir.Shr && e.T.IsSigned() && container(e.T) == 8 && !g.avx512 {
+		return g.binaryInGo(e)
 	}
 	w, bits := g.width(e.T), 8*int64(e.T.Size)
 	x := g.vec(e.X)
@@ -219,9 +235,6 @@ func (g *gen) vecShift(dst []Reg, e *ir.Binary) []Reg {
 		switch {
 		case e.Op == ir.Shr && e.T.IsSigned():
 			c = min(c, bits-1)
-			if container(e.T) == 8 && !g.avx512 {
-				g.refuse(e.At, "a signed shift of 64-bit integers is not supported yet with AVX2")
-			}
 			g.op(pick(e.T, VPSRAD, VPSRAQ), w, RegArg(d), RegArg(x), ImmArg(c))
 		case c >= bits:
 			g.move(d, g.constVector(0, container(e.T)))
@@ -229,6 +242,29 @@ func (g *gen) vecShift(dst []Reg, e *ir.Binary) []Reg {
 			g.op(pick(e.T, VPSRLD, VPSRLQ), w, RegArg(d), RegArg(x), ImmArg(c))
 		default:
 			g.op(pick(e.T, VPSLLD, VPSLLQ), w, RegArg(d), RegArg(x), ImmArg(c))
+			g.wrap(d, e.T)
+		}
+	})
+}
+
+// shiftByVector shifts every lane by its own count. The instructions give what Go gives for counts past the width, as long as the count
+// fits its lane; a count that may be negative is left to Go, which checks it.
+func (g *gen) shiftByVector(dst []Reg, e *ir.Binary) []Reg {
+	ct, signed := e.Y.Type(), e.Op == ir.Shr && e.T.IsSigned()
+	if container(ct) != container(e.T) || ct.IsSigned() && e.Checked || signed && container(e.T) == 8 && !g.avx512 {
+		return g.binaryInGo(e)
+	}
+	op := pick(e.T, VPSLLVD, VPSLLVQ)
+	if e.Op == ir.Shr {
+		op = pick(e.T, VPSRLVD, VPSRLVQ)
+	}
+	if signed {
+		op = pick(e.T, VPSRAVD, VPSRAVQ)
+	}
+	w := g.width(e.T)
+	return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y Reg) {
+		g.op(op, w, RegArg(d), RegArg(x), RegArg(y))
+		if e.Op == ir.Shl {
 			g.wrap(d, e.T)
 		}
 	})
@@ -385,8 +421,7 @@ func (g *gen) vecMath(dst []Reg, e *ir.Math) []Reg {
 	case ir.Float32Bits, ir.Float32FromBits, ir.Float64Bits, ir.Float64FromBits:
 		return g.vec(e.Args[0])
 	}
-	g.refuse(e.At, "%s has no vector form yet", e.Fn)
-	return nil
+	return g.mathInGo(e)
 }
 
 // rsqrt is 1/sqrt(x) as the Go body of kernel.Rsqrt computes it; under fastmath an estimate with one Newton step for float32 (relative
@@ -470,7 +505,13 @@ func (g *gen) minMax(d, x, y Reg, least bool, t *ir.Type, w Width) {
 		op = pick(t, VPMAXUD, VPMAXUQ)
 	}
 	if container(t) == 8 && !g.avx512 {
-		g.refuse(g.at, "min and max of 64-bit integers are not supported yet with AVX2")
+		cmp := ir.Gt
+		if least {
+			cmp = ir.Lt
+		}
+		m := g.compareAVX2(cmp, t, x, y, w)
+		g.op(VPBLENDVB, w, RegArg(d), RegArg(y), RegArg(x), RegArg(m))
+		return
 	}
 	g.op(op, w, RegArg(d), RegArg(x), RegArg(y))
 }

@@ -24,8 +24,8 @@ type fixup struct {
 }
 
 // link encodes allocated code: instructions, then the constant pool, with all distances filled in.
-func (c *vcode) link() (code []byte, lines []Line, err error) {
-	places := make([]int, c.labels)
+func (c *vcode) link() (code []byte, lines []Line, places []int, err error) {
+	places = make([]int, c.labels)
 	var fixups []fixup
 	for i := range c.steps {
 		s := &c.steps[i]
@@ -33,7 +33,7 @@ func (c *vcode) link() (code []byte, lines []Line, err error) {
 		var fix *fixup
 		code, fix, err = c.encode(code, s, places)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%w (%s, %s)", err, s.Inst, s.at)
+			return nil, nil, nil, fmt.Errorf("%w (%s, %s)", err, s.Inst, s.at)
 		}
 		if fix != nil {
 			fixups = append(fixups, *fix)
@@ -54,7 +54,7 @@ func (c *vcode) link() (code []byte, lines []Line, err error) {
 		}
 		binary.LittleEndian.PutUint32(code[f.at:], uint32(int32(target-f.end)))
 	}
-	return code, lines, nil
+	return code, lines, places, nil
 }
 
 func (c *vcode) encode(code []byte, s *step, places []int) ([]byte, *fixup, error) {
@@ -72,6 +72,13 @@ func (c *vcode) encode(code []byte, s *step, places []int) ([]byte, *fixup, erro
 		}
 		code = append(code, 0, 0, 0, 0)
 		return code, &fixup{at: len(code) - 4, end: len(code), label: s.label}, nil
+	case stepCall:
+		code = append(code, 0xE8, 0, 0, 0, 0)
+		return code, &fixup{at: len(code) - 4, end: len(code), label: s.label}, nil
+	case stepPop:
+		return append(code, 0x58), nil, nil // AX
+	case stepResume:
+		return binary.LittleEndian.AppendUint32(append(code, 0xFF, 0xA7), 8*wordResume), nil, nil // JMP through the block in DI
 	case stepDivide:
 		code = append(code, 0x48, 0x99) // CQO
 		code, err := Append(code, I(IDIVQ, W128, s.Args[0]))
@@ -115,6 +122,12 @@ func (s *step) text() string {
 		return fmt.Sprintf("\t%s L%d", condNames[s.cond], s.label)
 	case stepReturn:
 		return "\tVZEROUPPER; RET"
+	case stepCall:
+		return fmt.Sprintf("\tCALL L%d", s.label)
+	case stepPop:
+		return "\tPOPQ AX"
+	case stepResume:
+		return fmt.Sprintf("\tJMP %d(DI)", 8*wordResume)
 	case stepDivide:
 		return "\tCQO; IDIVQ " + s.Args[0].reg.name(W128)
 	case stepUDivide:

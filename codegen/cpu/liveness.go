@@ -40,14 +40,14 @@ func (c *vcode) blocks() []span {
 		case stepLabel:
 			cut(i)
 			at[c.steps[i].label] = len(out)
-		case stepJump, stepReturn:
+		case stepJump, stepReturn, stepResume:
 			cut(i + 1)
 		}
 	}
 	cut(len(c.steps))
 	for b := range out {
 		last := &c.steps[out[b].hi-1]
-		falls := last.kind != stepReturn && !(last.kind == stepJump && last.cond == always)
+		falls := last.kind != stepReturn && last.kind != stepResume && !(last.kind == stepJump && last.cond == always)
 		if falls && b+1 < len(out) {
 			out[b].next = append(out[b].next, b+1)
 		}

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"unsafe"
@@ -35,7 +34,7 @@ func (a *Arena) Install(c *Code) (*Program, error) {
 const maxWords = 192
 
 // A block is what generated code gets: see wordLo and its neighbours.
-type block [maxWords]uint64
+type block [blockBytes / 8]uint64
 
 // bind puts the arguments into the block.
 func (b *block) bind(params []*ir.Var, args []Value) {
@@ -51,14 +50,25 @@ func (b *block) bind(params []*ir.Var, args []Value) {
 	}
 }
 
-// run calls the code of a stage for iterations [lo, hi).
+// run calls the code of a stage for iterations [lo, hi), and does what it asks for on the way.
 func (p *Program) run(s *stage, b *block, lo, hi int64) error {
 	b[wordLo], b[wordHi] = uint64(lo), uint64(hi)
-	call(p.entry+uintptr(s.entry), unsafe.Pointer(b))
-	if st := b[wordStatus]; st != statusDone && st != statusReturned {
-		return p.failure(b)
+	for at := p.entry + uintptr(s.entry); ; at = p.entry + uintptr(s.resume) {
+		call(at, unsafe.Pointer(b))
+		st := b[wordStatus]
+		if st == statusDone || st == statusReturned {
+			return nil
+		}
+		switch site := &p.Code.sites[st-1]; site.kind {
+		case siteLanes:
+			if err := site.compute(b); err != nil {
+				return &ArithmeticError{Kernel: p.Code.Kernel.Name, At: site.at, Err: err}
+			}
+		case sitePause:
+		default:
+			return p.failure(b)
+		}
 	}
-	return nil
 }
 
 // A BoundsError is a failed check: the access was not made, what the kernel had written before is undefined.
@@ -75,19 +85,26 @@ func (e *BoundsError) Error() string {
 }
 
 // failure makes an error of what the code reported.
-func (p *Program) failure(block *block) error {
-	s := p.Code.sites[block[wordStatus]-1]
-	e := &BoundsError{Kernel: p.Code.Kernel.Name, Slice: s.slice, Index: int64(block[wordIndex]), Len: int64(block[wordLen]), At: s.at}
-	if s.bytes > 0 { // a gather: the first failing lane's index is in the vector of indices
-		lane := bits.TrailingZeros64(block[wordBits])
-		word := block[wordLanes+lane*s.bytes/8]
-		if s.bytes == 4 {
-			var b [8]byte
-			binary.LittleEndian.PutUint64(b[:], word)
-			e.Index = int64(int32(binary.LittleEndian.Uint32(b[lane%2*4:])))
-		} else {
-			e.Index = int64(word)
-		}
+func (p *Program) failure(b *block) error {
+	s := &p.Code.sites[b[wordStatus]-1]
+	if s.kind == siteArith {
+		return &ArithmeticError{Kernel: p.Code.Kernel.Name, At: s.at, Err: s.err}
+	}
+	e := &BoundsError{Kernel: p.Code.Kernel.Name, Slice: s.slice, Index: int64(b[wordIndex]), Len: int64(b[wordLen]), At: s.at}
+	if s.bytes > 0 {
+		e.Index = s.indexIn(b, bits.TrailingZeros64(b[wordBits]))
 	}
 	return e
 }
+
+// An ArithmeticError is an integer division by zero or a shift by a negative count: Err is ir.ErrDivide or ir.ErrShift.
+type ArithmeticError struct {
+	Kernel string
+	At     ir.Pos
+	Err    error
+}
+
+func (e *ArithmeticError) Error() string { return fmt.Sprintf("%s: %s: %v", e.At, e.Kernel, e.Err) }
+
+// Unwrap returns what went wrong.
+func (e *ArithmeticError) Unwrap() error { return e.Err }

@@ -7,12 +7,13 @@ import "github.com/gompss/gompss/codegen/ir"
 //
 // Variables that outlive a stage have words in the argument block, behind the parameters.
 type stage struct {
-	body  []ir.Stmt
-	loop  *ir.For // nil: sequential
-	next  *ir.For // sequential: the loop whose iterations it counts
-	sums  []leagueSum
-	entry int   // offset in the code
-	round int64 // iterations of the loop that one round of vectors takes
+	body   []ir.Stmt
+	loop   *ir.For // nil: sequential
+	next   *ir.For // sequential: the loop whose iterations it counts
+	sums   []leagueSum
+	entry  int   // offset in the code
+	resume int   // where it goes on after a yield
+	round  int64 // iterations of the loop that one round of vectors takes
 }
 
 // at is where the stage stands in the source.

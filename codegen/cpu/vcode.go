@@ -45,6 +45,9 @@ const (
 	stepDivide           // DX:AX / Args[0], signed: AX and DX are never allocated
 	stepUDivide          // unsigned
 	stepReturn
+	stepCall   // of the yield routine: leaves every register but AX, CX and DX
+	stepPop    // AX
+	stepResume // goes on after a yield
 )
 
 // A step is one line of code over virtual registers.

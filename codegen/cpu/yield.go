@@ -1,0 +1,251 @@
+package cpu
+
+import (
+	"encoding/binary"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Generated code can yield: it saves every register that it may use into the block and returns to Go, which goes on at the resume entry of
+// the stage. That is how the collector and other goroutines get their turn in long loops, and how functions without vector code are called.
+
+// Places in the block, in bytes, behind the words.
+const (
+	savedGeneral = 8 * maxWords
+	savedMasks   = savedGeneral + 16*8
+	savedVectors = savedMasks + 8*8
+	spillArea    = savedVectors + 32*64
+	blockBytes   = spillArea + spillBytes
+)
+
+// A siteKind says what a status other than done means.
+type siteKind uint8
+
+const (
+	siteBounds siteKind = iota // an index is out of range: the launch fails
+	siteArith                  // a division by zero or a shift by a negative count: the launch fails
+	siteLanes                  // Go computes something in some lanes
+	sitePause                  // nothing to do but to go on
+)
+
+// A site is a place from which code returns to Go before its end.
+type site struct {
+	kind  siteKind
+	at    ir.Pos
+	slice string      // of siteBounds
+	bytes int         // of one index of a gather, 0 for an affine access
+	err   error       // of siteArith
+	args  [2]*ir.Type // of siteLanes: types of its arguments
+	t     *ir.Type    // of its result
+	eval  func(x, y ir.Bits) (ir.Bits, error)
+}
+
+func (g *gen) newSite(s site) int {
+	s.at = g.at
+	g.sites = append(g.sites, s)
+	return len(g.sites)
+}
+
+// yield returns to Go with a site; when Go resumes the code, everything is as before but AX, CX and DX.
+func (g *gen) yield(n int) {
+	if g.yieldTo < 0 {
+		g.yieldTo, g.resumeAt = g.newLabel(), g.newLabel()
+	}
+	g.op(MOVQImm, W128, RegArg(CX), ImmArg(int64(n)))
+	g.op(MOVQStore, W128, blockWord(wordStatus), RegArg(CX))
+	g.steps = append(g.steps, step{Inst: Inst{Mask: NoReg}, kind: stepCall, label: g.yieldTo, at: g.at})
+}
+
+// savedRegs are the registers that outlive a yield.
+func (g *gen) savedRegs() (generals, vectors, masks []Reg) {
+	generals = []Reg{BX, SI, R8, R(9), R(10), R(11), R(12), R(13), R(14), R(15)}
+	n := 16
+	if g.avx512 {
+		n = 32
+		for i := 1; i < 8; i++ {
+			masks = append(masks, K(i))
+		}
+	}
+	for i := range n {
+		vectors = append(vectors, V(i))
+	}
+	return generals, vectors, masks
+}
+
+// yieldRoutines appends the code that saves and restores, where the stage yields at all.
+func (g *gen) yieldRoutines() {
+	if g.yieldTo < 0 {
+		return
+	}
+	at := func(base, i, size int) Arg { return MemArg(At(DI, int32(base+i*size))) }
+	generals, vectors, masks := g.savedRegs()
+	w := widthOf(g.bytes)
+	plain := func(k stepKind) { g.steps = append(g.steps, step{Inst: Inst{Mask: NoReg}, kind: k}) }
+	g.place(g.yieldTo)
+	plain(stepPop) // the return address, into AX
+	g.op(MOVQStore, W128, blockWord(wordResume), RegArg(AX))
+	for i, r := range generals {
+		g.op(MOVQStore, W128, at(savedGeneral, i, 8), RegArg(r))
+	}
+	for i, r := range masks {
+		g.op(KMOVQGet, W128, RegArg(AX), RegArg(r))
+		g.op(MOVQStore, W128, at(savedMasks, i, 8), RegArg(AX))
+	}
+	for i, r := range vectors {
+		g.op(VMOVUPSStore, w, at(savedVectors, i, 64), RegArg(r))
+	}
+	g.ret()
+	g.place(g.resumeAt)
+	for i, r := range generals {
+		g.op(MOVQ, W128, RegArg(r), at(savedGeneral, i, 8))
+	}
+	for i, r := range masks {
+		g.op(MOVQ, W128, RegArg(AX), at(savedMasks, i, 8))
+		g.op(KMOVQSet, W128, RegArg(r), RegArg(AX))
+	}
+	for i, r := range vectors {
+		g.op(VMOVUPS, w, RegArg(r), at(savedVectors, i, 64))
+	}
+	plain(stepResume)
+}
+
+// inGo lets Go compute something of one or two numbers in the lanes that are on: what has no vector code, and where that of others does not
+// reach. It is slow, some 10 ns a lane.
+func (g *gen) inGo(e ir.Expr, eval func(x, y ir.Bits) (ir.Bits, error), operands ...ir.Expr) []Reg {
+	s := site{kind: siteLanes, t: e.Type(), eval: eval}
+	var args [][]Reg
+	for i, a := range operands {
+		if i > 1 || !a.Type().IsScalar() || a.Type().Kind == ir.Bool {
+			g.refuse(e.Pos(), "%s has no vector form yet", ir.ExprString(e))
+		}
+		s.args[i] = a.Type()
+		args = append(args, g.vec(a))
+	}
+	if e.Type().Kind == ir.Bool {
+		g.refuse(e.Pos(), "%s has no vector form yet", ir.ExprString(e))
+	}
+	n := g.newSite(s)
+	out := g.vectors(g.unroll)
+	one := g.shape(e).kind == uniform
+	for u := range g.unroll {
+		if one && u > 0 {
+			out[u] = out[0]
+			continue
+		}
+		var x [2]Reg
+		for i := range args {
+			x[i] = args[i][u]
+		}
+		var on Reg = NoReg
+		if g.exec != nil {
+			on = g.exec[u]
+		}
+		g.callLanes(out[u], x[:len(args)], n, on, one)
+	}
+	return out
+}
+
+// mathInGo is inGo for a library function.
+func (g *gen) mathInGo(e *ir.Math) []Reg { return g.inGo(e, foldMath(e), e.Args...) }
+
+func foldMath(e *ir.Math) func(x, y ir.Bits) (ir.Bits, error) {
+	fn, t, n := e.Fn, e.Args[0].Type(), len(e.Args)
+	return func(x, y ir.Bits) (ir.Bits, error) {
+		if n == 1 {
+			return ir.FoldMath(fn, t, x), nil
+		}
+		return ir.FoldMath(fn, t, x, y), nil
+	}
+}
+
+// binaryInGo is inGo for an operator.
+func (g *gen) binaryInGo(e *ir.Binary) []Reg {
+	xt, yt, op := e.X.Type(), e.Y.Type(), e.Op
+	return g.inGo(e, func(x, y ir.Bits) (ir.Bits, error) { return ir.FoldBinary(op, xt, yt, x, y) }, e.X, e.Y)
+}
+
+// convertInGo is inGo for a conversion.
+func (g *gen) convertInGo(e *ir.Convert) []Reg {
+	from, to := e.X.Type(), e.T
+	return g.inGo(e, func(x, _ ir.Bits) (ir.Bits, error) { return ir.FoldConvert(to, from, x), nil }, e.X)
+}
+
+// callLanes is inGo for one vector, in the lanes of on; NoReg means all.
+func (g *gen) callLanes(out Reg, x []Reg, n int, on Reg, one bool) {
+	s := &g.sites[n-1]
+	for i, r := range x {
+		g.op(VMOVUPSStore, g.width(s.args[i]), MemArg(At(DI, int32(8*(wordLanes+8*i)))), RegArg(r))
+	}
+	switch {
+	case one:
+		g.op(MOVQImm, W128, RegArg(AX), ImmArg(1))
+	case on != NoReg:
+		g.maskBits(AX, on)
+	default:
+		g.op(MOVQImm, W128, RegArg(AX), ImmArg(1<<g.lanes-1))
+	}
+	g.op(MOVQStore, W128, blockWord(wordBits), RegArg(AX))
+	g.yield(n)
+	if one {
+		g.broadcastLane(out, MemArg(At(DI, 8*wordLanes)), s.t)
+		return
+	}
+	g.op(VMOVUPS, g.width(s.t), RegArg(out), MemArg(At(DI, 8*wordLanes)))
+}
+
+func (g *gen) broadcastLane(d Reg, from Arg, t *ir.Type) {
+	if container(t) == 8 {
+		g.op(VBROADCASTSD, max(g.width(t), W256), RegArg(d), from)
+	} else {
+		g.op(VBROADCASTSS, g.width(t), RegArg(d), from)
+	}
+}
+
+// compute is Go's side of siteLanes.
+func (s *site) compute(b *block) error {
+	var result [8]uint64
+	for lane := range 16 {
+		if b[wordBits]>>lane&1 == 0 {
+			continue
+		}
+		var y ir.Bits
+		if s.args[1] != nil {
+			y = laneOf(b, 1, lane, s.args[1])
+		}
+		v, err := s.eval(laneOf(b, 0, lane, s.args[0]), y)
+		if err != nil {
+			return err
+		}
+		if container(s.t) == 8 {
+			result[lane] = uint64(v)
+		} else {
+			result[lane/2] |= uint64(uint32(v)) << (lane % 2 * 32)
+		}
+	}
+	copy(b[wordLanes:], result[:])
+	return nil
+}
+
+// laneOf is one lane of operand i.
+func laneOf(b *block, i, lane int, t *ir.Type) ir.Bits {
+	words := b[wordLanes+8*i : wordLanes+8*i+8]
+	if container(t) == 8 {
+		return ir.Bits(words[lane])
+	}
+	v := words[lane/2] >> (lane % 2 * 32)
+	if t.IsFloat() {
+		return ir.Bits(uint32(v))
+	}
+	return ir.Bits(generalIdentity(v, t))
+}
+
+// indexIn is the index that failed in a gather: that of the first failing lane.
+func (s *site) indexIn(b *block, lane int) int64 {
+	word := b[wordLanes+lane*s.bytes/8]
+	if s.bytes == 8 {
+		return int64(word)
+	}
+	var le [8]byte
+	binary.LittleEndian.PutUint64(le[:], word)
+	return int64(int32(binary.LittleEndian.Uint32(le[lane%2*4:])))
+}
