@@ -32,6 +32,9 @@ type team struct {
 	serials   map[*ir.Construct][]ir.Stmt // what one thread runs of a parallel body
 	crews     map[*ir.Directive]bool      // parallel directives that apart prepared
 	eithers   map[*ir.Construct]*ir.If    // what apart made of a parallel body
+	needed    map[*ir.Var]bool            // read by code that all threads run
+	sent      []*ir.Var                   // what thread 0 broadcasts
+	guards    int                         // how often thread 0 runs something alone
 	last      *ir.If                      // what the last team does after the latest reduction over the league
 }
 
@@ -62,7 +65,8 @@ type tripCounts struct {
 func (l *lowering) lowerLeague(s *segment) {
 	t := &team{lowering: l, seg: s, number: len(l.program.Launches), launch: l.launch(s), shared: map[*ir.Var]bool{},
 		jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{}, shareOuts: map[*ir.For]shareOut{},
-		conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{}, crews: map[*ir.Directive]bool{}, eithers: map[*ir.Construct]*ir.If{}}
+		conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{}, crews: map[*ir.Directive]bool{}, eithers: map[*ir.Construct]*ir.If{},
+		needed: map[*ir.Var]bool{}}
 	list, red := t.teamLevel()
 	list = t.expose(list)
 	t.settleMode(list, ir.DirectiveOf(s.list[0]))
@@ -71,6 +75,8 @@ func (l *lowering) lowerLeague(s *segment) {
 		t.placeLed(list, append(t.ends, red)...)
 	}
 	t.effects = &effects{shared: t.isShared, exact: t.exact(list)}
+	t.findNeeded(list)
+	t.needEnds(append(t.ends, red)...)
 	body := t.list(list)
 	body = append(body, t.finishReductions(red, s.list[0].Pos(), t.barrier)...)
 	if t.leads() {
@@ -78,6 +84,7 @@ func (l *lowering) lowerLeague(s *segment) {
 	} else if n := len(body); n > 0 && len(s.guards) == 0 && t.last != nil && body[n-1] == ir.Stmt(t.last) {
 		s.tail = t.last
 	}
+	t.explainMode(list, ir.DirectiveOf(s.list[0]))
 	t.launch.Body = l.guarded(s, body)
 	t.finishBounds()
 }

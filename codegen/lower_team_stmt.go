@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // list lowers code of the team. Neighbours that thread 0 runs alone share one guard.
 func (t *team) list(list []ir.Stmt) []ir.Stmt {
@@ -153,12 +157,12 @@ func (t *team) sendable(s ir.Stmt) bool {
 	return len(out) > 0
 }
 
-// results returns the replicated variables that list assigns and does not declare.
+// results returns the replicated variables that list assigns and does not declare, and that all threads need.
 func (t *team) results(list []ir.Stmt) []*ir.Var {
 	declared := ir.Declared(list)
 	var out []*ir.Var
 	for _, v := range ir.Assigned(list).List() {
-		if !declared.Has(v) && !t.isShared(v) {
+		if !declared.Has(v) && !t.isShared(v) && t.needed[v] {
 			out = append(out, v)
 		}
 	}
@@ -179,10 +183,6 @@ func (t *team) alone(list []ir.Stmt) []ir.Stmt {
 	body := (&ir.Rewrite{Expr: masterExpr}).CopyStmts(list)
 	var receive []ir.Stmt
 	for _, v := range send {
-		if hasAddress(v.Type) {
-			t.notYet(at, "broadcasting variable "+v.Name+" of type "+typeName(v.Type))
-			continue
-		}
 		box := t.slot(slot{what: "broadcast", of: v}, v.Type, v.Name, at)
 		x.writes.addVar(box)
 		body = append(body, assign(ref(box, at), ref(v, at), at))
@@ -194,6 +194,7 @@ func (t *team) alone(list []ir.Stmt) []ir.Stmt {
 	}
 	out := t.sync(x, true, at)
 	t.open.solo.add(x)
+	t.guards++
 	guard := &ir.If{Cond: compare(ir.Eq, query(ir.ThreadNum, at), intConst(0, at), at), Then: body, At: at}
 	t.decide(at, "sequential code of the team", "thread 0", "it writes memory that the team shares", "")
 	return append(append(out, guard), t.receive(send, receive, at)...)
@@ -204,6 +205,9 @@ func (t *team) receive(send []*ir.Var, copies []ir.Stmt, at ir.Pos) []ir.Stmt {
 		return nil
 	}
 	for _, v := range send {
+		if !slices.Contains(t.sent, v) {
+			t.sent = append(t.sent, v)
+		}
 		t.decide(at, "variable "+v.Name, "broadcast through team memory", "thread 0 computes it and all threads need it", "")
 	}
 	out := append(t.barrier(at), copies...)
@@ -300,6 +304,7 @@ func (t *team) condition(cond ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
 	if v == nil {
 		v = t.local("cond", ir.BoolType, at)
 		t.conds[cond] = v
+		t.needed[v] = true
 	}
 	out := []ir.Stmt{decl(v, nil, at)}
 	out = append(out, t.alone([]ir.Stmt{assign(ref(v, at), cond, at)})...)

@@ -310,7 +310,9 @@ func (t *team) newSerial(s *ir.Construct) []ir.Stmt {
 	for _, v := range ir.AddressTaken(body).List() {
 		t.share(v, "its address is taken")
 	}
-	return []ir.Stmt{&ir.Block{Body: append(decls, r.CopyStmts(body)...), At: s.At}}
+	out := []ir.Stmt{&ir.Block{Body: append(decls, r.CopyStmts(body)...), At: s.At}}
+	t.findNeeded(out)
+	return out
 }
 
 // region lowers the whole body of a parallel construct: what comes last needs no barrier of its own.
