@@ -94,10 +94,14 @@ func (t *team) ledLoop(s *ir.For) []ir.Stmt {
 	return t.walk(sp, portion{first: intConst(0, s.At), stride: intConst(1, s.At)}, t.list(s.Body), nil)
 }
 
-// called makes a parallel region of list where the team has a leader.
-func (t *team) called(list []ir.Stmt, at ir.Pos) []ir.Stmt {
+// called makes a parallel region of list, which begins after the barrier that it needs: where the team has a leader, one
+// that the leader calls. What is in it costs the same in all modes, and is not counted.
+func (t *team) called(barrier, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	if !t.leads() || len(list) == 0 {
-		return list
+		for _, s := range list {
+			t.regions[s] = true
+		}
+		return append(barrier, list...)
 	}
 	return []ir.Stmt{&ir.Construct{Directive: &ir.Directive{Parts: ir.Parallel, At: at}, Body: list, At: at}}
 }

@@ -2,6 +2,7 @@ package codegen_test
 
 import (
 	_ "embed"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/simt"
 )
 
 //go:embed corpus_modes_test.go
@@ -99,4 +101,58 @@ func TestModesEqualGo(t *testing.T) {
 			})
 		}
 	}
+}
+
+// costs runs the kernel in one mode, with checks that cannot be proved left out, and counts.
+func (c corpusCase) costs(t *testing.T, mode string) (simt.Stats, bool) {
+	k, err := loadModes(t, mode).Kernel(name(c.kernel))
+	require.NoError(t, err)
+	l, err := codegen.Lower(k, codegen.LowerOptions{})
+	if err != nil {
+		require.Contains(t, needBroadcast, k.Name)
+		return simt.Stats{}, false
+	}
+	program, err := simt.New(l.Program)
+	require.NoError(t, err)
+	args := c.makeArgs(333)
+	list := make([]simt.Arg, len(args))
+	for i, a := range args {
+		list[i] = deviceArg(i, a)
+	}
+	stats, err := program.Run(list, simt.Config{Teams: 4, Threads: 96})
+	require.NoError(t, err)
+	return stats, true
+}
+
+// What each mode costs is counted on one grid, 4 teams that share out 96 threads' work: barriers completed, bytes of team
+// memory, thousands of instructions run by all threads together. Barriers alone favour a leader where memory that thread 0
+// writes decides where the team goes; auto does not count them alone, see pathCost.
+func TestModeCosts(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-14s", "kernel")
+	for _, m := range modes {
+		fmt.Fprintf(&b, " %25s", m)
+	}
+	b.WriteString("\n")
+	for _, c := range modeCases {
+		fmt.Fprintf(&b, "%-14s", name(c.kernel))
+		least := map[string]simt.Stats{}
+		for _, m := range modes {
+			s, ok := c.costs(t, m)
+			if !ok {
+				fmt.Fprintf(&b, " %25s", "refused")
+				continue
+			}
+			least[m] = s
+			fmt.Fprintf(&b, " %25s", fmt.Sprintf("%d bar %d B %d k", s.Barriers, s.TeamBytes, s.Instructions/1000))
+		}
+		b.WriteString("\n")
+		auto := least["auto"]
+		require.LessOrEqual(t, auto.Barriers, max(least["spmd"].Barriers, least["broadcast"].Barriers), "%s: auto takes one of the two",
+			name(c.kernel))
+		for _, m := range []string{"control_loop", "warp_specialized"} {
+			require.Less(t, auto.TeamBytes, least[m].TeamBytes, "%s: a leader's variables lie in team memory: %s", name(c.kernel), m)
+		}
+	}
+	golden(t, "modes.txt", b.String())
 }

@@ -51,24 +51,3 @@ func (t *team) needEnds(ends ...*reductions) {
 		}
 	}
 }
-
-// explainMode says how the code of the team runs, and why not in another way.
-func (t *team) explainMode(list []ir.Stmt, d *ir.Directive) {
-	if d == nil || d.Parts&ir.Teams == 0 || t.leads() || onlyRegions(list) {
-		return
-	}
-	why, where := "nothing in it changes what threads share, so no thread waits for another", "all threads alike (spmd)"
-	switch {
-	case len(t.sent) > 0:
-		where = "thread 0, with its results broadcast (broadcast)"
-		why = "thread 0 alone may run what " + t.sent[0].Name + " comes from, and all threads need it"
-	case t.guards > 0:
-		where, why = "all threads alike, thread 0 where it writes (spmd)", "no thread needs what thread 0 computes alone"
-	}
-	if t.mode != ir.ModeAuto {
-		t.decide(d.At, "code of the team", where, "mode("+modeName(t.mode)+") says so", "mode(auto)")
-		return
-	}
-	why += "; a control loop or a warp of its own would let the team meet twice for each parallel region"
-	t.decide(d.At, "code of the team", where, why, "mode(control_loop)")
-}

@@ -237,7 +237,7 @@ func (t *team) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) [
 	if r.league && !t.single && !t.ofTeam(r) {
 		out = append(out, t.overLeague(r, at, barrier)...)
 		if !r.perThread {
-			out = t.called(out, at)
+			out = t.called(nil, out, at)
 		}
 		return out
 	}

@@ -13,29 +13,32 @@ import (
 // was touched since the last one.
 type team struct {
 	*lowering
-	seg       *segment
-	launch    *ir.Launch
-	number    int  // of the launch
-	single    bool // the league has one team
-	mode      ir.TeamMode
-	shared    map[*ir.Var]bool
-	own       ir.VarSet // variables that each team has for itself
-	effects   *effects
-	open      open
-	jumps     map[*ir.Label]*jump
-	depth     int // of loops of the team that may repeat a construct
-	trips     tripCounts
-	slots     map[slot]*ir.Var
-	shareOuts map[*ir.For]shareOut
-	ends      []*reductions               // of shareOuts: what each team holds a part of until it ends
-	conds     map[ir.Expr]*ir.Var         // where thread 0 leaves a condition
-	serials   map[*ir.Construct][]ir.Stmt // what one thread runs of a parallel body
-	crews     map[*ir.Directive]bool      // parallel directives that apart prepared
-	eithers   map[*ir.Construct]*ir.If    // what apart made of a parallel body
-	needed    map[*ir.Var]bool            // read by code that all threads run
-	sent      []*ir.Var                   // what thread 0 broadcasts
-	guards    int                         // how often thread 0 runs something alone
-	last      *ir.If                      // what the last team does after the latest reduction over the league
+	seg        *segment
+	launch     *ir.Launch
+	number     int  // of the launch
+	single     bool // the league has one team
+	mode       ir.TeamMode
+	shared     map[*ir.Var]bool
+	own        ir.VarSet // variables that each team has for itself
+	effects    *effects
+	open       open
+	jumps      map[*ir.Label]*jump
+	depth      int // of loops of the team that may repeat a construct
+	trips      tripCounts
+	slots      map[slot]*ir.Var
+	shareOuts  map[*ir.For]shareOut
+	ends       []*reductions               // of shareOuts: what each team holds a part of until it ends
+	conds      map[ir.Expr]*ir.Var         // where thread 0 leaves a condition
+	serials    map[*ir.Construct][]ir.Stmt // what one thread runs of a parallel body
+	crews      map[*ir.Directive]bool      // parallel directives that apart prepared
+	eithers    map[*ir.Construct]*ir.If    // what apart made of a parallel body
+	needed     map[*ir.Var]bool            // read by code that all threads run
+	sent       []*ir.Var                   // what thread 0 broadcasts
+	guards     int                         // how often thread 0 runs something alone
+	regions    map[ir.Stmt]bool            // statements of parallel regions
+	cost       int64                       // of the longest path through the code of a team
+	sequential bool                        // there is code of the team outside its parallel loops
+	last       *ir.If                      // what the last team does after the latest reduction over the league
 }
 
 // open is what was touched since the last barrier: by thread 0 alone, and by any thread.
@@ -61,12 +64,12 @@ type tripCounts struct {
 	resident            bool // each team costs something of its own
 }
 
-// lowerLeague makes the launch of a construct.
-func (l *lowering) lowerLeague(s *segment) {
-	t := &team{lowering: l, seg: s, number: len(l.program.Launches), launch: l.launch(s), shared: map[*ir.Var]bool{},
-		jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{}, shareOuts: map[*ir.For]shareOut{},
-		conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{}, crews: map[*ir.Directive]bool{}, eithers: map[*ir.Construct]*ir.If{},
-		needed: map[*ir.Var]bool{}}
+// lowerTeam makes the launch of a construct, with the code of the team in the given mode.
+func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
+	t := &team{lowering: l, seg: s, number: len(l.program.Launches), launch: l.launch(s), mode: mode,
+		shared: map[*ir.Var]bool{}, needed: map[*ir.Var]bool{}, jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{},
+		shareOuts: map[*ir.For]shareOut{}, conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{},
+		regions: map[ir.Stmt]bool{}, crews: map[*ir.Directive]bool{}, eithers: map[*ir.Construct]*ir.If{}}
 	list, red := t.teamLevel()
 	list = t.expose(list)
 	t.settleMode(list, ir.DirectiveOf(s.list[0]))
@@ -79,14 +82,16 @@ func (l *lowering) lowerLeague(s *segment) {
 	t.needEnds(append(t.ends, red)...)
 	body := t.list(list)
 	body = append(body, t.finishReductions(red, s.list[0].Pos(), t.barrier)...)
+	t.cost = t.pathCost(body)
 	if t.leads() {
 		body = t.lead(body, s.list[0].Pos())
 	} else if n := len(body); n > 0 && len(s.guards) == 0 && t.last != nil && body[n-1] == ir.Stmt(t.last) {
 		s.tail = t.last
 	}
-	t.explainMode(list, ir.DirectiveOf(s.list[0]))
+	t.sequential = !onlyRegions(list)
 	t.launch.Body = l.guarded(s, body)
 	t.finishBounds()
+	return t
 }
 
 // teamLevel reads the clauses of the league and returns the code of a team, and the reductions of a teams body.
@@ -98,7 +103,6 @@ func (t *team) teamLevel() ([]ir.Stmt, *reductions) {
 		t.launch.MaxTeams = intConst(1, s.Pos())
 		return t.seg.list, &reductions{}
 	}
-	t.mode = d.Mode
 	t.launch.MaxTeams = t.bound(d.NumTeams, "num_teams")
 	t.limitThreads(t.bound(d.ThreadLimit, "thread_limit"))
 	if n, ok := constInt(orZero(t.launch.MaxTeams)); ok && n == 1 {

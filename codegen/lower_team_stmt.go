@@ -43,7 +43,7 @@ func (t *team) declared(s ir.Stmt, rest []ir.Stmt, out *[]ir.Stmt) ir.Stmt {
 	case t.shared[d.Var] && d.Init == nil && filled(d.Var, rest):
 		return nil
 	case t.shared[d.Var] && d.Init == nil && d.Var.Type.Kind == ir.Array:
-		*out = append(*out, t.called(t.clear(d), d.At)...)
+		*out = append(*out, t.called(nil, t.clear(d), d.At)...)
 		return nil
 	case t.shared[d.Var] && d.Init == nil:
 		return assign(ref(d.Var, d.At), zero(d.Var.Type, d.At), d.At)

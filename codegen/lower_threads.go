@@ -29,9 +29,9 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	for _, v := range t.slotsOf(red) {
 		x.writes.addVar(v)
 	}
-	out := t.sync(x, false, s.At)
+	before := t.sync(x, false, s.At)
 	t.open.all.add(x)
-	out = append(append(append(out, firsts...), red.decls...), lasts...)
+	out := append(append(firsts, red.decls...), lasts...)
 	sp.body = body
 	out = append(out, t.versions(sp, func(sp *space) []ir.Stmt {
 		th := &threads{team: t, count: count, serial: true}
@@ -53,7 +53,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	})...)
 	red.perThread, red.league = true, grid
 	t.trips.resident = t.trips.resident || grid && (len(red.items) > 0 || fromCounter(d.Schedule.Kind))
-	return t.called(append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
+	return t.called(before, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
 }
 
 // versions lowers sp with the checks of its indices, and where it pays without.
@@ -163,7 +163,7 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 	for _, v := range t.allSlots(s, red) {
 		x.writes.addVar(v)
 	}
-	out := t.sync(x, false, s.At)
+	ready := t.sync(x, false, s.At)
 	t.open.all.add(x)
 	th := &threads{team: t, count: count}
 	inner := append(decls, th.region(body)...)
@@ -174,10 +174,10 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 		inner = []ir.Stmt{&ir.If{Cond: only, Then: inner, At: s.At}}
 	}
 	red.perThread, red.league = true, false
-	out = append(append(out, before...), red.decls...) // the copies must still be in scope when they are combined
+	out := append(before, red.decls...) // the copies must still be in scope when they are combined
 	out = append(out, inScope(inner, len(red.items) == 0, s.At)...)
 	t.decide(s.At, "parallel", "threads of one team", because(d), "")
-	return t.called(append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
+	return t.called(ready, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
 }
 
 // inScope gives list a scope of its own where nothing of it is needed behind.
