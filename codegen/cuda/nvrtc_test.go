@@ -29,6 +29,7 @@ type nvrtcAnswer struct {
 		Name, Arch, Log, Code string
 		OK                    bool
 		Cubin                 int
+		Registers             map[string]int
 	}
 }
 
@@ -36,11 +37,17 @@ type nvrtcAnswer struct {
 // none.
 func compile(t *testing.T, archs []string, sources []nvrtcSource) nvrtcAnswer {
 	t.Helper()
+	return ask(t, map[string]any{"archs": archs, "sources": sources})
+}
+
+// ask gives a request to NVRTC.
+func ask(t *testing.T, what map[string]any) nvrtcAnswer {
+	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3 to load NVRTC with")
 	}
-	request, err := json.Marshal(map[string]any{"archs": archs, "sources": sources})
+	request, err := json.Marshal(what)
 	require.NoError(t, err)
 	cmd := exec.Command(python, "testdata/nvrtc.py")
 	cmd.Stdin = bytes.NewReader(request)

@@ -3,7 +3,8 @@
 Request:  {"archs": ["sm_90"], "sources": [{"name": "a.cu", "text": "...", "options": ["--fmad=false"]}]}
 Answer:   {"version": "13.0", "skip": "why there is no NVRTC", "results": [{"name", "arch", "ok", "log", "cubin"}]}
           cubin is the size of the machine code in bytes; with "keep" in the request its base64 text. A source with
-          "archs" of its own is compiled for these.
+          "archs" of its own is compiled for these. With "registers" in the request a result has those of each kernel,
+          by name, as ptxas tells them; none where ptxas is not beside NVRTC.
 """
 
 import base64
@@ -11,7 +12,10 @@ import ctypes
 import glob
 import json
 import os
+import re
+import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 
@@ -45,6 +49,26 @@ def compile_one(nvrtc, source, arch, keep):
     return result
 
 
+def registers(ptxas, nvrtc, source, arch):
+    """Returns the registers of a thread of each kernel of a source."""
+    program = ctypes.c_void_p()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), source["text"].encode(), b"k.cu", 0, None, None)
+    options = [o.encode() for o in source["options"] + ["--gpu-architecture=" + arch.replace("sm", "compute")]]
+    if nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)) != 0:
+        return {}
+    size = ctypes.c_size_t()
+    nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size))
+    text = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetPTX(program, text)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    with tempfile.NamedTemporaryFile(suffix=".ptx") as file:
+        file.write(text.value)
+        file.flush()
+        said = subprocess.run([ptxas, "-v", "-arch=" + arch, "-o", os.devnull, file.name], capture_output=True, text=True, check=True)
+    found = re.findall(r"Compiling entry function '(\w+)'.*?Used (\d+) registers", said.stderr, re.S)
+    return {name: int(n) for name, n in found}
+
+
 def log_of(nvrtc, program):
     size = ctypes.c_size_t()
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
@@ -69,6 +93,10 @@ def main():
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         done = list(pool.map(lambda job: compile_one(nvrtc, job[0], job[1], request.get("keep", False)), jobs))
     results = [dict(r, name=s["name"], arch=a) for (s, a), r in zip(jobs, done)]
+    ptxas = os.path.join(os.path.dirname(os.path.dirname(path)), "bin", "ptxas")
+    if request.get("registers") and os.path.exists(ptxas):
+        for (s, arch), r in zip(jobs, results):
+            r["registers"] = registers(ptxas, nvrtc, s, arch)
     print(json.dumps({"version": "%d.%d" % (major.value, minor.value), "results": results}))
 
 
