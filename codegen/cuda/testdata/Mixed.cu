@@ -32,10 +32,11 @@ extern "C" __global__ void
 Mixed(int* x, int x_len, int* s, int s_len, int n, gompss_fault* fault)
 {
 	__shared__ int k;
+	__shared__ bool cond;
 	for (int r = blockIdx.x; r < s_len; r += gridDim.x) {
-		int k_2 = s[r];
-		__syncthreads();
+		int k_2 = 0;
 		if (threadIdx.x == 0) {
+			k_2 = s[r];
 			for (int j = 0; j < 3; j++) {
 				s[r] = (unsigned)s[r] + k_2;
 				k_2 = (unsigned)k_2 + j;
@@ -53,9 +54,15 @@ Mixed(int* x, int x_len, int* s, int s_len, int n, gompss_fault* fault)
 				x[check_index((int64)r * n + i, x_len, 1, fault)] = (unsigned)x[check_index((int64)r * n + i, x_len, 2, fault)] - k_2;
 			}
 		}
+		bool cond_2 = false;
 		__syncthreads();
-		if (s[r] > 5) {
-			__syncthreads();
+		if (threadIdx.x == 0) {
+			cond_2 = s[r] > 5;
+			cond = cond_2;
+		}
+		__syncthreads();
+		cond_2 = cond;
+		if (cond_2) {
 			if (threadIdx.x == 0) {
 				s[r] = 5;
 			}
