@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -37,19 +38,24 @@ func (l *recordList) pop() *record {
 	return r
 }
 
-// retire ends r, and all tasks that are skipped because of that, and starts those that become ready. For a worker it
-// returns what to run next.
-func (rt *Runtime) retire(r *record, worker bool) *record {
+// retire ends r, and all tasks that are skipped because of that, and starts those that become ready. For a worker, that is not
+// smp.None, it returns what to run next.
+func (rt *Runtime) retire(r *record, worker int) *record {
 	var over, ready recordList
 	done := r
 	rt.release(r)
 	rt.graphRelease(r, &over, &ready)
 	for s := over.pop(); s != nil; s = over.pop() {
 		rt.graphRelease(s, &over, &ready)
-		rt.complete(rt.conclude(s))
+		rt.complete(rt.conclude(s, smp.None))
 	}
 	next := rt.schedule(done, &ready, worker)
-	rt.complete(rt.conclude(done))
+	if !done.plain {
+		worker = smp.None // and its place has counted it
+	} else if worker == smp.None {
+		rt.countRun()
+	}
+	rt.complete(rt.conclude(done, worker))
 	return next
 }
 
@@ -103,8 +109,16 @@ func (rt *Runtime) estimate(s *record) {
 }
 
 // schedule takes done out of flight, makes the records of ready ready, starts what accelerators can take and, for a
-// worker, returns what it should run. Each of them may be nil.
-func (rt *Runtime) schedule(done *record, ready *recordList, worker bool) *record {
+// worker, returns what it should run. Each of them may be nil; smp.None is no worker.
+func (rt *Runtime) schedule(done *record, ready *recordList, worker int) *record {
+	if rt.quick {
+		return rt.scheduleQuick(done, ready, worker)
+	}
+	return rt.scheduleAll(done, ready, worker)
+}
+
+// scheduleAll is schedule for tasks that are not plain.
+func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *record {
 	var starts, orphans, waits recordList
 	wake := 0
 	rt.mu.Lock()
@@ -115,7 +129,7 @@ func (rt *Runtime) schedule(done *record, ready *recordList, worker bool) *recor
 		wake += rt.enter(ready, &orphans, &waits)
 	}
 	var next *record
-	if worker {
+	if worker != smp.None {
 		if next = rt.takeHost(); next != nil && (next.held || next.parked) {
 			wake += min(rt.sched.Len(), 1) // there is room for another fetch
 		} else if next != nil {
@@ -123,7 +137,7 @@ func (rt *Runtime) schedule(done *record, ready *recordList, worker bool) *recor
 		}
 	}
 	rt.takeAccelerators(&starts)
-	rt.mu.Unlock()
+	rt.unlock()
 
 	if next != nil && !next.held && !next.parked && rt.watched() {
 		rt.observeChoice(next)
@@ -152,10 +166,10 @@ func (rt *Runtime) retireUnscheduled(r *record) {
 	over.push(r)
 	for s := over.pop(); s != nil; s = over.pop() {
 		rt.graphRelease(s, &over, &ready)
-		rt.complete(rt.conclude(s))
+		rt.complete(rt.conclude(s, smp.None))
 	}
 	if ready.head != nil {
-		rt.schedule(nil, &ready, false)
+		rt.schedule(nil, &ready, smp.None)
 	}
 }
 
@@ -182,6 +196,9 @@ func (rt *Runtime) enter(ready, orphans, waits *recordList) int {
 			orphans.push(r)
 		case rt.host >= 0 && r.item.Allowed.Has(rt.host):
 			n++
+			if r.item.Priority < 0 {
+				rt.low++
+			}
 		}
 	}
 	return n
@@ -210,6 +227,9 @@ func (rt *Runtime) takeHost() *record {
 func (rt *Runtime) granted(it *sched.Item) *record {
 	r := it.Owner.(*record)
 	rt.counts.grant(it.Place())
+	if it.Priority < 0 && it.Place() == rt.host {
+		rt.low--
+	}
 	return r
 }
 
@@ -325,11 +345,19 @@ func (rt *Runtime) again(r *record) {
 	rt.mu.Unlock()
 	rt.estimate(r)
 	starts.push(r)
-	rt.schedule(nil, &starts, false)
+	rt.schedule(nil, &starts, smp.None)
 }
 
-// conclude closes the books on a task that is over and lets its record go. It returns the parent if that is over too.
-func (rt *Runtime) conclude(r *record) *record {
+// countRun counts a plain task that ran on no worker to its end.
+func (rt *Runtime) countRun() {
+	rt.mu.Lock()
+	rt.counts.ran[rt.host]++
+	rt.unlock()
+}
+
+// conclude closes the books on a task that is over and lets its record go. It returns the parent if that is over too. worker is
+// the one that has run it as a plain task, if there is one.
+func (rt *Runtime) conclude(r *record, worker int) *record {
 	id, home, member := r.taskID(), r.home, r.member
 	if r.err != nil {
 		rt.noteFailure(r)
@@ -345,7 +373,7 @@ func (rt *Runtime) conclude(r *record) *record {
 	}
 	r.clear()
 	rt.free.put(r)
-	rt.fallen()
+	rt.window.leave(worker)
 	if member != nil {
 		member.fallen()
 	}

@@ -3,6 +3,7 @@ package task
 import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -161,5 +162,5 @@ func (rt *Runtime) settle(r *record) {
 	case err != nil:
 		r.fail(rt.places[p].Name, err)
 	}
-	rt.retire(r, false)
+	rt.retire(r, smp.None)
 }

@@ -58,7 +58,7 @@ func (s *Scope) waitOnce(ctx context.Context) {
 		return
 	}
 	defer s.lending.Unlock()
-	next := s.rt.schedule(nil, nil, true)
+	next := s.rt.schedule(nil, nil, s.worker)
 	if next != nil && next.home == s && !next.parked && ctx == nil { // a child on this stack would outlast ctx
 		s.runHere(next)
 		return
@@ -114,7 +114,10 @@ func (s *Scope) lend(next *record) {
 }
 
 // regain waits for the worker that somebody has asked for: wantWorker. Requires: lending held.
-func (s *Scope) regain() { s.worker = <-s.resume }
+func (s *Scope) regain() {
+	s.worker = <-s.resume
+	s.rt.rise()
+}
 
 // announce says that somebody waits for the children, and reports whether wakeWaiter will be called.
 func (s *Scope) announce(how int32, ctx context.Context) bool {
@@ -162,11 +165,15 @@ func (s *Scope) end() int {
 
 // suspend takes a task that waits out of flight, with its tokens.
 func (rt *Runtime) suspend(r *record) {
+	rt.rest()
+	if r.plain {
+		return
+	}
 	rt.mu.Lock()
 	rt.sched.Done(&r.item)
 	rt.counts.end(r.item.Place())
 	wake := len(r.settings.tokens) > 0 && rt.sched.Len() > 0
-	rt.mu.Unlock()
+	rt.unlock()
 	if wake {
 		rt.workers.Wake(1)
 	}
@@ -181,10 +188,13 @@ func (rt *Runtime) wantWorker(s *Scope) {
 	if len(r.settings.tokens) == 0 {
 		r.wants = true
 		rt.handed.push(r)
+		rt.handedLen++
 	} else if !rt.sched.Push(&r.item) {
 		rt.bug("%s: the CPU workers are out of service", r.name())
+	} else if r.item.Priority < 0 {
+		rt.low++
 	}
-	rt.mu.Unlock()
+	rt.unlock()
 	rt.workers.Wake(1)
 }
 
@@ -195,17 +205,23 @@ func (rt *Runtime) hand(next *record) {
 	}
 	rt.mu.Lock()
 	rt.handed.push(next)
-	rt.mu.Unlock()
+	rt.handedLen++
+	rt.unlock()
 	rt.workers.Wake(1)
 }
 
 // takeHanded returns a task that was handed to the workers, or wants one. Requires: mu held.
 func (rt *Runtime) takeHanded() *record {
 	r := rt.handed.pop()
+	if r != nil {
+		rt.handedLen--
+	}
 	if r != nil && r.wants {
 		r.wants = false
-		rt.sched.Resume(&r.item, rt.host)
-		rt.counts.grant(rt.host)
+		if !r.plain {
+			rt.sched.Resume(&r.item, rt.host)
+			rt.counts.grant(rt.host)
+		}
 	}
 	return r
 }
@@ -217,11 +233,14 @@ func (rt *Runtime) endBody(r *record) (*record, int) {
 	if s.pending.Load() == holder {
 		s.pending.Store(0)
 		rt.closeScope(r)
-		return rt.retire(r, worker != smp.None), worker
+		return rt.retire(r, worker), worker
 	}
 	rt.release(r)
 	r.held = false
-	next := rt.schedule(r, nil, worker != smp.None)
+	if r.plain {
+		rt.countRun()
+	}
+	next := rt.schedule(r, nil, worker)
 	if s.childOver(holder) != nil {
 		rt.complete(r)
 	}

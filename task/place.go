@@ -98,6 +98,9 @@ func (rt *Runtime) placeKernel(r *record) error {
 	if allowed == 0 {
 		return rt.noDevice(r, v, misfits)
 	}
+	if r.plain = rt.isPlain(r); r.plain {
+		return nil
+	}
 	r.item.Name = r.name()
 	if err := rt.sched.Prepare(&r.item, allowed, r.settings.tokens); err != nil {
 		return fmt.Errorf("task: kernel %s (%s:%d): %w", r.kernel.name, r.pos.File, r.pos.Line, err)

@@ -30,6 +30,7 @@ type record struct {
 	member *Group // that waits for it: group, or nil when that waits for its parent
 	parked bool   // its body has lent its worker and wants one
 	wants  bool   // and it is not in flight yet; both guarded by Runtime.mu
+	plain  bool   // it goes past the scheduler
 
 	kind     bodyKind
 	label    string
@@ -103,7 +104,7 @@ func (r *record) skip(via *Error) {
 // clear makes the record ready for another task. What it pointed at is let go.
 func (r *record) clear() {
 	r.item.Reset()
-	r.home, r.inner, r.group, r.member, r.parked, r.wants = nil, nil, nil, nil, false, false
+	r.home, r.inner, r.group, r.member, r.parked, r.wants, r.plain = nil, nil, nil, nil, false, false, false
 	r.kind, r.label, r.pos, r.kernel, r.body, r.bodyCtx, r.nested = 0, "", ir.Pos{}, nil, nil, nil, nil
 	r.settings = settings{tokens: r.settings.tokens[:0]}
 	if r.accesses = r.accesses[:0]; cap(r.accesses) > keepAccesses {

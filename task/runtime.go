@@ -96,21 +96,25 @@ type Runtime struct {
 	cleaning sync.WaitGroup
 	closed   atomic.Bool
 
-	mu       sync.Mutex // never held together with submitting's work on the graph; innermost
-	sched    *sched.Scheduler
-	handed   recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
-	rooms    []room     // by worker
-	arrived  recordList // on the host: data are there, ready to run
-	fetching int        // on the host: data are on their way
-	lines    []line     // by place: who would follow there; nil when nobody may
-	counts   counts
+	mu        sync.Mutex // never held together with submitting's work on the graph; innermost
+	sched     *sched.Scheduler
+	handedLen int32
+	handed    recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
+	rooms     []room     // by worker
+	arrived   recordList // on the host: data are there, ready to run
+	fetching  int        // on the host: data are on their way
+	lines     []line     // by place: who would follow there; nil when nobody may
+	counts    counts
 
-	window int64
-	live   atomic.Int64 // submitted and not over
-	wakeAt atomic.Int64 // the highest number of tasks in flight that somebody waits for
-	idle   sync.Mutex
-	fell   *sync.Cond
-	limits []int64 // what each of those who wait waits for
+	quick    bool         // plain tasks go past the scheduler
+	waiting  atomic.Int32 // in handed and in the scheduler, but for those that come after plain tasks
+	later    atomic.Int32 // these
+	low      int32        // items in the scheduler with a priority below that of plain tasks; guarded by mu
+	inbox    plainQueue   // plain tasks that no worker has made ready
+	busy     atomic.Int32 // workers that have a task
+	mostBusy atomic.Int32
+
+	window window
 
 	failing  sync.Mutex
 	failures map[deps.TaskID]*Error
@@ -130,9 +134,6 @@ func New(o Options) (*Runtime, error) {
 	}
 	rt := &Runtime{opened: time.Now(), host: -1, failures: map[deps.TaskID]*Error{}}
 	rt.root.rt = rt
-	rt.fell = sync.NewCond(&rt.idle)
-	rt.wakeAt.Store(nobodyWaits)
-	rt.setWindow(o.Window)
 	if err := rt.observe(&o); err != nil {
 		return nil, err
 	}
@@ -149,19 +150,10 @@ func New(o Options) (*Runtime, error) {
 	return rt, nil
 }
 
-func (rt *Runtime) setWindow(n int) {
-	switch {
-	case n == 0:
-		rt.window = DefaultWindow
-	case n < 0:
-		rt.window = 1 << 62
-	default:
-		rt.window = int64(n)
-	}
-}
-
 func (rt *Runtime) start(o Options) error {
 	workers := rt.findPlaces()
+	rt.window.open(o.Window, workers)
+	rt.setQuick(o.Policy)
 	var err error
 	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.places, Tokens: o.Tokens, Seed: o.Seed})
 	if err != nil {

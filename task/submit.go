@@ -7,6 +7,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -85,7 +86,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 	}
 	s.enterWindow()
 	if err := s.enter(); err != nil {
-		rt.fallen()
+		rt.window.leave(smp.None)
 		return nil, err
 	}
 	r := rt.free.get(rt)
@@ -100,7 +101,7 @@ func (s *Scope) giveUp(r *record, err error) (Task, error) {
 	r.clear()
 	s.rt.free.put(r)
 	s.submitting.Unlock()
-	s.rt.fallen()
+	s.rt.window.leave(smp.None)
 	return Task{}, err
 }
 
@@ -128,11 +129,11 @@ func (s *Scope) commit(r *record) Task {
 		if over.head != nil {
 			rt.retireUnscheduled(r)
 		} else {
-			rt.schedule(nil, &list, false)
+			rt.schedule(nil, &list, smp.None)
 		}
 	}
 	t := Task{rt, r, id}
-	if !s.program() && rt.live.Load() > rt.window {
+	if !s.program() && rt.window.full() {
 		s.awaitTask(t)
 	}
 	return t
@@ -177,6 +178,9 @@ func (rt *Runtime) describeGo(r *record, options []Option) error {
 		if allowed &= r.settings.places; allowed == 0 {
 			return fmt.Errorf("a go task runs on smp, and may run on %s only", rt.placeNames(r.settings.places))
 		}
+	}
+	if r.plain = rt.isPlain(r); r.plain {
+		return nil
 	}
 	r.item.Name = r.name()
 	return rt.sched.Prepare(&r.item, allowed, r.settings.tokens)

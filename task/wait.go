@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/gompss/gompss/deps"
 )
@@ -142,59 +141,12 @@ func (rt *Runtime) takeFailures(told *FailedError) error {
 // enterWindow counts a task in, when there is room. A child does not wait for that, as its parent may be what the others
 // wait for: its parent waits for the child instead (commit), so that each task has one child too many at most.
 func (s *Scope) enterWindow() {
-	rt := s.rt
-	if !s.program() {
-		rt.live.Add(1)
-		return
-	}
-	for {
-		live := rt.live.Load()
-		if live >= rt.window {
-			rt.waitUntil(rt.window-1-rt.window/4, nil)
-		} else if rt.live.CompareAndSwap(live, live+1) {
-			return
-		}
+	if s.program() {
+		s.rt.window.enter()
+	} else {
+		s.rt.window.squeeze()
 	}
 }
-
-// fallen counts a task out and tells those who wait for that.
-func (rt *Runtime) fallen() {
-	if rt.live.Add(-1) <= rt.wakeAt.Load() {
-		rt.idle.Lock()
-		rt.fell.Broadcast()
-		rt.idle.Unlock()
-	}
-}
-
-// waitUntil waits until at most limit tasks are in flight, or ctx, if there is one, is done.
-func (rt *Runtime) waitUntil(limit int64, ctx context.Context) error {
-	if ctx != nil {
-		defer context.AfterFunc(ctx, func() {
-			rt.idle.Lock()
-			rt.fell.Broadcast()
-			rt.idle.Unlock()
-		})()
-	}
-	rt.idle.Lock()
-	defer rt.idle.Unlock()
-	rt.limits = append(rt.limits, limit)
-	rt.wakeAt.Store(slices.Max(rt.limits))
-	var err error
-	for rt.live.Load() > limit && err == nil {
-		if ctx != nil && ctx.Err() != nil {
-			err = fmt.Errorf("task: wait: %w", context.Cause(ctx))
-			break
-		}
-		rt.fell.Wait()
-	}
-	i := slices.Index(rt.limits, limit)
-	rt.limits = slices.Delete(rt.limits, i, i+1)
-	rt.wakeAt.Store(slices.Max(append(rt.limits, nobodyWaits)))
-	return err
-}
-
-// nobodyWaits is below every number of tasks in flight.
-const nobodyWaits = -1
 
 // Wait waits until all tasks are over and all data are valid on the host, and returns a *FailedError for the tasks that
 // failed since the last Wait; what they and the tasks that were skipped should have written is undefined.
@@ -203,11 +155,11 @@ const nobodyWaits = -1
 func (rt *Runtime) Wait(options ...WaitOption) error {
 	o := waitOptions(options)
 	for {
-		if err := rt.waitUntil(0, o.ctx); err != nil {
+		if err := rt.window.wait(0, o.ctx); err != nil {
 			return err
 		}
 		rt.root.submitting.Lock()
-		if rt.live.Load() != 0 {
+		if rt.window.live() != 0 {
 			rt.root.submitting.Unlock()
 			continue
 		}
@@ -328,13 +280,17 @@ func (rt *Runtime) stop() {
 	cause := context.Cause(rt.ctx)
 	rt.mu.Lock()
 	items := rt.sched.Drain()
-	rt.mu.Unlock()
+	rt.low = 0
+	rt.unlock()
 	for _, it := range items {
 		r := it.Owner.(*record)
 		if r.parked { // its body has begun, and must end
 			rt.mu.Lock()
 			rt.sched.Push(it)
-			rt.mu.Unlock()
+			if it.Priority < 0 {
+				rt.low++
+			}
+			rt.unlock()
 			continue
 		}
 		r.fail("", cause)

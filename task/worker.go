@@ -25,15 +25,17 @@ type cpu struct{ rt *Runtime }
 
 // A room is what one worker has taken and not run yet; padded, as neighbours are used by other processors.
 type room struct {
-	next *record
-	_    [56]byte
+	next  *record
+	turn  uint32 // how often it has looked for a plain task
+	queue plainQueue
+	_     [64]byte
 }
 
 // Take finds a task for a worker.
 func (w cpu) Take(worker int) bool {
 	room := &w.rt.rooms[worker]
 	if room.next == nil {
-		room.next = w.rt.schedule(nil, nil, true)
+		room.next = w.rt.schedule(nil, nil, worker)
 	}
 	return room.next != nil
 }
@@ -42,6 +44,8 @@ func (w cpu) Take(worker int) bool {
 func (w cpu) Run(worker int) int {
 	r := w.rt.rooms[worker].next
 	w.rt.rooms[worker].next = nil
+	w.rt.rise()
+	defer w.rt.rest()
 	for r != nil && worker != smp.None {
 		if r.parked { // its body goes on as this worker, and this goroutine is none
 			r.parked = false
@@ -60,7 +64,7 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 		rt.mu.Lock()
 		rt.fetching++
 		rt.mu.Unlock()
-		return rt.schedule(nil, nil, true), worker // its data are on their way
+		return rt.schedule(nil, nil, worker), worker // its data are on their way
 	}
 	switch {
 	case r.err != nil:
@@ -72,7 +76,7 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	if r.inner != nil {
 		return rt.endBody(r)
 	}
-	return rt.retire(r, true), worker
+	return rt.retire(r, worker), worker
 }
 
 // acquireHost starts to make the data of r valid on the host, and reports whether they are.
@@ -151,7 +155,7 @@ func (rt *Runtime) dieWith(r *record) {
 		r.inner.worker, worker = smp.None, r.inner.worker
 		rt.endBody(r)
 	} else {
-		rt.retire(r, false)
+		rt.retire(r, smp.None)
 	}
 	if worker != smp.None {
 		rt.workers.Lend(worker)

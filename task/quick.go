@@ -1,0 +1,205 @@
+package task
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/sched"
+)
+
+// This file is the quick way of plain tasks. A task is plain when any worker may run it as soon as it is ready and nothing is
+// there to decide: it holds no tokens, its priority is 0, the machine has no accelerator, and the policy is the default one,
+// under which equals are stolen. Plain tasks go past the scheduler: the worker that makes one ready runs it next, more of them
+// go into the worker's queue, those that were ready at once into the inbox. Who has nothing takes some of the inbox, or half
+// of another's queue.
+//
+// Tasks that are not plain come first, but for those with a priority below 0, which come last.
+
+// A plainQueue is plain tasks that are ready, first in, first out.
+type plainQueue struct {
+	len  atomic.Int32
+	mu   sync.Mutex
+	list recordList
+	_    [40]byte
+}
+
+func (q *plainQueue) push(r *record) {
+	lock(&q.mu)
+	q.list.push(r)
+	q.len.Store(q.len.Load() + 1)
+	q.mu.Unlock()
+}
+
+func (q *plainQueue) pop() *record {
+	if q.len.Load() == 0 {
+		return nil
+	}
+	lock(&q.mu)
+	defer q.mu.Unlock()
+	r := q.list.pop()
+	if r != nil {
+		q.len.Store(q.len.Load() - 1)
+	}
+	return r
+}
+
+// share takes a part of the queue for one of n who take: it returns the first task and puts the others into own.
+func (q *plainQueue) share(own *plainQueue, n int32) *record {
+	if q.len.Load() == 0 {
+		return nil
+	}
+	var list recordList
+	lock(&q.mu)
+	take := min(maxShare, (q.len.Load()+n-1)/n)
+	for range take {
+		list.push(q.list.pop())
+	}
+	q.len.Store(q.len.Load() - take)
+	q.mu.Unlock()
+	first := list.pop()
+	if take > 1 {
+		lock(&own.mu)
+		for r := list.pop(); r != nil; r = list.pop() {
+			own.list.push(r)
+		}
+		own.len.Store(own.len.Load() + take - 1)
+		own.mu.Unlock()
+	}
+	return first
+}
+
+// maxShare bounds what is taken at once: the tasks may be long.
+const maxShare = 32
+
+// fairness is how often a worker looks into the inbox before its own queue, so that tasks there do not wait for ever.
+const fairness = 61
+
+// isPlain reports whether r, whose options are known, is plain.
+func (rt *Runtime) isPlain(r *record) bool {
+	return rt.quick && r.item.Priority == 0 && len(r.settings.tokens) == 0
+}
+
+// setQuick finds out whether there can be plain tasks.
+func (rt *Runtime) setQuick(policy string) {
+	rt.quick = !rt.accelerators && rt.host >= 0 && (policy == "" || policy == sched.DefaultPolicy)
+}
+
+// scheduleQuick is schedule where there are plain tasks.
+func (rt *Runtime) scheduleQuick(done *record, ready *recordList, worker int) *record {
+	var next *record
+	var rest recordList
+	queued := false
+	if ready != nil {
+		for r := ready.pop(); r != nil; r = ready.pop() {
+			switch {
+			case !r.plain:
+				rest.push(r)
+			case next == nil && worker != smp.None:
+				next = r
+			default:
+				rt.queueOf(worker).push(r)
+				queued = true
+			}
+		}
+	}
+	if done != nil && done.plain {
+		done = nil
+	}
+	if rest.head != nil || done != nil {
+		rt.scheduleAll(done, &rest, smp.None)
+	}
+	if worker != smp.None {
+		next = rt.nextPlain(worker, next)
+	}
+	if queued {
+		rt.workers.Wake(1)
+	}
+	return next
+}
+
+func (rt *Runtime) queueOf(worker int) *plainQueue {
+	if worker == smp.None {
+		return &rt.inbox
+	}
+	return &rt.rooms[worker].queue
+}
+
+// nextPlain returns what a worker should run that has made next ready, if it has.
+func (rt *Runtime) nextPlain(worker int, next *record) *record {
+	if rt.waiting.Load() > 0 {
+		if first := rt.takeScheduled(); first != nil {
+			if next != nil {
+				rt.rooms[worker].queue.push(next)
+				rt.workers.Wake(1)
+			}
+			return first
+		}
+	}
+	if next == nil {
+		next = rt.takePlain(worker)
+	}
+	if next == nil && rt.later.Load() > 0 {
+		return rt.takeScheduled()
+	}
+	if next != nil && rt.watched() {
+		rt.observeChoice(next)
+	}
+	return next
+}
+
+// takeScheduled returns what the scheduler has for a worker.
+func (rt *Runtime) takeScheduled() *record {
+	rt.mu.Lock()
+	r := rt.takeHost()
+	rt.unlock()
+	if r != nil && !r.held && !r.parked && rt.watched() {
+		rt.observeChoice(r)
+	}
+	return r
+}
+
+// takePlain returns a plain task from the queues, and sees that somebody comes for the others.
+func (rt *Runtime) takePlain(worker int) *record {
+	room := &rt.rooms[worker]
+	var r *record
+	if room.turn++; room.turn%fairness != 0 {
+		r = room.queue.pop()
+	}
+	if r == nil {
+		r = rt.inbox.share(&room.queue, int32(len(rt.rooms)))
+	}
+	if r == nil {
+		r = room.queue.pop()
+	}
+	for i := 1; r == nil && i < len(rt.rooms); i++ {
+		r = rt.rooms[(worker+i)%len(rt.rooms)].queue.share(&room.queue, 2)
+	}
+	if r != nil && (room.queue.len.Load() > 0 || rt.inbox.len.Load() > 0) {
+		rt.workers.Wake(1)
+	}
+	return r
+}
+
+// unlock unlocks mu, and tells those who look for plain tasks what else there is.
+func (rt *Runtime) unlock() {
+	if rt.quick {
+		waiting := rt.handedLen + int32(rt.sched.Len()) - rt.low
+		if waiting != rt.waiting.Load() {
+			rt.waiting.Store(waiting)
+		}
+		if rt.low != rt.later.Load() {
+			rt.later.Store(rt.low)
+		}
+	}
+	rt.mu.Unlock()
+}
+
+// rise and rest count the workers that have a task.
+func (rt *Runtime) rise() {
+	n := rt.busy.Add(1)
+	for most := rt.mostBusy.Load(); n > most && !rt.mostBusy.CompareAndSwap(most, n); most = rt.mostBusy.Load() {
+	}
+}
+
+func (rt *Runtime) rest() { rt.busy.Add(-1) }

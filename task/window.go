@@ -1,0 +1,194 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// A window counts the tasks in flight and makes those who submit, or wait, wait until there are few enough.
+//
+// What is over is counted in several tallies, one for each worker, so that workers share no memory as long as nobody waits. Who
+// waits divides what is missing among the tallies and writes into each the count at which it should look again: before enough
+// tasks are over, one of the tallies must have come to its mark.
+type window struct {
+	limit   int64
+	entered atomic.Int64 // tasks so far
+	known   atomic.Int64 // that were over when somebody looked last
+	tallies []tally      // the first is of all who are no worker
+
+	idle   sync.Mutex // guards what follows, and the marks
+	fell   *sync.Cond
+	limits []int64 // what each of those who wait waits for
+}
+
+// A tally counts tasks that are over.
+type tally struct {
+	over atomic.Int64
+	mark atomic.Int64 // who counts up to it looks whether somebody goes on
+	_    [48]byte
+}
+
+// nobodyWaits is a mark that is never reached.
+const nobodyWaits = math.MaxInt64
+
+func (w *window) open(limit int, workers int) {
+	switch {
+	case limit == 0:
+		w.limit = DefaultWindow
+	case limit < 0:
+		w.limit = 1 << 62
+	default:
+		w.limit = int64(limit)
+	}
+	w.fell = sync.NewCond(&w.idle)
+	w.tallies = make([]tally, workers+1)
+	w.unmark()
+}
+
+// enter counts a task in, when there is room.
+func (w *window) enter() {
+	for {
+		n := w.entered.Load()
+		if n-w.known.Load() >= w.limit {
+			if w.known.Store(w.over()); n-w.known.Load() >= w.limit {
+				_ = w.wait(w.limit-1-w.limit/4, nil) // without a context there is no error
+				continue
+			}
+		}
+		if w.entered.CompareAndSwap(n, n+1) {
+			return
+		}
+	}
+}
+
+// squeeze counts a task in, whether there is room or not.
+func (w *window) squeeze() { w.entered.Add(1) }
+
+// full reports whether there are more tasks in flight than there should be.
+func (w *window) full() bool {
+	n := w.entered.Load()
+	if n-w.known.Load() <= w.limit {
+		return false
+	}
+	w.known.Store(w.over())
+	return n-w.known.Load() > w.limit
+}
+
+// leave counts a task out; worker is the one that the caller is, or smp.None.
+func (w *window) leave(worker int) {
+	t := &w.tallies[worker+1]
+	n := int64(0)
+	if worker < 0 {
+		n = t.over.Add(1)
+	} else {
+		n = t.over.Load() + 1
+		t.over.Store(n) // nobody else writes it
+	}
+	if n >= t.mark.Load() {
+		w.look()
+	}
+}
+
+// over is the number of tasks that are over.
+func (w *window) over() int64 {
+	sum := int64(0)
+	for i := range w.tallies {
+		sum += w.tallies[i].over.Load()
+	}
+	return sum
+}
+
+// ran is the number of tasks that were counted out by workers.
+func (w *window) ran() int64 { return w.over() - w.tallies[0].over.Load() }
+
+// live is the number of tasks in flight, or a little more while some end.
+func (w *window) live() int64 {
+	over := w.over() // before entered, so that it is never too small
+	return w.entered.Load() - over
+}
+
+// look lets those go on who wait for nothing more, and sets the marks for the others.
+func (w *window) look() {
+	w.idle.Lock()
+	defer w.idle.Unlock()
+	if w.reached() {
+		w.fell.Broadcast()
+	}
+}
+
+// reached reports whether somebody who waits can go on; if not, it sets the marks. Requires: idle held.
+func (w *window) reached() bool {
+	if len(w.limits) == 0 {
+		w.unmark()
+		return false
+	}
+	limit := slices.Max(w.limits)
+	for {
+		missing := w.live() - limit
+		if missing <= 0 {
+			return true
+		}
+		share := (missing + int64(len(w.tallies)) - 1) / int64(len(w.tallies))
+		for i := range w.tallies {
+			t := &w.tallies[i]
+			t.mark.Store(t.over.Load() + share)
+		}
+		// One that has passed its mark meanwhile may not have seen it.
+		if !w.passed() {
+			return false
+		}
+	}
+}
+
+func (w *window) passed() bool {
+	for i := range w.tallies {
+		if t := &w.tallies[i]; t.over.Load() >= t.mark.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// unmark says that nobody waits.
+func (w *window) unmark() {
+	for i := range w.tallies {
+		w.tallies[i].mark.Store(nobodyWaits)
+	}
+}
+
+// wait waits until at most limit tasks are in flight, or ctx, if there is one, is done.
+func (w *window) wait(limit int64, ctx context.Context) error {
+	if ctx != nil {
+		defer context.AfterFunc(ctx, func() {
+			w.idle.Lock()
+			w.fell.Broadcast()
+			w.idle.Unlock()
+		})()
+	}
+	w.idle.Lock()
+	defer w.idle.Unlock()
+	w.limits = append(w.limits, limit)
+	var err error
+	for w.live() > limit {
+		if ctx != nil && ctx.Err() != nil {
+			err = fmt.Errorf("task: wait: %w", context.Cause(ctx))
+			break
+		}
+		if w.reached() { // somebody: those who do not go on set the marks for themselves
+			w.fell.Broadcast()
+		}
+		if w.live() > limit {
+			w.fell.Wait()
+		}
+	}
+	i := slices.Index(w.limits, limit)
+	w.limits = slices.Delete(w.limits, i, i+1)
+	if w.reached() { // and else there are marks for the others
+		w.fell.Broadcast()
+	}
+	return err
+}
