@@ -67,6 +67,10 @@ func (rt *Runtime) release(r *record) {
 	if r.held {
 		rt.machine.ReleaseSet(&r.set, r.cause())
 	}
+	if r.bound {
+		rt.leavePrivates(r)
+		r.bound = false
+	}
 }
 
 // becomesReady puts s, whose predecessors are over, on the list of those that run or those that do not. by is the last of
@@ -75,20 +79,25 @@ func (rt *Runtime) becomesReady(s, by *record, over, ready *recordList) {
 	if rt.followed(s) {
 		return
 	}
-	via := s.poison.Load()
-	switch {
-	case via != nil:
+	if via := s.poison.Load(); via != nil {
 		s.skip(via)
 		over.push(s)
-	case s.kind != waitBody && s.context().Err() != nil:
+	} else if rt.admit(s) {
+		rt.queue(s, by, over, ready)
+	}
+}
+
+// queue puts s, which nothing keeps back, among the ready tasks.
+func (rt *Runtime) queue(s, by *record, over, ready *recordList) {
+	if s.kind != waitBody && s.context().Err() != nil {
 		s.fail("", context.Cause(s.context()))
 		over.push(s)
-	default:
-		rt.estimate(s)
-		ready.push(s)
-		if rt.watched() && s.kind != waitBody {
-			rt.observeReady(s, by)
-		}
+		return
+	}
+	rt.estimate(s)
+	ready.push(s)
+	if rt.watched() && s.kind != waitBody {
+		rt.observeReady(s, by)
 	}
 }
 
@@ -272,6 +281,10 @@ func (rt *Runtime) startOn(r *record) {
 		rt.observeChoice(r)
 		rt.observeLaunch(r)
 	}
+	if !rt.bindPrivates(r, rt.spaces[p]) {
+		rt.retire(r, smp.None)
+		return
+	}
 	r.setUp(rt.spaces[p])
 	r.set.Done = over
 	if rt.lines != nil {
@@ -332,6 +345,10 @@ func (rt *Runtime) runsElsewhere(r *record, p sched.PlaceID, err error) bool {
 	}
 	rt.machine.ReleaseSet(&r.set, err)
 	r.held = false
+	if r.bound {
+		rt.leavePrivates(r)
+		r.bound = false
+	}
 	rt.again(r)
 	return true
 }
@@ -359,6 +376,9 @@ func (rt *Runtime) countRun() {
 // the one that has run it as a plain task, if there is one.
 func (rt *Runtime) conclude(r *record, worker int) *record {
 	id, home, member := r.taskID(), r.home, r.member
+	if r.kind == combineBody {
+		rt.dropPrivates(r.uses[0].group)
+	}
 	if r.err != nil {
 		rt.noteFailure(r)
 	}

@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
@@ -60,9 +61,12 @@ func (e *arguments) Query(ir.QueryKind) (int64, bool) { return 0, false }
 func (rt *Runtime) evaluate(r *record) error {
 	k := r.kernel.ir
 	r.home.env.params, r.home.env.list = k.Params, r.args.List
+	reductions := false
 	for i := range k.Task.Accesses {
 		a := &k.Task.Accesses[i]
-		if err := rt.evaluateRegion(r, &a.Region, a.Mode); err != nil {
+		if a.Mode == deps.Reduction {
+			reductions = true
+		} else if err := rt.evaluateRegion(r, &a.Region, a.Mode); err != nil {
 			return err
 		}
 	}
@@ -78,6 +82,30 @@ func (rt *Runtime) evaluate(r *record) error {
 		}
 	}
 	r.accesses = deps.Merge(r.accesses)
+	if reductions {
+		return rt.evaluateReductions(r)
+	}
+	return nil
+}
+
+// evaluateReductions adds the reductions of r to its accesses, behind the others, which have been merged.
+func (rt *Runtime) evaluateReductions(r *record) error {
+	for i := range r.kernel.ir.Task.Accesses {
+		c := &r.kernel.ir.Task.Accesses[i]
+		if c.Mode != deps.Reduction {
+			continue
+		}
+		first := len(r.accesses)
+		if err := rt.evaluateRegion(r, &c.Region, c.Mode); err != nil {
+			return err
+		}
+		if err := rt.reductionOfClause(r, first, c, slices.Index(r.kernel.ir.Params, c.Region.Var)); err != nil {
+			return fmt.Errorf("task: kernel %s: %s: %w", r.name(), r.pos, err)
+		}
+	}
+	if err := r.checkReductions(); err != nil {
+		return fmt.Errorf("task: kernel %s: %s: %w", r.name(), r.pos, err)
+	}
 	return nil
 }
 
@@ -101,6 +129,7 @@ func (rt *Runtime) evaluateRegion(r *record, region *ir.Region, mode deps.Mode) 
 			return fmt.Errorf("task: kernel %s: %s: region %s: %w", r.name(), r.pos, region.Text, err)
 		}
 		r.accesses = append(r.accesses, deps.Access{Region: at, Mode: mode})
+		r.relaxed = r.relaxed || mode >= deps.Concurrent
 		r.work += deps.Bytes(at.Len()) * region.Var.Type.Elem.Size
 	}
 	return nil

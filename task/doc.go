@@ -63,5 +63,12 @@
 // none over observers of the runtime's own points, or calls of devices that start work. The program's submitting is held
 // over the flush of Wait, which no task can need.
 //
-// Not there yet: Concurrent and Reduction accesses of kernels, implements. Commutative runs in order of submission.
+// # Relaxed accesses
+//
+// Tasks with Concurrent accesses to common elements run together, all in one address space at a time. Commutative tasks
+// run one at a time: a task is given all its commutative regions when it is ready, or waits holding none. Tasks that reduce
+// with one operator run together on private copies, one for each task that runs at the moment, in the address space where
+// it runs; a task of the runtime combines the copies before the first other access, and before a wait.
+//
+// Not there yet: implements.
 package task

@@ -64,7 +64,7 @@ func launched(ws *devices.WorkingSet) {
 
 // follow puts r behind its predecessors, which run at p, or into the line for that. r cannot be over before.
 func (rt *Runtime) follow(r *record, p sched.PlaceID) {
-	if r.kind != kernelBody || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil || !rt.isNearest(r, p) {
+	if r.kind != kernelBody || r.relaxed || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil || !rt.isNearest(r, p) {
 		return
 	}
 	id := r.id.Load() << stageBits

@@ -97,6 +97,9 @@ func (rt *Runtime) putDomain(g *graph) {
 // graphRelease tells the successors of r that it is over: those that wait for nothing more go to over when they are not to
 // run, else to ready.
 func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
+	if r.exclusive || r.gathered {
+		rt.letGo(r, over, ready)
+	}
 	var free recordList
 	if r.err != nil && r.kind != waitBody {
 		rt.graphFail(r, &free)

@@ -117,12 +117,6 @@ func (k *Kernel) lower() {
 
 // checkSupported refuses what the runtime does not do yet.
 func (k *Kernel) checkSupported() error {
-	for _, a := range k.ir.Task.Accesses {
-		switch a.Mode {
-		case deps.Concurrent, deps.Commutative, deps.Reduction:
-			return fmt.Errorf("task: kernel %s (%s:%d): %s(%s): not supported yet in kernels: write inout", k.name, k.pos.File, k.pos.Line, a.Mode, a.Region.Text)
-		}
-	}
 	if k.ir.Target.Implements != "" {
 		return fmt.Errorf("task: kernel %s (%s:%d): implements(%s): not supported yet", k.name, k.pos.File, k.pos.Line, k.ir.Target.Implements)
 	}

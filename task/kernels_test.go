@@ -201,3 +201,57 @@ func Move(lo, hi int, dt float32, px, py, pz, vx, vy, vz []float32) {
 func Big(n int, c []uint32) {
 	c[0] += uint32(n)
 }
+
+// Dot adds the products of x and y to *sum.
+//
+//omp:target device(acc, smp)
+//omp:task in(x[lo:hi], y[lo:hi]) reduction(+: sum[0])
+func Dot(lo, hi int, x, y, sum []int32) {
+	var s int32
+	//omp:teams distribute parallel for reduction(+: s)
+	for i := lo; i < hi; i++ {
+		s += x[i] * y[i]
+	}
+	sum[0] += s
+}
+
+// Tally counts the remainders of x by 5 from bin at on.
+//
+//omp:target device(acc, smp)
+//omp:task in(x[lo:hi]) reduction(+: bins[at:at+5])
+func Tally(lo, hi, at int, x, bins []int32) {
+	for i := lo; i < hi; i++ {
+		bins[at+int(x[i])%5]++
+	}
+}
+
+// Bump adds 1 to x[1].
+//
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func Bump(x []int32) {
+	x[1]++
+}
+
+// Histogram counts the last digits of x.
+//
+//omp:target device(acc, smp)
+//omp:task in(x[lo:hi]) concurrent(bins)
+func Histogram(lo, hi int, x, bins []int32) {
+	//omp:teams distribute parallel for
+	for i := lo; i < hi; i++ {
+		//omp:atomic
+		bins[x[i]%10]++
+	}
+}
+
+// Shuffle adds k to x[lo:hi].
+//
+//omp:target device(acc, smp)
+//omp:task commutative(x[lo:hi])
+func Shuffle(lo, hi int, k uint32, x []uint32) {
+	//omp:teams distribute parallel for
+	for i := lo; i < hi; i++ {
+		x[i] += k
+	}
+}

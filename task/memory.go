@@ -17,7 +17,7 @@ import (
 
 // memory is a stretch of the user's memory: what a slice or a pointer covers. This file is the only one in the package
 // that imports unsafe: it turns slices into addresses to find the buffer that they lie in, and mapped pages into
-// slices. Addresses are compared, never written through; what they point at is kept alive by the buffer.
+// slices (operator.go does so for private copies). Addresses are compared, never written through; what they point at is kept alive by the buffer.
 type memory struct {
 	base unsafe.Pointer
 	len  int64 // elements
@@ -61,6 +61,7 @@ type buffer struct {
 	pages  []byte // of Alloc; nil for ordinary Go memory
 	gone   atomic.Bool
 	owner  *Scope // where it was used first
+	copied bool   // it is a private copy of a reduction
 }
 
 func (b *buffer) lo() uintptr { return uintptr(b.base) }
@@ -156,6 +157,9 @@ func (t *buffers) search(m memory) (*buffer, int64, error) {
 	}
 	return b, int64(offset / b.elem), nil
 }
+
+// byID returns a buffer that is registered.
+func (t *buffers) byID(id deps.BufferID) *buffer { return t.table.Load().byID[id] }
 
 // sizeOf returns the size of a buffer that is registered.
 func (t *buffers) sizeOf(id deps.BufferID) deps.Bytes { return t.table.Load().byID[id].size() }

@@ -18,6 +18,7 @@ import (
 // Errors: also the context's, of Until, and then the children go on.
 func (s *Scope) Wait(options ...WaitOption) error {
 	o := waitOptions(options)
+	s.endReductions()
 	if err := s.waitChildren(o.ctx); err != nil {
 		return err
 	}
@@ -159,7 +160,10 @@ func (s *Scope) end() int {
 	defer s.lending.Unlock()
 	s.submitting.Lock()
 	s.over = true
+	var ready recordList
+	s.closeReductions(nil, &ready)
 	s.submitting.Unlock()
+	s.rt.startAll(&ready)
 	return s.worker
 }
 

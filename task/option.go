@@ -17,6 +17,8 @@ type Option struct {
 	text   string
 	memory memory
 	box    *box
+
+	reducer *reducer
 }
 
 // A box is a part of a row-major array: [lo, hi) of shape in each dimension.
@@ -51,12 +53,21 @@ func Out[T any](x []T) Option { return access(deps.Out, x) }
 func InOut[T any](x []T) Option { return access(deps.InOut, x) }
 
 // Concurrent says that the task updates x together with other tasks that say so, which may run at the same time and
-// order themselves, for example by atomic operations. Of Go tasks only.
+// order themselves, for example by atomic operations.
 func Concurrent[T any](x []T) Option { return access(deps.Concurrent, x) }
 
 // Commutative says that the task updates x in any order with other tasks that say so, but not at the same time as one of
-// them. The order of submission is one such order and the one that is taken, as with InOut. Of Go tasks only.
-func Commutative[T any](x []T) Option { return access(deps.InOut, x) }
+// them. A task gets all its commutative accesses at once when it is ready, or waits without holding any.
+func Commutative[T any](x []T) Option { return access(deps.Commutative, x) }
+
+// Reduce says that the task, of GoScope, adds to x by op together with other tasks that say so: each reduces into a private
+// copy (Private) that begins with the neutral element. The copies are combined, and with what x was before, when another
+// task accesses x otherwise, or somebody waits. Tasks with the same built-in operator, or the same *Operator, go together.
+func Reduce[T any](x []T, op *Operator[T]) Option {
+	o := access(deps.Reduction, x)
+	o.reducer = op.reducer()
+	return o
+}
 
 // InPointer, OutPointer and InOutPointer are In, Out and InOut of the variable that p points at.
 func InPointer[T any](p *T) Option {

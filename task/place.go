@@ -91,6 +91,9 @@ func (rt *Runtime) placeKernel(r *record) error {
 	if r.settings.placed {
 		allowed &= r.settings.places
 	}
+	if r.onHost && rt.host >= 0 {
+		allowed &= rt.hostOnly()
+	}
 	if allowed == 0 {
 		return rt.noDevice(r, v, nil)
 	}

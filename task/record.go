@@ -32,6 +32,12 @@ type record struct {
 	wants  bool   // and it is not in flight yet; both guarded by Runtime.mu
 	plain  bool   // it goes past the scheduler
 
+	relaxed   bool            // some access is not in, out or inout: others may run beside it that it must be kept from
+	exclusive bool            // has its commutative regions, or waits for them
+	gathered  bool            // has concurrent regions that keep others from other address spaces, or waits for them
+	at        devices.SpaceID // of those
+	onHost    bool            // may run on the host alone
+
 	kind     bodyKind
 	label    string
 	pos      ir.Pos
@@ -41,6 +47,8 @@ type record struct {
 	nested   func(*Scope) error
 	settings settings
 	accesses []deps.Access // the memory stays with the record
+	uses     []reduced     // reductions among them
+	bound    bool          // uses have their private copies
 	work     deps.Bytes
 	launch   devices.Launch
 	args     devices.Args
@@ -68,9 +76,10 @@ const keepAccesses = 16
 type bodyKind uint8
 
 const (
-	goBody     bodyKind = iota // body, bodyCtx or nested, on a CPU worker
-	kernelBody                 // kernel, anywhere
-	waitBody                   // nothing: it is there to wait for its accesses on the host
+	goBody      bodyKind = iota // body, bodyCtx or nested, on a CPU worker
+	kernelBody                  // kernel, anywhere
+	combineBody                 // the private copies of a reduction become one
+	waitBody                    // nothing: it is there to wait for its accesses on the host
 )
 
 // name returns what the task is called.
@@ -111,6 +120,8 @@ func (r *record) clear() {
 		r.accesses = nil
 	}
 	r.work, r.held, r.worker, r.err, r.link, r.outcome = 0, false, 0, nil, nil, nil
+	clear(r.uses)
+	r.uses, r.bound, r.relaxed, r.exclusive, r.gathered, r.onHost = r.uses[:0], false, false, false, false, false
 	clear(r.args.List)
 	r.args.List, r.args.At = r.args.List[:0], nil
 	if r.poison.Load() != nil {

@@ -94,13 +94,18 @@ type Runtime struct {
 	free     records
 	domains  sync.Pool
 	cleaning sync.WaitGroup
-	closed   atomic.Bool
+
+	reducing  sync.Mutex // innermost
+	operators map[any]deps.ReductionID
+	spares    map[deps.Bytes][]*private // by size
+	closed    atomic.Bool
 
 	mu        sync.Mutex // never held together with submitting's work on the graph; innermost
 	sched     *sched.Scheduler
 	handedLen int32
 	handed    recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
 	rooms     []room     // by worker
+	gathered  gatherings
 	arrived   recordList // on the host: data are there, ready to run
 	fetching  int        // on the host: data are on their way
 	lines     []line     // by place: who would follow there; nil when nobody may
@@ -118,6 +123,7 @@ type Runtime struct {
 
 	failing  sync.Mutex
 	failures map[deps.TaskID]*Error
+	leaks    error // of giving things back
 	broken   int64
 	skipped  int64
 }
@@ -132,7 +138,7 @@ func New(o Options) (*Runtime, error) {
 	if o.Devices == "" {
 		o.Devices = string(devices.SMP)
 	}
-	rt := &Runtime{opened: time.Now(), host: -1, failures: map[deps.TaskID]*Error{}}
+	rt := &Runtime{opened: time.Now(), host: -1, failures: map[deps.TaskID]*Error{}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*private{}}
 	rt.root.rt = rt
 	if err := rt.observe(&o); err != nil {
 		return nil, err

@@ -33,6 +33,8 @@ type Scope struct {
 
 	submitting sync.Mutex // one submission at a time: the order of submission is the meaning of the program
 	graph      graph
+	exclusion  deps.Exclusion // of commutative accesses
+	reductions []*reduction   // that more tasks may join
 	env        arguments
 	preds      []deps.TaskID // of the task being submitted, for the recorder
 	over       bool          // the body has returned
@@ -155,9 +157,14 @@ func (s *Scope) covers(r *record) error {
 		return nil
 	}
 	for i := range r.accesses {
-		if a := &r.accesses[i]; !s.owns(a.Region.Buffer) && !s.covered(a) {
+		a := &r.accesses[i]
+		if s.owns(a.Region.Buffer) {
+			continue
+		}
+		if !s.covered(a) {
 			return s.uncovered(a)
 		}
+		r.onHost = r.onHost || a.Mode == deps.Concurrent // its parent shares it on the host
 	}
 	return nil
 }

@@ -107,6 +107,25 @@ func (s *Scope) giveUp(r *record, err error) (Task, error) {
 
 // commit makes r a task: it gets its number and its predecessors, and starts if it has none.
 func (s *Scope) commit(r *record) Task {
+	var ready recordList
+	s.closeReductions(r, &ready)
+	s.joinReductions(r)
+	id := s.commitLocked(r, &ready)
+	follows := s.rt.lines != nil && r.added(id)
+	s.submitting.Unlock()
+	if follows {
+		s.rt.startOn(r)
+	}
+	s.rt.startAll(&ready)
+	t := Task{s.rt, r, id}
+	if !s.program() && s.rt.window.full() {
+		s.awaitTask(t)
+	}
+	return t
+}
+
+// commitLocked is commit without what needs no lock. It adds r to ready if it has no predecessors. Requires: submitting held.
+func (s *Scope) commitLocked(r *record, ready *recordList) deps.TaskID {
 	rt := s.rt
 	id := deps.TaskID(rt.last.Add(1))
 	r.id.Store(uint64(id))
@@ -117,26 +136,33 @@ func (s *Scope) commit(r *record) Task {
 	if rt.watched() {
 		rt.observeSubmit(r, id)
 	}
-	ready := rt.graphAdd(r)
-	follows := rt.lines != nil && r.added(id)
-	s.submitting.Unlock()
-	if follows {
-		rt.startOn(r)
+	if rt.graphAdd(r) {
+		ready.push(r)
 	}
-	if ready {
-		var over, list recordList
+	return id
+}
+
+// startAll starts tasks that were submitted and have no predecessors.
+func (rt *Runtime) startAll(ready *recordList) {
+	var over, list recordList
+	for r := ready.pop(); r != nil; r = ready.pop() {
 		rt.becomesReady(r, nil, &over, &list)
-		if over.head != nil {
-			rt.retireUnscheduled(r)
-		} else {
-			rt.schedule(nil, &list, smp.None)
-		}
 	}
-	t := Task{rt, r, id}
-	if !s.program() && rt.window.full() {
-		s.awaitTask(t)
+	for r := over.pop(); r != nil; r = over.pop() {
+		rt.retireUnscheduled(r)
 	}
-	return t
+	if list.head != nil {
+		rt.schedule(nil, &list, smp.None)
+	}
+}
+
+// endReductions has all reductions combined: no more tasks join them.
+func (s *Scope) endReductions() {
+	var ready recordList
+	s.submitting.Lock()
+	s.closeReductions(nil, &ready)
+	s.submitting.Unlock()
+	s.rt.startAll(&ready)
 }
 
 // count counts r in, where it is waited for.
@@ -165,6 +191,9 @@ func (rt *Runtime) describeGo(r *record, options []Option) error {
 		return err
 	}
 	if err := r.home.covers(r); err != nil {
+		return err
+	}
+	if err := r.checkReductions(); err != nil {
 		return err
 	}
 	if r.kind == waitBody {
@@ -268,14 +297,28 @@ func (rt *Runtime) addAccess(r *record, o *Option) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.mode, err)
 	}
-	r.addRegion(b, b.span(first, first+o.memory.len), o.mode)
+	return r.addRegion(b, b.span(first, first+o.memory.len), o)
+}
+
+func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
+	mode := o.mode
+	if r.kind == waitBody && mode != deps.In {
+		mode = deps.InOut // who waits is alone
+	}
+	r.accesses = append(r.accesses, deps.Access{Region: region, Mode: mode})
+	r.relaxed = r.relaxed || mode >= deps.Concurrent
+	r.work += deps.Bytes(region.Len()) * b.elem
+	if mode != deps.Reduction {
+		return nil
+	}
+	if r.nested == nil {
+		return errNoScope
+	}
+	r.rt.addReduction(r, len(r.accesses)-1, -1, b, o.reducer)
 	return nil
 }
 
-func (r *record) addRegion(b *buffer, region deps.Region, mode deps.Mode) {
-	r.accesses = append(r.accesses, deps.Access{Region: region, Mode: mode})
-	r.work += deps.Bytes(region.Len()) * b.elem
-}
+var errNoScope = errors.New("reduction: its body needs a Scope, for its private copy: use GoScope and Private")
 
 func (rt *Runtime) addBox(r *record, o *Option) error {
 	if o.box.err != nil {
@@ -301,8 +344,8 @@ func (rt *Runtime) addBox(r *record, o *Option) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.mode, err)
 	}
-	if !region.Empty() {
-		r.addRegion(b, region, o.mode)
+	if region.Empty() {
+		return nil
 	}
-	return nil
+	return r.addRegion(b, region, o)
 }

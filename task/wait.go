@@ -155,11 +155,12 @@ func (s *Scope) enterWindow() {
 func (rt *Runtime) Wait(options ...WaitOption) error {
 	o := waitOptions(options)
 	for {
+		rt.root.endReductions()
 		if err := rt.window.wait(0, o.ctx); err != nil {
 			return err
 		}
 		rt.root.submitting.Lock()
-		if rt.window.live() != 0 {
+		if rt.window.live() != 0 || len(rt.root.reductions) > 0 {
 			rt.root.submitting.Unlock()
 			continue
 		}
@@ -202,6 +203,9 @@ func (rt *Runtime) flush() error {
 	}
 	var all []deps.Access
 	for _, b := range rt.buffers.list() {
+		if b.copied {
+			continue
+		}
 		all = append(all, deps.Access{Region: b.whole(), Mode: deps.In})
 	}
 	if len(all) == 0 {
@@ -310,10 +314,10 @@ func (rt *Runtime) Close() error {
 	if rt.workers != nil {
 		rt.workers.Close()
 	}
+	rt.cleaning.Wait()
 	for _, b := range rt.buffers.list() {
 		rt.buffers.remove(b)
 		err = errors.Join(err, rt.buffers.free(b))
 	}
-	rt.cleaning.Wait()
-	return errors.Join(err, rt.vectors.close(), rt.machine.Close(), rt.session.Close())
+	return errors.Join(err, rt.leaks, rt.vectors.close(), rt.machine.Close(), rt.session.Close())
 }

@@ -60,6 +60,9 @@ func (w cpu) Run(worker int) int {
 // runOnHost runs r, if its data are there, and returns what the worker should run next, and which worker the goroutine is.
 func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	r.worker = worker
+	if len(r.uses) > 0 && !r.bound && !rt.bindPrivates(r, devices.Host) {
+		return rt.retire(r, worker), worker
+	}
 	if rt.accelerators && len(r.accesses) > 0 && !r.held && !rt.acquireHost(r) {
 		rt.mu.Lock()
 		rt.fetching++
@@ -166,6 +169,9 @@ var errGoexit = errors.New("its goroutine was ended from inside (runtime.Goexit)
 
 func (rt *Runtime) callBody(r *record) error {
 	switch {
+	case r.kind == combineBody:
+		rt.combine(r)
+		return nil
 	case r.kind == kernelBody:
 		rt.callKernel(r)
 		return nil

@@ -1,0 +1,152 @@
+package task
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/sched"
+)
+
+// This file is what keeps a task back whose predecessors are over: commutative accesses, which are had by one task at a
+// time, and concurrent ones, whose tasks must all be in one address space at a time.
+
+// gatherings knows where the concurrent accesses of tasks that are ready or run are: all that overlap are in one address
+// space, or their updates would be to different replicas. It is guarded by Runtime.mu.
+type gatherings struct {
+	held    []*record
+	waiting []*record // in order of arrival; nobody overtakes one whose accesses overlap
+}
+
+// admit reports whether s may go to the scheduler now. If not, it comes back by itself: through letGo of another task.
+func (rt *Runtime) admit(s *record) bool {
+	if !s.relaxed {
+		return true
+	}
+	if s.exclusive = len(s.node.Exclusive()) > 0 && s.kind != waitBody; s.exclusive && !s.home.exclusion.TryAcquire(&s.node) {
+		return false
+	}
+	return rt.gather(s)
+}
+
+// gather is the part of admit that concurrent accesses need.
+func (rt *Runtime) gather(s *record) bool {
+	if !rt.accelerators || s.kind == waitBody || !hasConcurrent(s) {
+		return true
+	}
+	rt.mu.Lock()
+	defer rt.unlock()
+	s.gathered = true
+	w := &rt.gathered
+	if slices.ContainsFunc(w.waiting, func(o *record) bool { return meet(s, o) }) || !rt.join(s) {
+		w.waiting = append(w.waiting, s)
+		return false
+	}
+	return true
+}
+
+func hasConcurrent(s *record) bool {
+	return slices.ContainsFunc(s.accesses, func(a deps.Access) bool { return a.Mode == deps.Concurrent })
+}
+
+// meet reports whether two tasks have concurrent accesses to a common element.
+func meet(a, b *record) bool {
+	for _, x := range a.accesses {
+		for _, y := range b.accesses {
+			if x.Mode == deps.Concurrent && y.Mode == deps.Concurrent && x.Region.Overlaps(y.Region) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// join restricts s to the address space where its companions are, or to the one that is best for it when there are none. It
+// reports false when it must wait for them. Requires: mu held.
+func (rt *Runtime) join(s *record) bool {
+	allowed := s.item.Allowed
+	found := false
+	for _, o := range rt.gathered.held {
+		if meet(s, o) {
+			found = true
+			allowed &= rt.placesIn(o.at)
+		}
+	}
+	if allowed == 0 {
+		return false
+	}
+	best := allowed.First()
+	if !found {
+		best = rt.nearest(s, allowed)
+	}
+	s.at = rt.spaces[best]
+	s.item.Allowed = allowed & rt.placesIn(s.at)
+	rt.gathered.held = append(rt.gathered.held, s)
+	return true
+}
+
+// nearest returns the allowed place where the fewest bytes are missing.
+func (rt *Runtime) nearest(s *record, allowed sched.PlaceSet) sched.PlaceID {
+	best, least := allowed.First(), deps.Bytes(-1)
+	for p := range rt.places {
+		if !allowed.Has(sched.PlaceID(p)) {
+			continue
+		}
+		if n := rt.machine.MissingBytes(s.accesses, rt.spaces[p]); least < 0 || n < least {
+			best, least = sched.PlaceID(p), n
+		}
+	}
+	return best
+}
+
+// placesIn returns the places that work in a space.
+func (rt *Runtime) placesIn(space devices.SpaceID) (out sched.PlaceSet) {
+	for p, at := range rt.spaces {
+		if at == space {
+			out = out.With(sched.PlaceID(p))
+		}
+	}
+	return out
+}
+
+// letGo gives back what kept others from running, and makes those ready that may run now.
+func (rt *Runtime) letGo(r *record, over, ready *recordList) {
+	if r.exclusive {
+		r.exclusive = false
+		r.home.exclusion.Release(&r.node, func(n *deps.Node) {
+			if s := n.Owner.(*record); rt.gather(s) {
+				rt.queue(s, nil, over, ready)
+			}
+		})
+	}
+	if r.gathered {
+		r.gathered = false
+		for _, s := range rt.scatter(r) {
+			rt.queue(s, nil, over, ready)
+		}
+	}
+}
+
+// scatter takes r out of the gatherings and returns those who waited and may run now.
+func (rt *Runtime) scatter(r *record) (free []*record) {
+	rt.mu.Lock()
+	defer rt.unlock()
+	w := &rt.gathered
+	if i := slices.Index(w.held, r); i >= 0 {
+		w.held = slices.Delete(w.held, i, i+1)
+	}
+	kept := w.waiting[:0]
+	for _, s := range w.waiting {
+		if slices.ContainsFunc(kept, func(o *record) bool { return meet(s, o) }) || !rt.join(s) {
+			kept = append(kept, s)
+		} else {
+			free = append(free, s)
+		}
+	}
+	clear(w.waiting[len(kept):])
+	w.waiting = kept
+	return free
+}
+
+// hostOnly is the place of the CPU workers, as a set.
+func (rt *Runtime) hostOnly() sched.PlaceSet { return sched.PlaceSet(0).With(rt.host) }

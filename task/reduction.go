@@ -1,0 +1,383 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// This file is reductions: tasks that reduce into the same elements with the same operator run together, each on a private
+// copy, and a task of ours combines the copies before the first other access.
+//
+// A private copy is a buffer of its own, of the size and layout of the one that it stands for, so that kernels index it as
+// they do the other, and the directory, transfers and eviction treat it as any buffer. A task takes a free copy of the
+// address space where it runs when it starts, or a new one, and gives it back when it ends: there are as many copies as
+// tasks of the reduction that run at once. Of a copy only those elements count that some task was to reduce into; they are
+// set to the neutral element when the first such task takes the copy.
+
+// A reduction is a group of tasks that reduce into regions that hang together.
+type reduction struct {
+	op      *reducer
+	id      deps.ReductionID
+	buffer  *buffer
+	regions deps.Set   // of all its tasks
+	into    *reduction // the one that this was joined to
+	copies  []*private // guarded by Runtime.reducing
+}
+
+// root returns the reduction that g has become a part of.
+func (g *reduction) root() *reduction {
+	for g.into != nil {
+		g = g.into
+	}
+	return g
+}
+
+// A private is a private copy of a buffer.
+type private struct {
+	b     *buffer
+	set   deps.Set // elements that tasks have reduced into, or will
+	space devices.SpaceID
+	away  bool // was on an accelerator
+	busy  bool
+}
+
+// A reduced is one reduction access of one task.
+type reduced struct {
+	access int // index in record.accesses
+	param  int // of a kernel, -1 for Go tasks
+	group  *reduction
+	copy   *private // while the task runs
+}
+
+// reductionID returns the number of an operator. Operators are few and are kept.
+func (rt *Runtime) reductionID(op *reducer) deps.ReductionID {
+	rt.reducing.Lock()
+	defer rt.reducing.Unlock()
+	id, ok := rt.operators[op.key]
+	if !ok {
+		id = deps.ReductionID(len(rt.operators) + 1)
+		rt.operators[op.key] = id
+	}
+	return id
+}
+
+// addReduction notes that access i of r is a reduction with op, through parameter param of its kernel.
+func (rt *Runtime) addReduction(r *record, i, param int, b *buffer, op *reducer) {
+	r.accesses[i].Op = rt.reductionID(op)
+	r.uses = append(r.uses, reduced{access: i, param: param, group: &reduction{op: op, id: r.accesses[i].Op, buffer: b}})
+}
+
+var errNoCombiner = errors.New("reduction: its copies are combined on a CPU worker, and there is none")
+
+var errReducedElsewhere = errors.New("the same elements are also accessed otherwise by the task")
+
+// checkReductions refuses what private copies cannot do. It comes before accesses are merged, which reductions are not.
+func (r *record) checkReductions() error {
+	if len(r.uses) > 0 && r.rt.host < 0 {
+		return errNoCombiner
+	}
+	for _, u := range r.uses {
+		a := &r.accesses[u.access]
+		for i := range r.accesses {
+			if o := &r.accesses[i]; i != u.access && o.Region.Overlaps(a.Region) {
+				return fmt.Errorf("reduction of %v: %w", a.Region, errReducedElsewhere)
+			}
+		}
+	}
+	return nil
+}
+
+// joinReductions puts the reductions of r, which is being submitted, into the open groups of s. Requires: submitting held.
+func (s *Scope) joinReductions(r *record) {
+	for i := range r.uses {
+		u := &r.uses[i]
+		region := r.accesses[u.access].Region
+		var g *reduction
+		kept := s.reductions[:0]
+		for _, o := range s.reductions {
+			switch meets := o.buffer == u.group.buffer && o.id == u.group.id && o.regions.Overlaps(region); {
+			case meets && g != nil:
+				s.rt.joinGroups(g, o)
+				continue
+			case meets:
+				g = o
+			}
+			kept = append(kept, o)
+		}
+		clear(s.reductions[len(kept):])
+		if s.reductions = kept; g == nil {
+			g = u.group
+			s.reductions = append(s.reductions, g)
+		}
+		u.group = g
+		g.regions.Add(region)
+	}
+}
+
+// joinGroups makes o a part of g.
+func (rt *Runtime) joinGroups(g, o *reduction) {
+	for _, p := range o.regions.Regions() {
+		g.regions.Add(p)
+	}
+	rt.reducing.Lock()
+	g.copies = append(g.copies, o.copies...)
+	o.copies, o.into = nil, g
+	rt.reducing.Unlock()
+}
+
+// closeReductions submits the combination of every open reduction that an access of r meets, and is no part of; all of
+// them when r is nil. Requires: submitting held.
+func (s *Scope) closeReductions(r *record, ready *recordList) {
+	if len(s.reductions) == 0 {
+		return
+	}
+	kept := s.reductions[:0]
+	for _, g := range s.reductions {
+		if r != nil && !g.meets(r.accesses) {
+			kept = append(kept, g)
+			continue
+		}
+		s.submitCombination(g, ready)
+	}
+	clear(s.reductions[len(kept):])
+	s.reductions = kept
+}
+
+func (g *reduction) meets(accesses []deps.Access) bool {
+	return slices.ContainsFunc(accesses, func(a deps.Access) bool {
+		return (a.Mode != deps.Reduction || a.Op != g.id) && g.regions.Overlaps(a.Region)
+	})
+}
+
+// submitCombination submits the task that combines the copies of g. Requires: submitting held.
+func (s *Scope) submitCombination(g *reduction, ready *recordList) {
+	rt := s.rt
+	rt.window.squeeze()
+	c := rt.free.get(rt)
+	c.kind, c.home, c.group, c.label = combineBody, s, s.group, "combine "+g.op.name
+	for _, p := range g.regions.Regions() {
+		c.accesses = append(c.accesses, deps.Access{Region: p, Mode: deps.InOut})
+		c.work += deps.Bytes(p.Len()) * g.buffer.elem
+	}
+	c.uses = append(c.uses, reduced{group: g})
+	c.item.Name = c.label
+	if c.plain = rt.isPlain(c); !c.plain {
+		if err := rt.sched.Prepare(&c.item, rt.hostOnly(), nil); err != nil {
+			rt.bug("combination of %s: %v", g.op.name, err)
+		}
+	}
+	s.commitLocked(c, ready)
+}
+
+// bindPrivates makes the reductions of r, which starts in a space, work. It reports false when r has failed by that.
+func (rt *Runtime) bindPrivates(r *record, space devices.SpaceID) bool {
+	if len(r.uses) == 0 {
+		return true
+	}
+	r.bound = true
+	if r.kind == combineBody {
+		rt.readPrivates(r)
+		return true
+	}
+	if err := rt.takePrivates(r, space); err != nil {
+		r.fail(space.String(), err)
+		return false
+	}
+	return true
+}
+
+// takePrivates gives r, which starts in a space, its private copies in place of the buffers.
+func (rt *Runtime) takePrivates(r *record, space devices.SpaceID) error {
+	for i := range r.uses {
+		u := &r.uses[i]
+		a := &r.accesses[u.access]
+		c, err := rt.takePrivate(u.group, space)
+		if err != nil {
+			return err
+		}
+		u.copy = c
+		a.Region.Buffer, a.Mode = c.b.id, deps.InOut
+		u.group.init(c, a.Region)
+		if u.param >= 0 {
+			r.args.List[u.param].Buffer = c.b.id
+		}
+	}
+	return nil
+}
+
+// init sets those elements of r to the neutral element that no task has used yet in c: they are on the host alone.
+func (g *reduction) init(c *private, r deps.Region) {
+	var missing deps.Set
+	missing.Add(r)
+	for _, has := range c.set.Intersect(r, nil) {
+		missing.Remove(has)
+	}
+	for _, m := range missing.Regions() {
+		g.op.fill(c.b.base, m)
+	}
+	c.set.Add(r)
+}
+
+// takePrivate returns a copy that no task uses, preferably one that is where it is wanted.
+func (rt *Runtime) takePrivate(g *reduction, space devices.SpaceID) (*private, error) {
+	rt.reducing.Lock()
+	defer rt.reducing.Unlock()
+	g = g.root()
+	for _, c := range g.copies {
+		if !c.busy && c.space == space {
+			c.busy = true
+			return c, nil
+		}
+	}
+	c, err := rt.newPrivate(g.buffer)
+	if err != nil {
+		return nil, err
+	}
+	c.busy, c.space, c.away = true, space, space != devices.Host
+	g.copies = append(g.copies, c)
+	return c, nil
+}
+
+// newPrivate returns a copy of b without values. Requires: reducing held.
+func (rt *Runtime) newPrivate(b *buffer) (*private, error) {
+	if spare := rt.spares[b.size()]; len(spare) > 0 {
+		c := spare[len(spare)-1]
+		if c.b.elem == b.elem {
+			rt.spares[b.size()] = spare[:len(spare)-1]
+			return c, nil
+		}
+	}
+	pages, err := mapPages(int(b.size()))
+	if err != nil {
+		return nil, fmt.Errorf("private copy for a reduction: %w", err)
+	}
+	m := memory{base: unsafe.Pointer(unsafe.SliceData(pages)), len: b.len, cap: b.len, elem: b.elem}
+	own, err := rt.buffers.register(m, pages, &rt.root)
+	if err != nil {
+		return nil, errors.Join(err, unmapPages(pages))
+	}
+	own.copied = true
+	return &private{b: own}, nil
+}
+
+// leavePrivates gives the copies of r back to their reduction, and r its accesses.
+func (rt *Runtime) leavePrivates(r *record) {
+	rt.reducing.Lock()
+	defer rt.reducing.Unlock()
+	for i := range r.uses {
+		u := &r.uses[i]
+		if u.copy == nil {
+			continue
+		}
+		a := &r.accesses[u.access]
+		a.Region.Buffer, a.Mode = u.group.buffer.id, deps.Reduction
+		if u.param >= 0 {
+			r.args.List[u.param].Buffer = u.group.buffer.id
+		}
+		u.copy.busy, u.copy = false, nil
+	}
+}
+
+// readPrivates adds the copies that r combines to its accesses.
+func (rt *Runtime) readPrivates(r *record) {
+	for _, c := range r.uses[0].group.copies { // its tasks are over: nobody else has them
+		for _, p := range c.set.Regions() {
+			r.accesses = append(r.accesses, deps.Access{Region: p, Mode: deps.In})
+		}
+	}
+}
+
+// combine is the body of a combination.
+func (rt *Runtime) combine(r *record) {
+	g := r.uses[0].group
+	for _, c := range g.copies {
+		for _, p := range c.set.Regions() {
+			g.op.fold(g.buffer.base, c.b.base, p)
+		}
+	}
+}
+
+// keptPrivates is how many private copies of one size are kept for later reductions.
+const keptPrivates = 16
+
+// dropPrivates gives up the copies of a combination that is over, or was skipped. Those that never left the host are kept
+// for others.
+func (rt *Runtime) dropPrivates(g *reduction) {
+	var gone []*buffer
+	rt.reducing.Lock()
+	for _, c := range g.copies {
+		size := c.b.size()
+		if c.away || len(rt.spares[size]) >= keptPrivates {
+			gone = append(gone, c.b)
+			continue
+		}
+		c.set.Clear()
+		rt.spares[size] = append(rt.spares[size], c)
+	}
+	g.copies = nil
+	rt.reducing.Unlock()
+	if len(gone) > 0 {
+		// Dropping a buffer waits for its copies, which this goroutine may be the one to enqueue.
+		rt.cleaning.Go(func() {
+			for _, b := range gone {
+				rt.buffers.remove(b)
+				rt.noteLeak(rt.buffers.free(b))
+			}
+		})
+	}
+}
+
+// noteLeak keeps an error of giving something back for Close to tell.
+func (rt *Runtime) noteLeak(err error) {
+	rt.failing.Lock()
+	rt.leaks = errors.Join(rt.leaks, err)
+	rt.failing.Unlock()
+}
+
+// Private returns the part of the task's private copy that stands for x, which the task of s declared with Reduce. The body
+// reduces into it; its values mean nothing else. It panics when the task has not declared all of x.
+func Private[T any](s *Scope, x []T) []T {
+	if len(x) == 0 {
+		return x
+	}
+	b, first, err := s.rt.buffers.find(memoryOf(x))
+	if err != nil || b == nil {
+		panic(fmt.Sprintf("task: %s: private copy of memory that it has not declared", s.owner.name()))
+	}
+	want := b.span(first, first+int64(len(x)))
+	for _, u := range s.owner.uses {
+		if u.group.buffer != b || u.copy == nil {
+			continue
+		}
+		have := s.owner.accesses[u.access].Region
+		have.Buffer = b.id
+		lo, hi := have.Bounds()
+		if lo <= want.Offset && want.Offset+want.Len() <= hi {
+			return elements[T](u.copy.b.base, first, first+int64(len(x)))
+		}
+	}
+	panic(fmt.Sprintf("task: %s: private copy of %v, which it has not declared with Reduce", s.owner.name(), want))
+}
+
+// reductionOfClause notes the reduction clause that the latest n accesses of r are from.
+func (rt *Runtime) reductionOfClause(r *record, first int, c *ir.Access, param int) error {
+	op, err := kernelReducer(c.Op, c.Region.Var.Type.Elem)
+	if err != nil {
+		return err
+	}
+	for i := first; i < len(r.accesses); i++ {
+		rt.addReduction(r, i, param, rt.buffers.byID(r.accesses[i].Region.Buffer), op)
+	}
+	for i := range r.kernel.ir.Task.Accesses {
+		if o := &r.kernel.ir.Task.Accesses[i]; o != c && o.Region.Var == c.Region.Var && o.Mode != deps.Reduction {
+			return fmt.Errorf("reduction(%s): the same parameter has %s(%s): a private copy has no other elements", c.Region.Text, o.Mode, o.Region.Text)
+		}
+	}
+	return nil
+}
