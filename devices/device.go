@@ -132,6 +132,8 @@ type Kernel struct {
 	// Program is the device IR; nil when the kernel has no accelerator variant, and then Refused says why.
 	Program *ir.Program
 	Refused error
+	// Natives are variants that the user has written for kinds of devices; they go before Program.
+	Natives []Native
 }
 
 // A Launch is one run of a kernel.

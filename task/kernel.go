@@ -31,6 +31,8 @@ type KernelSpec struct {
 	// are nil when the kernel cannot be cut.
 	Split func(a *Args, lo, hi int64)
 	Trips func(a *Args) int64
+	// Natives are variants written by hand for kinds of devices, such as CUDA C++ or a cubin for "cuda".
+	Natives []devices.Native
 }
 
 // A Kernel is a function that tasks run on any device. It belongs to no runtime.
@@ -96,7 +98,7 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 		return nil, fmt.Errorf("task: kernel %s: %w", s.Name, err)
 	}
 	k := &Kernel{name: s.Name, pos: loop.At, ir: loop, warnings: pkg.Warnings()}
-	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Go: s.Go, Split: s.Split, Trips: s.Trips}
+	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Go: s.Go, Split: s.Split, Trips: s.Trips, Natives: s.Natives}
 	k.lower()
 	for _, v := range loop.Params {
 		k.params = append(k.params, param{v.Name, v.Type, goType(v.Type)})

@@ -159,7 +159,7 @@ func (b *bench) reference(name string, teams, threads int, params ...uint64) fun
 	b.t.Helper()
 	names := []string{"triad", "triad2", "forces", "forces_tiles"}
 	options := []string{"--std=c++17", "--use_fast_math"}
-	code, err := b.d.platform.compile("reference", referenceSource, fmt.Sprint(referenceSource, options), b.d.chip.arch(), options)
+	code, _, err := b.d.platform.compile("reference", referenceSource, fmt.Sprint(referenceSource, options), b.d.chip.arch(), options)
 	require.NoError(b.t, err)
 	b.d.enter()
 	defer b.d.leave()

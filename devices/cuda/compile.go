@@ -19,6 +19,7 @@ import (
 // check fails, where there is one, and the others when a launch needs them.
 type program struct {
 	kernel   *devices.Kernel
+	native   *native // nil without one; then the versions do not matter
 	proved   *guarded
 	versions [4]version // by versionOf
 }
@@ -44,6 +45,7 @@ type version struct {
 	source  *cuda.Source
 	module  uintptr
 	entries []entry
+	cached  bool // the cubin was in the cache
 }
 
 // An entry is a function of a module.
@@ -58,7 +60,12 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 		return err
 	}
 	p := d.program(k)
-	err := d.load(p, &p.versions[versionOf(true, p.proved != nil)])
+	var err error
+	if p.native != nil {
+		err = d.loadNative(k, p.native)
+	} else {
+		err = d.load(p, &p.versions[versionOf(true, p.proved != nil)])
+	}
 	if err == nil || d.alive() != nil {
 		return err
 	}
@@ -72,6 +79,9 @@ func (d *Device) program(k *devices.Kernel) *program {
 	p := d.programs[k]
 	if p == nil {
 		p = &program{kernel: k}
+		if n := k.NativeFor(Kind); n != nil {
+			p.native = &native{of: n}
+		}
 		if k.Program != nil {
 			p.proved = guardOf(k.Program)
 		}
@@ -85,6 +95,15 @@ func (d *Device) program(k *devices.Kernel) *program {
 		d.programs[k] = p
 	}
 	return p
+}
+
+// FromCache reports whether the code of a prepared kernel was in the cache on disk.
+func (d *Device) FromCache(k *devices.Kernel) bool {
+	p := d.program(k)
+	if p.native != nil {
+		return p.native.cached
+	}
+	return p.versions[versionOf(true, p.proved != nil)].cached
 }
 
 // load makes a version, once.
@@ -104,7 +123,7 @@ func (d *Device) build(k *devices.Kernel, v *version) error {
 	if v.source, err = cuda.Print(v.program, cuda.Options{Index32: v.index32, Lines: true}); err != nil {
 		return err
 	}
-	code, err := d.platform.compile(k.Name, v.source.Text, v.source.Hash, d.chip.arch(), v.source.Options)
+	code, cached, err := d.platform.compile(k.Name, v.source.Text, v.source.Hash, d.chip.arch(), v.source.Options)
 	if err != nil {
 		return err
 	}
@@ -114,14 +133,15 @@ func (d *Device) build(k *devices.Kernel, v *version) error {
 	}
 	d.enter()
 	defer d.leave()
+	v.cached = cached
 	v.module, v.entries, err = d.loadModule(code, names)
 	return err
 }
 
-// compile returns the cubin of a text, from the cache or from NVRTC.
+// compile returns the cubin of a text, from the cache or from NVRTC, and which of the two.
 //
 // Errors: *CompileError; *LibraryError when there is no NVRTC and the cache does not have it.
-func (p *platform) compile(name, text, hash, arch string, options []string) ([]byte, error) {
+func (p *platform) compile(name, text, hash, arch string, options []string) (cubin []byte, cached bool, err error) {
 	compiler, missing := theCompiler()
 	release := ""
 	if missing == nil {
@@ -130,24 +150,24 @@ func (p *platform) compile(name, text, hash, arch string, options []string) ([]b
 	key := cubinKey(hash, arch)
 	if p.cache != nil {
 		if code, ok := p.cache.load(key, release); ok {
-			return code, nil
+			return code, true, nil
 		}
 	}
 	if missing != nil {
-		return nil, missing
+		return nil, false, missing
 	}
 	code, log, err := compiler.compile(name+".cu", text, arch, options)
 	if errors.Is(err, errNotCompiled) {
-		return nil, newCompileError(name, arch, log)
+		return nil, false, newCompileError(name, arch, log)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("NVRTC %s for %s: %w", release, arch, err)
+		return nil, false, fmt.Errorf("NVRTC %s for %s: %w", release, arch, err)
 	}
 	if p.cache != nil {
 		// A cache that cannot be written costs time and nothing else: the next process compiles again.
 		_ = p.cache.store(key, release, code)
 	}
-	return code, nil
+	return code, false, nil
 }
 
 // loadModule loads a cubin and finds its functions. Requires: the context is current.
@@ -196,6 +216,10 @@ func (d *Device) fitOf(function uintptr) (fit, error) {
 // unload frees the modules of a program.
 func (p *program) unload(d *Device) error {
 	var errs []error
+	if n := p.native; n != nil && n.module != 0 {
+		errs = append(errs, d.driver.do(cuModuleUnload, n.module))
+		n.module = 0
+	}
 	for i := range p.versions {
 		if v := &p.versions[i]; v.module != 0 {
 			errs = append(errs, d.driver.do(cuModuleUnload, v.module))

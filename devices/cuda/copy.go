@@ -13,7 +13,11 @@ import (
 //
 // Host memory that is not pinned is looked at when the copy is enqueued, so such a copy waits for the host.
 func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
-	op := &operation{event: &event{copy: t}, start: d.startCopy}
+	return d.submit(d.copyOperation(t), after)
+}
+
+func (d *Device) copyOperation(t devices.Transfer) *operation {
+	op := &operation{event: &event{copy: t, device: d}, start: d.startCopy}
 	switch {
 	case t.To == d.space && t.From == devices.Host:
 		op.stream = d.toDevice
@@ -25,7 +29,7 @@ func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 		panic(fmt.Sprintf("gompss: bug: %s is asked to copy from %v to %v", d.name, t.From, t.To))
 	}
 	op.host = op.stream != d.between && !d.platform.pins.has(t.Region.Buffer)
-	return d.submit(op, after)
+	return op
 }
 
 // An end is one side of a copy.

@@ -62,6 +62,7 @@ const (
 	cuModuleUnload
 	cuModuleGetFunction
 	cuFuncGetAttribute
+	cuFuncSetAttribute
 	cuOccupancyMaxActiveBlocksPerMultiprocessor
 	cuLaunchKernel
 )
@@ -78,7 +79,7 @@ var driverFunctions = []string{
 	"cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap", "cuMemSetAccess", "cuMemAllocAsync", "cuMemFreeAsync",
 	"cuMemHostAlloc", "cuMemFreeHost", "cuMemHostRegister_v2", "cuMemHostUnregister",
 	"cuMemsetD8Async", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
-	"cuMemcpy2DAsync_v2", "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute",
+	"cuMemcpy2DAsync_v2", "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute",
 	"cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuLaunchKernel",
 }
 

@@ -194,7 +194,7 @@ func (d *Device) overdue(e *event, s *stream) bool {
 func (d *Device) blame(e *event, err error) {
 	culprit := e
 	for _, s := range d.kernels {
-		if k := s.first(); k != nil && culprit.entry == nil {
+		if k := s.first(); k != nil && culprit.kernel == "" {
 			culprit = k
 		}
 	}

@@ -17,13 +17,30 @@ import (
 // Launch enqueues a run of a kernel: the launches of its program in order, on one stream.
 func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event {
 	op := &operation{event: &event{kernel: l.Kernel.Name, label: l.Label, pos: l.Kernel.Pos, device: d}}
-	r, err := d.prepareRun(l)
-	if err != nil {
+	if err := d.choose(l, op); err != nil {
 		op.event.happen(d.failAt(op.event, err))
 		return op.event
 	}
-	op.event.alone, op.event.entry, op.start = r.faults, r.version, r.start
 	return d.submit(op, after)
+}
+
+// choose decides what op will launch.
+func (d *Device) choose(l *devices.Launch, op *operation) error {
+	if err := d.alive(); err != nil {
+		return err
+	}
+	if n := d.program(l.Kernel).native; n != nil {
+		r, err := d.prepareNative(l, n)
+		if err == nil {
+			op.start = r.start
+		}
+		return err
+	}
+	r, err := d.prepareRun(l)
+	if err == nil {
+		op.event.alone, op.event.entry, op.start = r.faults, r.version, r.start
+	}
+	return err
 }
 
 // A run is one launch of a kernel on one GPU: all that is decided before anything is enqueued.

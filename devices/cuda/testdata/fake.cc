@@ -259,6 +259,7 @@ Result cuModuleGetFunction(void** f, void* m, const char* name)
 	*f = dlsym(m, (std::string(name) + "__run").c_str());
 	return *f ? 0 : 500;
 }
+Result cuFuncSetAttribute(void*, int, int) { ENTER; return 0; }
 Result cuFuncGetAttribute(int* v, int, void*) { ENTER; *v = 1024; return 0; }
 Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int threads, size_t)
 {

@@ -1,0 +1,165 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// A native is a kernel in CUDA C++ or as a cubin that the user has written, as this device has loaded it.
+type native struct {
+	of     *devices.Native
+	once   sync.Once
+	err    error
+	module uintptr
+	entry  entry
+	cached bool       // the cubin was in the cache
+	shared deps.Bytes // the most dynamic shared memory that a launch was allowed
+	mu     sync.Mutex // guards shared
+}
+
+var errNoShape = errors.New("it has no Shape")
+
+// loadNative compiles and loads, once.
+func (d *Device) loadNative(k *devices.Kernel, n *native) error {
+	n.once.Do(func() { n.err = d.buildNative(k, n) })
+	return n.err
+}
+
+func (d *Device) buildNative(k *devices.Kernel, n *native) error {
+	if n.of.Shape == nil {
+		return errNoShape
+	}
+	name := n.of.Entry
+	if name == "" {
+		name = k.Name
+	}
+	code := n.of.Binary
+	if code == nil {
+		sum := sha256.Sum256([]byte("native\x00" + n.of.Source + "\x00" + strings.Join(n.of.Options, "\x00")))
+		var err error
+		if code, n.cached, err = d.platform.compile(k.Name, n.of.Source, fmt.Sprintf("%x", sum), d.chip.arch(), n.of.Options); err != nil {
+			return err
+		}
+	}
+	if len(code) == 0 {
+		return errors.New("its binary is empty")
+	}
+	d.enter()
+	defer d.leave()
+	module, entries, err := d.loadModule(code, []string{name})
+	if err != nil {
+		return fmt.Errorf("function %s: %w", name, err)
+	}
+	n.module, n.entry = module, entries[0]
+	return nil
+}
+
+// A nativeRun is one launch of a native kernel.
+type nativeRun struct {
+	device      *Device
+	native      *native
+	teams, team [3]int64
+	shared      deps.Bytes
+	args        []devices.Arg
+}
+
+func (d *Device) prepareNative(l *devices.Launch, n *native) (*nativeRun, error) {
+	if err := d.loadNative(l.Kernel, n); err != nil {
+		return nil, err
+	}
+	shape := n.of.Shape(l.Args)
+	r := &nativeRun{device: d, native: n, shared: shape.Shared, args: l.Args.List}
+	var err error
+	if r.teams, r.team, err = shape.Teams(); err != nil {
+		return nil, err
+	}
+	if threads := r.team[0] * r.team[1] * r.team[2]; threads > int64(n.entry.fit.maxThreads) {
+		return nil, fmt.Errorf("teams of %v threads: the function allows %d", r.team, n.entry.fit.maxThreads)
+	}
+	return r, nil
+}
+
+// allowShared lets the function have dynamic shared memory beyond what every function may. Requires: the context is current.
+func (r *nativeRun) allowShared() error {
+	const usual, maxDynamicShared = 48 << 10, 8
+	n := r.native
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if r.shared <= max(usual, n.shared) {
+		return nil
+	}
+	if err := r.device.driver.do(cuFuncSetAttribute, n.entry.function, maxDynamicShared, uintptr(r.shared)); err != nil {
+		return fmt.Errorf("shared memory of %v: %w", r.shared, err)
+	}
+	n.shared = r.shared
+	return nil
+}
+
+// start enqueues the launch on the stream of op. Requires: the context is current.
+func (r *nativeRun) start(op *operation) error {
+	if err := r.allowShared(); err != nil {
+		return err
+	}
+	params, err := r.pack()
+	if err != nil {
+		return err
+	}
+	b := newBlock()
+	defer b.free()
+	b.words[sizeWord] = uint64(len(params))
+	b.words[extraWord], b.words[extraWord+1] = 1, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(params))))
+	b.words[extraWord+2], b.words[extraWord+3], b.words[extraWord+4] = 2, uint64(b.at(sizeWord)), 0
+	n := func(x int64) uintptr { return uintptr(x) }
+	err = r.device.driver.do(cuLaunchKernel, r.native.entry.function, n(r.teams[0]), n(r.teams[1]), n(r.teams[2]),
+		n(r.team[0]), n(r.team[1]), n(r.team[2]), uintptr(r.shared), op.stream.cu, 0, b.at(extraWord))
+	runtime.KeepAlive(params)
+	if err != nil {
+		return fmt.Errorf("grid of %v teams of %v threads, %v shared: %w", r.teams, r.team, r.shared, err)
+	}
+	return nil
+}
+
+// pack writes the arguments one after the other, each at a multiple of its alignment.
+func (r *nativeRun) pack() ([]byte, error) {
+	out := make([]byte, 0, 8*len(r.args)+8)
+	for i := range r.args {
+		a := &r.args[i]
+		t := a.Type
+		size, align := t.Size, t.Align
+		if t.Kind == ir.Slice || t.Kind == ir.Pointer {
+			size, align = 8, 8
+		}
+		at := int(alignUp(deps.Bytes(len(out)), max(align, 1)))
+		out = append(out, make([]byte, at-len(out)+int(size))...)
+		to := out[at : at+int(size)]
+		switch {
+		case t.Kind == ir.Slice || t.Kind == ir.Pointer:
+			address, err := addressOf(a, r.device.mirrorAt)
+			if err != nil {
+				return nil, err
+			}
+			binary.LittleEndian.PutUint64(to, address)
+		case t.IsScalar():
+			for k := range to {
+				to[k] = byte(a.Bits >> (8 * k))
+			}
+		case len(a.Blob) != len(to):
+			return nil, fmt.Errorf("argument %d: %d bytes for a %s of %d", i+1, len(a.Blob), t, len(to))
+		default:
+			copy(to, a.Blob)
+		}
+	}
+	return out, nil
+}

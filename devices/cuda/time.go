@@ -1,0 +1,75 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"github.com/gompss/gompss/devices"
+)
+
+// Time launches l repeat times in a row, rounds times over, and returns how long a launch took in each round, by events of
+// the GPU. Everything that l touches must be there: it is launched behind nothing. For measurements.
+func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Duration, err error) {
+	op := &operation{event: &event{kernel: l.Kernel.Name, label: l.Label, pos: l.Kernel.Pos, device: d}, stream: d.kernels[0]}
+	if err := d.Prepare(l.Kernel); err != nil {
+		return nil, err
+	}
+	if err := d.choose(l, op); err != nil {
+		return nil, d.failAt(op.event, err)
+	}
+	err = d.timed(op.stream, rounds, func(took time.Duration) { each = append(each, took/time.Duration(repeat)) }, func() error {
+		for range repeat {
+			if err := op.start(op); err != nil {
+				return d.failAt(op.event, err)
+			}
+		}
+		return nil
+	})
+	return each, err
+}
+
+// TimeCopy makes a copy rounds times, one after the other, and returns how long each took by events of the GPU.
+func (d *Device) TimeCopy(t devices.Transfer, rounds int) (each []time.Duration, err error) {
+	op := d.copyOperation(t)
+	err = d.timed(op.stream, rounds, func(took time.Duration) { each = append(each, took) }, func() error { return op.start(op) })
+	return each, err
+}
+
+// timed calls f between two events on a stream, and told with the time between them, once a round.
+func (d *Device) timed(s *stream, rounds int, told func(time.Duration), f func() error) (err error) {
+	d.enter()
+	defer d.leave()
+	w := newBlock()
+	defer w.free()
+	var events [2]uintptr
+	for i := range events {
+		if err := d.driver.do(cuEventCreate, w.at(0), 0); err != nil {
+			return err
+		}
+		events[i] = uintptr(w.words[0])
+		defer func() { err = errors.Join(err, d.driver.do(cuEventDestroy, events[i])) }()
+	}
+	for range rounds {
+		if err := d.driver.do(cuEventRecord, events[0], s.cu); err != nil {
+			return err
+		}
+		if err := f(); err != nil {
+			return err
+		}
+		if err := d.driver.do(cuEventRecord, events[1], s.cu); err != nil {
+			return err
+		}
+		if err := d.driver.do(cuStreamSynchronize, s.cu); err != nil {
+			return d.fail("measure", err)
+		}
+		if err := d.driver.do(cuEventElapsedTime, w.at(2), events[0], events[1]); err != nil {
+			return err
+		}
+		ms := float64(math.Float32frombits(uint32(w.words[2])))
+		told(time.Duration(ms * float64(time.Millisecond)))
+	}
+	return nil
+}
