@@ -269,7 +269,7 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 func (rt *Runtime) prepared(r *record) {
 	rt.mu.Lock()
 	rt.arrived.push(r)
-	rt.mu.Unlock()
+	rt.unlock()
 	rt.workers.Wake(1)
 }
 
@@ -334,7 +334,7 @@ func (rt *Runtime) runsElsewhere(r *record, p sched.PlaceID, err error) bool {
 	}
 	rt.mu.Lock()
 	orphans := rt.sched.Retire(p)
-	rt.mu.Unlock()
+	rt.unlock()
 	for _, it := range orphans {
 		o := it.Owner.(*record)
 		o.fail(rt.places[p].Name, err)
@@ -359,7 +359,7 @@ func (rt *Runtime) again(r *record) {
 	rt.mu.Lock()
 	rt.counts.end(r.item.Place())
 	rt.sched.Done(&r.item)
-	rt.mu.Unlock()
+	rt.unlock()
 	rt.estimate(r)
 	starts.push(r)
 	rt.schedule(nil, &starts, smp.None)

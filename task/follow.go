@@ -72,7 +72,7 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 	now := rt.lines[p].empty() && rt.sched.Load(p) < rt.depth[p]
 	switch {
 	case !rt.sched.Follows(&r.item, p):
-		rt.mu.Unlock()
+		rt.unlock()
 		return
 	case now:
 		r.follow.Store(id | following)
@@ -82,7 +82,7 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 		r.follow.Store(id | inLine)
 		rt.lines[p].push(follower{r, id | inLine})
 	}
-	rt.mu.Unlock()
+	rt.unlock()
 	if now && !r.adding.CompareAndSwap(id|isAdded, id|startWhenAdded) {
 		rt.startOn(r)
 	}

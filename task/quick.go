@@ -181,18 +181,36 @@ func (rt *Runtime) takePlain(worker int) *record {
 	return r
 }
 
-// unlock unlocks mu, and tells those who look for plain tasks what else there is.
+// unlock unlocks mu, and tells those who look without it what there is for workers.
 func (rt *Runtime) unlock() {
+	waiting := rt.handedLen + int32(rt.sched.Len())
 	if rt.quick {
-		waiting := rt.handedLen + int32(rt.sched.Len()) - rt.low
-		if waiting != rt.waiting.Load() {
-			rt.waiting.Store(waiting)
-		}
-		if rt.low != rt.later.Load() {
-			rt.later.Store(rt.low)
-		}
+		waiting -= rt.low
+	}
+	if rt.arrived.head != nil {
+		waiting++
+	}
+	if waiting != rt.waiting.Load() {
+		rt.waiting.Store(waiting)
+	}
+	if rt.quick && rt.low != rt.later.Load() {
+		rt.later.Store(rt.low)
 	}
 	rt.mu.Unlock()
+}
+
+// Ready reports whether there may be something for a worker.
+func (w cpu) Ready() bool {
+	rt := w.rt
+	if rt.waiting.Load() > 0 || rt.later.Load() > 0 || rt.inbox.len.Load() > 0 {
+		return true
+	}
+	for i := range rt.rooms {
+		if rt.rooms[i].queue.len.Load() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // rise and rest count the workers that have a task.

@@ -112,7 +112,7 @@ type Runtime struct {
 	counts    counts
 
 	quick    bool         // plain tasks go past the scheduler
-	waiting  atomic.Int32 // in handed and in the scheduler, but for those that come after plain tasks
+	waiting  atomic.Int32 // in handed, arrived and in the scheduler, but for those that come after plain tasks
 	later    atomic.Int32 // these
 	low      int32        // items in the scheduler with a priority below that of plain tasks; guarded by mu
 	inbox    plainQueue   // plain tasks that no worker has made ready

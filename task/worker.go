@@ -66,7 +66,7 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	if rt.accelerators && len(r.accesses) > 0 && !r.held && !rt.acquireHost(r) {
 		rt.mu.Lock()
 		rt.fetching++
-		rt.mu.Unlock()
+		rt.unlock()
 		return rt.schedule(nil, nil, worker), worker // its data are on their way
 	}
 	switch {

@@ -2,7 +2,8 @@
 // has none.
 //
 // A worker that runs a parallel loop shares it (Share): idle workers wake and take chunks of it. A sleeping worker
-// uses no processor time; Wake brings back as many as there is work for.
+// uses no processor time; Wake brings back as many as there is work for. Before going to sleep, one worker at a time looks
+// for work for some microseconds more: waking it would take longer than the gaps between short tasks.
 //
 // Invariants: a wake-up is never lost (a worker announces that it will sleep before it looks at the source a last
 // time, and Wake looks for announcements after the work is in the source); Share returns only after the last chunk,

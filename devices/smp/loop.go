@@ -107,6 +107,16 @@ func (w *Workers) withdraw(o *offer) {
 	w.mu.Unlock()
 }
 
+// wanted reports whether an open job wants help.
+func (w *Workers) wanted() bool {
+	if w.loops.Load() == 0 {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.open, func(o *offer) bool { return o.job.Wanted() })
+}
+
 // assist helps with an open job, and reports whether one wanted help.
 func (w *Workers) assist() bool {
 	if w.loops.Load() == 0 {

@@ -3,12 +3,16 @@ package smp
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A Source is where workers find what to run. It is called by all workers at once.
 type Source interface {
+	// Ready reports whether Take may find something. It is cheap, and never misses what was put in before it is called.
+	Ready() bool
 	// Take takes out one thing for a worker, unless one was taken already that has not been run, and reports whether there
 	// is one.
 	Take(worker int) bool
@@ -31,13 +35,14 @@ type Workers struct {
 	ending atomic.Bool
 	done   sync.WaitGroup
 
-	asleep  atomic.Int32 // workers that announced that they will sleep
-	mu      sync.Mutex
-	beds    []uint64 // a bit for each worker that sleeps, or is about to
-	open    []*offer
-	spares  []chan int // goroutines that are no worker and wait until they are one again
-	closed  bool       // no more spares
-	resting sync.WaitGroup
+	spinning atomic.Bool  // one worker looks for work before it goes to sleep
+	asleep   atomic.Int32 // workers that announced that they will sleep
+	mu       sync.Mutex
+	beds     []uint64 // a bit for each worker that sleeps, or is about to
+	open     []*offer
+	spares   []chan int // goroutines that are no worker and wait until they are one again
+	closed   bool       // no more spares
+	resting  sync.WaitGroup
 }
 
 // A room is where one worker sleeps; padded, since neighbours are used by other processors.
@@ -116,10 +121,16 @@ func (w *Workers) rest() int {
 	return i
 }
 
-// Wake wakes up to n sleeping workers. It is called after work was put into the source; cost: one atomic load when
-// nobody sleeps.
+// Wake wakes up to n sleeping workers, one less when one is awake and looks for work. It is called after work was put into the
+// source; cost: one atomic load when nobody sleeps. A source whose Take sees that there is more calls it too.
 func (w *Workers) Wake(n int) {
-	if n <= 0 || w.asleep.Load() == 0 {
+	if w.asleep.Load() == 0 {
+		return
+	}
+	if w.spinning.Load() { // and looks again when it has said that it stops
+		n--
+	}
+	if n <= 0 {
 		return
 	}
 	w.mu.Lock()
@@ -167,9 +178,45 @@ func (w *Workers) work(i int) {
 			w.done.Done()
 			break
 		}
-		w.sleep(i)
+		if !w.spin(i) {
+			w.sleep(i)
+		}
 	}
 	over = true
+}
+
+// spinTime is how long a worker without work looks for some before it sleeps: about what it takes to wake it.
+const spinTime = 20 * time.Microsecond
+
+// spin looks for work for a while, unless another worker does, and reports whether there was some. Other goroutines run in
+// between: those who make work may need the processor.
+func (w *Workers) spin(i int) bool {
+	if w.ending.Load() || !w.spinning.CompareAndSwap(false, true) {
+		return false
+	}
+	found := false
+	defer func() {
+		w.spinning.Store(false)
+		if found && w.source.Ready() { // put in by those who counted on this worker
+			w.Wake(1)
+		}
+	}()
+	for began := time.Now(); ; {
+		for range 32 {
+			if w.source.Ready() && w.source.Take(i) {
+				found = true
+				return true
+			}
+		}
+		if w.wanted() {
+			found = true
+			return true
+		}
+		if time.Since(began) > spinTime {
+			return false
+		}
+		runtime.Gosched()
+	}
 }
 
 // sleep announces that worker i will sleep, looks a last time, and sleeps until it is woken.

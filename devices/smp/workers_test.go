@@ -31,6 +31,12 @@ func (q *queue) pushJob(f func(worker int) int) {
 	q.mu.Unlock()
 }
 
+func (q *queue) Ready() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.jobs) > 0
+}
+
 func (q *queue) Take(worker int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
