@@ -51,17 +51,7 @@ func (v vagueness) any() bool { return v.all || v.name || len(v.vars) > 0 }
 
 // declared returns the accesses to v, those that the copy clauses imply too.
 func (c *accessCheck) declared(v *ir.Var) []ir.Access {
-	var out []ir.Access
-	add := func(list []ir.Region, m deps.Mode) {
-		for _, r := range list {
-			out = append(out, ir.Access{Region: r, Mode: m})
-		}
-	}
-	out = append(out, c.k.Task.Accesses...)
-	add(c.k.Target.CopyIn, deps.In)
-	add(c.k.Target.CopyOut, deps.InOut)
-	add(c.k.Target.CopyInOut, deps.InOut)
-	return slices.DeleteFunc(out, func(a ir.Access) bool { return a.Region.Var != v })
+	return slices.DeleteFunc(Accesses(c.k), func(a ir.Access) bool { return a.Region.Var != v })
 }
 
 func (c *accessCheck) parameter(v *ir.Var, reaches []reach) {
@@ -134,14 +124,32 @@ func (c *accessCheck) inside(v *ir.Var, r reach, may []ir.Access, verb string) {
 		}
 		return
 	}
+	if slices.ContainsFunc(may, func(a ir.Access) bool { return c.inRegion(r, a.Region) }) {
+		return
+	}
 	for _, a := range may {
 		if !c.outside(r, a.Region) {
+			c.unproved(v, r, verb, regions)
 			return
 		}
 	}
 	if c.once(v, "outside "+verb+name) {
 		c.fail(r.at, what, fmt.Sprintf("the body %s %s, which is outside %s", verb, name, regions), "widen the region, or declare "+v.Name)
 	}
+}
+
+// unproved warns of an affine place that may lie outside the regions. Where the host can tell it does, for every task;
+// then it is worth a warning in loops alone.
+func (c *accessCheck) unproved(v *ir.Var, r reach, verb, regions string) {
+	name := sourceText(r.expr)
+	if r.always && len(r.loops) == 0 || !c.once(v, "unproved "+verb+name) {
+		return
+	}
+	why, instead := fmt.Sprintf("the body %s %s, which cannot be proved to stay inside %s", verb, name, regions), "declare all of "+v.Name+", or make sure that it stays inside"
+	if r.always {
+		why, instead = why+" before the arguments are known", "a task that goes outside is refused when it is submitted"
+	}
+	c.warn(r.at, "access to "+v.Name, why, instead)
 }
 
 func regionList(list []ir.Access) string {
@@ -177,6 +185,35 @@ func (c *accessCheck) outside(r reach, region ir.Region) bool {
 		}
 	}
 	return false
+}
+
+// inRegion reports whether all that r touches is provably in region.
+func (c *accessCheck) inRegion(r reach, region ir.Region) bool {
+	if len(region.Dims) == 1 && len(region.Shape) < 2 {
+		a, b, ok := rangeForms(region.Dims[0])
+		if ok && r.knows(r.index.Sub(a), c.k.Params) && r.knows(b.AddConst(-1).Sub(r.index), c.k.Params) {
+			return true
+		}
+	}
+	spans, ok := r.spans(region.Shape, c.k.Params)
+	if !ok || !insideRows(spans, region) {
+		return false
+	}
+	for i, d := range region.Dims {
+		a, b, ok := rangeForms(d)
+		if !ok || !atLeast(spans[i].lo.Sub(a), 0) || !atLeast(b.Sub(spans[i].hi), 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// knows reports whether a is not negative wherever r happens, by the loops or by a condition around it.
+func (r *reach) knows(a Affine, params []*ir.Var) bool {
+	if s, ok := spanOf(a, r.loops, params); ok && atLeast(s.lo, 0) {
+		return true
+	}
+	return slices.ContainsFunc(r.facts, func(f Affine) bool { return atLeast(a.Sub(f), 0) })
 }
 
 // insideRows reports whether the spans of all dimensions but the first stay inside the shape, so that they are the

@@ -9,9 +9,12 @@ type reach struct {
 	index   Affine  // in elements of base; unknown where it depends on data
 	write   bool
 	atomic  bool
-	certain bool        // it happens whenever the loops around come to it
+	always  bool        // it happens in every iteration of the loops around, and these run to their end
+	certain bool        // always, and it is all of an element
+	whole   bool        // index is checked against the length of base itself
 	loops   []loopRange // around, outermost first
 	conds   []ir.Expr   // of the Ifs around
+	facts   []Affine    // what is not negative, as the conditions say
 	in      []ir.Stmt   // directives around, outermost first: Fors and Constructs
 	at      ir.Pos      // of the access
 	expr    ir.Expr     // as written
@@ -21,6 +24,7 @@ type reach struct {
 type view struct {
 	base *ir.Var
 	off  Affine
+	cut  bool // it is only a part
 }
 
 // A collector finds the reaches of code, through the functions that it calls.
@@ -121,9 +125,11 @@ func (c *collector) viewOf(e ir.Expr) (view, bool) {
 		} else if ok && e.Lo != nil {
 			v.off = v.off.Add(c.form(e.Lo))
 		}
+		v.cut = v.cut || e.Lo != nil || e.Hi != nil
 		return v, ok
 	case *ir.AddrOf:
 		v, ok := c.viewOf(e.X)
+		v.cut = true
 		if !wholeElement(e.X) {
 			v.off = Affine{unknown: true}
 		}
@@ -165,14 +171,21 @@ func (c *collector) stmt(s ir.Stmt) {
 		c.read(s.Cond)
 		c.conds = append(c.conds, s.Cond)
 		c.stmts(s.Then)
+		c.conds[len(c.conds)-1] = negation(s.Cond)
 		c.stmts(s.Else)
 		c.conds = c.conds[:len(c.conds)-1]
 	case *ir.While:
 		c.conds = append(c.conds, s.Cond)
+		outer := c.jumps
 		c.nest(s)
+		c.jumps = outer || leaves(s.Body, s.Label, false)
 		c.conds = c.conds[:len(c.conds)-1]
 	case *ir.For:
 		c.forLoop(s)
+	case *ir.Block:
+		outer := c.jumps
+		c.nest(s)
+		c.jumps = outer || leaves(s.Body, s.Label, false)
 	case *ir.Construct:
 		c.in = append(c.in, s)
 		c.nest(s)
@@ -202,8 +215,9 @@ func (c *collector) forLoop(s *ir.For) {
 		c.in = append(c.in, s)
 	}
 	outer := c.jumps
+	c.jumps = outer || leaves(s.Body, s.Label, true)
 	c.stmts(s.Body)
-	c.jumps = outer || c.jumps
+	c.jumps = outer || leaves(s.Body, s.Label, false)
 	if s.Directive != nil {
 		c.in = c.in[:len(c.in)-1]
 	}
@@ -230,22 +244,38 @@ func (c *collector) call(s *ir.Call) {
 	}
 	jumps := c.jumps
 	c.stmts(s.Fn.Body)
-	c.jumps = jumps || conditionalReturn(s.Fn.Body)
+	c.jumps = jumps // its returns end it alone
 }
 
-// conditionalReturn reports whether a function can end before its last statement.
-func conditionalReturn(list []ir.Stmt) bool {
-	found := false
-	for i, s := range list {
-		if _, last := s.(*ir.Return); last && i == len(list)-1 {
-			continue
+// leaves reports whether a jump in list, the body of what has the label own, may lead out of it; a Continue of it does
+// not, and its Break only where breaks count.
+func leaves(list []ir.Stmt, own *ir.Label, breaks bool) bool {
+	inside := map[*ir.Label]bool{}
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.For:
+			inside[s.Label] = true
+		case *ir.While:
+			inside[s.Label] = true
+		case *ir.Block:
+			inside[s.Label] = true
 		}
-		ir.WalkStmts([]ir.Stmt{s}, func(t ir.Stmt) bool {
-			_, ok := t.(*ir.Return)
-			found = found || ok
-			return true
-		})
-	}
+		return true
+	})
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Return:
+			found = true
+		case *ir.Break:
+			found = found || !inside[s.Label] && (s.Label != own || breaks)
+		case *ir.Continue:
+			found = found || !inside[s.Label] && s.Label != own
+		default:
+			found = found || isHole(s)
+		}
+		return !found
+	})
 	return found
 }
 
@@ -280,9 +310,72 @@ func (c *collector) read(e ir.Expr) {
 		c.read(e.Lo)
 		c.read(e.Hi)
 		c.read(e.Max)
+	case *ir.Binary:
+		c.read(e.X)
+		if e.Op != ir.LAnd && e.Op != ir.LOr {
+			c.read(e.Y)
+			return
+		}
+		cond := e.X
+		if e.Op == ir.LOr {
+			cond = negation(cond)
+		}
+		c.under(cond, e.Y)
+	case *ir.Select:
+		c.read(e.Cond)
+		c.under(e.Cond, e.X)
+		c.under(negation(e.Cond), e.Y)
 	default:
 		ir.Operands(e, c.read)
 	}
+}
+
+// under collects the loads of an expression that is evaluated only where cond holds.
+func (c *collector) under(cond, e ir.Expr) {
+	c.conds = append(c.conds, cond)
+	c.read(e)
+	c.conds = c.conds[:len(c.conds)-1]
+}
+
+func negation(cond ir.Expr) ir.Expr { return &ir.Unary{Op: ir.Not, X: cond, At: cond.Pos()} }
+
+// factsOf returns forms that are not negative where all of conds hold, comparisons taken not to wrap.
+func (c *collector) factsOf(conds []ir.Expr) []Affine {
+	var out []Affine
+	var assume func(e ir.Expr, holds bool)
+	assume = func(e ir.Expr, holds bool) {
+		switch e := e.(type) {
+		case *ir.Unary:
+			assume(e.X, holds != (e.Op == ir.Not))
+		case *ir.Binary:
+			if e.Op == ir.LAnd && holds || e.Op == ir.LOr && !holds {
+				assume(e.X, holds)
+				assume(e.Y, holds)
+				return
+			}
+			op := e.Op
+			if !holds {
+				op = negated(op)
+			}
+			x, y := c.form(e.X), c.form(e.Y)
+			switch op {
+			case ir.Lt:
+				out = append(out, y.Sub(x).AddConst(-1))
+			case ir.Le:
+				out = append(out, y.Sub(x))
+			case ir.Gt:
+				out = append(out, x.Sub(y).AddConst(-1))
+			case ir.Ge:
+				out = append(out, x.Sub(y))
+			case ir.Eq:
+				out = append(out, x.Sub(y), y.Sub(x))
+			}
+		}
+	}
+	for _, e := range conds {
+		assume(e, true)
+	}
+	return out
 }
 
 func (c *collector) store(e ir.Expr, atomic bool) { c.place(e, true, atomic) }
@@ -319,8 +412,26 @@ func (c *collector) place(e ir.Expr, write, atomic bool) {
 		return
 	}
 	c.out = append(c.out, reach{base: v.base, index: v.off, write: write, atomic: atomic, at: e.Pos(), expr: e,
-		certain: len(c.conds) == 0 && !c.jumps && wholeElement(e),
-		loops:   append([]loopRange(nil), c.loops...), conds: append([]ir.Expr(nil), c.conds...), in: append([]ir.Stmt(nil), c.in...)})
+		facts: c.factsOf(c.conds), always: len(c.conds) == 0 && !c.jumps, certain: len(c.conds) == 0 && !c.jumps && wholeElement(e), whole: c.indexesWhole(e),
+		loops: append([]loopRange(nil), c.loops...), conds: append([]ir.Expr(nil), c.conds...), in: append([]ir.Stmt(nil), c.in...)})
+}
+
+// indexesWhole reports whether place e is in an element of all of a slice that the kernel was given, not of a part.
+func (c *collector) indexesWhole(e ir.Expr) bool {
+	for {
+		switch x := e.(type) {
+		case *ir.Member:
+			e = x.X
+		case *ir.Index:
+			if x.X.Type().Kind == ir.Slice {
+				v, ok := c.viewOf(x.X)
+				return ok && !v.cut && v.base.Type.Kind == ir.Slice
+			}
+			e = x.X
+		default:
+			return false
+		}
+	}
 }
 
 // wholeElement reports whether e is all of an element, not a field or an element of it.

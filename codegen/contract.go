@@ -1,0 +1,233 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+)
+
+// A Contract is the part of a kernel's accesses that the host proves for every launch, before anything is written: the
+// elements that an affine access is sure to touch, against the length of its slice and the declared regions.
+//
+// For each such access the host computes the two iterations in which its index is least and greatest, and looks at the
+// index there. An access is refused only where both the iteration and the index are real, so that a conforming launch
+// is never refused; what is under a condition, depends on data, or runs in a loop whose bounds the host does not know,
+// is left to the checks in the kernel. A Contract is immutable; a Proof applies it to the arguments of one launch.
+type Contract struct {
+	atoms  []Atom
+	forms  []hostForm
+	checks []contractCheck
+	// Regions says whether a check needs the boxes of the declared regions.
+	Regions bool
+}
+
+// A hostForm is a sum of products of atoms: its value is known from the arguments.
+type hostForm []hostTerm
+
+type hostTerm struct {
+	coef  int64
+	atoms []int // of Contract.atoms
+}
+
+// maxDepth and maxForms bound what is proved; accesses beyond are left to the kernel.
+const (
+	maxDepth = 8
+	maxForms = 256
+)
+
+// A linear is base plus, for each loop of a nest, a coefficient times its variable; all are numbers of forms.
+type linear struct {
+	base  int
+	coefs [maxDepth]int // 0, the form that is zero, where the variable does not occur
+}
+
+// A nestLoop is a loop by the first value of its variable and the last one that the bound allows, which is not passed.
+type nestLoop struct {
+	first, last linear // over the loops around
+	step        int64
+}
+
+type contractCheck struct {
+	reach
+	loops   []nestLoop // outermost first
+	index   linear
+	length  int   // the form of the length that the index stays below; 0 where that is proved, or no matter
+	regions []int // the declared regions of which one holds the index, in the order of Accesses; nil where that is proved
+}
+
+// An AccessError says that a kernel with these arguments would touch what it must not. Nothing has been written. It is
+// ir.ErrBounds for errors.Is.
+type AccessError struct {
+	Kernel  string
+	Pos     ir.Pos // of the access
+	Access  string // as written: x[i+1]
+	Param   string
+	First   int64  // the elements of Param that it touches,
+	Last    int64  // counted from its start
+	Length  int64  // of Param
+	Regions string // as declared, "" where the length is passed
+	At      string // an iteration that does it: "i = 10"; "" outside of loops
+}
+
+func (e *AccessError) Error() string {
+	touched := fmt.Sprintf("elements %d to %d", e.First, e.Last)
+	if e.First == e.Last {
+		touched = fmt.Sprintf("element %d", e.First)
+	}
+	if e.At != "" {
+		touched += " (" + e.At + ")"
+	}
+	if e.Regions == "" {
+		return fmt.Sprintf("%v: %s touches %s of %s, which has length %d", e.Pos, e.Access, touched, e.Param, e.Length)
+	}
+	return fmt.Sprintf("%v: %s touches %s of %s, outside its region %s", e.Pos, e.Access, touched, e.Param, e.Regions)
+}
+
+// Unwrap returns ir.ErrBounds.
+func (e *AccessError) Unwrap() error { return ir.ErrBounds }
+
+// Accesses returns the regions that tasks of k access, those of the copy clauses last.
+func Accesses(k *ir.Kernel) []ir.Access {
+	out := slices.Clone(k.Task.Accesses)
+	for _, c := range []struct {
+		regions []ir.Region
+		mode    deps.Mode
+	}{{k.Target.CopyIn, deps.In}, {k.Target.CopyOut, deps.InOut}, {k.Target.CopyInOut, deps.InOut}} {
+		for _, r := range c.regions {
+			out = append(out, ir.Access{Region: r, Mode: c.mode})
+		}
+	}
+	return out
+}
+
+// NewContract returns the contract of k.
+func NewContract(k *ir.Kernel) *Contract {
+	b := &contractBuilder{k: k, out: &Contract{forms: []hostForm{nil}}, accesses: Accesses(k), check: &accessCheck{k: k}}
+	for _, r := range collect(k, k.Body) {
+		b.add(r)
+	}
+	return b.out
+}
+
+type contractBuilder struct {
+	k        *ir.Kernel
+	out      *Contract
+	accesses []ir.Access
+	check    *accessCheck
+}
+
+// add adds the check of r, if it can be made and there is no such yet.
+func (b *contractBuilder) add(r reach) {
+	if !r.always || !r.index.Known() || r.base.Space != ir.Param || r.base.Type.Kind != ir.Slice || len(r.loops) > maxDepth {
+		return
+	}
+	c := contractCheck{reach: r}
+	length := atomAffine(Atom{Var: r.base, Of: LenOf})
+	needLength := r.whole && !b.proved(r, length)
+	if !b.k.Task.Inferred {
+		c.regions = b.regions(r)
+	}
+	if !needLength && c.regions == nil || !b.nest(&c) || !b.linear(&c.index, r.index, r.loops) {
+		return
+	}
+	if needLength {
+		c.length = b.form(length)
+	}
+	if len(b.out.forms) > maxForms || slices.ContainsFunc(b.out.checks, c.same) {
+		return
+	}
+	b.out.checks = append(b.out.checks, c)
+	b.out.Regions = b.out.Regions || c.regions != nil
+}
+
+// same reports whether d looks at the same elements for the same reason.
+func (c *contractCheck) same(d contractCheck) bool {
+	return c.base == d.base && c.index == d.index && slices.Equal(c.loops, d.loops) && c.length == d.length && slices.Equal(c.regions, d.regions)
+}
+
+// proved reports whether the index of r stays in [0, length) whatever the arguments are.
+func (b *contractBuilder) proved(r reach, length Affine) bool {
+	s, ok := spanOf(r.index, r.loops, b.k.Params)
+	return ok && atLeast(s.lo, 0) && atLeast(length.Sub(s.hi), 1)
+}
+
+// regions returns the declared regions that may hold what r touches, nil where one is sure to.
+func (b *contractBuilder) regions(r reach) []int {
+	var out []int
+	for i, a := range b.accesses {
+		if a.Region.Var != r.base || r.write && !a.Mode.Writes() {
+			continue
+		}
+		if isWhole(a.Region) || b.check.inRegion(r, a.Region) {
+			return nil
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+// nest fills in the loops around.
+func (b *contractBuilder) nest(c *contractCheck) bool {
+	for i, l := range c.reach.loops {
+		n := nestLoop{step: l.step}
+		if !l.known || l.step == 0 || !b.linear(&n.first, l.first, c.reach.loops[:i]) || !b.linear(&n.last, l.last, c.reach.loops[:i]) {
+			return false
+		}
+		c.loops = append(c.loops, n)
+	}
+	return true
+}
+
+// linear takes a apart into the coefficients of the loop variables.
+func (b *contractBuilder) linear(to *linear, a Affine, loops []loopRange) bool {
+	for i, l := range loops {
+		coef, ok := a.Coef(l.Var)
+		if !ok || !onHost(coef, b.k.Params) {
+			return false
+		}
+		to.coefs[i], a = b.form(coef), a.Without(l.Var)
+	}
+	to.base = b.form(a)
+	return onHost(a, b.k.Params)
+}
+
+// form returns the number of a, which the host can evaluate.
+func (b *contractBuilder) form(a Affine) int {
+	f := hostForm{}
+	for _, t := range a.Terms {
+		term := hostTerm{coef: t.Coef}
+		for _, x := range t.Atoms {
+			term.atoms = append(term.atoms, b.atom(x))
+		}
+		f = append(f, term)
+	}
+	equal := func(g hostForm) bool {
+		return slices.EqualFunc(f, g, func(x, y hostTerm) bool { return x.coef == y.coef && slices.Equal(x.atoms, y.atoms) })
+	}
+	if i := slices.IndexFunc(b.out.forms, equal); i >= 0 {
+		return i
+	}
+	b.out.forms = append(b.out.forms, f)
+	return len(b.out.forms) - 1
+}
+
+func (b *contractBuilder) atom(x Atom) int {
+	i := slices.Index(b.out.atoms, x)
+	if i < 0 {
+		b.out.atoms = append(b.out.atoms, x)
+		i = len(b.out.atoms) - 1
+	}
+	return i
+}
+
+// point names the values of the loop variables.
+func (c *contractCheck) point(values []int64) string {
+	var parts []string
+	for i, v := range values {
+		parts = append(parts, fmt.Sprintf("%s = %d", c.reach.loops[i].Var.Name, v))
+	}
+	return strings.Join(parts, ", ")
+}
