@@ -126,10 +126,11 @@ func (b *contractBuilder) add(r reach) {
 	}
 	c := contractCheck{reach: r}
 	length := atomAffine(Atom{Var: r.base, Of: LenOf})
-	needLength := r.whole && !b.proved(r, length)
+	inside := false // in a region, which lies in the slice
 	if !b.k.Task.Inferred {
-		c.regions = b.regions(r)
+		c.regions, inside = b.regions(r)
 	}
+	needLength := r.whole && !inside && c.regions == nil && !b.proved(r, length)
 	if !needLength && c.regions == nil || !b.nest(&c) || !b.linear(&c.index, r.index, r.loops) {
 		return
 	}
@@ -154,19 +155,19 @@ func (b *contractBuilder) proved(r reach, length Affine) bool {
 	return ok && atLeast(s.lo, 0) && atLeast(length.Sub(s.hi), 1)
 }
 
-// regions returns the declared regions that may hold what r touches, nil where one is sure to.
-func (b *contractBuilder) regions(r reach) []int {
-	var out []int
+// regions returns the declared regions that may hold what r touches; none where one is sure to, or all of the slice is
+// declared.
+func (b *contractBuilder) regions(r reach) (out []int, inside bool) {
 	for i, a := range b.accesses {
 		if a.Region.Var != r.base || r.write && !a.Mode.Writes() {
 			continue
 		}
-		if isWhole(a.Region) || b.check.inRegion(r, a.Region) {
-			return nil
+		if whole := isWhole(a.Region); whole || b.check.inRegion(r, a.Region) {
+			return nil, !whole
 		}
 		out = append(out, i)
 	}
-	return out
+	return out, false
 }
 
 // nest fills in the loops around.

@@ -170,3 +170,26 @@ func reflectedArgument(v reflect.Value, a devices.Arg) (devices.Arg, memory) {
 	}
 	return a, memory{}
 }
+
+// comparedWithNil reports whether k, or a function that it calls, compares a pointer with nil: then v, if it is one, may
+// be nil.
+func comparedWithNil(k *ir.Kernel, v *ir.Var) bool {
+	found := false
+	look := func(s ir.Stmt) bool {
+		ir.StmtExprs(s, func(e ir.Expr) {
+			ir.WalkExpr(e, func(x ir.Expr) bool {
+				b, ok := x.(*ir.Binary)
+				found = found || ok && b.X.Type().Kind == ir.Pointer && (b.Op == ir.Eq || b.Op == ir.Ne)
+				return !found
+			})
+		})
+		return !found
+	}
+	if v.Type.Kind == ir.Pointer {
+		ir.WalkStmts(k.Body, look)
+		for _, f := range k.Funcs {
+			ir.WalkStmts(f.Body, look)
+		}
+	}
+	return found
+}

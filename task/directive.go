@@ -57,35 +57,56 @@ func (e *arguments) Slice(v *ir.Var) (length, capacity int64, ok bool) {
 // Query implements ir.Env: on the host there is no grid.
 func (e *arguments) Query(ir.QueryKind) (int64, bool) { return 0, false }
 
-// evaluate fills in the accesses of r: those of the task directive, and what the target directive copies besides.
+// evaluate fills in the accesses of r: those of the task directive, and what the target directive copies besides. It
+// refuses arguments with which the kernel would touch something else.
 func (rt *Runtime) evaluate(r *record) error {
-	k := r.kernel.ir
-	r.home.env.params, r.home.env.list = k.Params, r.args.List
+	k, home := r.kernel.ir, r.home
+	home.env.params, home.env.list = k.Params, r.args.List
+	t := &k.Target
+	if n := len(k.Task.Accesses) + len(t.CopyIn) + len(t.CopyOut) + len(t.CopyInOut); n <= cap(home.boxes) {
+		home.boxes = home.boxes[:n]
+	} else {
+		home.boxes = make([][]codegen.Box, n)
+	}
+	home.proof.Load(k, r.kernel.contract, &home.env)
+	if k.Task.Inferred { // the access says more than the region that was made of it
+		if err := home.proof.Lengths(); err != nil {
+			return err
+		}
+	}
 	reductions := false
 	for i := range k.Task.Accesses {
 		a := &k.Task.Accesses[i]
 		if a.Mode == deps.Reduction {
 			reductions = true
-		} else if err := rt.evaluateRegion(r, &a.Region, a.Mode); err != nil {
+		} else if err := rt.evaluateRegion(r, i, &a.Region, a.Mode); err != nil {
 			return err
 		}
 	}
-	t := &k.Target
+	next := len(k.Task.Accesses)
 	for _, c := range []struct {
 		regions []ir.Region
 		mode    deps.Mode
 	}{{t.CopyIn, deps.In}, {t.CopyOut, deps.Out}, {t.CopyInOut, deps.InOut}} {
 		for i := range c.regions {
-			if err := rt.evaluateRegion(r, &c.regions[i], c.mode); err != nil {
+			if err := rt.evaluateRegion(r, next, &c.regions[i], c.mode); err != nil {
 				return err
 			}
+			next++
 		}
 	}
 	r.accesses = deps.Merge(r.accesses)
 	if reductions {
-		return rt.evaluateReductions(r)
+		if err := rt.evaluateReductions(r); err != nil {
+			return err
+		}
 	}
-	return nil
+	if !k.Task.Inferred {
+		if err := home.proof.Lengths(); err != nil {
+			return err
+		}
+	}
+	return home.proof.Inside(home.boxes)
 }
 
 // evaluateReductions adds the reductions of r to its accesses, behind the others, which have been merged.
@@ -96,21 +117,18 @@ func (rt *Runtime) evaluateReductions(r *record) error {
 			continue
 		}
 		first := len(r.accesses)
-		if err := rt.evaluateRegion(r, &c.Region, c.Mode); err != nil {
+		if err := rt.evaluateRegion(r, i, &c.Region, c.Mode); err != nil {
 			return err
 		}
 		if err := rt.reductionOfClause(r, first, c, slices.Index(r.kernel.ir.Params, c.Region.Var)); err != nil {
-			return fmt.Errorf("task: kernel %s: %s: %w", r.name(), r.pos, err)
+			return err
 		}
 	}
-	if err := r.checkReductions(); err != nil {
-		return fmt.Errorf("task: kernel %s: %s: %w", r.name(), r.pos, err)
-	}
-	return nil
+	return r.checkReductions()
 }
 
-// evaluateRegion adds one region to the accesses of r.
-func (rt *Runtime) evaluateRegion(r *record, region *ir.Region, mode deps.Mode) error {
+// evaluateRegion adds one region, number n of codegen.Accesses, to the accesses of r.
+func (rt *Runtime) evaluateRegion(r *record, n int, region *ir.Region, mode deps.Mode) error {
 	a := r.home.env.of(region.Var)
 	if a == nil {
 		rt.bug("kernel %s: region %s is not of a parameter", r.kernel.name, region.Text)
@@ -121,12 +139,13 @@ func (rt *Runtime) evaluateRegion(r *record, region *ir.Region, mode deps.Mode) 
 	}
 	boxes, err := codegen.EvalRegion(*region, length, &r.home.env)
 	if err != nil {
-		return fmt.Errorf("task: kernel %s: %w", r.name(), err)
+		return err
 	}
+	r.home.boxes[n] = boxes
 	for i := range boxes {
 		at, err := rt.regionOf(a, region.Var.Type.Elem, &boxes[i])
 		if err != nil {
-			return fmt.Errorf("task: kernel %s: %s: region %s: %w", r.name(), r.pos, region.Text, err)
+			return fmt.Errorf("%v: region %s: %w", region.At, region.Text, err)
 		}
 		r.accesses = append(r.accesses, deps.Access{Region: at, Mode: mode})
 		r.relaxed = r.relaxed || mode >= deps.Concurrent
@@ -160,7 +179,7 @@ func (rt *Runtime) clauses(r *record) (wait bool, err error) {
 			return false, err
 		}
 		if err := r.settings.setTokens(devices.Kind(t.Kind), int(n)); err != nil {
-			return false, fmt.Errorf("task: kernel %s: %w", r.name(), err)
+			return false, err
 		}
 	}
 	if k.Task.If == nil {
@@ -168,7 +187,7 @@ func (rt *Runtime) clauses(r *record) (wait bool, err error) {
 	}
 	bits, err := ir.Eval(k.Task.If, &r.home.env)
 	if err != nil {
-		return false, fmt.Errorf("task: kernel %s: if clause: %w", r.name(), err)
+		return false, fmt.Errorf("if clause: %w", err)
 	}
 	return bits == 0, nil
 }
@@ -176,7 +195,7 @@ func (rt *Runtime) clauses(r *record) (wait bool, err error) {
 func (rt *Runtime) integer(r *record, clause string, e ir.Expr) (int64, error) {
 	bits, err := ir.Eval(e, &r.home.env)
 	if err != nil {
-		return 0, fmt.Errorf("task: kernel %s: %s clause: %w", r.name(), clause, err)
+		return 0, fmt.Errorf("%s clause: %w", clause, err)
 	}
 	return int64(bits), nil
 }

@@ -41,6 +41,7 @@ type Kernel struct {
 	pos      ir.Pos
 	device   devices.Kernel
 	ir       *ir.Kernel
+	contract *codegen.Contract
 	params   []param
 	warnings []codegen.Diagnostic
 }
@@ -50,6 +51,7 @@ type param struct {
 	name string
 	typ  *ir.Type
 	want reflect.Type // nil where fits must look
+	nils bool         // a pointer that the kernel compares with nil
 }
 
 // NewKernel returns the kernel of a Go function: fn, which must be top level and not generic, with the source files of
@@ -97,11 +99,11 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("task: kernel %s: %w", s.Name, err)
 	}
-	k := &Kernel{name: s.Name, pos: loop.At, ir: loop, warnings: pkg.Warnings()}
+	k := &Kernel{name: s.Name, pos: loop.At, ir: loop, contract: codegen.NewContract(loop), warnings: pkg.Warnings()}
 	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Go: s.Go, Split: s.Split, Trips: s.Trips, Natives: s.Natives}
 	k.lower()
 	for _, v := range loop.Params {
-		k.params = append(k.params, param{v.Name, v.Type, goType(v.Type)})
+		k.params = append(k.params, param{v.Name, v.Type, goType(v.Type), comparedWithNil(loop, v)})
 	}
 	return k, k.checkSupported()
 }
@@ -188,8 +190,9 @@ func (c Call) Submit(at Submitter, args ...any) (Task, error) {
 // that its accesses depend on. Slices and pointers are passed by reference: what the accesses name must not be touched
 // before the task is over (Runtime.Wait, WaitOn).
 //
-// Errors: the number and types of arguments, regions outside of slices, no device that may run it, tokens that can never
-// be had, a working set that fits no device; nothing has been written then.
+// Errors: the number and types of arguments, nil pointers that the kernel does not ask for, regions outside of slices, accesses that with
+// these arguments would leave their slice or region (a *codegen.AccessError), no device that may run it, tokens that can
+// never be had, a working set that fits no device; nothing has been written then.
 func (k *Kernel) Submit(at Submitter, args ...any) (Task, error) { return k.submit(at, args, nil) }
 
 func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error) {
@@ -245,19 +248,31 @@ func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait
 		return false, err
 	}
 	if err := rt.evaluate(r); err != nil {
-		return false, err
+		return false, r.refused(err)
 	}
 	wait, err = rt.clauses(r)
 	if err != nil {
-		return false, err
+		return false, r.refused(err)
 	}
 	if err := r.home.covers(r); err != nil {
-		return false, fmt.Errorf("task: kernel %s: %w", r.name(), err)
+		return false, r.refused(err)
 	}
 	if err := rt.kernelOptions(r, options); err != nil {
-		return false, fmt.Errorf("task: kernel %s: %w", r.name(), err)
+		return false, r.refused(err)
 	}
 	return wait, rt.placeKernel(r)
+}
+
+// refused says which kernel, and which task of it where that has a label, could not be submitted, and why.
+func (r *record) refused(why error) error {
+	where := fmt.Sprintf("kernel %s", r.kernel.name)
+	if r.label != "" && r.label != r.kernel.name {
+		where = r.label + ": " + where
+	}
+	if r.pos.File != "" {
+		where += fmt.Sprintf(" (%s:%d)", r.pos.File, r.pos.Line)
+	}
+	return fmt.Errorf("task: %s: %w", where, why)
 }
 
 func (rt *Runtime) kernelOptions(r *record, options []Option) error {
@@ -277,6 +292,9 @@ func (rt *Runtime) bind(r *record, args []any) error {
 	k := r.kernel
 	for i, x := range args {
 		a, where := argument(x, k.params[i].typ)
+		if k.params[i].typ.Kind == ir.Pointer && where.base == nil && !k.params[i].nils {
+			return k.badArg(i, "is a nil pointer")
+		}
 		if k.params[i].typ.Kind == ir.Slice || k.params[i].typ.Kind == ir.Pointer {
 			if err := rt.bindMemory(r, &a, where); err != nil {
 				return k.badArg(i, err.Error())

@@ -1,0 +1,113 @@
+package task_test
+
+import (
+	_ "embed"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/task"
+)
+
+//go:embed contract_kernels_test.go
+var contractSource string
+
+func contractKernel(t testing.TB, fn any) *task.Kernel {
+	k, err := task.NewKernel(fn, task.SourceFile{Name: "contract_kernels_test.go", Text: contractSource})
+	require.NoError(t, err)
+	return k
+}
+
+// TestAccessesAreProvedAtSubmission submits kernels whose affine accesses leave their slice or their declared region
+// for these arguments: an error on every device, before anything is written. What the host cannot prove is let through.
+func TestAccessesAreProvedAtSubmission(t *testing.T) {
+	first, shifted, inferred, guarded := contractKernel(t, First), contractKernel(t, Shifted), contractKernel(t, Inferred), contractKernel(t, Guarded)
+	search, tile, lower := contractKernel(t, Search), contractKernel(t, Tile), contractKernel(t, Lower)
+	ints := func(n int) []int { return make([]int, n) }
+	three := []int{1, 2, 3, 4}
+	for _, c := range []struct {
+		name string
+		k    *task.Kernel
+		args []any
+		want string // "" where the launch is right
+	}{
+		{"region narrower than the loop", first, []any{ints(20)}, "task: kernel First (contract_kernels_test.go:9): contract_kernels_test.go:12:5: x[i] touches elements 0 to 19 (i = 19) of x, outside its region x[0:10]"},
+		{"region as wide as the loop", first, []any{ints(10)}, ""},
+		{"loop past the end", shifted, []any{10, ints(10), ints(10)}, "kernel Shifted (contract_kernels_test.go:20): contract_kernels_test.go:24:12: y[i + 1] touches elements 1 to 10 (i = 9) of y, which has length 10"},
+		{"loop up to the end", shifted, []any{9, ints(10), ints(10)}, ""},
+		{"no iteration", shifted, []any{0, ints(1), ints(0)}, ""},
+		{"outside of loops", shifted, []any{0, ints(0), ints(0)}, "contract_kernels_test.go:21:4: x[0] touches element 0 of x, which has length 0"},
+		{"inferred", inferred, []any{9, 2, ints(18)}, "x[i * step] touches elements 6 to 18 (i = 9) of x, which has length 18"},
+		{"inferred, last step", inferred, []any{10, 2, ints(21)}, ""},
+		{"below zero", inferred, []any{9, -1, ints(18)}, "x[i * step] touches elements -9 to -3 (i = 9) of x, which has length 18"},
+		{"conditions", guarded, []any{2, 5, 30, ints(10), ints(4)}, ""},
+		{"leaves early", search, []any{100, ints(1), three}, ""},
+		{"a tile", tile, []any{8, 2, 4, 3, 0, ints(64)}, ""},
+		{"a tile and a column", tile, []any{8, 2, 4, 3, 1, ints(64)}, "a[(r + i) * n + c + j] touches elements 20 to 39 (i = 2, j = 3) of a, outside its region a[r:r+b][c:c+b]"},
+		{"a triangle", lower, []any{4, 6, ints(6)}, ""},
+		{"a triangle too large", lower, []any{4, 5, ints(6)}, "x[i + j] touches element 5 (i = 3, j = 2) of x, outside its region x[0:m]"},
+	} {
+		for _, on := range []string{"smp", "sim"} {
+			t.Run(c.name+" on "+on, func(t *testing.T) {
+				rt := open(t, task.Options{Devices: "smp:1,sim:1"})
+				before := make([][]int, len(c.args))
+				for i, a := range c.args {
+					if s, ok := a.([]int); ok {
+						before[i] = slices.Clone(s)
+					}
+				}
+				_, err := c.k.With(task.On(on)).Submit(rt, c.args...)
+				if c.want == "" {
+					require.NoError(t, err)
+					require.NoError(t, rt.Wait())
+					return
+				}
+				require.ErrorContains(t, err, c.want)
+				var bad *codegen.AccessError
+				require.True(t, errors.As(err, &bad) && errors.Is(err, ir.ErrBounds))
+				require.NoError(t, rt.Wait())
+				for i, a := range c.args {
+					if s, ok := a.([]int); ok {
+						require.Equal(t, before[i], s)
+					}
+				}
+				require.Zero(t, rt.Stats().Submitted)
+			})
+		}
+	}
+}
+
+func TestNilPointers(t *testing.T) {
+	pointed, optional := contractKernel(t, Pointed), contractKernel(t, Optional)
+	rt := open(t, task.Options{Devices: "smp:1,sim:1"})
+	for _, on := range []string{"smp", "sim"} {
+		_, err := pointed.With(task.On(on)).Submit(rt, (*int)(nil))
+		require.ErrorContains(t, err, "kernel Pointed (contract_kernels_test.go:103): argument 1 (p): is a nil pointer")
+		x, n := []int{0}, 0
+		_, err = optional.With(task.On(on)).Submit(rt, (*int)(nil), x)
+		require.NoError(t, err)
+		_, err = optional.With(task.On(on)).Submit(rt, &n, x)
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait())
+		require.Equal(t, 1, x[0])
+		require.Equal(t, 3, n)
+	}
+}
+
+// BenchmarkSubmitKernel submits a kernel whose accesses are proved at submission, and runs it.
+func BenchmarkSubmitKernel(b *testing.B) {
+	rt := open(b, task.Options{Devices: "smp:1"})
+	k, a := contractKernel(b, Tile), make([]int, 64)
+	require.NoError(b, task.Register(rt, a))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := k.Submit(rt, 8, 2, 4, 1, 0, a); err != nil {
+			b.Fatal(err)
+		}
+	}
+	require.NoError(b, rt.Wait())
+}
