@@ -16,10 +16,13 @@ type file struct {
 }
 
 // registers returns the register file of a machine with AVX-512 (32 vectors, masks) or AVX2. DI holds the argument
-// block, AX, CX and DX serve divisions and selection itself, SP and BP belong to Go.
-func registers(avx512 bool, w Width) file {
+// block, AX, CX and, where there are divisions, DX serve selection itself, SP and BP belong to Go.
+func registers(avx512, divides bool, w Width) file {
 	f := file{width: w}
 	f.free[general] = []Reg{BX, SI, R8, R(9), R(10), R(11), R(12), R(13)}
+	if !divides {
+		f.free[general] = append(f.free[general], DX)
+	}
 	f.scratch[general] = []Reg{R(14), R(15), AX}
 	vectors, keep := 16, 4 // a blend of AVX names four vectors
 	if avx512 {
@@ -43,7 +46,7 @@ func registers(avx512 bool, w Width) file {
 // rewrites the code. It returns how many vectors had to be spilled.
 //
 // Source: Poletto and Sarkar, "Linear Scan Register Allocation", TOPLAS 1999, section 4; differs: the victim is the
-// interval with the least use per step, not the one that ends last.
+// interval that is used least, loops counting more, not the one that ends last.
 func (c *vcode) allocate(f file) (spilled int, err error) {
 	all := c.intervals()
 	slices.SortStableFunc(all, func(a, b interval) int { return a.lo - b.lo })
@@ -65,7 +68,7 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 		victim := v
 		at := -1
 		for j, a := range active[k] {
-			if a.density() < victim.density() {
+			if a.cheaper(victim) {
 				victim, at = a, j
 			}
 		}
@@ -98,7 +101,10 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 	return spilled, nil
 }
 
-func (v *interval) density() float64 { return v.weight / float64(v.hi-v.lo+1) }
+// cheaper tells whether spilling v costs less than spilling w; of equals the one that ends last goes.
+func (v *interval) cheaper(w *interval) bool {
+	return v.weight < w.weight || v.weight == w.weight && v.hi > w.hi
+}
 
 func expire(active []*interval, free []Reg, at int) ([]*interval, []Reg) {
 	kept := active[:0]

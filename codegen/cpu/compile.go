@@ -45,6 +45,9 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: fmt.Sprintf("its parameters and variables need %d words, %d are there", code.words, maxWords)}
 	}
 	for _, s := range stages {
+		if s.countable(c.frame, prepared.Params) {
+			continue
+		}
 		g, err := c.stage(s, code.sites)
 		if err != nil {
 			return nil, err
@@ -138,8 +141,8 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 			g, err = nil, refusal
 		}
 	}()
-	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{},
-		prefix: NoReg, safe: map[*ir.Index]bool{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1}
+	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{}, pooled: map[constKey]int{},
+		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1}
 	if g.avx512 && c.options.Width != W256 {
 		g.bytes = 64
 	}
@@ -153,9 +156,20 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 	}
 	g.sums = s.sums
 	g.done()
+	g.cold += len(g.entry)
 	g.steps = append(g.entry, g.steps...)
-	spilled, err = g.allocate(registers(g.avx512, widthOf(g.bytes)))
+	spilled, err = g.allocate(registers(g.avx512, g.divides(), widthOf(g.bytes)))
 	return g, spilled, err
+}
+
+// divides tells whether the stage uses DX for itself.
+func (g *gen) divides() bool {
+	for i := range g.steps {
+		if k := g.steps[i].kind; k == stepDivide || k == stepUDivide || k == stepCall {
+			return true
+		}
+	}
+	return false
 }
 
 // sequentialStage runs once; loops in it that directives free run on this goroutine alone, as lanes.
@@ -223,6 +237,7 @@ func (g *gen) done() {
 	g.op(MOVQImm, W128, RegArg(CX), ImmArg(0))
 	g.op(MOVQStore, W128, blockWord(wordStatus), RegArg(CX))
 	g.ret()
+	g.cold = len(g.steps)
 	for len(g.fails) > 0 {
 		f := g.fails[0]
 		g.fails = g.fails[1:]
@@ -243,8 +258,13 @@ func (g *gen) cut(s *ir.For) *ir.For {
 	at := func(trip *ir.Var) ir.Expr {
 		t := ir.IntType // wide enough for the end of the last step
 		n := &ir.Binary{Op: ir.Mul, X: &ir.Ref{Var: trip, At: s.At}, Y: &ir.Const{T: t, Bits: uint64(step), At: s.At}, T: t, At: s.At}
-		return &ir.Binary{Op: ir.Add, X: &ir.Convert{T: t, X: s.Lo, At: s.At}, Y: n, T: t, At: s.At}
+		var lo ir.Expr = &ir.Convert{T: t, X: s.Lo, At: s.At}
+		if c, ok := constInt(s.Lo); ok {
+			lo = &ir.Const{T: t, Bits: uint64(c), At: s.At}
+		}
+		return &ir.Binary{Op: ir.Add, X: lo, Y: n, T: t, At: s.At}
 	}
+	g.markSafe(s)
 	c := *s
 	c.Lo, c.Hi, c.Rel = at(lo), at(hi), ir.Lt
 	if step < 0 {

@@ -58,14 +58,15 @@ type gen struct {
 	unroll            int
 	shapes            *shapes // nil outside the lanes loop
 	homes             map[*ir.Var]*home
-	exec              []Reg // lanes that are on, one mask a copy; nil: all
-	prefix            Reg   // in the tail: how many lanes from the first are in range
-	split             bool  // exec is narrower than the prefix
-	safe              map[*ir.Index]bool
-	lanesFor          map[*ir.For]bool // the loops whose iterations become lanes
-	parallelLanes     *ir.For          // the parallel loop of the stage, where its iterations are the lanes
-	wanted            int              // unrolled copies in the main loop
-	sawLanes          int              // of the first lanes loop
+	exec              []Reg              // lanes that are on, one mask a copy; nil: all
+	prefix            Reg                // in the tail: how many lanes from the first are in range
+	split             bool               // exec is narrower than the prefix
+	safe              map[*ir.Index]bool // checked before the loop
+	always            map[*ir.Index]bool // proved in range
+	lanesFor          map[*ir.For]bool   // the loops whose iterations become lanes
+	parallelLanes     *ir.For            // the parallel loop of the stage, where its iterations are the lanes
+	wanted            int                // unrolled copies in the main loop
+	sawLanes          int                // of the first lanes loop
 	sawLoop           ir.Pos
 	round             int64 // iterations of the parallel loop that a round takes
 	sums              []leagueSum
@@ -75,6 +76,7 @@ type gen struct {
 	pointer           map[string]Reg // hoisted addresses, see hoist.go
 	entry             []step         // constants, loaded before everything
 	consts            map[constKey]Reg
+	pooled            map[constKey]int // constants used from memory
 	sites             []site
 	fails             []fail
 }

@@ -60,7 +60,7 @@ func (g *gen) sliceOf(e ir.Expr) *home {
 func (g *gen) scalarAddress(e ir.Expr) Mem {
 	a := g.accessOf(e)
 	l := linearOf(a.at.I)
-	if a.at.Checked && !g.safe[a.at] {
+	if g.checks(a.at) {
 		g.checkUniform(a, l)
 	}
 	return g.memOf(a, l)
@@ -121,8 +121,11 @@ func (g *gen) sum(terms []term) Reg {
 	return r
 }
 
-// indexValue is the whole index of lane 0 in a fresh register.
+// indexValue is the whole index of lane 0, in a register that is not to be changed.
 func (g *gen) indexValue(l linear) Reg {
+	if len(l.terms) == 1 && l.terms[0].coef == 1 && l.c == 0 {
+		return g.gp(l.terms[0].expr)
+	}
 	r := g.sum(l.terms)
 	if l.c != 0 {
 		g.addConst(r, l.c)
@@ -148,7 +151,7 @@ func (g *gen) target(e ir.Expr) target {
 		return g.gatherTarget(a)
 	}
 	l := linearOf(a.at.I)
-	if a.at.Checked && !g.safe[a.at] {
+	if g.checks(a.at) {
 		if s.kind == uniform {
 			g.checkUniform(a, l)
 		} else {
@@ -176,7 +179,7 @@ func (g *gen) gatherTarget(a access) target {
 		g.refuse(a.at.At, "an index of type uint32 is not supported yet: write int32 or int")
 	}
 	t.index = g.vec(index)
-	if a.at.Checked && !g.safe[a.at] {
+	if g.checks(a.at) {
 		g.checkGather(a, t)
 	}
 	switch a.size {

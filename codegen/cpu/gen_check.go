@@ -55,7 +55,7 @@ func (g *gen) checkAffine(a access, l linear, stride int64) {
 	first := g.indexValue(l)
 	last := g.general()
 	if g.prefix != NoReg {
-		g.op(IMUL3Q, W128, RegArg(last), RegArg(g.prefix), ImmArg(stride))
+		g.times(last, g.prefix, stride)
 		g.op(ADDQ, W128, RegArg(last), RegArg(first))
 		g.addConst(last, -stride)
 	} else {
@@ -70,6 +70,15 @@ func (g *gen) checkAffine(a access, l linear, stride int64) {
 	g.op(CMPQ, W128, RegArg(last), RegArg(length))
 	g.jump(condAE, slow)
 	g.place(back)
+}
+
+// times sets d to x*c.
+func (g *gen) times(d, x Reg, c int64) {
+	if c == 1 {
+		g.move(d, x)
+		return
+	}
+	g.op(IMUL3Q, W128, RegArg(d), RegArg(x), ImmArg(c))
 }
 
 // checkLanes looks at every lane that is on, one after the other; it is out of line and rare.

@@ -75,6 +75,9 @@ func (g *gen) gpBinary(e *ir.Binary) Reg {
 		return g.boolGeneral(e)
 	}
 	if op, ok := generalOps[e.Op]; ok {
+		if x, ok := unit(e); ok {
+			return g.gp(x)
+		}
 		r := g.general()
 		g.move(r, g.gp(e.X))
 		c, isConst := constInt(e.Y)
@@ -94,6 +97,21 @@ func (g *gen) gpBinary(e *ir.Binary) Reg {
 	}
 	g.refuse(e.At, "operator %s on integers is not supported yet", e.Op)
 	return NoReg
+}
+
+// unit is the operand that a sum with 0 or a product with 1 is.
+func unit(e *ir.Binary) (ir.Expr, bool) {
+	neutral, ok := map[ir.Op]int64{ir.Add: 0, ir.Sub: 0, ir.Mul: 1}[e.Op]
+	if !ok {
+		return nil, false
+	}
+	if c, ok := constInt(e.Y); ok && c == neutral {
+		return e.X, true
+	}
+	if c, ok := constInt(e.X); ok && c == neutral && e.Op != ir.Sub {
+		return e.Y, true
+	}
+	return nil, false
 }
 
 func (g *gen) gpShift(e *ir.Binary) Reg {

@@ -52,7 +52,7 @@ func (g *gen) uniformFor(s *ir.For) {
 	g.place(f.nextTo)
 	g.addConst(h.gp, step)
 	g.op(CMPQ, W128, RegArg(h.gp), RegArg(hi))
-	g.jump(k, top)
+	g.again(k, top)
 	g.place(f.breakTo)
 	restore()
 	g.loops = g.loops[:len(g.loops)-1]
@@ -107,7 +107,7 @@ func (g *gen) while(s *ir.While) {
 	g.list(s.Body)
 	g.place(f.nextTo)
 	g.list(s.Post)
-	g.jump(always, top)
+	g.again(always, top)
 	g.place(f.breakTo)
 	g.loops = g.loops[:len(g.loops)-1]
 }
@@ -136,7 +136,7 @@ func (g *gen) maskedLoop(s *ir.While) {
 	g.list(s.Body)
 	g.exec, g.split = f.live, true
 	g.list(s.Post)
-	g.jump(always, top)
+	g.again(always, top)
 	g.place(end)
 	g.loops = g.loops[:len(g.loops)-1]
 	g.exec, g.split = old, split
@@ -235,7 +235,7 @@ func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, tail
 	g.addConst(base, step*per)
 	g.addConst(left, -per)
 	g.op(CMPQImm, W128, RegArg(left), ImmArg(per))
-	g.jump(condGE, top)
+	g.again(condGE, top)
 	g.place(inner.breakTo)
 	g.foldSums(sums)
 	g.loops[len(g.loops)-1] = f

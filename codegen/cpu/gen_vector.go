@@ -421,6 +421,9 @@ func (g *gen) vecMath(dst []Reg, e *ir.Math) []Reg {
 	case ir.Float32Bits, ir.Float32FromBits, ir.Float64Bits, ir.Float64FromBits:
 		return g.vec(e.Args[0])
 	}
+	if out, ok := g.vecPolynomial(dst, e); ok {
+		return out
+	}
 	return g.mathInGo(e)
 }
 

@@ -101,6 +101,9 @@ func (g *gen) hoisted(a access, l linear) (Reg, []term) {
 	return a.root.gp, rest
 }
 
+// checks tells whether an access is to be checked where it is made.
+func (g *gen) checks(ix *ir.Index) bool { return ix.Checked && !g.safe[ix] && !g.always[ix] }
+
 // markSafe notes the accesses s[k] in a loop "for k := c; k < len(s)" with c >= 0: they need no check. The front end of other loops does
 // not prove this.
 func (g *gen) markSafe(s *ir.For) {
@@ -122,7 +125,7 @@ func (g *gen) markSafe(s *ir.For) {
 		x, ok := ix.X.(*ir.Ref)
 		i, ok2 := ix.I.(*ir.Ref)
 		if ok && ok2 && x.Var == root.Var && i.Var == s.Var {
-			g.safe[ix] = true
+			g.always[ix] = true
 		}
 	})
 }
@@ -134,7 +137,7 @@ func (g *gen) precheck(s *ir.For, f *loopFrame, left Reg, step int64, tail label
 	seen := map[string]bool{}
 	ir.Inspect(s.Body, nil, func(e ir.Expr) {
 		ix, ok := e.(*ir.Index)
-		if !ok || !ix.Checked || ix.X.Type().Kind != ir.Slice {
+		if !ok || !g.checks(ix) || ix.X.Type().Kind != ir.Slice {
 			return
 		}
 		root, ok := ix.X.(*ir.Ref)
@@ -175,7 +178,7 @@ func (g *gen) precheckOne(length Reg, l linear, left Reg, stride int64, tail lab
 	g.op(CMPQ, W128, RegArg(first), RegArg(length))
 	g.jump(condAE, tail)
 	last := g.general()
-	g.op(IMUL3Q, W128, RegArg(last), RegArg(left), ImmArg(stride))
+	g.times(last, left, stride)
 	g.op(ADDQ, W128, RegArg(last), RegArg(first))
 	g.addConst(last, -stride)
 	g.op(CMPQ, W128, RegArg(last), RegArg(length))

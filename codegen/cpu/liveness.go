@@ -90,6 +90,9 @@ func (c *vcode) intervals() []interval {
 		for range min(depth[b], 4) {
 			w *= 8
 		}
+		if c.cold > 0 && s.lo >= c.cold {
+			w = 1.0 / 64
+		}
 		for i := s.lo; i < s.hi; i++ {
 			c.steps[i].visit(func(r *Reg, _, _ bool) {
 				if r.isVirtual() {
@@ -154,10 +157,13 @@ func (c *vcode) solve(blocks []span) {
 	}
 }
 
-// loopDepth counts, for every block, the backward jumps that span it.
+// loopDepth counts, for every block, the loops around it.
 func (c *vcode) loopDepth(blocks []span) []int {
 	depth := make([]int, len(blocks))
 	for b := range blocks {
+		if !c.steps[blocks[b].hi-1].back {
+			continue
+		}
 		for _, n := range blocks[b].next {
 			for i := n; n <= b && i <= b; i++ {
 				depth[i]++

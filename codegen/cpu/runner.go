@@ -21,19 +21,14 @@ const (
 // it at once; they share what it has learnt about the time of an iteration.
 type Runner struct {
 	program *Program
-	pace    []pace // of every stage
+	pace    []atomic.Int64         // of every stage: picoseconds that an iteration took lately
+	idle    atomic.Pointer[launch] // one that nobody uses; quicker than the pool
 	pool    sync.Pool
-}
-
-// A pace is how long an iteration of a stage took lately, in picoseconds, and how many short calls were not timed since.
-type pace struct {
-	each    atomic.Int64
-	untimed atomic.Int32
 }
 
 // NewRunner returns a runner of p.
 func NewRunner(p *Program) *Runner {
-	return &Runner{program: p, pace: make([]pace, len(p.Code.stages)), pool: sync.Pool{New: func() any { return new(launch) }}}
+	return &Runner{program: p, pace: make([]atomic.Int64, len(p.Code.stages)), pool: sync.Pool{New: func() any { return new(launch) }}}
 }
 
 // Program is what the runner runs.
@@ -41,15 +36,29 @@ func (r *Runner) Program() *Program { return r.program }
 
 // A launch is one run of a kernel: its arguments and the variables that outlive a stage.
 type launch struct {
-	block block
-	loop  Loop
+	block   block
+	loop    Loop
+	untimed int // short calls since the last that was timed
+}
+
+func (r *Runner) take() *launch {
+	if l := r.idle.Swap(nil); l != nil {
+		return l
+	}
+	return r.pool.Get().(*launch)
+}
+
+func (r *Runner) giveBack(l *launch) {
+	if !r.idle.CompareAndSwap(nil, l) {
+		r.pool.Put(l)
+	}
 }
 
 // A Loop is a parallel loop of a launch, whose iterations may be run in any chunks and on any goroutines.
 type Loop struct {
 	Trips  int64
 	runner *Runner
-	pace   *pace
+	pace   *atomic.Int64
 	stage  *stage
 	master *block
 
@@ -59,11 +68,20 @@ type Loop struct {
 // Call runs the kernel. Every parallel loop is handed to share, which must have run all its iterations when it returns; nil runs them here.
 // The caller keeps what the arguments point at alive. A failed check is a *BoundsError. With share nil it does not allocate.
 func (r *Runner) Call(args []Value, share func(*Loop) error) error {
-	l := r.pool.Get().(*launch)
-	defer r.pool.Put(l)
+	l := r.take()
+	err := r.stages(l, args, share)
+	r.giveBack(l) // a launch that panicked is left to the collector
+	return err
+}
+
+func (r *Runner) stages(l *launch, args []Value, share func(*Loop) error) error {
 	p := r.program
 	l.block.bind(p.Code.params, args)
 	for i, s := range p.Code.stages {
+		if s.count.set {
+			l.block[wordTrips] = uint64(s.count.trips(&l.block))
+			continue
+		}
 		if s.loop == nil {
 			if err := p.run(s, &l.block, 0, 0); err != nil {
 				return err
@@ -77,32 +95,32 @@ func (r *Runner) Call(args []Value, share func(*Loop) error) error {
 		if l.loop.Trips <= 0 {
 			continue
 		}
-		if err := l.loop.all(share); err != nil {
+		if err := l.all(share); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *Loop) all(share func(*Loop) error) error {
+func (l *launch) all(share func(*Loop) error) error {
 	switch {
 	case share != nil:
-		return share(l)
-	case len(l.stage.sums) > 0:
-		return l.Run(0, l.Trips)
+		return share(&l.loop)
+	case len(l.loop.stage.sums) > 0:
+		return l.loop.Run(0, l.loop.Trips)
 	}
-	return l.run(l.master, 0, l.Trips)
+	return l.loop.run(l, 0, l.loop.Trips)
 }
 
 // Each is how long an iteration took lately, 0 before the first run.
-func (l *Loop) Each() (picoseconds int64) { return l.pace.each.Load() }
+func (l *Loop) Each() (picoseconds int64) { return l.pace.Load() }
 
 // Batch is the least number of iterations that keeps every vector of a round busy.
 func (l *Loop) Batch() int64 { return l.stage.round }
 
 // Grain is how many iterations take about the time of a call, in whole rounds; at least one.
 func (l *Loop) Grain() int64 {
-	each, round := l.pace.each.Load(), l.stage.round
+	each, round := l.pace.Load(), l.stage.round
 	if each == 0 {
 		return round
 	}
@@ -116,17 +134,23 @@ func (l *Loop) Grain() int64 {
 // Run runs iterations [lo, hi), on a block of its own.
 func (l *Loop) Run(lo, hi int64) error {
 	r := l.runner
-	own := r.pool.Get().(*launch)
-	defer r.pool.Put(own)
+	own := r.take()
+	err := l.onBlock(own, lo, hi)
+	r.giveBack(own)
+	return err
+}
+
+func (l *Loop) onBlock(own *launch, lo, hi int64) error {
+	r := l.runner
 	l.mu.Lock()
 	copy(own.block[wordParams:r.program.Code.words], l.master[wordParams:])
 	l.mu.Unlock()
 	if len(l.stage.sums) == 0 {
-		return l.run(&own.block, lo, hi)
+		return l.run(own, lo, hi)
 	}
 	for lo < hi {
 		end := min(hi, lo+l.Grain())
-		if err := l.run(&own.block, lo, end); err != nil {
+		if err := l.run(own, lo, end); err != nil {
 			return err
 		}
 		l.mu.Lock()
@@ -139,12 +163,14 @@ func (l *Loop) Run(lo, hi int64) error {
 	return nil
 }
 
-// run makes calls of about callTime on block b, which no other goroutine uses meanwhile. With reductions, [lo, hi) is one call.
-func (l *Loop) run(b *block, lo, hi int64) error {
-	p := l.runner.program
-	each := l.pace.each.Load()
-	if each > 0 && (hi-lo)*each < int64(brief)*1000 && l.pace.untimed.Add(1)%seldom != 0 {
-		return p.run(l.stage, b, lo, hi)
+// run makes calls of about callTime on the block of own, which no other goroutine uses meanwhile. With reductions, [lo, hi) is one call.
+func (l *Loop) run(own *launch, lo, hi int64) error {
+	p, b := l.runner.program, &own.block
+	each := l.pace.Load()
+	if each > 0 && (hi-lo)*each < int64(brief)*1000 {
+		if own.untimed++; own.untimed%seldom != 0 {
+			return p.run(l.stage, b, lo, hi)
+		}
 	}
 	for lo < hi {
 		end := min(hi, lo+l.Grain())
@@ -152,7 +178,7 @@ func (l *Loop) run(b *block, lo, hi int64) error {
 		if err := p.run(l.stage, b, lo, end); err != nil {
 			return err
 		}
-		l.pace.each.Store(max(1, int64(time.Since(began))*1000/(end-lo)))
+		l.pace.Store(max(1, int64(time.Since(began))*1000/(end-lo)))
 		lo = end
 	}
 	return nil

@@ -13,6 +13,7 @@ type stage struct {
 	sums   []leagueSum
 	entry  int   // offset in the code
 	resume int   // where it goes on after a yield
+	count  count // where no code counts the iterations of next
 	round  int64 // iterations of the loop that one round of vectors takes
 }
 
@@ -40,6 +41,74 @@ func parallel(s ir.Stmt) (*ir.For, bool) {
 func freed(f *ir.For) bool {
 	d := f.Directive
 	return d != nil && d.Parts&(ir.Parallel|ir.Teams|ir.Workshare|ir.Loop|ir.Distribute|ir.Simd) != 0
+}
+
+// A count is how many iterations a loop has, in terms that need no code: the difference of two words of the block, or constants, over a step.
+type count struct {
+	lo, hi         int // words; 0: the constants
+	loConst        int64
+	hiConst, step  int64
+	inclusive, set bool
+}
+
+// countable tells whether s does nothing but count the iterations of the loop behind it, which Go then does.
+func (s *stage) countable(f frame, params []*ir.Var) bool {
+	if s.loop != nil || s.next == nil || len(s.body) > 0 {
+		return false
+	}
+	c := count{set: true, inclusive: s.next.Rel == ir.Le || s.next.Rel == ir.Ge}
+	var ok bool
+	if c.step, ok = constStep(s.next); !ok || s.next.Rel == ir.Ne {
+		return false
+	}
+	term := func(e ir.Expr, word *int, value *int64) bool {
+		if c, ok := constInt(e); ok {
+			*value = c
+			return true
+		}
+		switch e := e.(type) {
+		case *ir.Len:
+			if r, ok := e.X.(*ir.Ref); ok && f.word[r.Var] > 0 {
+				*word = f.word[r.Var] + 1
+				return true
+			}
+		case *ir.Ref:
+			if wide(e.Var.Type) && f.word[e.Var] > 0 {
+				*word = f.word[e.Var]
+				return true
+			}
+		}
+		return false
+	}
+	if !term(s.next.Lo, &c.lo, &c.loConst) || !term(s.next.Hi, &c.hi, &c.hiConst) {
+		return false
+	}
+	s.count = c
+	return true
+}
+
+// trips counts the iterations.
+func (c *count) trips(b *block) int64 {
+	lo, hi, step := c.loConst, c.hiConst, c.step
+	if c.lo > 0 {
+		lo = int64(b[c.lo])
+	}
+	if c.hi > 0 {
+		hi = int64(b[c.hi])
+	}
+	if step < 0 {
+		lo, hi, step = hi, lo, -step
+	}
+	if c.inclusive {
+		hi++
+	}
+	if hi <= lo {
+		return 0
+	}
+	if step == 1 {
+		return hi - lo
+	}
+	return (hi-lo-1)/step + 1
 }
 
 // split cuts the body at its parallel loops.

@@ -56,6 +56,7 @@ type step struct {
 	kind  stepKind
 	cond  cond
 	label label
+	back  bool // the jump that closes a loop
 	at    ir.Pos
 }
 
@@ -65,6 +66,7 @@ type vcode struct {
 	classes []class // of virtual register i
 	labels  int
 	pool    []byte // constants, behind the code
+	cold    int    // the first step of what is seldom run; 0: nothing is
 	at      ir.Pos
 }
 
@@ -89,6 +91,12 @@ func (c *vcode) op(op Op, w Width, args ...Arg) { c.emit(I(op, w, args...)) }
 
 func (c *vcode) place(l label) {
 	c.steps = append(c.steps, step{Inst: Inst{Mask: NoReg}, kind: stepLabel, label: l, at: c.at})
+}
+
+// again jumps back to where a loop begins: what is in between counts more when registers are short.
+func (c *vcode) again(k cond, l label) {
+	c.jump(k, l)
+	c.steps[len(c.steps)-1].back = true
 }
 
 func (c *vcode) jump(k cond, l label) {

@@ -1,0 +1,136 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Three words of pi/2; a product of the first with an integer below 2^17 or 2^20 differs from an argument near it by an exact number.
+var (
+	halfPiSingle = [3]float64{1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15}
+	halfPiDouble = [3]float64{1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33}
+)
+
+// circularLimit is the largest argument that is reduced here.
+func circularLimit(t *ir.Type) float64 {
+	if t.Size == 8 {
+		return 1e6
+	}
+	return 1e5
+}
+
+// vecCircular is sin, cos or tan: the argument is reduced to [-pi/4, pi/4] with three words of pi/2. Lanes whose argument is too large for
+// that are left to Go.
+func (g *gen) vecCircular(e *ir.Math) []Reg {
+	s := g.series(e.T)
+	limit := circularLimit(e.T)
+	x := g.vec(e.Args[0])
+	site := g.newSite(site{kind: siteLanes, t: e.T, args: [2]*ir.Type{e.T}, eval: foldMath(e)})
+	out := g.vectors(g.unroll)
+	for u := range g.unroll {
+		if u > 0 && allSame(x) && g.exec == nil {
+			out[u] = out[0]
+			continue
+		}
+		g.move(out[u], s.circular(x[u], e.Fn))
+		abs := s.and(x[u], s.atBits(1<<(8*uint(e.T.Size)-1)-1))
+		huge := s.compareTo(abs, s.at(limit), cmpGT)
+		huge = g.canonicalMask(huge, int(e.T.Size))
+		if g.exec != nil {
+			huge = g.maskAnd(huge, g.exec[u])
+		}
+		g.anyLane([]Reg{huge})
+		back := g.newLabel()
+		arg, result := x[u], out[u]
+		g.jump(condNE, g.outOfLine(func() {
+			slow := g.vector()
+			g.callLanes(slow, []Reg{arg}, site, huge, false)
+			g.blend(result, slow, huge, e.T)
+			g.jump(always, back)
+		}))
+		g.place(back)
+	}
+	return out
+}
+
+func (s series) circular(x Reg, fn ir.MathFn) Reg {
+	n := s.round(s.mul(x, s.at(2/math.Pi)))
+	words := halfPiDouble
+	if s.t.Size == 4 {
+		words = halfPiSingle
+	}
+	r := s.copy(x)
+	for _, w := range words {
+		s.subProduct(r, n, s.at(w))
+	}
+	z := s.mul(r, RegArg(r))
+	sin, cos := s.sinPoly(r, z), s.cosPoly(z)
+	quadrant := s.add(n, s.at(s.magic())) // its low bits are those of n
+	if fn == ir.Cos {
+		quadrant = s.addInts(quadrant, s.cBits(1))
+	}
+	odd := s.isOdd(quadrant)
+	if fn == ir.Tan {
+		top, bottom := s.copy(sin), s.copy(cos)
+		s.choose(top, cos, odd)
+		s.choose(bottom, s.xor(sin, s.at(math.Copysign(0, -1))), odd)
+		return s.zeroSign(s.div(top, RegArg(bottom)), x)
+	}
+	out := s.copy(sin)
+	s.choose(out, cos, odd)
+	second := s.and(quadrant, s.atBits(2))
+	sign := s.shiftLeft(second, 8*int64(s.t.Size)-2)
+	out = s.xor(out, RegArg(sign))
+	if fn == ir.Cos {
+		return out
+	}
+	return s.zeroSign(out, x)
+}
+
+// zeroSign gives back a zero of x: the reduction loses the sign of -0.
+func (s series) zeroSign(out, x Reg) Reg {
+	s.choose(out, x, s.compareTo(x, s.at(0), cmpEQ))
+	return out
+}
+
+func (s series) isOdd(quadrant Reg) Reg {
+	low := s.shiftLeft(quadrant, 8*int64(s.t.Size)-1)
+	if s.avx512 {
+		m := s.mask()
+		s.op(pick(s.t, VPTESTMD, VPTESTMQ), s.w, RegArg(m), RegArg(low), RegArg(low))
+		return m
+	}
+	// The blend looks at the top bit of every byte: spread it.
+	r := s.vector()
+	if s.t.Size == 4 {
+		s.op(VPSRAD, s.w, RegArg(r), RegArg(low), ImmArg(31))
+		return r
+	}
+	zero := s.xor(low, RegArg(low))
+	s.op(VPCMPGTQ, s.w, RegArg(r), RegArg(zero), RegArg(low))
+	return r
+}
+
+func (s series) sinPoly(r, z Reg) Reg {
+	c := []float64{-0.16666666666666666, 0.008333333333333331, -0.0001984126984126506, 2.7557319219335453e-06, -2.5052106231157904e-08, 1.605853141458901e-10, -7.586685070091267e-13}
+	if s.t.Size == 4 {
+		c = []float64{-0.16666666663853044, 0.008333331873837089, -0.00019840086263755443, 2.7249864655139585e-06}
+	}
+	p := s.poly(z, c...)
+	p = s.mul(p, RegArg(z))
+	s.fma(p, r, RegArg(r))
+	return p
+}
+
+func (s series) cosPoly(z Reg) Reg {
+	c := []float64{0.041666666666666664, -0.0013888888888888887, 2.4801587301584645e-05, -2.755731922140076e-07, 2.0876755790363397e-09, -1.1470460773969325e-11, 4.7458652037874553e-14}
+	if s.t.Size == 4 {
+		c = []float64{0.04166666666431933, -0.0013888887671288108, 2.480059998353171e-05, -2.7300908167996537e-07}
+	}
+	p := s.poly(z, c...)
+	p = s.mul(p, RegArg(z))
+	s.fma(p, z, s.at(1))
+	s.subProduct(p, z, s.at(0.5))
+	return p
+}
