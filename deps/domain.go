@@ -40,6 +40,9 @@ type Domain struct {
 // allocation in the steady state.
 func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 	n.begin(accesses)
+	if d.Follow != nil {
+		n.spill()
+	}
 	lock(&d.mu)
 	d.next++
 	d.live++
@@ -52,13 +55,13 @@ func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 		edges += d.access(n, n.link(i), &accesses[i])
 	}
 	preds := d.takeFound()
-	follows := d.Follow != nil && n.behind > 0 && n.unlaunched.Load() == 0
+	follows := d.Follow != nil && n.more.behind > 0 && n.more.unlaunched.Load() == 0
 	d.mu.Unlock()
 	for _, p := range preds {
 		d.Edge(p, n.ID)
 	}
 	if follows {
-		d.Follow(n, int(n.behind))
+		d.Follow(n, int(n.more.behind))
 	}
 	// Predecessors that completed since have been subtracted already; the last one to come to 0 makes n ready.
 	return edges == 0 || n.pending.Add(edges) == 0
@@ -104,10 +107,10 @@ func (d *Domain) after(n *Node, l *link) int32 {
 		edges++
 		switch {
 		case d.Follow == nil:
-		case p.stream == 0:
-			n.unlaunched.Add(1)
+		case p.more.stream == 0:
+			n.more.unlaunched.Add(1)
 		default:
-			n.isBehind(p.stream)
+			n.more.isBehind(p.more.stream)
 		}
 		if d.Edge != nil {
 			d.found = append(d.found, p.ID)
@@ -141,7 +144,7 @@ func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 		n.link(i).unlink()
 	}
 	d.live--
-	counted := d.Follow != nil && n.stream == 0
+	counted := d.Follow != nil && n.more.stream == 0
 	d.mu.Unlock()
 	// Nothing leads to n any more, so its successors are final.
 	for i := range n.successors {
@@ -149,8 +152,8 @@ func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 		if s.pending.Load() != 1 {
 			visit(s, false)
 		}
-		if counted && s.unlaunched.Add(-1) == 0 && s.behind > 0 && s.pending.Load() > 1 {
-			d.Follow(s, int(s.behind))
+		if counted && s.more.unlaunched.Add(-1) == 0 && s.more.behind > 0 && s.pending.Load() > 1 {
+			d.Follow(s, int(s.more.behind))
 		}
 		if s.pending.Add(-1) == 0 {
 			visit(s, true)
@@ -165,17 +168,17 @@ func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 // Requires: Follow is set, n is submitted and is completed after Launch has returned.
 func (d *Domain) Launch(n *Node, stream int) {
 	lock(&d.mu)
-	if n.stream != 0 {
+	if n.more.stream != 0 {
 		d.mu.Unlock()
 		return
 	}
-	n.stream = int8(stream)
+	n.more.stream = int8(stream)
 	var room [16]*Node
 	follow := room[:0]
 	for i := range n.successors {
 		s := n.successor(i)
-		s.isBehind(n.stream)
-		if s.unlaunched.Add(-1) == 0 && s.behind > 0 {
+		s.more.isBehind(n.more.stream)
+		if s.more.unlaunched.Add(-1) == 0 && s.more.behind > 0 {
 			follow = append(follow, s)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // inlineLinks and inlineSuccessors are how many a node holds without memory of its own. They are chosen so that a pending task
-// with three accesses takes 192 bytes.
+// with three accesses takes 184 bytes.
 const (
 	inlineLinks      = 3
 	inlineSuccessors = 4
@@ -16,7 +16,7 @@ const (
 // A Node is one task in a Domain. It is embedded in the task's record, submitted once, completed once, and may then be
 // submitted again as another task. The zero Node is ready for use. Owner is the caller's way back to its record.
 //
-// All fields but pending and unlaunched are guarded by the lock of the domain.
+// All fields but pending and spill.unlaunched are guarded by the lock of the domain.
 type Node struct {
 	ID    TaskID
 	Owner any
@@ -28,14 +28,10 @@ type Node struct {
 	accesses   int32
 	state      nodeState
 	modes      [inlineLinks]Mode // of the links here
-	// unlaunched is how many of the predecessors are neither launched nor complete; stream is where n was launched, behind
-	// where its predecessors were: 0 is nowhere, mixed several places. Counted where Domain.Follow is set.
-	unlaunched     atomic.Int32
-	stream, behind int8
-	mark           uint64 // latest submission that found this node: an edge is made once
-	links          [inlineLinks]link
-	succs          [inlineSuccessors]*Node
-	more           *spill // memory for larger nodes, kept for the next task
+	mark       uint64            // latest submission that found this node: an edge is made once
+	links      [inlineLinks]link
+	succs      [inlineSuccessors]*Node
+	more       *spill // memory for larger nodes, kept for the next task
 }
 
 // mixed is behind of a node whose predecessors were launched on different streams.
@@ -55,6 +51,10 @@ type spill struct {
 	succs    []*Node
 	commutes []Region
 	versions []uint64 // by access, where the domain keeps them
+	// unlaunched is how many of the predecessors are neither launched nor complete; stream is where the node was launched, behind
+	// where its predecessors were: 0 is nowhere, mixed several places. Counted where Domain.Follow is set.
+	unlaunched     atomic.Int32
+	stream, behind int8
 }
 
 // A link is one access of a node in a list of its cell. at is the pointer that points at the link, nil when it is in no list.
@@ -150,11 +150,11 @@ func (n *Node) end() {
 	n.successors, n.accesses = 0, 0
 	if m := n.more; m != nil {
 		m.commutes, m.versions = m.commutes[:0], m.versions[:0]
+		m.stream, m.behind = 0, 0
 		if m.succs = m.succs[:0]; cap(m.succs) > keptSuccessors {
 			m.succs = nil
 		}
 	}
-	n.stream, n.behind = 0, 0
 	n.state = idle
 }
 
@@ -226,11 +226,11 @@ func move(from, to **link) {
 	}
 }
 
-// isBehind notes that a predecessor of n was launched on a stream.
-func (n *Node) isBehind(stream int8) {
-	if n.behind == 0 {
-		n.behind = stream
-	} else if n.behind != stream {
-		n.behind = mixed
+// isBehind notes that a predecessor of the node was launched on a stream.
+func (m *spill) isBehind(stream int8) {
+	if m.behind == 0 {
+		m.behind = stream
+	} else if m.behind != stream {
+		m.behind = mixed
 	}
 }

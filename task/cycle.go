@@ -392,7 +392,7 @@ func (rt *Runtime) conclude(r *record, worker int) *record {
 		}
 	}
 	r.clear()
-	rt.free.put(r)
+	rt.giveBack(r, worker)
 	rt.window.leave(worker)
 	if member != nil {
 		member.fallen()

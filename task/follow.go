@@ -22,10 +22,11 @@ const (
 	stageBits = 2
 )
 
-// A follower is an entry of a line; it is void when the record's word is another.
+// A follower is an entry of a line; it is void when the word of the detail is another: then r may be another task.
 type follower struct {
-	r    *record
-	word uint64
+	r      *record
+	detail *detail // of r
+	word   uint64
 }
 
 // A line is the tasks that would follow at one place, in order.
@@ -80,7 +81,7 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 		rt.granted(&r.item)
 	default:
 		r.follow.Store(id | inLine)
-		rt.lines[p].push(follower{r, id | inLine})
+		rt.lines[p].push(follower{r, r.detail, id | inLine})
 	}
 	rt.unlock()
 	if now && !r.adding.CompareAndSwap(id|isAdded, id|startWhenAdded) {
@@ -94,8 +95,8 @@ const (
 	startWhenAdded = 2
 )
 
-// added says that task id, r if it is not over, has been submitted, and reports whether it is to be started by who submits.
-func (r *record) added(id deps.TaskID) bool {
+// added says that task id, that of r if it is not over, has been submitted, and reports whether it is to be started by who submits.
+func (r *detail) added(id deps.TaskID) bool {
 	word := uint64(id) << stageBits
 	return r.adding.CompareAndSwap(word|startWhenAdded, 0) ||
 		!r.adding.CompareAndSwap(word|isAdded, 0) && r.adding.CompareAndSwap(word|startWhenAdded, 0)
@@ -126,7 +127,7 @@ func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 	}
 	for l := &rt.lines[p]; !l.empty(); {
 		f := l.pop()
-		if rt.sched.Retired(p) || !f.r.follow.CompareAndSwap(f.word, f.word&^inLine|following) {
+		if rt.sched.Retired(p) || !f.detail.follow.CompareAndSwap(f.word, f.word&^inLine|following) {
 			continue
 		}
 		rt.sched.Grant(&f.r.item, p)

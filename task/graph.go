@@ -34,7 +34,11 @@ func (g *graph) tainted(accesses []deps.Access) *Error {
 
 // taint remembers the accesses of r, which failed or was skipped.
 func (g *graph) taint(r *record) {
-	for _, a := range r.accesses {
+	for i := range r.node.Accesses() {
+		a := r.node.Access(i)
+		if a.Region.Empty() {
+			continue
+		}
 		of := g.taints[a.Region.Buffer]
 		if of == nil {
 			of = map[taint]*Error{}
@@ -59,15 +63,16 @@ func (rt *Runtime) graphAdd(r *record) bool {
 	if rt.lines != nil {
 		r.adding.Store(r.id.Load()<<stageBits | isAdded)
 	}
-	if e := g.tainted(r.accesses); e != nil {
+	accesses := *r.declared()
+	if e := g.tainted(accesses); e != nil {
 		r.poison.Store(e)
 	}
 	if rt.recorder == nil {
-		return g.domain.Submit(&r.node, r.accesses)
+		return g.domain.Submit(&r.node, accesses)
 	}
 	id, kind := r.taskID(), r.kind // unless it is ready, r may be over and gone from here on
 	home := r.home
-	ready := g.domain.Submit(&r.node, r.accesses)
+	ready := g.domain.Submit(&r.node, accesses)
 	rt.observeWaits(home, id, kind)
 	return ready
 }

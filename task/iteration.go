@@ -191,7 +191,7 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 
 // accessOf returns the access that an option says.
 func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
-	r := record{home: &rt.root}
+	r := record{home: &rt.root, detail: &detail{rt: rt}}
 	if err := rt.addAccess(&r, o); err != nil || len(r.accesses) == 0 {
 		return deps.Access{Mode: o.mode}, err
 	}
@@ -334,7 +334,8 @@ func (rt *Runtime) submitIteration(it *Iteration) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	r.body, r.label = it.run.body, "iteration"
+	r.body = it.run.body
+	r.need().label = "iteration"
 	r.accesses = append(r.accesses, it.accesses...)
 	if err := rt.describeGo(r, nil); err != nil {
 		return rt.root.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))

@@ -266,7 +266,7 @@ func (rt *Runtime) watched() bool { return rt.observer != nil || rt.recorder != 
 
 // point fills a point of r.
 func (rt *Runtime) point(kind probe.Kind, r *record) probe.Point {
-	p := probe.Point{Kind: kind, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Worker: r.worker}
+	p := probe.Point{Kind: kind, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Worker: int(r.worker)}
 	if kind >= probe.Choice && kind <= probe.End && r.kind != waitBody {
 		p.Device = rt.places[r.item.Place()].Name
 	}

@@ -181,6 +181,23 @@ func (rt *Runtime) takePlain(worker int) *record {
 	return r
 }
 
+// spareRecords is how many records a worker collects before it gives them back.
+const spareRecords = 32
+
+// giveBack returns a record that nobody uses; worker is as in conclude.
+func (rt *Runtime) giveBack(r *record, worker int) {
+	if worker == smp.None {
+		rt.free.put(r)
+		return
+	}
+	room := &rt.rooms[worker]
+	room.spare.push(r)
+	if room.spares++; room.spares == spareRecords {
+		rt.free.putAll(room.spare.head, room.spare.tail)
+		room.spare, room.spares = recordList{}, 0
+	}
+}
+
 // unlock unlocks mu, and tells those who look without it what there is for workers.
 func (rt *Runtime) unlock() {
 	waiting := rt.handedLen + int32(rt.sched.Len())

@@ -17,20 +17,38 @@ import (
 //
 // Who may touch what: until the task is ready its fields belong to the goroutine that submits it, from then on to
 // whoever runs it. poison, id and done are for all.
+//
+// Millions may be pending, so a record is 256 bytes at most, and what most tasks do not need is in its detail.
 type record struct {
-	rt   *Runtime
+	*detail
 	id   atomic.Uint64 // deps.TaskID; 0 once the task is over
-	item sched.Item
 	node deps.Node
 	link *record // in lists that one goroutine owns
+	home *Scope  // where it was submitted
+	body func() error
 
-	home   *Scope // where it was submitted
+	worker int32
+	kind   bodyKind
+	held   bool // set is acquired
+	parked bool // its body has lent its worker and wants one
+	plain  bool // it goes past the scheduler
+
+	err    *Error
+	poison atomic.Pointer[Error] // a predecessor that failed or was skipped
+	done   atomic.Pointer[chan struct{}]
+}
+
+// A detail is the part of a record that plain Go tasks of the program with nothing but accesses do without: all of those have
+// that of Runtime.none, which is for reading only. Who writes a field of a record that may be one of them calls need before.
+type detail struct {
+	rt   *Runtime
+	next *detail // in the list of those that nobody uses
+	item sched.Item
+
 	inner  *Scope // of its body; nil when that has none
 	group  *Group // whose context ends it
 	member *Group // that waits for it: group, or nil when that waits for its parent
-	parked bool   // its body has lent its worker and wants one
-	wants  bool   // and it is not in flight yet; both guarded by Runtime.mu
-	plain  bool   // it goes past the scheduler
+	wants  bool   // its body wants a worker and is not in flight yet; guarded by Runtime.mu, as is parked
 
 	relaxed   bool            // some access is not in, out or inout: others may run beside it that it must be kept from
 	exclusive bool            // has its commutative regions, or waits for them
@@ -38,35 +56,61 @@ type record struct {
 	at        devices.SpaceID // of those
 	onHost    bool            // may run on the host alone
 
-	kind     bodyKind
 	label    string
 	pos      ir.Pos
 	kernel   *Kernel
-	body     func() error
 	bodyCtx  func(context.Context) error
 	nested   func(*Scope) error
 	settings settings
-	accesses []deps.Access // the memory stays with the record
+	accesses []deps.Access // the memory stays with the detail
 	uses     []reduced     // reductions among them
 	bound    bool          // uses have their private copies
 	work     deps.Bytes
 	launch   devices.Launch
 	args     devices.Args
 	set      devices.WorkingSet
-	held     bool // set is acquired
 
 	seen probe.Task // what the recorder is told in the end
 
-	stage  atomic.Int32 // of the acquisition on the host
-	worker int
-	err    *Error
+	stage atomic.Int32 // of the acquisition on the host
 	// follow is 0 but for tasks that start before their predecessors are over: see follow.go.
 	follow  atomic.Uint64
-	adding  atomic.Uint64         // while it is being submitted
-	met     atomic.Int32          // of the two that have to come before such a task ends: its kernel's end and its predecessors'
-	outcome error                 // of the kernel
-	poison  atomic.Pointer[Error] // a predecessor that failed or was skipped
-	done    atomic.Pointer[chan struct{}]
+	adding  atomic.Uint64 // while it is being submitted
+	met     atomic.Int32  // of the two that have to come before such a task ends: its kernel's end and its predecessors'
+	outcome error         // of the kernel
+}
+
+// need gives r a detail of its own, before a field of it is written. Requires: the submitting of its home held.
+func (r *record) need() *detail {
+	rt := r.rt
+	if r.detail == rt.none {
+		rt.detail(r)
+		r.accesses, r.home.declared = r.home.declared, r.accesses[:0]
+	}
+	return r.detail
+}
+
+// detail gives r, which has accesses neither here nor there, a detail of its own.
+func (rt *Runtime) detail(r *record) {
+	r.detail = rt.details.get(rt)
+	r.item.Owner, r.set.Owner = r, r
+}
+
+// checkNone panics when a field was written of a record that had no detail of its own.
+func (rt *Runtime) checkNone() {
+	n := rt.none
+	if n.item.Owner != nil || n.inner != nil || n.group != nil || n.label != "" || n.kernel != nil || len(n.accesses) > 0 || len(n.uses) > 0 ||
+		n.set.Owner != nil || n.follow.Load() != 0 || n.relaxed || n.wants || len(n.settings.tokens) > 0 {
+		rt.bug("the detail of tasks without one was written to")
+	}
+}
+
+// declared returns the accesses of a task that is being submitted. Requires: the submitting of its home held.
+func (r *record) declared() *[]deps.Access {
+	if r.detail == r.rt.none {
+		return &r.home.declared
+	}
+	return &r.accesses
 }
 
 // keepAccesses is how many accesses a record keeps the memory for.
@@ -112,21 +156,31 @@ func (r *record) skip(via *Error) {
 
 // clear makes the record ready for another task. What it pointed at is let go.
 func (r *record) clear() {
-	r.item.Reset()
-	r.home, r.inner, r.group, r.member, r.parked, r.wants, r.plain = nil, nil, nil, nil, false, false, false
-	r.kind, r.label, r.pos, r.kernel, r.body, r.bodyCtx, r.nested = 0, "", ir.Pos{}, nil, nil, nil, nil
-	r.settings = settings{tokens: r.settings.tokens[:0]}
-	if r.accesses = r.accesses[:0]; cap(r.accesses) > keepAccesses {
-		r.accesses = nil
+	if rt := r.rt; r.detail != rt.none {
+		r.detail.clear()
+		rt.details.put(r.detail)
+		r.detail = rt.none
 	}
-	r.work, r.held, r.worker, r.err, r.link, r.outcome = 0, false, 0, nil, nil, nil
-	clear(r.uses)
-	r.uses, r.bound, r.relaxed, r.exclusive, r.gathered, r.onHost = r.uses[:0], false, false, false, false, false
-	clear(r.args.List)
-	r.args.List, r.args.At = r.args.List[:0], nil
+	r.home, r.body, r.err, r.link = nil, nil, nil, nil
+	r.worker, r.kind, r.held, r.parked, r.plain = 0, 0, false, false, false
 	if r.poison.Load() != nil {
 		r.poison.Store(nil)
 	}
+}
+
+func (d *detail) clear() {
+	d.item.Reset()
+	d.inner, d.group, d.member, d.wants = nil, nil, nil, false
+	d.label, d.pos, d.kernel, d.bodyCtx, d.nested = "", ir.Pos{}, nil, nil, nil
+	d.settings = settings{tokens: d.settings.tokens[:0]}
+	if d.accesses = d.accesses[:0]; cap(d.accesses) > keepAccesses {
+		d.accesses = nil
+	}
+	d.work, d.outcome = 0, nil
+	clear(d.uses)
+	d.uses, d.bound, d.relaxed, d.exclusive, d.gathered, d.onHost = d.uses[:0], false, false, false, false, false
+	clear(d.args.List)
+	d.args.List, d.args.At = d.args.List[:0], nil
 }
 
 // records are the records that nobody uses. Those who end tasks push; one who submits takes them all at once.
@@ -137,30 +191,52 @@ type records struct {
 }
 
 func (l *records) get(rt *Runtime) *record {
-	l.mu.Lock()
+	lock(&l.mu)
 	defer l.mu.Unlock()
 	if l.own == nil {
 		l.own = l.returned.Swap(nil)
 	}
 	r := l.own
 	if r == nil {
-		return newRecord(rt)
+		return &record{detail: rt.none}
 	}
 	l.own, r.link = r.link, nil
 	return r
 }
 
-func (l *records) put(r *record) {
+// put returns r.
+func (l *records) put(r *record) { l.putAll(r, r) }
+
+// putAll returns the records from first to last.
+func (l *records) putAll(first, last *record) {
 	for {
-		r.link = l.returned.Load()
-		if l.returned.CompareAndSwap(r.link, r) {
+		last.link = l.returned.Load()
+		if l.returned.CompareAndSwap(last.link, first) {
 			return
 		}
 	}
 }
 
-func newRecord(rt *Runtime) *record {
-	r := &record{rt: rt}
-	r.item.Owner, r.set.Owner = r, r
-	return r
+// details are the details that nobody uses.
+type details struct {
+	mu   sync.Mutex
+	list *detail
+}
+
+func (l *details) get(rt *Runtime) *detail {
+	lock(&l.mu)
+	defer l.mu.Unlock()
+	d := l.list
+	if d == nil {
+		return &detail{rt: rt}
+	}
+	l.list, d.next = d.next, nil
+	return d
+}
+
+func (l *details) put(d *detail) {
+	d.item.Owner, d.set.Owner = nil, nil
+	lock(&l.mu)
+	d.next, l.list = l.list, d
+	l.mu.Unlock()
 }

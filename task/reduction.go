@@ -139,7 +139,7 @@ func (s *Scope) closeReductions(r *record, ready *recordList) {
 	}
 	kept := s.reductions[:0]
 	for _, g := range s.reductions {
-		if r != nil && !g.meets(r.accesses) {
+		if r != nil && !g.meets(*r.declared()) {
 			kept = append(kept, g)
 			continue
 		}
@@ -160,6 +160,7 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 	rt := s.rt
 	rt.window.squeeze()
 	c := rt.free.get(rt)
+	rt.detail(c)
 	c.kind, c.home, c.group, c.label = combineBody, s, s.group, "combine "+g.op.name
 	for _, p := range g.regions.Regions() {
 		c.accesses = append(c.accesses, deps.Access{Region: p, Mode: deps.InOut})

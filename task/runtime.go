@@ -92,6 +92,8 @@ type Runtime struct {
 	waits    atomic.Int64 // among them
 	variants sync.Map     // *Kernel to *variants
 	free     records
+	details  details
+	none     *detail // of records that have none of their own; never written
 	domains  sync.Pool
 	cleaning sync.WaitGroup
 
@@ -140,6 +142,7 @@ func New(o Options) (*Runtime, error) {
 	}
 	rt := &Runtime{opened: time.Now(), host: -1, failures: map[deps.TaskID]*Error{}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*private{}}
 	rt.root.rt = rt
+	rt.none = &detail{rt: rt}
 	if err := rt.observe(&o); err != nil {
 		return nil, err
 	}

@@ -32,7 +32,8 @@ type Scope struct {
 	owner *record // nil for the tasks of the program; valid until the task is over
 	group *Group  // of owner
 
-	submitting sync.Mutex // one submission at a time: the order of submission is the meaning of the program
+	submitting sync.Mutex    // one submission at a time: the order of submission is the meaning of the program
+	declared   []deps.Access // of the task that is being submitted, if its record has no detail
 	graph      graph
 	exclusion  deps.Exclusion // of commutative accesses
 	reductions []*reduction   // that more tasks may join
@@ -68,7 +69,7 @@ const (
 
 // newScope returns the scope of a task whose body is about to run.
 func newScope(r *record) *Scope {
-	s := &Scope{rt: r.rt, owner: r, group: r.group, worker: r.worker, resume: make(chan int, 1), quiet: make(chan struct{}, 1)}
+	s := &Scope{rt: r.rt, owner: r, group: r.group, worker: int(r.worker), resume: make(chan int, 1), quiet: make(chan struct{}, 1)}
 	s.pending.Store(holder)
 	return s
 }

@@ -48,7 +48,7 @@ func goScope(s *Scope, g *Group, body func(*Scope) error, options []Option) (Tas
 	if err != nil {
 		return Task{}, err
 	}
-	r.nested = body
+	r.need().nested = body
 	return s.submitGo(r, options)
 }
 
@@ -61,7 +61,7 @@ func (rt *Runtime) GoContext(body func(context.Context) error, options ...Option
 	if err != nil {
 		return Task{}, err
 	}
-	r.bodyCtx = body
+	r.need().bodyCtx = body
 	return rt.root.submitGo(r, options)
 }
 
@@ -90,9 +90,16 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 		return nil, err
 	}
 	r := rt.free.get(rt)
-	r.kind, r.home, r.group = kind, s, g
-	if g != nil && g.home == s {
-		r.member = g
+	r.kind, r.home = kind, s
+	s.declared = s.declared[:0]
+	if !rt.quick || kind != goBody || g != nil || !s.program() || rt.watched() {
+		r.need()
+	}
+	if g != nil {
+		r.group = g
+		if g.home == s {
+			r.member = g
+		}
 	}
 	return r, nil
 }
@@ -110,8 +117,9 @@ func (s *Scope) commit(r *record) Task {
 	var ready recordList
 	s.closeReductions(r, &ready)
 	s.joinReductions(r)
+	detail := r.detail // r may be over, and another task, once it is in the graph
 	id := s.commitLocked(r, &ready)
-	follows := s.rt.lines != nil && r.added(id)
+	follows := s.rt.lines != nil && detail.added(id)
 	s.submitting.Unlock()
 	if follows {
 		s.rt.startOn(r)
@@ -230,16 +238,16 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 	case accessOption:
 		return rt.addAccess(r, o)
 	case labelOption:
-		r.label = o.text
+		r.need().label = o.text
 	case priorityOption:
-		r.item.Priority = o.n
+		r.need().item.Priority = o.n
 	case placeOption:
 		places, err := rt.placesNamed(o.text)
-		r.settings.places |= places
+		r.need().settings.places |= places
 		r.settings.placed = true
 		return err
 	case tokenOption:
-		return r.settings.setTokens(devices.Kind(o.text), o.n)
+		return r.need().settings.setTokens(devices.Kind(o.text), o.n)
 	}
 	return nil
 }
@@ -305,9 +313,14 @@ func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
 	if r.kind == waitBody && mode != deps.In {
 		mode = deps.InOut // who waits is alone
 	}
-	r.accesses = append(r.accesses, deps.Access{Region: region, Mode: mode})
-	r.relaxed = r.relaxed || mode >= deps.Concurrent
-	r.work += deps.Bytes(region.Len()) * b.elem
+	if mode >= deps.Concurrent {
+		r.need().relaxed = true
+	}
+	list := r.declared()
+	*list = append(*list, deps.Access{Region: region, Mode: mode})
+	if r.rt.accelerators {
+		r.work += deps.Bytes(region.Len()) * b.elem
+	}
 	if mode != deps.Reduction {
 		return nil
 	}

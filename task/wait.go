@@ -315,6 +315,7 @@ func (rt *Runtime) Close() error {
 		rt.workers.Close()
 	}
 	rt.cleaning.Wait()
+	rt.checkNone()
 	for _, b := range rt.buffers.list() {
 		rt.buffers.remove(b)
 		err = errors.Join(err, rt.buffers.free(b))

@@ -25,10 +25,13 @@ type cpu struct{ rt *Runtime }
 
 // A room is what one worker has taken and not run yet; padded, as neighbours are used by other processors.
 type room struct {
-	next  *record
-	turn  uint32 // how often it has looked for a plain task
-	queue plainQueue
-	_     [64]byte
+	next   *record
+	turn   uint32 // how often it has looked for a plain task
+	spare  recordList
+	spares int
+	_      [64]byte // others look into the queue
+	queue  plainQueue
+	_      [64]byte
 }
 
 // Take finds a task for a worker.
@@ -59,7 +62,7 @@ func (w cpu) Run(worker int) int {
 
 // runOnHost runs r, if its data are there, and returns what the worker should run next, and which worker the goroutine is.
 func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
-	r.worker = worker
+	r.worker = int32(worker)
 	if len(r.uses) > 0 && !r.bound && !rt.bindPrivates(r, devices.Host) {
 		return rt.retire(r, worker), worker
 	}
@@ -153,7 +156,7 @@ func (rt *Runtime) bodyBroke(r *record, value any) {
 
 // dieWith ends r on a goroutine that is on its way out; another one goes on as its worker.
 func (rt *Runtime) dieWith(r *record) {
-	worker := r.worker
+	worker := int(r.worker)
 	if r.inner != nil {
 		r.inner.worker, worker = smp.None, r.inner.worker
 		rt.endBody(r)

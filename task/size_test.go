@@ -1,0 +1,13 @@
+package task
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPendingTasksAreSmall holds the size of a record to what a million pending tasks may take.
+func TestPendingTasksAreSmall(t *testing.T) {
+	require.LessOrEqual(t, unsafe.Sizeof(record{}), uintptr(256))
+}
