@@ -122,6 +122,12 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int) bool {
 	return deps.Bytes(rounds)*it.Work >= extra
 }
 
+// WorthMoving reports whether an idle place should take it from a device that has others to run before it: whether that wait is
+// dearer than moving extra bytes away from where they have their home. It is the rule of the locality policy.
+func WorthMoving(it *Item, others int, extra deps.Bytes) bool {
+	return others > 0 && deps.Bytes(others)*it.Work >= extra*homeFactor
+}
+
 func (l *locality) Remove(it *Item) {
 	it.remove()
 	l.len--

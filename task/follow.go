@@ -65,7 +65,7 @@ func launched(ws *devices.WorkingSet) {
 
 // follow puts r behind its predecessors, which run at p, or into the line for that. r cannot be over before.
 func (rt *Runtime) follow(r *record, p sched.PlaceID) {
-	if r.kind != kernelBody || r.relaxed || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil || !rt.isNearest(r, p) {
+	if r.kind != kernelBody || r.relaxed || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil || !rt.staysAt(r, p) {
 		return
 	}
 	id := r.id.Load() << stageBits
@@ -102,22 +102,31 @@ func (r *detail) added(id deps.TaskID) bool {
 		!r.adding.CompareAndSwap(word|isAdded, 0) && r.adding.CompareAndSwap(word|startWhenAdded, 0)
 }
 
-// isNearest reports whether no other accelerator has more of what r reads.
-func (rt *Runtime) isNearest(r *record, p sched.PlaceID) bool {
+// staysAt reports whether no other accelerator has more of what r reads, and none that is idle should rather have it.
+func (rt *Runtime) staysAt(r *record, p sched.PlaceID) bool {
 	if rt.accelerated == 1 {
 		return true
 	}
 	here := rt.machine.MissingBytes(r.accesses, rt.spaces[p])
-	if here == 0 {
-		return true
-	}
 	for q := range rt.places {
-		if id := sched.PlaceID(q); id != p && id != rt.host && r.item.Allowed.Has(id) &&
-			rt.machine.MissingBytes(r.accesses, rt.spaces[q]) < here {
+		id := sched.PlaceID(q)
+		if id == p || id == rt.host || !r.item.Allowed.Has(id) {
+			continue
+		}
+		extra := rt.machine.MissingBytes(r.accesses, rt.spaces[q]) - here
+		if extra < 0 || rt.takesFrom(r, p, id, extra) {
 			return false
 		}
 	}
 	return true
+}
+
+// takesFrom reports whether q, if it is idle, should rather have r than p, which has extra bytes more of what it reads.
+func (rt *Runtime) takesFrom(r *record, p, q sched.PlaceID, extra deps.Bytes) bool {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	r.item.Work = r.work
+	return rt.sched.Load(q) == 0 && sched.WorthMoving(&r.item, rt.sched.Load(p), extra)
 }
 
 // takeFollower returns the first in the line of p, granted, or nil. Requires: mu held.

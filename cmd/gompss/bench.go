@@ -17,8 +17,10 @@ func bench(args []string, stdout, stderr io.Writer) error {
 		return benchTasks(args[1:], stdout, stderr)
 	case len(args) > 0 && args[0] == "cpu":
 		return benchCPU(args[1:], stdout, stderr)
+	case len(args) > 0 && args[0] == "gpu":
+		return benchGPU(args[1:], stdout, stderr)
 	}
-	return usageError("what can be measured is tasks and cpu")
+	return usageError("what can be measured is tasks, cpu and gpu")
 }
 
 // benchTasks measures the runtime itself.

@@ -4,6 +4,7 @@
 //	gompss explain [-kernel K] [-emit ir|device|cuda|asm] FILE   where each loop went and why, or the code itself
 //	gompss bench tasks [-pattern P] [-width W] [-steps S] [-json]   what a task costs
 //	gompss bench cpu [-quick] [-json] [-only ROWS]        the CPU's vector code beside C compiled by gcc and clang
+//	gompss bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC]   GPUs beside hand-written CUDA, and programs on several
 //	gompss devices [SPEC]                                 the devices of this machine, or those that SPEC opens
 //	gompss version
 //
@@ -31,7 +32,7 @@ type command struct {
 var commands = []command{
 	{"gen", "gen [-check] [files, folders or folder/...]", genAbout, gen},
 	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] FILE", explainAbout, explain},
-	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS]", "", bench},
+	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC]", "", bench},
 	{"devices", "devices [SPEC]", devicesAbout, listDevices},
 	{"version", "version", "", version},
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -23,13 +24,15 @@ type Device struct {
 	index    int
 	ordinal  int32 // the driver's CUdevice
 	context  uintptr
-	space    devices.SpaceID
-	memory   deps.Bytes
-	chip     chip
-	peers    []bool // by index: their memory can be read from here
-	mirrors  mirrorTable
-	lost     atomic.Pointer[devices.DeviceError]
-	stuck    atomic.Bool // something never ended: the driver may block for ever in calls that wait
+	// contextTook is how long that took.
+	contextTook time.Duration
+	space       devices.SpaceID
+	memory      deps.Bytes
+	chip        chip
+	peers       []bool // by index: their memory can be read from here
+	mirrors     mirrorTable
+	lost        atomic.Pointer[devices.DeviceError]
+	stuck       atomic.Bool // something never ended: the driver may block for ever in calls that wait
 
 	toDevice, toHost, between *stream
 	kernels                   []*stream
@@ -141,11 +144,14 @@ func textOf(b []byte) string {
 func (d *Device) retain() error {
 	b := newBlock()
 	defer b.free()
+	began := monotonic()
 	if err := d.driver.do(cuDevicePrimaryCtxRetain, b.at(0), uintptr(d.ordinal)); err != nil {
 		return err
 	}
 	d.context = uintptr(b.words[0])
-	return d.driver.do(cuCtxSetCurrent, d.context)
+	err := d.driver.do(cuCtxSetCurrent, d.context)
+	d.contextTook = time.Duration(monotonic() - began)
+	return err
 }
 
 // measure reads how much memory there is, and makes the pool of scratch memory keep what it has.
@@ -221,6 +227,15 @@ func (d *Device) enter() {
 }
 
 func (d *Device) leave() { runtime.UnlockOSThread() }
+
+// Model returns what the maker calls the device.
+func (d *Device) Model() string { return d.model }
+
+// Multiprocessors returns how many there are.
+func (d *Device) Multiprocessors() int { return d.chip.sms }
+
+// ContextTime returns how long the driver took to make the context, at open.
+func (d *Device) ContextTime() time.Duration { return d.contextTook }
 
 // depthOfStream is how many tasks are worth having in flight for each stream of kernels: as many as are over before the host
 // has heard of the first and sent another.

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"flag"
+	"io"
+
+	"github.com/gompss/gompss/cmd/gompss/internal/gpubench"
+)
+
+// benchGPU measures kernels and tasks on GPUs beside hand-written CUDA.
+func benchGPU(args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("bench gpu", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	o := gpubench.Options{Stdout: stdout, Stderr: stderr}
+	flags.BoolVar(&o.JSON, "json", false, "")
+	flags.BoolVar(&o.Quick, "quick", false, "")
+	flags.StringVar(&o.Only, "only", "", "")
+	flags.StringVar(&o.Devices, "devices", "", "")
+	if err := flags.Parse(args); err != nil {
+		return usageError("%v", err)
+	}
+	if flags.NArg() > 0 {
+		return usageError("unexpected %s", flags.Arg(0))
+	}
+	return gpubench.Run(o)
+}

@@ -1,0 +1,499 @@
+package gpubench
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task"
+)
+
+// A budget is the most bytes that a program may move. With the work shared by accelerators alone it is what the placement of
+// the program's comment needs. CPU workers take whatever waits, and with it data away from where they were, so with them it is
+// what the tasks read and write: nothing is moved twice for one task, or without need.
+type budget struct {
+	toDevice, toHost, between deps.Bytes
+	into                      deps.Bytes // toDevice and between together
+}
+
+// A program is one run of an application on a runtime: made, run once or more, checked.
+type program struct {
+	unit   string
+	work   float64 // of one run, in units of 1 of unit a second
+	submit func() error
+	check  func() error // after the last run, with all data valid on the host
+	budget budget       // of all runs on accelerators alone, until all data are valid on the host
+	// reads and writes are what the tasks of one run do.
+	reads, writes deps.Bytes
+}
+
+// An application makes programs: parts is how many devices share the work, runs how often it will be run.
+type application struct {
+	name  string
+	goal  string // of several devices against one
+	build func(rt *task.Runtime, quick bool, parts, runs int) (*program, error)
+}
+
+var applications = []application{
+	{"stream triad", "3.95 times one on 4", buildStream},
+	{"nbody", "3.9 times one on 4", buildNBody},
+	{"matmul tiled", "", buildMatMul},
+	{"cholesky", "", buildCholesky},
+	{"jacobi halo", "", buildJacobi},
+}
+
+func kernels(functions ...any) ([]*task.Kernel, error) {
+	var out []*task.Kernel
+	for _, f := range functions {
+		k, err := task.NewKernel(f, task.SourceFile{Name: "kernels.go", Text: kernelSource})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+// allocate makes n slices of the runtime.
+func allocate[T any](rt *task.Runtime, n, length int) ([][]T, error) {
+	out := make([][]T, n)
+	for i := range out {
+		var err error
+		if out[i], err = task.Alloc[T](rt, length); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// options are those of every kernel task of the applications; hybrid runs give the kernels' resources.
+var options []task.Option
+
+// pick returns full, or quick for a quick run.
+func pick(quick bool, full, small int) int {
+	if quick {
+		return small
+	}
+	return full
+}
+
+// buildStream adds the triads of blocks, 4 a part, that stay where they are. Only the first run moves anything.
+func buildStream(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
+	k, err := kernels(Triad)
+	if err != nil {
+		return nil, err
+	}
+	const blocks = 4
+	n := pick(quick, 1<<27, 1<<12) * parts
+	x, err := allocate[float64](rt, 3, n)
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		x[1][i], x[2][i] = float64(i%1000)/7, float64(i%777)
+	}
+	size := n / (blocks * parts)
+	p := &program{unit: "GB/s", work: 24 * float64(n) / 1e9, budget: budget{toDevice: deps.Bytes(16 * n), toHost: deps.Bytes(8 * n), into: deps.Bytes(16 * n)},
+		reads: deps.Bytes(16 * n), writes: deps.Bytes(8 * n)}
+	p.submit = func() error {
+		for lo := 0; lo < n; lo += size {
+			if _, err := k[0].Submit(rt, x[0][lo:lo+size], x[1][lo:lo+size], x[2][lo:lo+size], 3.0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	p.check = func() error {
+		for i := range n {
+			if want := x[1][i] + float64(3*x[2][i]); x[0][i] != want {
+				return fmt.Errorf("element %d: want %v, got %v", i, want, x[0][i])
+			}
+		}
+		return nil
+	}
+	return p, nil
+}
+
+// buildNBody moves bodies by one step a run, a block of them a part. Every step each part needs the positions of the others.
+func buildNBody(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
+	k, err := kernels(Move, Forces) // what a block is on is decided by the first Move, which needs nothing else
+	if err != nil {
+		return nil, err
+	}
+	n := pick(quick, 524288, 512)
+	x, err := allocate[float32](rt, 6, n)
+	if err != nil {
+		return nil, err
+	}
+	start, _ := bodiesOf(n)
+	for c := range start {
+		copy(x[c], start[c])
+	}
+	const dt = float32(1e-4)
+	size := n / parts &^ 1
+	p := &program{unit: "TFLOP/s", work: 20 * float64(n) * float64(n) / 1e12}
+	all := deps.Bytes(12 * n) // positions, or velocities
+	p.budget = budget{toDevice: all*deps.Bytes(parts) + all, toHost: 2*all + all*deps.Bytes(runs),
+		between: all * deps.Bytes((parts-1)*(runs+1)), into: all * deps.Bytes(2+(parts-1)*(runs+1))}
+	p.reads, p.writes = all*deps.Bytes(2+parts+1), 2*all
+	p.submit = func() error {
+		for _, kernel := range k {
+			for i := range parts {
+				lo, hi := i*size, (i+1)*size
+				if i == parts-1 {
+					hi = n
+				}
+				if _, err := kernel.Submit(rt, lo, hi, dt, x[0], x[1], x[2], x[3], x[4], x[5]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	p.check = func() error {
+		if !quick { // a sum of momenta that stays what it was, zero: forces are equal and opposite
+			return stillAtRest(x[3:])
+		}
+		want := make([][]float32, 6)
+		for c := range want {
+			want[c] = make([]float32, n)
+		}
+		for c := range start {
+			copy(want[c], start[c])
+		}
+		for range runs {
+			Move(0, n, dt, want[0], want[1], want[2], want[3], want[4], want[5])
+			Forces(0, n, dt, want[0], want[1], want[2], want[3], want[4], want[5])
+		}
+		for c := range want {
+			if err := closeTo(want[c], x[c], 1e-4); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return p, nil
+}
+
+func bodiesOf(n int) (p, v [3][]float32) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for c := range p {
+		p[c], v[c] = make([]float32, n), make([]float32, n)
+		for i := range p[c] {
+			p[c][i] = r.Float32()
+		}
+	}
+	return p, v
+}
+
+// stillAtRest checks that the velocities add up to little beside their sizes, and that there are some.
+func stillAtRest(v [][]float32) error {
+	for c := range v {
+		sum, size := 0.0, 0.0
+		for _, u := range v[c] {
+			sum += float64(u)
+			size += math.Abs(float64(u))
+		}
+		if size == 0 || math.Abs(sum) > 1e-3*size {
+			return fmt.Errorf("coordinate %d: the velocities add up to %g, their sizes to %g", c, sum, size)
+		}
+	}
+	return nil
+}
+
+func closeTo[T float32 | float64](want, got []T, tolerance float64) error {
+	largest := 0.0
+	for _, v := range want {
+		largest = max(largest, math.Abs(float64(v)))
+	}
+	for i := range want {
+		if d := math.Abs(float64(want[i]) - float64(got[i])); !(d <= tolerance*largest) {
+			return fmt.Errorf("element %d: want %v, got %v", i, want[i], got[i])
+		}
+	}
+	return nil
+}
+
+// tiles allocates a matrix of side x side tiles of bs x bs elements.
+func tiles(rt *task.Runtime, side, bs int) ([][]float64, error) {
+	return allocate[float64](rt, side*side, bs*bs)
+}
+
+// buildMatMul multiplies matrices of tiles; every tile may have to be on every device once.
+func buildMatMul(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
+	k, err := kernels(Tile)
+	if err != nil {
+		return nil, err
+	}
+	side, bs := pick(quick, 8, 4), pick(quick, 1024, 16)
+	var m [3][][]float64
+	for i := range m {
+		if m[i], err = tiles(rt, side, bs); err != nil {
+			return nil, err
+		}
+	}
+	r := rand.New(rand.NewPCG(9, 1))
+	for _, t := range append(m[1], m[2]...) {
+		for i := range t {
+			t[i] = float64(r.IntN(8))
+		}
+	}
+	one := deps.Bytes(8*bs*bs) * deps.Bytes(side*side)
+	p := &program{unit: "TFLOP/s", work: 2 * math.Pow(float64(side*bs), 3) / 1e12,
+		budget: budget{toDevice: deps.Bytes(1+2*parts) * one, toHost: one, between: deps.Bytes(2*parts-1) * one, into: deps.Bytes(2+2*parts) * one},
+		reads:  3 * one * deps.Bytes(side), writes: one * deps.Bytes(side)}
+	p.submit = func() error {
+		for i := range side {
+			for j := range side {
+				for l := range side {
+					if _, err := k[0].Submit(rt, bs, m[0][i*side+j], m[1][i*side+l], m[2][l*side+j]); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	}
+	p.check = func() error {
+		n := side * bs
+		at := func(t [][]float64, i, j int) float64 { return t[i/bs*side+j/bs][i%bs*bs+j%bs] }
+		for e := 0; e < n*n; e += max(1, n*n/997) {
+			s := 0.0
+			for l := range n {
+				s += at(m[1], e/n, l) * at(m[2], l, e%n)
+			}
+			if got := at(m[0], e/n, e%n); got != float64(runs)*s { // small whole numbers: exact
+				return fmt.Errorf("element %d,%d: want %v, got %v", e/n, e%n, float64(runs)*s, got)
+			}
+		}
+		return nil
+	}
+	return p, nil
+}
+
+// buildCholesky factors a matrix of tiles once; runs after the first begin again from the same matrix.
+func buildCholesky(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
+	k, err := kernels(Potrf, Trsm, Update, UpdateDiagonal)
+	if err != nil {
+		return nil, err
+	}
+	if runs != 1 {
+		return nil, errOnce
+	}
+	side, bs := pick(quick, 16, 5), pick(quick, 512, 12)
+	n := side * bs
+	t, err := tiles(rt, side, bs)
+	if err != nil {
+		return nil, err
+	}
+	value := func(i, j int) float64 { // positive definite: the diagonal is larger than its row
+		if i == j {
+			return float64(n)
+		}
+		return 1 / float64(1+(i+j)%7)
+	}
+	for i := range n {
+		for j := range n {
+			t[i/bs*side+j/bs][i%bs*bs+j%bs] = value(i, j)
+		}
+	}
+	lower := deps.Bytes(side*(side+1)/2) * deps.Bytes(8*bs*bs)
+	p := &program{unit: "TFLOP/s", work: float64(n) * float64(n) * float64(n) / 3 / 1e12}
+	// Every tile of the factor may have to be on every device, and every tile moves once more to where it is updated.
+	p.budget = budget{toDevice: lower * deps.Bytes(parts), toHost: lower, between: lower * deps.Bytes(parts), into: lower * deps.Bytes(parts+1)}
+	p.reads, p.writes = lower*deps.Bytes(3*side), lower*deps.Bytes(side)
+	p.submit = func() error {
+		tile := func(i, j int) []float64 { return t[i*side+j] }
+		for c := range side {
+			if _, err := k[0].Submit(rt, bs, tile(c, c)); err != nil {
+				return err
+			}
+			for i := c + 1; i < side; i++ {
+				if _, err := k[1].Submit(rt, bs, tile(c, c), tile(i, c)); err != nil {
+					return err
+				}
+			}
+			for i := c + 1; i < side; i++ {
+				for j := c + 1; j < i; j++ {
+					if _, err := k[2].Submit(rt, bs, tile(i, c), tile(j, c), tile(i, j)); err != nil {
+						return err
+					}
+				}
+				if _, err := k[3].Submit(rt, bs, tile(i, c), tile(i, i)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	p.check = func() error {
+		l := func(i, j int) float64 {
+			if j > i {
+				return 0
+			}
+			return t[i/bs*side+j/bs][i%bs*bs+j%bs]
+		}
+		for e := 0; e < n*n; e += max(1, n*n/997) {
+			i, j, s := e/n, e%n, 0.0
+			for c := range min(i, j) + 1 {
+				s += l(i, c) * l(j, c)
+			}
+			if math.Abs(s-value(i, j)) > 1e-9*float64(n) {
+				return fmt.Errorf("element %d,%d of the product: want %v, got %v", i, j, value(i, j), s)
+			}
+		}
+		return nil
+	}
+	return p, nil
+}
+
+var errOnce = errors.New("it runs once")
+
+// sweeps is how many Jacobi sweeps are one run: an even number, so that the result is where it began.
+const sweeps = 10
+
+// buildJacobi smooths a matrix in blocks of rows, 2 a part; what goes between devices is rows at the edges of blocks.
+func buildJacobi(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
+	k, err := kernels(Jacobi)
+	if err != nil {
+		return nil, err
+	}
+	m := pick(quick, 16384, 64)
+	blocks := 2 * parts
+	n := pick(quick, 4096, 16)*blocks + 2
+	x, err := allocate[float64](rt, 2, n*m)
+	if err != nil {
+		return nil, err
+	}
+	start := make([]float64, n*m)
+	for i := range start {
+		start[i] = float64(i % 1013)
+	}
+	copy(x[0], start)
+	copy(x[1], start) // the border stays
+	size := (n - 2) / blocks
+	one, row := deps.Bytes(8*n*m), deps.Bytes(8*m)
+	p := &program{unit: "GB/s", work: sweeps * 16 * float64(n-2) * float64(m-2) / 1e9}
+	edges := deps.Bytes(2*(blocks-1)*sweeps*runs) * row
+	p.budget = budget{toDevice: 2*one + edges, toHost: 2 * one, between: edges, into: 2*one + edges}
+	p.reads, p.writes = 3*one*sweeps, one*sweeps
+	p.submit = func() error {
+		for s := range sweeps {
+			for lo := 1; lo < n-1; lo += size {
+				if _, err := k[0].Submit(rt, lo, lo+size, m, x[1-s%2], x[s%2]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	p.check = func() error {
+		if !quick && n > 20000 {
+			return checkSmooth(x[0], start, n, m)
+		}
+		want := [2][]float64{append([]float64(nil), start...), append([]float64(nil), start...)}
+		for s := range sweeps * runs {
+			Jacobi(1, n-1, m, want[1-s%2], want[s%2])
+		}
+		for i := range want[0] {
+			if want[0][i] != x[0][i] {
+				return fmt.Errorf("element %d,%d: want %v, got %v", i/m, i%m, want[0][i], x[0][i])
+			}
+		}
+		return nil
+	}
+	return p, nil
+}
+
+// checkSmooth checks what all sweeps keep: the border, and that no value leaves the range of the start.
+func checkSmooth(x, start []float64, n, m int) error {
+	for i, v := range x {
+		if r, c := i/m, i%m; (r == 0 || r == n-1 || c == 0 || c == m-1) && v != start[i] || v < 0 || v > 1012 {
+			return fmt.Errorf("element %d,%d: %v", i/m, i%m, v)
+		}
+	}
+	return nil
+}
+
+// A outcome is what a run of an application was.
+type outcome struct {
+	seconds float64 // of the best of the runs after the first
+	moved   devices.Counters
+	budget  budget
+	value   float64
+	unit    string
+}
+
+// play runs an application on devices and checks its result and its budget. The first run warms; cholesky has only one.
+func play(a application, spec string, quick bool, parts, runs int) (*outcome, error) {
+	rt, err := task.New(task.Options{Devices: spec, Window: -1})
+	if err != nil {
+		return nil, err
+	}
+	o, err := playOn(rt, a, quick, parts, runs)
+	return o, errors.Join(err, rt.Close())
+}
+
+func playOn(rt *task.Runtime, a application, quick bool, parts, runs int) (*outcome, error) {
+	p, err := a.build(rt, quick, parts, runs)
+	if errors.Is(err, errOnce) {
+		runs = 1
+		p, err = a.build(rt, quick, parts, runs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o := &outcome{unit: p.unit, budget: p.budget}
+	if _, workers := rt.Stats().ByDevice["smp"]; workers {
+		reads, writes := p.reads*deps.Bytes(runs), p.writes*deps.Bytes(runs)
+		o.budget = budget{toDevice: reads, toHost: reads + writes, between: reads, into: reads}
+	}
+	for run := range runs {
+		began := time.Now()
+		if err := p.submit(); err != nil {
+			return nil, err
+		}
+		if err := rt.Wait(task.NoFlush()); err != nil {
+			return nil, err
+		}
+		if took := time.Since(began).Seconds(); run > 0 && (o.seconds == 0 || took < o.seconds) || runs == 1 {
+			o.seconds = took
+		}
+	}
+	o.value = p.work / o.seconds
+	if err := rt.Wait(); err != nil {
+		return nil, err
+	}
+	o.moved = rt.Machine().Counters()
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("the result is wrong: %w", err)
+	}
+	return o, o.withinBudget()
+}
+
+func (o *outcome) withinBudget() error {
+	for _, c := range []struct {
+		what       string
+		moved, may deps.Bytes
+	}{{"to devices and between them", o.moved.HostToDevice + o.moved.DeviceToDevice, o.budget.into}, {"to devices", o.moved.HostToDevice, o.budget.toDevice}, {"to the host", o.moved.DeviceToHost, o.budget.toHost},
+		{"between devices", o.moved.DeviceToDevice, o.budget.between}} {
+		if c.moved > c.may {
+			return fmt.Errorf("%v went %s: the budget is %v", c.moved, c.what, c.may)
+		}
+	}
+	return nil
+}
+
+// links names what went over each link.
+func (o *outcome) links() string {
+	text := fmt.Sprintf("moved h2d %v of %v, d2h %v of %v, d2d %v of %v:", o.moved.HostToDevice, o.budget.toDevice, o.moved.DeviceToHost,
+		o.budget.toHost, o.moved.DeviceToDevice, o.budget.between)
+	for _, l := range o.moved.Links {
+		text += fmt.Sprintf(" %d>%d %v", l.From.Device, l.To.Device, l.Bytes)
+	}
+	return text
+}

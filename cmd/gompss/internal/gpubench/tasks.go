@@ -1,0 +1,170 @@
+package gpubench
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task"
+)
+
+// A machine is a specification of devices and how many parts work is cut into for them.
+type machine struct {
+	spec  string
+	parts int
+}
+
+// cpuWorkers leaves two processors for each GPU: the threads that enqueue and that tell of what is over.
+func cpuWorkers(gpus int) int { return max(1, runtime.GOMAXPROCS(0)-2*gpus) }
+
+// machinesOf returns the machine of a specification.
+func machinesOf(spec string) ([]machine, error) {
+	m, err := devices.Open(spec, devices.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return []machine{{spec, len(m.Devices())}}, m.Close()
+}
+
+// playAll makes the rows of tasks and applications on each machine.
+func (o *Options) playAll(machines []machine) error {
+	var errs []error
+	for _, m := range machines {
+		if o.wants("tasks") {
+			errs = append(errs, o.taskRows(m))
+		}
+	}
+	for _, a := range applications {
+		if !o.wants(a.name) {
+			continue
+		}
+		one := 0.0 // of the first machine
+		for _, m := range machines {
+			row := Row{Row: a.name, Devices: m.spec, Goal: a.goal}
+			out, err := play(a, m.spec, o.Quick, m.parts, 4)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("bench gpu: %s on %s: %w", a.name, m.spec, err))
+			}
+			if out != nil {
+				row.Value, row.Unit, row.Verified, row.Note = out.value, out.unit, err == nil, out.links()
+				if one == 0 {
+					one = out.value
+				} else {
+					row = row.against("times "+machines[0].spec, one)
+				}
+			}
+			errs = append(errs, o.print(row))
+			runtime.GC()
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// taskRows measures what tiny kernel tasks cost in the whole runtime.
+func (o *Options) taskRows(m machine) error {
+	n := pick(o.Quick, 10000, 200)
+	list := []struct {
+		name, unit, goal      string
+		chains, submitters, n int
+		three, one            bool // kernels of three accesses; rows that are for one GPU alone
+	}{
+		{"chain of empty kernel tasks", "us/task", "3.5", 1, 1, n, false, true},
+		{"host cost of a task with 3 accesses", "us/task", "5", 16, 1, n, true, true},
+		{"tasks in 64 chains, 8 submitters", "tasks/s", "800000 on 4", 64, 8, 10 * n, false, false},
+	}
+	for _, c := range list {
+		if c.one && m.parts > 1 {
+			continue
+		}
+		took, submitted, err := crowd(m.spec, c.chains, c.submitters, c.n, c.three)
+		row := Row{Row: c.name, Devices: m.spec, Unit: c.unit, Goal: c.goal, Verified: err == nil}
+		each := took.Seconds() / float64(c.n)
+		switch {
+		case err != nil:
+			row.Note = err.Error()
+		case c.unit == "tasks/s":
+			row.Value = 1 / each
+		default:
+			row.Value = each * 1e6
+			row.Note = fmt.Sprintf("%.2f us of that until the last is submitted", submitted.Seconds()/float64(c.n)*1e6)
+		}
+		if err := o.print(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// crowd submits n tasks in chains from several goroutines, after a round to warm, and checks what they counted.
+func crowd(spec string, chains, submitters, n int, three bool) (took, submitted time.Duration, err error) {
+	rt, err := task.New(task.Options{Devices: spec, Window: -1})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, rt.Close()) }()
+	k, err := kernels(Count, Three)
+	if err != nil {
+		return 0, 0, err
+	}
+	cells, err := allocate[int64](rt, chains+2, 1)
+	if err != nil {
+		return 0, 0, err
+	}
+	cells[chains][0] = 1 // Three adds it and the one behind, 0
+	submit := func(i int) (task.Task, error) {
+		call := k[0].With(task.On(acceleratorOf(spec)))
+		if three {
+			return k[1].With(task.On(acceleratorOf(spec))).Submit(rt, cells[chains], cells[chains+1], cells[i%chains])
+		}
+		return call.Submit(rt, cells[i%chains])
+	}
+	for range 3 {
+		began := time.Now()
+		failed := make(chan error, submitters)
+		var all sync.WaitGroup
+		for s := range submitters {
+			all.Go(func() {
+				for i := s; i < n; i += submitters {
+					if _, err := submit(i); err != nil {
+						failed <- err
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		submitted = time.Since(began)
+		if err := rt.Wait(task.NoFlush()); err != nil {
+			return 0, 0, err
+		}
+		took = time.Since(began)
+		select {
+		case err := <-failed:
+			return 0, 0, err
+		default:
+		}
+	}
+	if err := rt.Wait(); err != nil {
+		return 0, 0, err
+	}
+	sum := int64(0)
+	for _, x := range cells[:chains] {
+		sum += x[0]
+	}
+	if sum != int64(3*n) {
+		return 0, 0, fmt.Errorf("%d tasks left their mark, want %d", sum, 3*n)
+	}
+	return took, submitted, nil
+}
+
+// acceleratorOf returns the kind of accelerators in a specification.
+func acceleratorOf(spec string) string {
+	if strings.Contains(spec, "sim") {
+		return "sim"
+	}
+	return "cuda"
+}
