@@ -12,9 +12,11 @@ import (
 // time, and concurrent ones, whose tasks must all be in one address space at a time.
 
 // gatherings knows where the concurrent accesses of tasks that are ready or run are: all that overlap are in one address
-// space, or their updates would be to different replicas. It is guarded by Runtime.mu.
+// space, or their updates would be to different replicas. On the host, kernels are alone there: the Go function of a kernel
+// has no atomics. It is guarded by Runtime.mu.
 type gatherings struct {
-	held    []*record
+	held    []*record // record.heldAt is the index
+	kernels int       // among held
 	waiting []*record // in order of arrival; nobody overtakes one whose accesses overlap
 }
 
@@ -31,7 +33,7 @@ func (rt *Runtime) admit(s *record) bool {
 
 // gather is the part of admit that concurrent accesses need.
 func (rt *Runtime) gather(s *record) bool {
-	if !rt.accelerators || s.kind == waitBody || !hasConcurrent(s) {
+	if s.kind == waitBody || !hasConcurrent(s) {
 		return true
 	}
 	rt.mu.Lock()
@@ -65,24 +67,62 @@ func meet(a, b *record) bool {
 // reports false when it must wait for them. Requires: mu held.
 func (rt *Runtime) join(s *record) bool {
 	allowed := s.item.Allowed
+	if s.plain {
+		allowed = rt.all
+	}
 	found := false
-	for _, o := range rt.gathered.held {
+	w := &rt.gathered
+	if s.kind == goBody && w.kernels == 0 { // all are Go tasks on the host
+		s.at = devices.Host
+		w.hold(s)
+		return true
+	}
+	for _, o := range w.held {
 		if meet(s, o) {
 			found = true
 			allowed &= rt.placesIn(o.at)
+			if o.at == devices.Host && (s.kind == kernelBody || o.kind == kernelBody) {
+				return false
+			}
 		}
 	}
 	if allowed == 0 {
 		return false
 	}
-	best := allowed.First()
-	if !found {
-		best = rt.nearest(s, allowed)
+	if !rt.accelerators {
+		s.at = devices.Host
+	} else {
+		best := allowed.First()
+		if !found {
+			best = rt.nearest(s, allowed)
+		}
+		s.at = rt.spaces[best]
+		s.item.Allowed = allowed & rt.placesIn(s.at)
 	}
-	s.at = rt.spaces[best]
-	s.item.Allowed = allowed & rt.placesIn(s.at)
-	rt.gathered.held = append(rt.gathered.held, s)
+	w.hold(s)
 	return true
+}
+
+func (w *gatherings) hold(s *record) {
+	s.heldAt = len(w.held)
+	w.held = append(w.held, s)
+	if s.kind == kernelBody {
+		w.kernels++
+	}
+}
+
+func (w *gatherings) drop(s *record) {
+	last := len(w.held) - 1
+	if s.heldAt > last || w.held[s.heldAt] != s { // it was waiting
+		return
+	}
+	o := w.held[last]
+	w.held[s.heldAt], o.heldAt = o, s.heldAt
+	w.held[last] = nil
+	w.held = w.held[:last]
+	if s.kind == kernelBody {
+		w.kernels--
+	}
 }
 
 // nearest returns the allowed place where the fewest bytes are missing.
@@ -92,7 +132,7 @@ func (rt *Runtime) nearest(s *record, allowed sched.PlaceSet) sched.PlaceID {
 		if !allowed.Has(sched.PlaceID(p)) {
 			continue
 		}
-		if n := rt.machine.MissingBytes(s.accesses, rt.spaces[p]); least < 0 || n < least {
+		if n := rt.machine.MissingBytes(s.data(), rt.spaces[p]); least < 0 || n < least {
 			best, least = sched.PlaceID(p), n
 		}
 	}
@@ -132,9 +172,7 @@ func (rt *Runtime) scatter(r *record) (free []*record) {
 	rt.mu.Lock()
 	defer rt.unlock()
 	w := &rt.gathered
-	if i := slices.Index(w.held, r); i >= 0 {
-		w.held = slices.Delete(w.held, i, i+1)
-	}
+	w.drop(r)
 	kept := w.waiting[:0]
 	for _, s := range w.waiting {
 		if slices.ContainsFunc(kept, func(o *record) bool { return meet(s, o) }) || !rt.join(s) {

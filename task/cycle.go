@@ -103,14 +103,14 @@ func (rt *Runtime) queue(s, by *record, over, ready *recordList) {
 
 // estimate tells the scheduler what would have to move for s to each place.
 func (rt *Runtime) estimate(s *record) {
-	if !rt.accelerators || len(s.accesses) == 0 || s.kind == waitBody || s.item.Allowed.Len() < 2 {
+	if !rt.accelerators || len(s.data()) == 0 || s.kind == waitBody || s.item.Allowed.Len() < 2 {
 		return
 	}
 	missing := s.item.Missing[:0]
 	for p := range rt.places {
 		var n deps.Bytes
 		if s.item.Allowed.Has(sched.PlaceID(p)) {
-			n = rt.machine.MissingBytes(s.accesses, rt.spaces[p])
+			n = rt.machine.MissingBytes(s.data(), rt.spaces[p])
 		}
 		missing = append(missing, n)
 	}
@@ -291,14 +291,14 @@ func (rt *Runtime) startOn(r *record) {
 		r.set.Launched = launched
 	}
 	r.held = true
-	r.launch = devices.Launch{Kernel: &r.kernel.device, Args: &r.args, Label: r.name()}
+	r.launch = devices.Launch{Kernel: &r.running(p).device, Args: &r.args, Label: r.name()}
 	rt.machine.Acquire(&r.set)
 	rt.machine.Launch(&r.set, &r.launch)
 }
 
 // startWait makes the accesses of a wait valid on the host.
 func (rt *Runtime) startWait(r *record) {
-	if rt.accelerators && len(r.accesses) > 0 {
+	if rt.accelerators && len(r.data()) > 0 {
 		r.setUp(devices.Host)
 		r.set.Ready = fetched
 		r.held = true
@@ -394,9 +394,7 @@ func (rt *Runtime) conclude(r *record, worker int) *record {
 	r.clear()
 	rt.giveBack(r, worker)
 	rt.window.leave(worker)
-	if member != nil {
-		member.fallen()
-	}
+	member.leave()
 	if home.program() {
 		return nil
 	}

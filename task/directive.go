@@ -83,7 +83,7 @@ func (rt *Runtime) evaluate(r *record) error {
 			return err
 		}
 	}
-	next := len(k.Task.Accesses)
+	next, written := len(k.Task.Accesses), len(r.accesses)
 	for _, c := range []struct {
 		regions []ir.Region
 		mode    deps.Mode
@@ -94,6 +94,10 @@ func (rt *Runtime) evaluate(r *record) error {
 			}
 			next++
 		}
+	}
+	if r.apart = t.NoCopyDeps; r.apart {
+		r.moved = append(r.moved[:0], r.accesses[written:]...)
+		r.moved = deps.Merge(r.moved)
 	}
 	r.accesses = deps.Merge(r.accesses)
 	if reductions {

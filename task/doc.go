@@ -70,5 +70,10 @@
 // with one operator run together on private copies, one for each task that runs at the moment, in the address space where
 // it runs; a task of the runtime combines the copies before the first other access, and before a wait.
 //
-// Not there yet: implements.
+// # Clauses
+//
+// Besides labels, priorities, places and tokens: If(false) waits for the task where it is submitted, Final does so for all
+// that it submits, Retry runs it again where nobody can tell, NoCopyDeps orders without moving data. A kernel may have
+// several versions (implements, Kernel.AddVersion). Groups wait for and cancel a part of the graph, a Future is the value of
+// a task, an Event keeps a task open until something outside has happened.
 package task

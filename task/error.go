@@ -26,6 +26,8 @@ type Error struct {
 	Device string // where it ran or was to run; "" if that was not decided
 	Pos    ir.Pos // of the kernel; zero for a plain Go task
 	Cause  error
+
+	group *Group // that the task was in
 }
 
 func (e *Error) Error() string {

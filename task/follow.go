@@ -107,13 +107,13 @@ func (rt *Runtime) staysAt(r *record, p sched.PlaceID) bool {
 	if rt.accelerated == 1 {
 		return true
 	}
-	here := rt.machine.MissingBytes(r.accesses, rt.spaces[p])
+	here := rt.machine.MissingBytes(r.data(), rt.spaces[p])
 	for q := range rt.places {
 		id := sched.PlaceID(q)
 		if id == p || id == rt.host || !r.item.Allowed.Has(id) {
 			continue
 		}
-		extra := rt.machine.MissingBytes(r.accesses, rt.spaces[q]) - here
+		extra := rt.machine.MissingBytes(r.data(), rt.spaces[q]) - here
 		if extra < 0 || rt.takesFrom(r, p, id, extra) {
 			return false
 		}
@@ -167,7 +167,7 @@ func (rt *Runtime) settle(r *record) {
 	switch {
 	case via != nil:
 		r.skip(via)
-	case err != nil && rt.runsElsewhere(r, p, err):
+	case err != nil && (rt.runsElsewhere(r, p, err) || rt.runsAgain(r, err)):
 		return
 	case err != nil:
 		r.fail(rt.places[p].Name, err)

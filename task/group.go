@@ -2,15 +2,21 @@ package task
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 )
 
+// ErrGroupOver says that a task was submitted to a Group that has been waited for.
+var ErrGroupOver = errors.New("task: the group has been waited for")
+
 // A Group is tasks that are waited for and cancelled together. It orders nothing: its tasks have the predecessors that
-// they would have without it.
+// they would have without it. What the tasks of a group submit is cancelled with it too.
 type Group struct {
 	rt     *Runtime
 	home   *Scope
+	outer  *Group // of the same scope
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	live   atomic.Int64
@@ -19,17 +25,143 @@ type Group struct {
 	fell   *sync.Cond
 }
 
-// NewGroup returns a group of tasks that are submitted to at: a Runtime, the Scope of a task or another Group, which ends
-// this one when it is cancelled. Group.Wait or Group.Cancel must be called in the end.
+// NewGroup returns a group of tasks that are submitted to at: a Runtime, the Scope of a task, or another Group, which then
+// waits for these tasks too and ends them when it is cancelled. Wait must be called in the end.
 func NewGroup(at Submitter) *Group {
 	s, outer := at.submitter()
 	g := &Group{rt: s.rt, home: s}
+	if outer != nil && outer.home == s {
+		g.outer = outer
+	}
 	g.fell = sync.NewCond(&g.mu)
 	g.ctx, g.cancel = context.WithCancelCause(s.rt.contextOf(outer))
 	return g
 }
 
 func (g *Group) submitter() (*Scope, *Group) { return g.home, g }
+
+// Go submits a task of the group that runs body: see Runtime.Go.
+func (g *Group) Go(body func() error, options ...Option) (Task, error) {
+	return goTask(g.home, g, body, options)
+}
+
+// GoScope submits a task of the group that may have children: see Runtime.GoScope.
+func (g *Group) GoScope(body func(*Scope) error, options ...Option) (Task, error) {
+	return goScope(g.home, g, body, options)
+}
+
+// Context returns the context of the group's tasks.
+func (g *Group) Context() context.Context { return g.ctx }
+
+// Cancel ends the group: tasks that have not started fail with cause, or context.Canceled when that is nil, and so do their
+// successors; those that run see it by their context. Tasks outside go on.
+func (g *Group) Cancel(cause error) { g.cancel(cause) }
+
+// Wait waits until the tasks of the group are over, and ends the group. It returns a *FailedError for those that failed, of
+// which no other Wait tells then; what depends on them may be submitted again. It does not make data valid on the host: see
+// Runtime.WaitOn. In the body of a task the worker runs other tasks meanwhile.
+//
+// Errors: also the context's, of Until, and then the tasks and the group go on.
+func (g *Group) Wait(options ...WaitOption) error {
+	ctx := waitOptions(options).ctx
+	var err error
+	wait := func() { err = g.sleep(ctx) }
+	if g.home.program() || g.live.Load() == 0 {
+		wait()
+	} else {
+		g.home.block(wait)
+	}
+	if err != nil {
+		return err
+	}
+	g.cancel(ErrGroupOver)
+	g.home.submitting.Lock()
+	for _, of := range g.home.graph.taints {
+		for t, e := range of {
+			if e.first().group == g {
+				delete(of, t)
+			}
+		}
+	}
+	g.home.submitting.Unlock()
+	return g.rt.takeGroup(g)
+}
+
+// sleep waits until no task of the group is in flight.
+func (g *Group) sleep(ctx context.Context) error {
+	if ctx != nil {
+		defer context.AfterFunc(ctx, func() {
+			g.mu.Lock()
+			g.fell.Broadcast()
+			g.mu.Unlock()
+		})()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for g.live.Load() > 0 {
+		if ctx != nil && ctx.Err() != nil {
+			return fmt.Errorf("task: group: wait: %w", context.Cause(ctx))
+		}
+		g.fell.Wait()
+	}
+	return nil
+}
+
+// takeGroup returns the failures of g, and takes them from those that the scope of g would tell of.
+func (rt *Runtime) takeGroup(g *Group) error {
+	rt.failing.Lock()
+	defer rt.failing.Unlock()
+	if len(g.told.Failed) == 0 && g.told.Skipped == 0 {
+		return nil
+	}
+	failed := g.told
+	g.told = FailedError{}
+	told := [2]*FailedError{&g.home.told, nil}
+	if g.outer != nil {
+		told[1] = &g.outer.told
+	}
+	for _, t := range told {
+		if t == nil {
+			continue
+		}
+		kept := t.Failed[:0:0]
+		for _, e := range t.Failed {
+			if e.group == nil || !e.group.within(g) {
+				kept = append(kept, e)
+			}
+		}
+		t.Failed, t.Skipped = kept, max(0, t.Skipped-failed.Skipped)
+	}
+	return &failed
+}
+
+// within reports whether g is o or inside it.
+func (g *Group) within(o *Group) bool {
+	for ; g != nil; g = g.outer {
+		if g == o {
+			return true
+		}
+	}
+	return false
+}
+
+// enter counts a task in.
+func (g *Group) enter() {
+	for ; g != nil; g = g.outer {
+		g.live.Add(1)
+	}
+}
+
+// leave counts a task out.
+func (g *Group) leave() {
+	for ; g != nil; g = g.outer {
+		if g.live.Add(-1) == 0 {
+			g.mu.Lock()
+			g.fell.Broadcast()
+			g.mu.Unlock()
+		}
+	}
+}
 
 // contextOf returns the context of the tasks of a group, or of those in none.
 func (rt *Runtime) contextOf(g *Group) context.Context {
@@ -40,12 +172,3 @@ func (rt *Runtime) contextOf(g *Group) context.Context {
 }
 
 func (r *record) context() context.Context { return r.rt.contextOf(r.group) }
-
-// fallen counts a task out.
-func (g *Group) fallen() {
-	if g.live.Add(-1) == 0 {
-		g.mu.Lock()
-		g.fell.Broadcast()
-		g.mu.Unlock()
-	}
-}

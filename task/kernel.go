@@ -33,6 +33,8 @@ type KernelSpec struct {
 	Trips func(a *Args) int64
 	// Natives are variants written by hand for kinds of devices, such as CUDA C++ or a cubin for "cuda".
 	Natives []devices.Native
+	// Versions are other kernels for the same task: see Kernel.AddVersion.
+	Versions []*Kernel
 }
 
 // A Kernel is a function that tasks run on any device. It belongs to no runtime.
@@ -44,6 +46,7 @@ type Kernel struct {
 	contract *codegen.Contract
 	params   []param
 	warnings []codegen.Diagnostic
+	versions []*Kernel // others for the same task
 }
 
 // A param is what is known of a parameter before there is an argument.
@@ -105,7 +108,12 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 	for _, v := range loop.Params {
 		k.params = append(k.params, param{v.Name, v.Type, goType(v.Type), comparedWithNil(loop, v)})
 	}
-	return k, k.checkSupported()
+	for _, v := range s.Versions {
+		if err := k.AddVersion(v); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
 }
 
 // lower makes the accelerator variant. Where there is none, the kernel knows why.
@@ -117,14 +125,6 @@ func (k *Kernel) lower() {
 	}
 	k.device.Program = lowered.Program
 	k.warnings = append(k.warnings, lowered.Warnings...)
-}
-
-// checkSupported refuses what the runtime does not do yet.
-func (k *Kernel) checkSupported() error {
-	if k.ir.Target.Implements != "" {
-		return fmt.Errorf("task: kernel %s (%s:%d): implements(%s): not supported yet", k.name, k.pos.File, k.pos.Line, k.ir.Target.Implements)
-	}
-	return nil
 }
 
 // Name returns the name of the kernel.
@@ -209,9 +209,10 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	if err != nil {
 		return s.giveUp(r, err)
 	}
+	r.now = r.now || wait
 	t := s.commit(r)
 	if wait {
-		return t, s.awaitTask(t)
+		return t, t.Err()
 	}
 	return t, nil
 }

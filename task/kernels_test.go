@@ -255,3 +255,31 @@ func Shuffle(lo, hi int, k uint32, x []uint32) {
 		x[i] += k
 	}
 }
+
+// Twice doubles x.
+//
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func Twice(x []int32) {
+	for i := range x {
+		x[i] *= 2
+	}
+}
+
+// TwiceOnHost is the version of Twice for the CPU. It tells that it ran.
+//
+//omp:target device(smp) implements(Twice)
+//omp:task inout(x)
+func TwiceOnHost(x []int32) {
+	for i := range x {
+		x[i] = x[i]*2 + 1000
+	}
+}
+
+// TwiceWrong is no version of Twice.
+//
+//omp:target device(smp) implements(Twice)
+//omp:task inout(x)
+func TwiceWrong(x []int32, n int) {
+	x[0] *= 2
+}

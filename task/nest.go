@@ -61,7 +61,7 @@ func (s *Scope) waitOnce(ctx context.Context) {
 	defer s.lending.Unlock()
 	next := s.rt.schedule(nil, nil, s.worker)
 	if next != nil && next.home == s && !next.parked && ctx == nil { // a child on this stack would outlast ctx
-		s.runHere(next)
+		s.runHere(next, true)
 		return
 	}
 	if s.children() == 0 {
@@ -75,12 +75,13 @@ func (s *Scope) waitOnce(ctx context.Context) {
 	s.regain()
 }
 
-// runHere runs a child, and what comes after it as long as those are children, on the goroutine that waits: the stack
-// grows by one task for each nesting level. Requires: lending held.
-func (s *Scope) runHere(next *record) {
+// runHere runs a child, and with more what comes after it as long as those are children, on the goroutine of the body: the
+// stack grows by one task for each nesting level. Requires: lending held.
+func (s *Scope) runHere(next *record, more bool) {
 	worker := s.worker
 	s.worker = smp.None // while a child has it; for good when it ends the goroutine (runtime.Goexit)
-	for next != nil && next.home == s && !next.parked && worker != smp.None {
+	next, worker = s.rt.runOnHost(next, worker)
+	for more && next != nil && next.home == s && !next.parked && worker != smp.None {
 		next, worker = s.rt.runOnHost(next, worker)
 	}
 	s.worker = worker
@@ -254,10 +255,9 @@ func (rt *Runtime) endBody(r *record) (*record, int) {
 // closeScope gives back what the children of r used together, and makes their failures those of r.
 func (rt *Runtime) closeScope(r *record) {
 	s := r.inner
-	if r.err == nil {
-		if err := rt.takeFailures(&s.told); err != nil {
-			r.fail("", err)
-		}
+	err := errors.Join(rt.takeFailures(&s.told), s.outside)
+	if r.err == nil && err != nil {
+		r.fail("", err)
 	}
 	if err := rt.dropFresh(s); err != nil && r.err == nil {
 		r.fail("", err)

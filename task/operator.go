@@ -205,3 +205,26 @@ func numberReducer[T number](op ir.Op) *reducer {
 	}
 	return nil
 }
+
+// bytesAt returns the bytes of elements [lo, hi) of b.
+func bytesAt(b *buffer, lo, hi int64) []byte {
+	size := int64(b.elem)
+	return unsafe.Slice((*byte)(unsafe.Add(b.base, lo*size)), (hi-lo)*size)
+}
+
+// copyOut returns a copy of the bytes of a region of b.
+func copyOut(b *buffer, r deps.Region) []byte {
+	out := make([]byte, 0, r.Len()*int64(b.elem))
+	for lo, hi := range r.Runs() {
+		out = append(out, bytesAt(b, lo, hi)...)
+	}
+	return out
+}
+
+// copyIn puts back what copyOut has returned.
+func copyIn(b *buffer, r deps.Region, from []byte) {
+	for lo, hi := range r.Runs() {
+		n := copy(bytesAt(b, lo, hi), from)
+		from = from[n:]
+	}
+}

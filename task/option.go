@@ -36,6 +36,10 @@ const (
 	priorityOption
 	placeOption
 	tokenOption
+	nowOption
+	finalOption
+	retryOption
+	apartOption
 )
 
 func access[T any](mode deps.Mode, x []T) Option {
@@ -53,7 +57,8 @@ func Out[T any](x []T) Option { return access(deps.Out, x) }
 func InOut[T any](x []T) Option { return access(deps.InOut, x) }
 
 // Concurrent says that the task updates x together with other tasks that say so, which may run at the same time and
-// order themselves, for example by atomic operations.
+// order themselves, for example by atomic operations. On the CPU a kernel with such accesses is alone, as its Go function has
+// no atomics.
 func Concurrent[T any](x []T) Option { return access(deps.Concurrent, x) }
 
 // Commutative says that the task updates x in any order with other tasks that say so, but not at the same time as one of
@@ -122,6 +127,35 @@ func On(device string) Option { return Option{what: placeOption, text: device} }
 // kind.
 func Resources(kind devices.Kind, tokens int) Option {
 	return Option{what: tokenOption, text: string(kind), n: tokens}
+}
+
+// If with false makes who submits the task wait until it is over, as if it had been called: it runs in its order, and
+// where the body of a task submits it and nothing else is to come first, at once on the same goroutine. The error is the
+// task's.
+func If(condition bool) Option { return Option{what: nowOption, n: bit(condition)} }
+
+// Final with true does so for all tasks that the task submits, and those that they submit: for the depth from which on tasks
+// are too small to be spread.
+func Final(condition bool) Option { return Option{what: finalOption, n: bit(condition)} }
+
+// Untied says that the task may go on with another worker after waiting. Every task may; the option is there for programs
+// that are carried over.
+func Untied() Option { return Option{} }
+
+// Retry runs the task up to n times more if it fails, as long as that cannot be seen: what it writes only is written again,
+// and what it also reads is put back as it was before. A task that has submitted others is not run again. Tasks with
+// concurrent accesses cannot be retried; kernels that read what they write are not on accelerators.
+func Retry(n int) Option { return Option{what: retryOption, n: n} }
+
+// NoCopyDeps says that the accesses of the task order it, but do not bring data to where it runs, nor say that it has
+// written them. On WaitOn it waits for the tasks and leaves the data where they are.
+func NoCopyDeps() Option { return Option{what: apartOption} }
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // settings is where the options of one task say that it may run, and what it holds there.

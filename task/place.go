@@ -41,6 +41,8 @@ func (e *NoDeviceError) Unwrap() []error { return e.Reasons }
 type variants struct {
 	places  sched.PlaceSet
 	reasons []error // by place; nil where there is a variant
+	// versions are the kernels that run instead, by place; nil where that is the kernel itself
+	versions []*Kernel
 }
 
 // variantsOf asks the devices, once for each kernel.
@@ -48,8 +50,12 @@ func (rt *Runtime) variantsOf(k *Kernel) *variants {
 	if v, ok := rt.variants.Load(k); ok {
 		return v.(*variants)
 	}
-	v := &variants{reasons: make([]error, len(rt.places))}
+	v := &variants{reasons: make([]error, len(rt.places)), versions: make([]*Kernel, len(rt.places))}
 	for p, d := range rt.machine.Devices() {
+		if v.versions[p] = rt.versionAt(k, p, d); v.versions[p] != nil {
+			v.places = v.places.With(sched.PlaceID(p))
+			continue
+		}
 		if err := rt.variantAt(k, p, d); err != nil {
 			v.reasons[p] = err
 			continue
@@ -58,6 +64,16 @@ func (rt *Runtime) variantsOf(k *Kernel) *variants {
 	}
 	rt.variants.Store(k, v)
 	return v
+}
+
+// versionAt returns the first other version of k that names the kind of a place and can run there, nil if there is none.
+func (rt *Runtime) versionAt(k *Kernel, p int, d devices.Device) *Kernel {
+	for _, v := range k.versions {
+		if rt.variantAt(v, p, d) == nil {
+			return v
+		}
+	}
+	return nil
 }
 
 func (rt *Runtime) variantAt(k *Kernel, p int, d devices.Device) error {
@@ -137,7 +153,7 @@ func (rt *Runtime) dropMisfits(r *record, allowed sched.PlaceSet) (sched.PlaceSe
 		if id == rt.host || !allowed.Has(id) || most <= rt.memory[p] {
 			continue
 		}
-		if err := rt.machine.CheckFits(r.accesses, d); err != nil {
+		if err := rt.machine.CheckFits(r.data(), d); err != nil {
 			misfits = append(misfits, err)
 			allowed = allowed.Without(id)
 		}
@@ -149,8 +165,8 @@ func (rt *Runtime) dropMisfits(r *record, allowed sched.PlaceSet) (sched.PlaceSe
 // count granules.
 func (rt *Runtime) largestSet(r *record) deps.Bytes {
 	var sum deps.Bytes
-	for i, a := range r.accesses {
-		if seenBefore(r.accesses[:i], a.Region.Buffer) {
+	for i, a := range r.data() {
+		if seenBefore(r.data()[:i], a.Region.Buffer) {
 			continue
 		}
 		sum += rt.buffers.sizeOf(a.Region.Buffer) + rt.granule

@@ -54,7 +54,13 @@ type detail struct {
 	exclusive bool            // has its commutative regions, or waits for them
 	gathered  bool            // has concurrent regions that keep others from other address spaces, or waits for them
 	at        devices.SpaceID // of those
+	heldAt    int             // in gatherings.held
 	onHost    bool            // may run on the host alone
+	now       bool            // who submits it goes on when it is over
+	final     bool            // so do its children
+	retries   int             // how often it may still run again after a failure
+	apart     bool            // accesses order it, and moved is what is copied for it
+	moved     []deps.Access
 
 	label    string
 	pos      ir.Pos
@@ -144,9 +150,17 @@ func (r *record) kernelName() string {
 	return r.kernel.name
 }
 
+// data returns the accesses that are brought to where the task runs.
+func (r *record) data() []deps.Access {
+	if r.apart {
+		return r.moved
+	}
+	return r.accesses
+}
+
 // fail makes cause the error of the task.
 func (r *record) fail(device string, cause error) {
-	r.err = &Error{Task: deps.TaskID(r.id.Load()), Label: r.name(), Kernel: r.kernelName(), Device: device, Pos: r.pos, Cause: cause}
+	r.err = &Error{Task: deps.TaskID(r.id.Load()), Label: r.name(), Kernel: r.kernelName(), Device: device, Pos: r.pos, Cause: cause, group: r.member}
 }
 
 // skip makes the failure of a predecessor the error of the task.
@@ -177,6 +191,7 @@ func (d *detail) clear() {
 		d.accesses = nil
 	}
 	d.work, d.outcome = 0, nil
+	d.now, d.final, d.retries, d.apart, d.moved = false, false, 0, false, d.moved[:0]
 	clear(d.uses)
 	d.uses, d.bound, d.relaxed, d.exclusive, d.gathered, d.onHost = d.uses[:0], false, false, false, false, false
 	clear(d.args.List)

@@ -53,6 +53,11 @@ type Scope struct {
 	worker  int        // that the body runs on, smp.None when there is none; guarded by lending
 	resume  chan int   // a worker for who has lent it
 
+	submitted atomic.Bool // something was
+
+	final   bool  // children run where they are submitted
+	outside error // of events; guarded by Runtime.failing
+
 	told FailedError // of the children since the last Wait; guarded by Runtime.failing
 	ctx  context.Context
 }
@@ -69,7 +74,7 @@ const (
 
 // newScope returns the scope of a task whose body is about to run.
 func newScope(r *record) *Scope {
-	s := &Scope{rt: r.rt, owner: r, group: r.group, worker: int(r.worker), resume: make(chan int, 1), quiet: make(chan struct{}, 1)}
+	s := &Scope{final: r.final || r.home.final, rt: r.rt, owner: r, group: r.group, worker: int(r.worker), resume: make(chan int, 1), quiet: make(chan struct{}, 1)}
 	s.pending.Store(holder)
 	return s
 }
@@ -244,7 +249,7 @@ func (s *Scope) fetchFresh(fresh []deps.Access) error {
 // acquireAgain takes the task's working set on the host again.
 func (s *Scope) acquireAgain() error {
 	r := s.owner
-	if len(r.accesses) == 0 {
+	if len(r.data()) == 0 {
 		return nil
 	}
 	r.setUp(devices.Host)

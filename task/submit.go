@@ -118,18 +118,65 @@ func (s *Scope) commit(r *record) Task {
 	s.closeReductions(r, &ready)
 	s.joinReductions(r)
 	detail := r.detail // r may be over, and another task, once it is in the graph
+	now := r.now || !s.program() && (s.final || s.rt.window.full())
 	id := s.commitLocked(r, &ready)
 	follows := s.rt.lines != nil && detail.added(id)
 	s.submitting.Unlock()
 	if follows {
 		s.rt.startOn(r)
 	}
-	s.rt.startAll(&ready)
 	t := Task{s.rt, r, id}
-	if !s.program() && s.rt.window.full() {
-		s.awaitTask(t)
+	if !now {
+		s.rt.startAll(&ready)
+		return t
 	}
+	if mine := ready.take(r); mine && !s.runNow(r) {
+		ready.push(r)
+	}
+	s.rt.startAll(&ready)
+	_ = s.awaitTask(t) // who submits asks the task for its error
 	return t
+}
+
+// take takes r out of the list, if it is the last one there.
+func (l *recordList) take(r *record) bool {
+	if l.tail != r {
+		return false
+	}
+	var rest recordList
+	for o := l.pop(); o != nil; o = l.pop() {
+		if o != r {
+			rest.push(o)
+		}
+	}
+	*l = rest
+	return true
+}
+
+// runNow runs r, a child without predecessors that was submitted just now, on the goroutine of the body that has submitted it.
+// It reports false when it does not: what needs tokens or an accelerator, or comes from another goroutine, goes its way.
+func (s *Scope) runNow(r *record) bool {
+	rt := s.rt
+	if s.program() || r.relaxed || len(r.settings.tokens) > 0 || rt.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.lines != nil) ||
+		!r.plain && !r.item.Allowed.Has(rt.host) || r.poison.Load() != nil || r.context().Err() != nil || !s.lending.TryLock() {
+		return false
+	}
+	defer s.lending.Unlock()
+	if s.worker == smp.None {
+		return false
+	}
+	if rt.watched() {
+		rt.observeReady(r, nil)
+		rt.observeChoice(r)
+	}
+	if !r.plain {
+		rt.mu.Lock()
+		rt.sched.Resume(&r.item, rt.host)
+		rt.counts.grant(rt.host)
+		rt.unlock()
+	}
+	s.runHere(r, false)
+	return true
 }
 
 // commitLocked is commit without what needs no lock. It adds r to ready if it has no predecessors. Requires: submitting held.
@@ -175,11 +222,10 @@ func (s *Scope) endReductions() {
 
 // count counts r in, where it is waited for.
 func (s *Scope) count(r *record) {
-	if r.member != nil {
-		r.member.live.Add(1)
-	}
+	r.member.enter()
 	if !s.program() {
 		s.pending.Add(1)
+		s.submitted.Store(true)
 		if len(r.accesses) > 0 {
 			s.giveUpSet()
 		}
@@ -202,6 +248,9 @@ func (rt *Runtime) describeGo(r *record, options []Option) error {
 		return err
 	}
 	if err := r.checkReductions(); err != nil {
+		return err
+	}
+	if err := r.checkRetry(); err != nil {
 		return err
 	}
 	if r.kind == waitBody {
@@ -246,6 +295,14 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 		r.need().settings.places |= places
 		r.settings.placed = true
 		return err
+	case nowOption:
+		r.need().now = r.now || o.n == 0
+	case finalOption:
+		r.need().final = r.final || o.n != 0
+	case retryOption:
+		r.need().retries = max(0, o.n)
+	case apartOption:
+		r.need().apart = true
 	case tokenOption:
 		return r.need().settings.setTokens(devices.Kind(o.text), o.n)
 	}

@@ -123,14 +123,14 @@ func runLoop(l *vec.Loop, lo, hi int64) {
 }
 
 // callVector runs the vector code of a kernel, shared with idle workers where it is long enough; false when there is none.
-func (rt *Runtime) callVector(r *record) bool {
-	x := rt.vectors.of(r.kernel)
+func (rt *Runtime) callVector(r *record, k *Kernel) bool {
+	x := rt.vectors.of(k)
 	if x.runner == nil {
 		return false
 	}
 	var fixed [16]vec.Value
 	args := fixed[:0]
-	for i, p := range r.kernel.ir.Params {
+	for i, p := range k.ir.Params {
 		a := &r.args.List[i]
 		v := vec.Value{Bits: a.Bits}
 		switch p.Type.Kind {

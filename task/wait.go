@@ -105,18 +105,26 @@ func (rt *Runtime) noteFailure(r *record) {
 	rt.failing.Lock()
 	defer rt.failing.Unlock()
 	rt.failures[r.taskID()] = r.err
-	told := &r.home.told
-	if r.member != nil {
-		told = &r.member.told
-	}
-	switch {
+	switch skipped := isSkip(r.err); {
 	case r.kind == waitBody: // who waits is told
-	case isSkip(r.err):
-		told.Skipped++
+		return
+	case skipped:
 		rt.skipped++
 	default:
-		told.Failed = append(told.Failed, r.err)
 		rt.broken++
+	}
+	r.home.told.note(r.err)
+	for g := r.member; g != nil; g = g.outer {
+		g.told.note(r.err)
+	}
+}
+
+// note adds a failure to those that will be told.
+func (e *FailedError) note(failure *Error) {
+	if isSkip(failure) {
+		e.Skipped++
+	} else {
+		e.Failed = append(e.Failed, failure)
 	}
 }
 

@@ -66,7 +66,7 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	if len(r.uses) > 0 && !r.bound && !rt.bindPrivates(r, devices.Host) {
 		return rt.retire(r, worker), worker
 	}
-	if rt.accelerators && len(r.accesses) > 0 && !r.held && !rt.acquireHost(r) {
+	if rt.accelerators && len(r.data()) > 0 && !r.held && !rt.acquireHost(r) {
 		rt.mu.Lock()
 		rt.fetching++
 		rt.unlock()
@@ -76,6 +76,8 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	case r.err != nil:
 	case r.context().Err() != nil:
 		r.fail("smp", context.Cause(r.context()))
+	case r.retries > 0:
+		rt.runRetrying(r)
 	default:
 		rt.runBody(r)
 	}
@@ -102,7 +104,7 @@ func (rt *Runtime) acquireHost(r *record) bool {
 
 // setUp fills the working set of r.
 func (r *record) setUp(space devices.SpaceID) {
-	r.set.Accesses, r.set.Space, r.set.Label, r.set.Pos = r.accesses, space, r.name(), r.pos
+	r.set.Accesses, r.set.Space, r.set.Label, r.set.Pos = r.data(), space, r.name(), r.pos
 	r.set.Ready, r.set.Done, r.set.Launched = nil, nil, nil
 	r.set.Began, r.set.Ended = 0, 0
 }
@@ -198,10 +200,11 @@ const (
 // callKernel runs the vector code of a kernel, or its Go function where it has none; its parallel loop is shared with idle workers where it can be cut and is
 // long enough.
 func (rt *Runtime) callKernel(r *record) {
-	k, a := &r.kernel.device, &r.args
+	version := r.running(rt.host)
+	k, a := &version.device, &r.args
 	a.At = rt.hostAt
 	r.seen.Variant = rt.vectors.options.Name()
-	if rt.callVector(r) {
+	if rt.callVector(r, version) {
 		return
 	}
 	r.seen.Variant = "go"

@@ -1,0 +1,89 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// A Future is the value that a task returns when it is over.
+type Future[T any] struct {
+	Task
+	value T
+}
+
+// GoValue submits a task that runs body, as Runtime.Go does, and returns its value as a Future.
+func GoValue[T any](at Submitter, body func() (T, error), options ...Option) (*Future[T], error) {
+	if body == nil {
+		return nil, errNoBody
+	}
+	f := &Future[T]{}
+	s, g := at.submitter()
+	t, err := goTask(s, g, func() (err error) { f.value, err = body(); return err }, options)
+	f.Task = t
+	return f, err
+}
+
+// GoValueScope is GoValue for a body that submits tasks of its own, as Runtime.GoScope runs it.
+func GoValueScope[T any](at Submitter, body func(*Scope) (T, error), options ...Option) (*Future[T], error) {
+	if body == nil {
+		return nil, errNoBody
+	}
+	f := &Future[T]{}
+	s, g := at.submitter()
+	t, err := goScope(s, g, func(s *Scope) (err error) { f.value, err = body(s); return err }, options)
+	f.Task = t
+	return f, err
+}
+
+// Value waits until the task is over, or ctx is done, and returns the value, or the error of the task. In the body of a
+// task, ctx must be that of its Scope, or be derived from it: then the worker runs other tasks meanwhile.
+func (f *Future[T]) Value(ctx context.Context) (T, error) {
+	if err := f.WaitContext(ctx); err != nil {
+		var none T
+		return none, err
+	}
+	return f.value, nil
+}
+
+// An Event keeps a task from being over after its body has returned, until something outside says that it has happened.
+type Event struct {
+	scope *Scope
+	over  atomic.Bool
+}
+
+// ErrEventTwice says that an event has happened before.
+var ErrEventTwice = errors.New("task: event: has happened already")
+
+// Event returns an event that the task waits for after its body: its successors do not start, and nobody who waits for it
+// goes on, before Happened is called. It must be called before the body returns. A task that was cancelled waits for its
+// events too: who makes them happen looks at Context.
+func (s *Scope) Event() (*Event, error) {
+	if s.program() {
+		return nil, errors.New("task: event: of no task")
+	}
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	s.pending.Add(holder)
+	s.submitted.Store(true)
+	s.submitting.Unlock()
+	return &Event{scope: s}, nil
+}
+
+// Happened says that the event has happened; with an error the task fails. It may be called from any goroutine, and what was
+// done before it is seen by the task's successors. Error: ErrEventTwice.
+func (e *Event) Happened(err error) error {
+	if e.over.Swap(true) {
+		return ErrEventTwice
+	}
+	s := e.scope
+	if err != nil {
+		s.rt.failing.Lock()
+		s.outside = errors.Join(s.outside, fmt.Errorf("event: %w", err))
+		s.rt.failing.Unlock()
+	}
+	s.rt.complete(s.childOver(holder))
+	return nil
+}
