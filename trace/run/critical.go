@@ -105,7 +105,7 @@ func (r *Run) Chain() Chain {
 		if t.Short {
 			c.Tokens += t.Choice - t.Ready
 		}
-		i, ok := r.index(t.Last)
+		i, ok := r.Index(t.Last)
 		if !ok || i >= last || !Ran(&r.Tasks[i]) {
 			c.Submit += t.Ready - from
 			break

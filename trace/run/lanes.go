@@ -14,15 +14,28 @@ type Span struct{ From, To time.Duration }
 
 // A Lane is a CPU worker or an accelerator: what runs on it runs one after the other, or overlaps where the device can do that.
 type Lane struct {
-	Place                          int
-	Worker                         int
-	Name                           string
-	Tasks                          []int32 // indices of Run.Tasks, by start
+	Place  int
+	Worker int
+	Name   string
+	Tasks  []int32 // indices of Run.Tasks, by start
+	// Segments are its states from the first to the last moment of the run; the times below are their sums.
+	Segments                       []Segment
 	Busy, Transfer, Overhead, Idle time.Duration
 }
 
 // Lanes returns the lanes of all places, with how they spent the time between the bounds.
 func (r *Run) Lanes() []Lane {
+	lanes := r.TaskLanes()
+	copies := r.copiesByPlace()
+	from, to := r.Bounds()
+	for i := range lanes {
+		r.spend(&lanes[i], copies[lanes[i].Place], Span{from, to})
+	}
+	return lanes
+}
+
+// TaskLanes is Lanes without the states.
+func (r *Run) TaskLanes() []Lane {
 	lanes, first := r.emptyLanes()
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
@@ -34,11 +47,11 @@ func (r *Run) Lanes() []Lane {
 			lanes[at].Tasks = append(lanes[at].Tasks, int32(i))
 		}
 	}
-	copies := r.copiesByPlace()
-	from, to := r.Bounds()
 	for i := range lanes {
-		slices.SortFunc(lanes[i].Tasks, func(a, b int32) int { return cmp.Compare(r.Tasks[a].Start, r.Tasks[b].Start) })
-		r.spend(&lanes[i], copies[lanes[i].Place], Span{from, to})
+		byStart := func(a, b int32) int { return cmp.Compare(r.Tasks[a].Start, r.Tasks[b].Start) }
+		if !slices.IsSortedFunc(lanes[i].Tasks, byStart) {
+			slices.SortFunc(lanes[i].Tasks, byStart)
+		}
 	}
 	return lanes
 }
@@ -77,6 +90,25 @@ func (r *Run) copiesByPlace() [][]Span {
 	return out
 }
 
+// A State is what a lane does at a moment.
+type State uint8
+
+// The states of lanes.
+const (
+	Idle State = iota
+	Busy
+	Transferring
+	Overhead
+)
+
+func (s State) String() string { return [...]string{"idle", "busy", "transfer", "overhead"}[s] }
+
+// A Segment is a time in one state.
+type Segment struct {
+	Span
+	State State
+}
+
 // spend divides the time of a lane.
 func (r *Run) spend(l *Lane, copies []Span, all Span) {
 	var runs, waits []Span
@@ -89,14 +121,65 @@ func (r *Run) spend(l *Lane, copies []Span, all Span) {
 		}
 		over = max(over, t.End)
 	}
-	busy := union(runs)
-	moving := union(append(slices.Clone(busy), copies...))
-	working := union(append(slices.Clone(moving), waits...))
-	busy = clip(busy, all)
-	l.Busy = length(busy)
-	l.Transfer = length(clip(moving, all)) - l.Busy
-	l.Overhead = length(clip(working, all)) - length(clip(moving, all))
-	l.Idle = all.To - all.From - l.Busy - l.Transfer - l.Overhead
+	busy := clip(union(runs), all)
+	moving := clip(union(append(slices.Clone(busy), copies...)), all)
+	working := clip(union(append(slices.Clone(moving), waits...)), all)
+	l.enter(Busy, busy)
+	l.enter(Transferring, subtract(moving, busy))
+	l.enter(Overhead, subtract(working, moving))
+	l.enter(Idle, subtract([]Span{all}, working))
+	slices.SortFunc(l.Segments, func(a, b Segment) int { return cmp.Compare(a.From, b.From) })
+	l.Busy, l.Transfer, l.Overhead, l.Idle = l.in(Busy), l.in(Transferring), l.in(Overhead), l.in(Idle)
+}
+
+func (l *Lane) enter(state State, spans []Span) {
+	for _, s := range spans {
+		l.Segments = append(l.Segments, Segment{s, state})
+	}
+}
+
+// in returns the time in a state.
+func (l *Lane) in(state State) (sum time.Duration) {
+	for _, s := range l.Segments {
+		if s.State == state {
+			sum += s.To - s.From
+		}
+	}
+	return sum
+}
+
+// subtract returns what of a, which is in order and apart, is not in b, which lies within a and is so too.
+func subtract(a, b []Span) []Span {
+	var out []Span
+	for _, s := range a {
+		for len(b) > 0 && b[0].From < s.To {
+			if s.From < b[0].From {
+				out = append(out, Span{s.From, b[0].From})
+			}
+			s.From = b[0].To
+			b = b[1:]
+		}
+		if s.From < s.To {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Streams deals spans, in order of their start, to as few streams as there are spans at once, so that those of one stream do not
+// overlap. It returns the stream of each and the number of streams.
+func Streams(spans []Span) (stream []int, n int) {
+	var free []time.Duration
+	stream = make([]int, len(spans))
+	for i, s := range spans {
+		at := slices.IndexFunc(free, func(until time.Duration) bool { return until <= s.From })
+		if at < 0 {
+			at = len(free)
+			free = append(free, 0)
+		}
+		free[at], stream[i] = s.To, at
+	}
+	return stream, len(free)
 }
 
 // union returns the moments that are in any of the spans, in order and apart. It changes the order of spans.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -70,10 +71,35 @@ func (r *Run) Close() error { r.Finish(); return nil }
 
 // Finish puts the records in order. The methods below need it after the last Take.
 func (r *Run) Finish() {
-	slices.SortStableFunc(r.Tasks, func(a, b probe.Task) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortStableFunc(r.Details, func(a, b record.Detail) int { return cmp.Compare(a.Task, b.Task) })
-	slices.SortStableFunc(r.Points, func(a, b probe.Point) int { return cmp.Compare(a.Begin, b.Begin) })
+	r.Tasks = sorted(r.Tasks, func(t *probe.Task) uint64 { return uint64(t.ID) })
+	r.Details = sorted(r.Details, func(d *record.Detail) uint64 { return uint64(d.Task) })
+	r.Points = sorted(r.Points, func(p *probe.Point) uint64 { return uint64(p.Begin) })
 	r.edges = nil
+}
+
+// sorted returns list in order of a key, equals as they were. The elements are large: numbers are sorted in their place, and each
+// element moves once.
+func sorted[T any](list []T, key func(*T) uint64) []T {
+	type entry struct {
+		key uint64
+		at  int
+	}
+	order, last, inOrder := make([]entry, len(list)), uint64(0), true
+	for i := range list {
+		k := key(&list[i])
+		order[i] = entry{k, i}
+		inOrder = inOrder && k >= last
+		last = k
+	}
+	if inOrder {
+		return list
+	}
+	slices.SortFunc(order, func(a, b entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at)) })
+	out := make([]T, len(list), cap(list))
+	for i, e := range order {
+		out[i] = list[e.at]
+	}
+	return out
 }
 
 // Read reads a trace file.
@@ -104,21 +130,33 @@ func ReadFile(name string) (*Run, error) {
 
 // Find returns the task of an id, nil when there is none.
 func (r *Run) Find(id deps.TaskID) *probe.Task {
-	if i, ok := r.index(id); ok {
+	if i, ok := r.Index(id); ok {
 		return &r.Tasks[i]
 	}
 	return nil
 }
 
-func (r *Run) index(id deps.TaskID) (int, bool) {
-	return slices.BinarySearchFunc(r.Tasks, id, func(t probe.Task, id deps.TaskID) int { return cmp.Compare(t.ID, id) })
+// Index returns the index in Tasks of the task of an id.
+func (r *Run) Index(id deps.TaskID) (int, bool) {
+	if len(r.Tasks) == 0 || id < r.Tasks[0].ID {
+		return 0, false
+	}
+	// Ids are nearly dense: a task is at, or not far before, its distance from the first.
+	hi := int(min(uint64(id-r.Tasks[0].ID), uint64(len(r.Tasks)-1)))
+	if r.Tasks[hi].ID == id {
+		return hi, true
+	}
+	i := sort.Search(hi, func(i int) bool { return r.Tasks[i].ID >= id })
+	return i, i < hi && r.Tasks[i].ID == id
 }
 
 // DetailsOf returns the details of a task.
 func (r *Run) DetailsOf(id deps.TaskID) []record.Detail {
-	of := func(d record.Detail, id deps.TaskID) int { return cmp.Compare(d.Task, id) }
-	lo, _ := slices.BinarySearchFunc(r.Details, id, of)
-	hi, _ := slices.BinarySearchFunc(r.Details, id+1, of)
+	lo := sort.Search(len(r.Details), func(i int) bool { return r.Details[i].Task >= id })
+	hi := lo
+	for hi < len(r.Details) && r.Details[hi].Task == id {
+		hi++
+	}
 	return r.Details[lo:hi]
 }
 
@@ -148,12 +186,12 @@ func (r *Run) links() []edge {
 		if d.What != record.Waits {
 			continue
 		}
-		succ, ok := r.index(d.Task)
+		succ, ok := r.Index(d.Task)
 		if !ok {
 			continue
 		}
 		for _, p := range d.Values[:d.Count] {
-			if pred, ok := r.index(deps.TaskID(p)); ok && pred < succ {
+			if pred, ok := r.Index(deps.TaskID(p)); ok && pred < succ {
 				r.edges = append(r.edges, edge{int32(pred), int32(succ)})
 			}
 		}
