@@ -5,6 +5,10 @@
 //	gompss bench tasks [-pattern P] [-width W] [-steps S] [-json]   what a task costs
 //	gompss bench cpu [-quick] [-json] [-only ROWS]        the CPU's vector code beside C compiled by gcc and clang
 //	gompss bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC]   GPUs beside hand-written CUDA, and programs on several
+=======
+//	gompss trace summary|critical FILE; export [-format F] [-o OUT] FILE; diff A B; report [-o OUT] FILE   what a trace file says
+//	gompss dash [-addr HOST:PORT] FILE                    the page of a trace file
+>>>>>>> c165ba1 (Serve runs as a live page and as reports; gompss trace and gompss dash)
 //	gompss devices [SPEC]                                 the devices of this machine, or those that SPEC opens
 //	gompss version
 //
@@ -32,7 +36,10 @@ type command struct {
 var commands = []command{
 	{"gen", "gen [-check] [files, folders or folder/...]", genAbout, gen},
 	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] FILE", explainAbout, explain},
+<<<<<<< HEAD
 	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC]", "", bench},
+	{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, report [-o OUT] FILE", traceAbout, traceCommand},
+	{"dash", "dash [-addr HOST:PORT] FILE", dashAbout, dash},
 	{"devices", "devices [SPEC]", devicesAbout, listDevices},
 	{"version", "version", "", version},
 }
@@ -49,6 +56,16 @@ it looks at the current folder; folder/... takes the folders below, too.
   -emit device   the device IR
   -emit cuda     the CUDA C++
   -emit asm      the vector code of the CPU
+`
+	traceAbout = `Reads trace files, which programs write with GOMPSS_TRACE=file:PATH.
+  summary FILE     where the time went, and what bound the run
+  critical FILE    the critical path, and the chain that the run took
+  export FILE      -format perfetto (default), chrome, csv, csv-moves, dot, dot-sorts or paraver; -o OUT
+  diff FILE FILE   what changed from the first to the second
+  report FILE      one HTML page that needs no network; -o OUT
+`
+	dashAbout = `Serves the page of a trace file until it is interrupted.
+  -addr HOST:PORT   127.0.0.1:0 when not given; other hosts than loopback need the token of the URL
 `
 	devicesAbout = `Lists the devices of this machine, or those that SPEC opens, such as smp:2,sim:4. Without SPEC the variable
 GOMPSS_DEVICES counts.

@@ -26,10 +26,10 @@ func (r *Run) Critical() Path {
 	for i := range via {
 		via[i] = -1
 	}
-	links, end := r.links(), 0
+	links, end := r.Edges(), 0
 	for i, k := 0, 0; i < n; i++ {
-		for ; k < len(links) && int(links[k].succ) == i; k++ {
-			if p := links[k].pred; via[i] < 0 || best[p] > best[i] {
+		for ; k < len(links) && int(links[k].Succ) == i; k++ {
+			if p := links[k].Pred; via[i] < 0 || best[p] > best[i] {
 				best[i], via[i] = best[p], p
 			}
 		}

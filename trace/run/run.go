@@ -26,7 +26,7 @@ type Run struct {
 	Gone  int64
 	limit int
 
-	edges []edge
+	edges []Edge
 }
 
 // New returns an empty run that keeps at least the newest limit tasks; 0 keeps all.
@@ -173,15 +173,15 @@ func (r *Run) Predecessors(id deps.TaskID) []deps.TaskID {
 	return out
 }
 
-// An edge is between two tasks of the run, by index.
-type edge struct{ pred, succ int32 }
+// An Edge is between two tasks of the run, by index.
+type Edge struct{ Pred, Succ int32 }
 
-// links returns all edges, by successor, made once.
-func (r *Run) links() []edge {
+// Edges returns all edges, by successor; it finds them once.
+func (r *Run) Edges() []Edge {
 	if r.edges != nil {
 		return r.edges
 	}
-	r.edges = []edge{}
+	r.edges = []Edge{}
 	for _, d := range r.Details {
 		if d.What != record.Waits {
 			continue
@@ -192,7 +192,7 @@ func (r *Run) links() []edge {
 		}
 		for _, p := range d.Values[:d.Count] {
 			if pred, ok := r.Index(deps.TaskID(p)); ok && pred < succ {
-				r.edges = append(r.edges, edge{int32(pred), int32(succ)})
+				r.edges = append(r.edges, Edge{int32(pred), int32(succ)})
 			}
 		}
 	}

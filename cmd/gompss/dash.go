@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/gompss/gompss/trace"
+	runs "github.com/gompss/gompss/trace/run"
+)
+
+// dash serves the page of a trace file until it is interrupted.
+func dash(args []string, stdout, stderr io.Writer) error {
+	flags := newFlags("dash", stderr)
+	addr := flags.String("addr", "127.0.0.1:0", "host:port to serve at; port 0 takes a free one; other hosts than loopback need the token of the URL")
+	if err := flags.Parse(args); err != nil {
+		return usageError("dash: %v", err)
+	}
+	return withRun(flags.Args(), stderr, func(r *runs.Run) error {
+		s, err := trace.ServeRun(*addr, filepath.Base(flags.Arg(0)), r)
+		if err != nil {
+			return err
+		}
+		stop := make(chan os.Signal, 1)
+		signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+		fmt.Fprintln(stdout, s.URL())
+		<-stop
+		return s.Close()
+	})
+}

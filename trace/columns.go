@@ -1,0 +1,135 @@
+package trace
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/gompss/gompss/trace/run"
+)
+
+// columns returns the tasks of a run as arrays, little-endian, each at a multiple of 8 bytes, by number of the task:
+//
+//	uint32 tasks, edges
+//	float64 start; float32 running, submit, ready, choice, release (distances from start, ns); uint32 id, last; uint16 lane, sort, variant;
+//	uint8 flags (1 ran, 2 failed, 4 skipped, 8 short of tokens); float32 missing
+//	uint32 first predecessor (tasks + 1 of them), uint32 predecessors (indices)
+//
+// lanes and sorts are those of the state, whose Sorts and Variants are filled in here.
+func columns(r *run.Run, s *state) []byte {
+	c := &columnWriter{}
+	n := len(r.Tasks)
+	lane := lanesOf(r)
+	preds, first := predecessorsOf(r)
+	c.u32(uint32(n), uint32(len(preds)))
+	each := func(f func(i int)) {
+		for i := range n {
+			f(i)
+		}
+		c.pad()
+	}
+	t := r.Tasks
+	each(func(i int) { c.f64(float64(t[i].Start)) })
+	for _, of := range []func(i int) time.Duration{
+		func(i int) time.Duration { return t[i].End },
+		func(i int) time.Duration { return t[i].Submit },
+		func(i int) time.Duration { return t[i].Ready },
+		func(i int) time.Duration { return t[i].Choice },
+		func(i int) time.Duration { return t[i].Release },
+	} {
+		each(func(i int) { c.f32(float32(of(i) - t[i].Start)) })
+	}
+	each(func(i int) { c.u32(uint32(t[i].ID)) })
+	each(func(i int) { c.u32(uint32(t[i].Last)) })
+	each(func(i int) { c.u16(lane[i]) })
+	sorts, variants := numbering{}, numbering{}
+	each(func(i int) { c.u16(sorts.of(run.Sort(&t[i]))) })
+	each(func(i int) { c.u16(variants.of(t[i].Variant)) })
+	s.Sorts, s.Variants = sorts.names, variants.names
+	each(func(i int) {
+		flags := byte(0)
+		for k, is := range []bool{run.Ran(&t[i]), t[i].Err != "" && !t[i].Skipped, t[i].Skipped, t[i].Short} {
+			if is {
+				flags |= 1 << k
+			}
+		}
+		c.out = append(c.out, flags)
+	})
+	each(func(i int) { c.f32(float32(t[i].Missing)) })
+	c.u32(first...)
+	c.pad()
+	c.u32(preds...)
+	return c.out
+}
+
+type columnWriter struct{ out []byte }
+
+func (c *columnWriter) u32(list ...uint32) {
+	for _, v := range list {
+		c.out = binary.LittleEndian.AppendUint32(c.out, v)
+	}
+}
+func (c *columnWriter) u16(v uint16)  { c.out = binary.LittleEndian.AppendUint16(c.out, v) }
+func (c *columnWriter) f32(v float32) { c.u32(math.Float32bits(v)) }
+func (c *columnWriter) f64(v float64) {
+	c.out = binary.LittleEndian.AppendUint64(c.out, math.Float64bits(v))
+}
+func (c *columnWriter) pad() {
+	for len(c.out)%8 != 0 {
+		c.out = append(c.out, 0)
+	}
+}
+
+// A numbering gives names numbers in the order of their first use; all after the most share the last number.
+type numbering struct {
+	names  []string
+	number map[string]uint16
+}
+
+func (n *numbering) of(name string) uint16 {
+	id, ok := n.number[name]
+	if ok {
+		return id
+	}
+	if n.number == nil {
+		n.number = map[string]uint16{}
+	}
+	const most = 1 << 12
+	if len(n.names) == most {
+		n.names[most-1] = "others"
+		return most - 1
+	}
+	id = uint16(len(n.names))
+	n.number[name], n.names = id, append(n.names, name)
+	return id
+}
+
+// noLane is the lane of a task that ran nowhere.
+const noLane = math.MaxUint16
+
+func lanesOf(r *run.Run) []uint16 {
+	out := slices.Repeat([]uint16{noLane}, len(r.Tasks))
+	for i, l := range r.TaskLanes() {
+		for _, t := range l.Tasks {
+			out[t] = uint16(i)
+		}
+	}
+	return out
+}
+
+// predecessorsOf returns the edges between tasks of the run: those of task i are from first[i] to first[i+1].
+func predecessorsOf(r *run.Run) (preds, first []uint32) {
+	first = make([]uint32, len(r.Tasks)+1)
+	at := 0
+	for _, e := range r.Edges() {
+		for ; at <= int(e.Succ); at++ {
+			first[at] = uint32(len(preds))
+		}
+		preds = append(preds, uint32(e.Pred))
+	}
+	for ; at < len(first); at++ {
+		first[at] = uint32(len(preds))
+	}
+	return preds, first
+}

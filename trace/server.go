@@ -1,0 +1,252 @@
+package trace
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/record"
+	"github.com/gompss/gompss/trace/run"
+	"github.com/gompss/gompss/trace/session"
+)
+
+//go:embed dist
+var dist embed.FS
+
+func init() {
+	session.RegisterPage(func(addr string) (session.Page, error) { return Serve(addr) })
+}
+
+// A Server serves the page of one run.
+type Server struct {
+	content  *content
+	listener net.Listener
+	http     *http.Server
+	token    string // "" on a loopback address
+	stopping chan struct{}
+	done     sync.WaitGroup
+	closed   sync.Once
+}
+
+// Serve serves the page of a run that is going to be recorded: pass the server to a recorder as a sink. addr is host:port; port 0 takes a
+// free one, an empty host is loopback. On any other than a loopback address the URL has a random token, without which nothing is served.
+//
+// Errors: an address that cannot be listened on.
+func Serve(addr string) (*Server, error) {
+	return serve(addr, &content{title: "live run", run: run.New(liveTasks), live: true})
+}
+
+// ServeRun serves the page of a run that is over.
+func ServeRun(addr, title string, r *run.Run) (*Server, error) {
+	return serve(addr, &content{title: title, run: r, fresh: true})
+}
+
+func serve(addr string, c *content) (*Server, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("trace: serve %q: want host:port: %w", addr, err)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, fmt.Errorf("trace: serve: %w", err)
+	}
+	s := &Server{content: c, listener: l, stopping: make(chan struct{})}
+	if at, err := netip.ParseAddrPort(l.Addr().String()); err != nil || !at.Addr().IsLoopback() {
+		s.token = rand.Text()
+	}
+	s.http = &http.Server{Handler: s.guard(s.routes()), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 1 << 16}
+	s.done.Go(func() {
+		_ = s.http.Serve(l) // it ends with Close, and says so
+	})
+	return s, nil
+}
+
+// URL returns where the page is.
+func (s *Server) URL() string {
+	u := url.URL{Scheme: "http", Host: s.listener.Addr().String(), Path: "/"}
+	if s.token != "" {
+		u.RawQuery = "token=" + s.token
+	}
+	return u.String()
+}
+
+// Open implements record.Sink.
+func (s *Server) Open(m *probe.Machine) error { return s.content.Open(m) }
+
+// Take implements record.Sink.
+func (s *Server) Take(b *record.Batch) error { return s.content.Take(b) }
+
+// Close ends the run of the page, gives clients a moment to get the last snapshot, and stops to serve.
+func (s *Server) Close() error {
+	var err error
+	s.closed.Do(func() {
+		s.content.end()
+		close(s.stopping)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		if err = s.http.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+			err = s.http.Close()
+		}
+		s.done.Wait()
+	})
+	return err
+}
+
+// guard lets only those in who may see the page, and says what a browser may do with it.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			http.Error(w, "read only", http.StatusMethodNotAllowed)
+		case s.token == "" && !localHost(r.Host): // a name that somebody made point here
+			http.Error(w, "wrong host", http.StatusForbidden)
+		case s.token != "" && !s.knows(w, r):
+			http.Error(w, "the address needs its token", http.StatusForbidden)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func localHost(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = hostport
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+const tokenCookie = "gompss_token"
+
+// knows reports whether a request has the token, in the URL or, from then on, in a cookie of this site alone.
+func (s *Server) knows(w http.ResponseWriter, r *http.Request) bool {
+	same := func(t string) bool { return subtle.ConstantTimeCompare([]byte(t), []byte(s.token)) == 1 }
+	if same(r.URL.Query().Get("token")) {
+		http.SetCookie(w, &http.Cookie{Name: tokenCookie, Value: s.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		return true
+	}
+	c, err := r.Cookie(tokenCookie)
+	return err == nil && same(c.Value)
+}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	files, err := fs.Sub(dist, "dist")
+	if err != nil {
+		panic("gompss: bug: trace: " + err.Error())
+	}
+	mux.Handle("/", http.FileServerFS(files))
+	mux.HandleFunc("/api/state", s.answer(func(m snapshot) (string, []byte) { return "application/json", m.state }))
+	mux.HandleFunc("/api/columns", s.answer(func(m snapshot) (string, []byte) { return "application/octet-stream", m.columns }))
+	mux.HandleFunc("/api/task", s.task)
+	mux.HandleFunc("/api/events", s.events)
+	return mux
+}
+
+// answer serves a part of the newest snapshot.
+func (s *Server) answer(part func(snapshot) (kind string, body []byte)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		m, err := s.content.snapshot()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		kind, body := part(m)
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("X-Version", strconv.FormatInt(m.version, 10))
+		_, _ = w.Write(body) // a client that has gone needs nothing
+	}
+}
+
+// task serves what is known of one task.
+func (s *Server) task(w http.ResponseWriter, r *http.Request) {
+	id, err := strconv.ParseUint(r.URL.Query().Get("id"), 10, 64)
+	if err != nil {
+		http.Error(w, "id: not a number", http.StatusBadRequest)
+		return
+	}
+	m, err := s.content.snapshot()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	d := taskOf(m.run, deps.TaskID(id))
+	if d == nil {
+		http.Error(w, "this task is not among those that are kept", http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(d) // a client that has gone needs nothing
+}
+
+// events sends the state when there is a new one, until the run or the page is over: one stream for a page.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	out := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprint(w, "retry: 2000\n\n")
+	if out.Flush() != nil {
+		return
+	}
+	tick := time.NewTicker(refresh)
+	defer tick.Stop()
+	for sent := int64(0); ; {
+		m, err := s.content.snapshot()
+		if err != nil {
+			return
+		}
+		if m.version != sent {
+			sent = m.version
+			// A client that does not read for so long is let go; the browser comes back by itself.
+			if out.SetWriteDeadline(time.Now().Add(10*time.Second)) != nil {
+				return
+			}
+			if _, err := fmt.Fprintf(w, "id: %d\ndata: %s\n\n", m.version, m.state); err != nil || out.Flush() != nil {
+				return
+			}
+		}
+		if m.end && s.content.over() {
+			fmt.Fprint(w, "event: end\ndata: {}\n\n")
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-s.stopping:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// over reports whether nothing will come any more.
+func (c *content) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.live
+}

@@ -1,0 +1,169 @@
+package trace
+
+import (
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/run"
+)
+
+// A state is what a page shows besides the tasks themselves. Times are nanoseconds.
+type state struct {
+	Version  int64 // goes up with every snapshot
+	Live     bool  // the run goes on
+	Title    string
+	Summary  *run.Summary
+	Lanes    []laneState
+	Sorts    []string // of tasks, by number
+	Variants []string
+	Series   series
+	Failures []failure
+	Compiled []compiled
+	Evicted  []eviction
+	From, To time.Duration
+	Shown    int // tasks in the columns
+}
+
+type laneState struct {
+	Name  string
+	Place int
+}
+
+type failure struct {
+	Task    deps.TaskID
+	Name    string
+	Place   string
+	Skipped bool
+	Text    string
+	At      time.Duration
+}
+
+type compiled struct {
+	Device, Kernel string
+	Time           time.Duration
+	Hit            bool
+	Refused        string
+}
+
+type eviction struct {
+	Device string
+	At     time.Duration
+	Bytes  deps.Bytes
+}
+
+// mostListed bounds the lists of a state: the newest are kept, and Summary has the numbers of all.
+const mostListed = 200
+
+// stateOf works out the state of a finished run.
+func stateOf(r *run.Run, title string) *state {
+	s := &state{Title: title, Summary: r.Summary(), Shown: len(r.Tasks)}
+	s.From, s.To = r.Bounds()
+	for _, l := range r.TaskLanes() {
+		s.Lanes = append(s.Lanes, laneState{l.Name, l.Place})
+	}
+	s.Series = seriesOf(r, s.From, s.To)
+	for i := len(r.Tasks) - 1; i >= 0 && len(s.Failures) < mostListed; i-- {
+		if t := &r.Tasks[i]; t.Err != "" {
+			s.Failures = append(s.Failures, failure{t.ID, run.Name(t), r.PlaceName(t.Place), t.Skipped, t.Err, t.Release})
+		}
+	}
+	for i := len(r.Points) - 1; i >= 0; i-- {
+		switch p := &r.Points[i]; {
+		case p.Kind == probe.Compile && len(s.Compiled) < mostListed:
+			c := compiled{Device: p.Device, Kernel: p.Kernel, Time: p.Time - p.Begin, Hit: p.Hit}
+			if p.Err != nil {
+				c.Refused = p.Err.Error()
+			}
+			s.Compiled = append(s.Compiled, c)
+		case p.Kind == probe.Evict && len(s.Evicted) < mostListed:
+			s.Evicted = append(s.Evicted, eviction{p.Device, p.Time, p.Bytes})
+		}
+	}
+	return s
+}
+
+// A series is numbers over time, in equal steps from the first to the last moment.
+type series struct {
+	At     []float64            // seconds
+	Tasks  []float64            // ended a second
+	Ready  []float64            // ready and without a place, on average
+	Moved  []float64            // GB/s over all links
+	Busy   map[string][]float64 // by place: share of the lanes
+	Memory map[string][]float64 // by accelerator: bytes backed at the end of the step
+	Tokens map[string][]float64 // by kind: held, on average
+}
+
+const steps = 240
+
+// seriesOf spreads what happened over the steps. Cost: O(tasks + steps of the long ones).
+func seriesOf(r *run.Run, from, to time.Duration) series {
+	s := series{Busy: map[string][]float64{}, Memory: map[string][]float64{}, Tokens: map[string][]float64{}}
+	width := (to - from) / steps
+	if width <= 0 {
+		return s
+	}
+	row := func() []float64 { return make([]float64, steps) }
+	s.Tasks, s.Ready, s.Moved = row(), row(), row()
+	for i := range steps {
+		s.At = append(s.At, (from + time.Duration(i)*width).Seconds())
+	}
+	for _, p := range r.Machine.Places {
+		s.Busy[p.Name], s.Tokens[p.Kind] = row(), row()
+	}
+	spread := func(to []float64, a, b time.Duration, weight float64) {
+		for i := max(0, int((a-from)/width)); i < steps && from+time.Duration(i)*width < b; i++ {
+			lo := from + time.Duration(i)*width
+			to[i] += weight * float64(min(b, lo+width)-max(a, lo)) / float64(width)
+		}
+	}
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if !run.Ran(t) || int(t.Place) >= len(r.Machine.Places) {
+			continue
+		}
+		p := &r.Machine.Places[t.Place]
+		spread(s.Busy[p.Name], t.Start, t.End, 1/float64(max(1, p.Workers)))
+		spread(s.Ready, t.Ready, t.Choice, 1)
+		if t.Tokens > 0 {
+			spread(s.Tokens[p.Kind], t.Choice, t.End, float64(t.Tokens))
+		}
+		s.Tasks[min(steps-1, max(0, int((t.End-from)/width)))] += 1 / width.Seconds()
+	}
+	s.points(r, from, width, spread)
+	return s
+}
+
+// points adds what is known from copies and memory.
+func (s *series) points(r *run.Run, from, width time.Duration, spread func(to []float64, a, b time.Duration, weight float64)) {
+	backed := map[string]float64{}
+	at := map[string]int{}
+	for _, p := range r.Machine.Places {
+		if p.Memory > 0 {
+			s.Memory[p.Name] = make([]float64, steps)
+		}
+	}
+	fill := func(device string, until int) {
+		for ; at[device] < min(until, steps); at[device]++ {
+			s.Memory[device][at[device]] = backed[device]
+		}
+	}
+	for i := range r.Points {
+		p := &r.Points[i]
+		switch {
+		case p.Err != nil:
+		case p.Kind == probe.Arrive && p.Time > p.Begin:
+			spread(s.Moved, p.Begin, p.Time, float64(p.Bytes)/float64(p.Time-p.Begin))
+		case (p.Kind == probe.Alloc || p.Kind == probe.Evict) && s.Memory[p.Device] != nil:
+			fill(p.Device, int((p.Time-from)/width))
+			if p.Kind == probe.Evict {
+				backed[p.Device] -= float64(p.Bytes)
+			} else {
+				backed[p.Device] += float64(p.Bytes)
+			}
+		}
+	}
+	for device := range s.Memory {
+		fill(device, steps)
+	}
+}

@@ -1,0 +1,177 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Columns, State, colour, pixel, time } from './data'
+
+const rowHeight = 22, axis = 22, label = 130
+
+// The part of the run that is shown, in nanoseconds.
+export interface View { from: number; to: number }
+
+// first returns the first task of a lane that ends after t. Tasks of a lane are in order of start and hardly overlap.
+function first(c: Columns, lane: Uint32Array, t: number): number {
+  let lo = 0, hi = lane.length
+  while (lo < hi) { const m = (lo + hi) >> 1; if (c.start[lane[m]] + c.run[lane[m]] < t) lo = m + 1; else hi = m }
+  return lo
+}
+// next returns the first task of a lane from i on that starts at or after t.
+function next(c: Columns, lane: Uint32Array, i: number, t: number): number {
+  let step = 1, hi = i
+  while (hi < lane.length && c.start[lane[hi]] < t) { i = hi + 1; hi += step; step *= 2 }
+  hi = Math.min(hi, lane.length)
+  while (i < hi) { const m = (i + hi) >> 1; if (c.start[lane[m]] < t) i = m + 1; else hi = m }
+  return i
+}
+
+// moment writes t such that steps differ.
+function moment(t: number, step: number): string {
+  const [unit, name] = t >= 1e9 ? [1e9, 's'] : t >= 1e6 ? [1e6, 'ms'] : t >= 1e3 ? [1e3, 'µs'] : [1, 'ns']
+  return (t / unit).toFixed(Math.max(0, Math.ceil(-Math.log10(step / unit)))) + ' ' + name
+}
+
+// strip is one lane, a pixel high: tasks are written into it and it is stretched, so that a lane costs two calls of the canvas.
+const strip = document.createElement('canvas')
+
+// draw paints the lanes. Its cost is that of the pixels, not of the tasks: what is narrower than a pixel is painted once, by search.
+export function draw(g: CanvasRenderingContext2D, width: number, c: Columns, s: State, v: View, top: number, rows: number, picked: number, style: CSSStyleDeclaration): void {
+  const ink = style.getPropertyValue('--fg'), dim = style.getPropertyValue('--dim'), line = style.getPropertyValue('--line')
+  g.clearRect(0, 0, width, axis + rows * rowHeight)
+  g.font = '11px system-ui'
+  g.textBaseline = 'middle'
+  const scale = (width - label) / (v.to - v.from), onePixel = 1 / scale
+  g.fillStyle = dim
+  const stepRaw = (v.to - v.from) / 8, mag = 10 ** Math.floor(Math.log10(stepRaw)), step = mag * (stepRaw / mag > 5 ? 10 : stepRaw / mag > 2 ? 5 : 2)
+  for (let t = Math.ceil(v.from / step) * step; t < v.to; t += step) {
+    const x = label + (t - v.from) * scale
+    g.fillRect(x, axis - 5, 1, 5)
+    g.fillText(moment(t, step), x + 3, axis / 2)
+  }
+  const lanes = s.Lanes ?? []
+  const wide = Math.max(1, Math.ceil(width - label)), paint = new Uint32Array((s.Sorts ?? []).length).map((_, i) => pixel(i))
+  strip.width = wide
+  strip.height = 1
+  const image = strip.getContext('2d')!, data = image.createImageData(wide, 1), row = new Uint32Array(data.data.buffer)
+  g.imageSmoothingEnabled = false
+  for (let r = 0; r < rows && top + r < c.lanes.length; r++) {
+    const y = axis + r * rowHeight, lane = c.lanes[top + r], names: [number, number, number][] = [], failed: [number, number][] = []
+    row.fill(0)
+    let i = first(c, lane, v.from)
+    while (i < lane.length) {
+      const k = lane[i], from = Math.max(c.start[k], v.from)
+      if (from >= v.to) break
+      const x0 = (from - v.from) * scale, x1 = (Math.min(c.start[k] + c.run[k], v.to) - v.from) * scale, w = x1 - x0, at = Math.min(wide - 1, Math.floor(x0))
+      row.fill(paint[c.sort[k]], at, Math.max(at + 1, Math.floor(x1) - (w > 4 ? 1 : 0)))
+      if (c.flags[k] & 2) failed.push([x0, Math.max(2, w)])
+      if (w > 40) names.push([k, x0, w])
+      i = w < 1 ? next(c, lane, i + 1, from + onePixel) : i + 1
+    }
+    image.putImageData(data, 0, 0)
+    g.drawImage(strip, 0, 0, wide, 1, label, y + 2, wide, rowHeight - 5)
+    g.fillStyle = style.getPropertyValue('--error')
+    for (const [x, w] of failed) g.fillRect(label + x, y + 2, w, 4)
+    g.fillStyle = '#000'
+    for (const [k, x, w] of names) g.fillText((s.Sorts ?? [])[c.sort[k]] + ' ' + c.id[k], label + x + 3, y + rowHeight / 2, w - 6)
+    g.fillStyle = ink
+    g.fillText(lanes[top + r].Name, 4, y + rowHeight / 2, label - 8)
+    g.fillStyle = line
+    g.fillRect(0, y + rowHeight - 1, width, 1)
+  }
+  if (picked >= 0) mark(g, c, v, top, rows, picked, scale, style)
+}
+
+// mark shows the picked task, and lines from its predecessors; the one that was over last is thick.
+function mark(g: CanvasRenderingContext2D, c: Columns, v: View, top: number, rows: number, k: number, scale: number, style: CSSStyleDeclaration): void {
+  const x = (t: number) => label + (t - v.from) * scale, y = (lane: number) => axis + (lane - top) * rowHeight + rowHeight / 2
+  g.strokeStyle = style.getPropertyValue('--fg')
+  g.lineWidth = 2
+  g.strokeRect(x(c.start[k]), y(c.lane[k]) - rowHeight / 2 + 1, Math.max(2, c.run[k] * scale), rowHeight - 3)
+  for (const p of c.predecessors(k)) {
+    if (c.lane[p] >= c.lanes.length) continue
+    g.lineWidth = c.id[p] === c.last[k] ? 2.5 : 1
+    g.beginPath()
+    g.moveTo(x(c.start[p] + c.run[p]), y(c.lane[p]))
+    g.lineTo(x(c.start[k]), y(c.lane[k]))
+    g.stroke()
+  }
+}
+
+export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i: number) => void }) {
+  const { c, s, picked, pick } = props
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const [view, setView] = useState<View>({ from: s.From, to: s.To })
+  const [follow, setFollow] = useState(true)
+  const [top, setTop] = useState(0)
+  const [width, setWidth] = useState(0)
+  const [colours, setColours] = useState(0)
+  const v = follow ? { from: s.From, to: Math.max(s.To, s.From + 1) } : view
+  const rows = Math.min(c.lanes.length, 40)
+  useEffect(() => {
+    const size = new ResizeObserver(() => setWidth(canvas.current?.clientWidth ?? 0))
+    size.observe(canvas.current!)
+    const dark = matchMedia('(prefers-color-scheme: dark)'), again = () => setColours((n) => n + 1)
+    dark.addEventListener('change', again)
+    return () => { size.disconnect(); dark.removeEventListener('change', again) }
+  }, [])
+  useEffect(() => {
+    const el = canvas.current!, dpr = devicePixelRatio || 1, height = axis + rows * rowHeight
+    if (!width) return
+    if (el.width !== Math.round(width * dpr) || el.height !== Math.round(height * dpr)) { el.width = Math.round(width * dpr); el.height = Math.round(height * dpr) }
+    const g = el.getContext('2d')!
+    g.setTransform(dpr, 0, 0, dpr, 0, 0)
+    const began = performance.now()
+    draw(g, width, c, s, v, top, rows, picked, getComputedStyle(document.documentElement))
+    el.dataset.drawn = (performance.now() - began).toFixed(2)
+  })
+  const zoom = (factor: number, at = 0.5) => {
+    const w = Math.max(50, Math.min((v.to - v.from) * factor, s.To - s.From)), centre = v.from + (v.to - v.from) * at
+    setFollow(false)
+    const from = Math.max(s.From, Math.min(centre - w * at, s.To - w))
+    setView({ from, to: from + w })
+  }
+  const move = (part: number) => {
+    const w = v.to - v.from
+    setFollow(false)
+    const from = Math.max(s.From, Math.min(v.from + part * w, s.To - w))
+    setView({ from, to: from + w })
+  }
+  const at = (x: number) => Math.max(0, Math.min(1, (x - label) / (width - label)))
+  const hit = (x: number, y: number): number => {
+    const row = Math.floor((y - axis) / rowHeight) + top, lane = c.lanes[row]
+    if (!lane || x < label) return -1
+    const t = v.from + at(x) * (v.to - v.from), slack = (3 * (v.to - v.from)) / width
+    const i = first(c, lane, t - slack)
+    return i < lane.length && c.start[lane[i]] <= t + slack ? lane[i] : -1
+  }
+  const show = (k: number) => {
+    if (k < 0) return
+    pick(k)
+    if (c.start[k] < v.from || c.start[k] + c.run[k] > v.to) { const w = v.to - v.from; setFollow(false); setView({ from: c.start[k] - w / 2, to: c.start[k] + w / 2 }) }
+  }
+  const step = (d: number) => {
+    const lane = picked >= 0 ? c.lanes[c.lane[picked]] : c.lanes[top]
+    if (!lane || !lane.length) return
+    if (picked < 0) return show(lane[Math.min(first(c, lane, v.from), lane.length - 1)])
+    const i = lane.indexOf(picked) + d
+    if (i >= 0 && i < lane.length) show(lane[i])
+  }
+  const keys = (e: KeyboardEvent) => {
+    const act: Record<string, () => void> = { '+': () => zoom(0.5), '=': () => zoom(0.5), '-': () => zoom(2), ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), ArrowUp: () => setTop(Math.max(0, top - 1)), ArrowDown: () => setTop(Math.min(Math.max(0, c.lanes.length - rows), top + 1)), '0': () => setFollow(true), n: () => step(1), p: () => step(-1), l: () => picked >= 0 && show(c.index(c.last[picked])) }
+    if (act[e.key]) { act[e.key](); e.preventDefault() }
+  }
+  let drag = -1
+  return (
+    <div data-colours={colours}>
+      <p>
+        <button onClick={() => zoom(0.5)}>zoom in</button> <button onClick={() => zoom(2)}>zoom out</button> <button onClick={() => setFollow(true)}>all</button>{' '}
+        <span class="dim">keys: + - arrows, 0 all, n and p next and previous task, l last predecessor. Shown: {time(v.to - v.from)} from {time(v.from)}</span>
+      </p>
+      <canvas ref={canvas} tabIndex={0} role="img" aria-label="timeline of all lanes" style={{ height: axis + rows * rowHeight + 'px' }} onKeyDown={keys}
+        onWheel={(e) => { e.preventDefault(); zoom(e.deltaY > 0 ? 1.25 : 0.8, at(e.offsetX)) }}
+        onPointerDown={(e) => { drag = e.offsetX }}
+        onPointerUp={(e) => {
+          if (drag >= 0 && Math.abs(e.offsetX - drag) > 4) move((drag - e.offsetX) / (width - label))
+          else pick(hit(e.offsetX, e.offsetY))
+          drag = -1
+        }} />
+      <p>{(s.Sorts ?? []).slice(0, 24).map((name, i) => <span class="key"><i style={{ background: colour(i) }} />{name}</span>)}</p>
+    </div>
+  )
+}
