@@ -51,7 +51,8 @@ func chromium(t *testing.T) string {
 
 func openBrowser(t *testing.T, dark bool) *browser {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("", "chromium")
+	require.NoError(t, err)
 	args := []string{"--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-component-update",
 		"--remote-debugging-port=0", "--user-data-dir=" + dir, "--window-size=1400,1000", "--hide-scrollbars"}
 	if dark {
@@ -64,6 +65,12 @@ func openBrowser(t *testing.T, dark bool) *browser {
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // our own child
 		_ = cmd.Wait()
+		for range 20 { // the browser's children end after it, and write until then
+			if os.RemoveAll(dir) == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
 	})
 	lines := bufio.NewScanner(stderr)
 	address := ""
