@@ -5,10 +5,8 @@
 //	gompss bench tasks [-pattern P] [-width W] [-steps S] [-json]   what a task costs
 //	gompss bench cpu [-quick] [-json] [-only ROWS]        the CPU's vector code beside C compiled by gcc and clang
 //	gompss bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC]   GPUs beside hand-written CUDA, and programs on several
-=======
 //	gompss trace summary|critical FILE; export [-format F] [-o OUT] FILE; diff A B; report [-o OUT] FILE   what a trace file says
 //	gompss dash [-addr HOST:PORT] FILE                    the page of a trace file
->>>>>>> c165ba1 (Serve runs as a live page and as reports; gompss trace and gompss dash)
 //	gompss devices [SPEC]                                 the devices of this machine, or those that SPEC opens
 //	gompss version
 //
@@ -36,7 +34,6 @@ type command struct {
 var commands = []command{
 	{"gen", "gen [-check] [files, folders or folder/...]", genAbout, gen},
 	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] FILE", explainAbout, explain},
-<<<<<<< HEAD
 	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC]", "", bench},
 	{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, report [-o OUT] FILE", traceAbout, traceCommand},
 	{"dash", "dash [-addr HOST:PORT] FILE", dashAbout, dash},

@@ -1,6 +1,9 @@
 package run
 
 import (
+	"cmp"
+	"slices"
+	"sort"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -82,21 +85,23 @@ type Chain struct {
 	Fetch  time.Duration // from the choice of a place to the start: copies, and kernels before it on an accelerator
 	Queue  time.Duration // ready, and no place took it
 	Tokens time.Duration // that part of Queue in which tasks were short of tokens
-	Submit time.Duration // before the first task of the chain was submitted
+	Submit time.Duration // from the end of a task, or the first submission, until the next task was submitted
 	Tell   time.Duration // from the end of a task until its successor was ready
 }
 
-// Chain follows the run back from its end.
+// Chain follows the run back from its end. Before a task that was ready when it was submitted comes the task that was over last before
+// that: what the program did between the two is submission.
 func (r *Run) Chain() Chain {
 	var c Chain
 	from, _ := r.Bounds()
+	byRelease := r.byRelease()
 	last := -1
 	for i := range r.Tasks {
 		if t := &r.Tasks[i]; Ran(t) && (last < 0 || t.End > r.Tasks[last].End) {
 			last = i
 		}
 	}
-	for last >= 0 {
+	for n := len(r.Tasks); n > 0 && last >= 0; n-- {
 		t := &r.Tasks[last]
 		c.Tasks = append(c.Tasks, t.ID)
 		c.Run += t.End - t.Start
@@ -105,13 +110,32 @@ func (r *Run) Chain() Chain {
 		if t.Short {
 			c.Tokens += t.Choice - t.Ready
 		}
-		i, ok := r.Index(t.Last)
-		if !ok || i >= last || !Ran(&r.Tasks[i]) {
+		if i, ok := r.Index(t.Last); ok && i < last && Ran(&r.Tasks[i]) {
+			c.Tell += t.Ready - r.Tasks[i].End
+			last = i
+			continue
+		}
+		k := sort.Search(len(byRelease), func(i int) bool { return r.Tasks[byRelease[i]].Release > t.Submit })
+		if k == 0 {
 			c.Submit += t.Ready - from
 			break
 		}
-		c.Tell += t.Ready - r.Tasks[i].End
-		last = i
+		before := &r.Tasks[byRelease[k-1]]
+		c.Submit += t.Ready - before.Release
+		c.Tell += before.Release - before.End
+		last = int(byRelease[k-1])
 	}
 	return c
+}
+
+// byRelease returns the tasks that ran, in order of their end.
+func (r *Run) byRelease() []int32 {
+	var out []int32
+	for i := range r.Tasks {
+		if Ran(&r.Tasks[i]) {
+			out = append(out, int32(i))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(r.Tasks[a].Release, r.Tasks[b].Release) })
+	return out
 }

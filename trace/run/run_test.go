@@ -202,7 +202,7 @@ func TestVerdicts(t *testing.T) {
 				at := time.Duration(i) * 5 * ms
 				r.add(probe.Task{Submit: at, Ready: at, Choice: at, Start: at + 2, End: at + ms, Release: at + ms})
 			}
-		}, "submitted"},
+		}, "submission of the next"},
 	}
 	for _, c := range cases {
 		r := bench()

@@ -122,7 +122,7 @@ func (s *Summary) boundBySubmission() (Verdict, bool) {
 		return Verdict{}, false
 	}
 	return Verdict{"submission", "bound by submission: the program submits tasks too late",
-		fmt.Sprintf("the chain of tasks to the end was first submitted after %v of %v", round(s.Chain.Submit), round(s.Elapsed))}, true
+		fmt.Sprintf("on the chain of tasks to the end, %v of %v passed between the end of a task and the submission of the next", round(s.Chain.Submit), round(s.Elapsed))}, true
 }
 
 func (s *Summary) unbalanced() Verdict {
