@@ -72,7 +72,15 @@ func (sp *segmenter) sequential(s ir.Stmt) {
 }
 
 // onceOnly answers the queries of code that one thread of one team runs.
-func onceOnly(s ir.Stmt) ir.Stmt { return (&ir.Rewrite{Expr: onceExpr}).CopyStmt(s)[0] }
+func onceOnly(s ir.Stmt) ir.Stmt { return (&ir.Rewrite{Expr: onceExpr, Stmt: undirect}).CopyStmt(s)[0] }
+
+// undirect takes the directive off a loop that one thread runs: what it says of lanes means nothing to it.
+func undirect(s ir.Stmt) []ir.Stmt {
+	if f, ok := s.(*ir.For); ok {
+		f.Directive = nil
+	}
+	return []ir.Stmt{s}
+}
 
 func onceExpr(e ir.Expr) ir.Expr {
 	if q, ok := e.(*ir.Query); ok {
@@ -389,7 +397,8 @@ func (l *lowering) lowerSegments() {
 // finishWith lets the team that finishes a launch last run the sequential code that follows, which saves a launch.
 func (l *lowering) finishWith(tail *ir.If, s *segment) {
 	at := s.list[0].Pos()
-	tail.Then = append(tail.Then, &ir.If{Cond: thread0(at), Then: l.guarded(s, s.list), At: at})
+	own := l.copyOf(l.guarded(s, s.list), &l.kernel.NumVars) // the launch declares the same variables, for its own code
+	tail.Then = append(tail.Then, &ir.If{Cond: thread0(at), Then: own, At: at})
 	l.decide(at, "sequential code", "one thread of the team that finishes last", "it follows a reduction over the league", "")
 }
 

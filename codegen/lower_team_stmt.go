@@ -180,7 +180,7 @@ func (t *team) alone(list []ir.Stmt) []ir.Stmt {
 	at := list[0].Pos()
 	x := t.effects.stmts(list)
 	send := t.results(list)
-	body := (&ir.Rewrite{Expr: masterExpr}).CopyStmts(list)
+	body := asMaster().CopyStmts(list)
 	var receive []ir.Stmt
 	for _, v := range send {
 		box := t.slot(slot{what: "broadcast", of: v}, v.Type, v.Name, at)
@@ -228,6 +228,9 @@ func masterExpr(e ir.Expr) ir.Expr {
 	return e
 }
 
+// asMaster makes the code of one thread.
+func asMaster() *ir.Rewrite { return &ir.Rewrite{Expr: masterExpr, Stmt: undirect} }
+
 func masterOf(e ir.Expr) ir.Expr { return (&ir.Rewrite{Expr: masterExpr}).CopyExpr(e) }
 
 // sync returns the barrier that x needs before it, if any. solo: only thread 0 is about to do x.
@@ -261,7 +264,7 @@ func (t *team) stmt(s ir.Stmt) []ir.Stmt {
 		x := t.effects.stmts([]ir.Stmt{s})
 		out := t.sync(x, false, s.Pos())
 		t.open.all.add(x)
-		return append(out, (&ir.Rewrite{Expr: masterExpr}).CopyStmt(s)...)
+		return append(out, asMaster().CopyStmt(s)...)
 	}
 	switch s := s.(type) {
 	case *ir.If:

@@ -77,6 +77,8 @@ func (m *mapper) stmt(s ir.Stmt, at level) {
 // levelOf returns the level of the body of d.
 func levelOf(d *ir.Directive, at level) level {
 	switch {
+	case d.Parts == ir.Simd && d.Bind == ir.BindNone:
+		return inLane
 	case d.Parts&ir.Workshare != 0 && (d.Parts&ir.Parallel != 0 || at >= inThreads):
 		return inLane
 	case d.Parts&(ir.Single|ir.Masked) != 0:
