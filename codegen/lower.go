@@ -94,9 +94,12 @@ func newLowering(k *ir.Kernel, opt LowerOptions) *lowering {
 	return l
 }
 
-// copyOf copies list with variables and labels of its own.
+// copyOf copies list with variables and labels of its own; what lives across launches stays what it is.
 func (l *lowering) copyOf(list []ir.Stmt, numVars *int) []ir.Stmt {
 	return ir.Fresh(list, func(v *ir.Var) *ir.Var {
+		if l.scratch[v] != nil {
+			return v
+		}
 		c := *v
 		c.ID = *numVars
 		*numVars++
