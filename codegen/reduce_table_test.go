@@ -1,0 +1,174 @@
+package codegen_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/simt"
+)
+
+// A number is a type that reductions combine.
+type number interface {
+	~int8 | ~int16 | ~int32 | ~int64 | ~int | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
+}
+
+type integer interface {
+	~int8 | ~int16 | ~int32 | ~int64 | ~int | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+// A reduceOp is one operator: how a kernel writes the update of s by e, and what it means.
+type reduceOp[T any] struct {
+	name, update string
+	combine      func(s, e T) T
+}
+
+func numberOps[T number]() []reduceOp[T] {
+	return []reduceOp[T]{
+		{"+", "s += e", func(s, e T) T { return s + e }},
+		{"*", "s *= e", func(s, e T) T { return s * e }},
+		{"min", "s = min(s, e)", func(s, e T) T { return min(s, e) }},
+		{"max", "if e > s { s = e }", func(s, e T) T { return max(s, e) }},
+	}
+}
+
+func integerOps[T integer]() []reduceOp[T] {
+	return append(numberOps[T](),
+		reduceOp[T]{"+", "s -= e", func(s, e T) T { return s - e }},
+		reduceOp[T]{"&", "s &= e", func(s, e T) T { return s & e }},
+		reduceOp[T]{"|", "s |= e", func(s, e T) T { return s | e }},
+		reduceOp[T]{"^", "s ^= e", func(s, e T) T { return s ^ e }})
+}
+
+var boolOps = []reduceOp[bool]{
+	{"&&", "s = s && e", func(s, e bool) bool { return s && e }},
+	{"||", "s = s || e", func(s, e bool) bool { return s || e }},
+}
+
+// reduceForms are the constructs that reduce, each around the update of element i of n: BODY stands for it, R for the clause.
+var reduceForms = []struct{ name, text string }{
+	{"teams distribute parallel for", "//omp:teams distribute parallel for R\nfor i := range x {\nBODY\n}"},
+	{"teams distribute", "//omp:teams distribute R\nfor i := range x {\nBODY\n}"},
+	{"teams", "//omp:teams R\n{\n//omp:distribute parallel for R\nfor i := range x {\nBODY\n}\n}"},
+	{"teams around distribute", "//omp:teams R mode(control_loop)\n{\n//omp:distribute\nfor i := range x {\nBODY\n}\n}"},
+	{"parallel for", "//omp:parallel for R\nfor i := range x {\nBODY\n}"},
+	{"parallel", "//omp:parallel R\n{\nfor i := kernel.ThreadNum(); i < len(x); i += kernel.NumThreads() {\nBODY\n}\n}"},
+	{"for", "//omp:parallel num_threads(64)\n{\n//omp:for R\nfor i := range x {\nBODY\n}\n}"},
+	{"simd", "//omp:simd R\nfor i := range x {\nBODY\n}"},
+	{"loop", "//omp:loop R\nfor i := range x {\nBODY\n}"},
+	{"counter", "//omp:teams distribute parallel for R schedule(counter, 3)\nfor i := range x {\nBODY\n}"},
+}
+
+// reducePlaces are the places: PLACE in the update, CLAUSE in the clause; the kernel starts from out[0] and leaves the
+// result there. Elements of arrays take every third update.
+var reducePlaces = []struct{ name, place, clause, before, after string }{
+	{"scalar", "s", "s", "s := out[0]", "out[0] = s"},
+	{"pointer", "*p", "*p", "p := &out[0]", ""},
+	{"parameter", "*q", "*q", "*q = out[0]", "out[0] = *q"},
+	{"array", "a[i%3]", "a", "var a [3]T\na[0], a[1], a[2] = out[0], out[1], out[2]", "out[0], out[1], out[2] = a[0], a[1], a[2]"},
+	{"part of an array", "a[i%3+2]", "a[2:5]", "var a [6]T\na[2], a[3], a[4] = out[0], out[1], out[2]", "out[0], out[1], out[2] = a[2], a[3], a[4]"},
+}
+
+func reduceText(typ, op, update, form string, place, clause, before, after string, number int) string {
+	update = strings.NewReplacer("s ", place+" ", "(s,", "("+place+",", "> s", "> "+place).Replace(update)
+	body := strings.NewReplacer("BODY", "e := x[i]\n"+update, "R", "reduction("+op+": "+clause+")").Replace(form)
+	return fmt.Sprintf("//omp:target device(acc)\n//omp:task in(x) inout(out, *q)\nfunc K%d(x, out []%s, q *%s) {\n%s\n%s\n%s\n}\n", number, typ, typ,
+		strings.ReplaceAll(before, "T", typ), body, after)
+}
+
+// reduceTable runs every operator on one type, in every construct and place.
+func reduceTable[T comparable](t *testing.T, typ string, ops []reduceOp[T], random func(*rand.Rand) T) {
+	text := "package k\n\nimport \"github.com/gompss/gompss/codegen/kernel\"\n\nvar _ = kernel.TeamNum\n\n"
+	type job struct {
+		op    reduceOp[T]
+		array bool
+		text  string
+	}
+	var jobs []job
+	for _, op := range ops {
+		for _, form := range reduceForms {
+			for _, p := range reducePlaces {
+				k := reduceText(typ, op.name, op.update, form.text, p.place, p.clause, p.before, p.after, len(jobs))
+				jobs = append(jobs, job{op, strings.Contains(p.name, "array"), k})
+				text += k + "\n"
+			}
+		}
+	}
+	pkg, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+	require.NoError(t, err)
+	for i, j := range jobs {
+		k, err := pkg.Kernel(fmt.Sprintf("K%d", i))
+		require.NoError(t, err)
+		l, err := codegen.Lower(k, codegen.LowerOptions{NoShuffles: i%4 == 3})
+		require.NoError(t, err, j.text)
+		program, err := simt.New(l.Program)
+		require.NoError(t, err)
+		r := rand.New(rand.NewPCG(uint64(i), 3))
+		n, s := []int{0, 1, 70}[i%3], shapes[i%len(shapes)]
+		x, out := make([]T, n), make([]T, 3)
+		for k := range x {
+			x[k] = random(r)
+		}
+		out[0], out[1], out[2] = random(r), random(r), random(r)
+		want := []T{out[0], out[1], out[2]}
+		for k, e := range x {
+			at := 0
+			if j.array {
+				at = k % 3
+			}
+			want[at] = j.op.combine(want[at], e)
+		}
+		q := random(r)
+		cfg := simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(i), Races: true}
+		require.NoError(t, runDevice(program, []any{x, out, &q}, cfg), "%s\n%s", j.text, l.Program)
+		require.Equal(t, want, out, "%s\n%s", j.text, l.Program)
+	}
+	t.Logf("%d reductions of %s", len(jobs), typ)
+}
+
+// Every operator reduces every type it takes, into a scalar, *p, an array and a part of one, in every construct that takes
+// the clause; the value before takes part once. Floats are small whole numbers, so that their order does not show.
+func TestEveryReduction(t *testing.T) {
+	few := func(r *rand.Rand) int { return r.IntN(4) + 1 }
+	for name, run := range map[string]func(*testing.T){
+		"int8": func(t *testing.T) {
+			reduceTable(t, "int8", integerOps[int8](), func(r *rand.Rand) int8 { return int8(r.Uint32()) })
+		},
+		"int16": func(t *testing.T) {
+			reduceTable(t, "int16", integerOps[int16](), func(r *rand.Rand) int16 { return int16(r.Uint32()) })
+		},
+		"int32": func(t *testing.T) {
+			reduceTable(t, "int32", integerOps[int32](), func(r *rand.Rand) int32 { return int32(r.Uint32()) })
+		},
+		"int64": func(t *testing.T) {
+			reduceTable(t, "int64", integerOps[int64](), func(r *rand.Rand) int64 { return int64(r.Uint64()) })
+		},
+		"int": func(t *testing.T) {
+			reduceTable(t, "int", integerOps[int](), func(r *rand.Rand) int { return int(r.Uint64()) })
+		},
+		"uint8": func(t *testing.T) {
+			reduceTable(t, "uint8", integerOps[uint8](), func(r *rand.Rand) uint8 { return uint8(r.Uint32()) })
+		},
+		"uint16": func(t *testing.T) {
+			reduceTable(t, "uint16", integerOps[uint16](), func(r *rand.Rand) uint16 { return uint16(r.Uint32()) })
+		},
+		"uint32": func(t *testing.T) { reduceTable(t, "uint32", integerOps[uint32](), (*rand.Rand).Uint32) },
+		"uint64": func(t *testing.T) { reduceTable(t, "uint64", integerOps[uint64](), (*rand.Rand).Uint64) },
+		"float32": func(t *testing.T) {
+			reduceTable(t, "float32", numberOps[float32]()[:1], func(r *rand.Rand) float32 { return float32(few(r)) })
+		},
+		"float64": func(t *testing.T) {
+			reduceTable(t, "float64", numberOps[float64]()[2:], func(r *rand.Rand) float64 { return r.NormFloat64() })
+		},
+		"bool": func(t *testing.T) { reduceTable(t, "bool", boolOps, func(r *rand.Rand) bool { return r.IntN(9) > 0 }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t)
+		})
+	}
+}
