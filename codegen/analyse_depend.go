@@ -189,6 +189,9 @@ func (c *accessList) within(e, whole ir.Expr, write bool) {
 // conflict returns why iterations i and i' of f may touch the same element through w and a, "" where they cannot.
 func (m *mapper) conflict(f *ir.For, w, a accessForm) string {
 	if w.root == nil || a.root == nil || w.root != a.root {
+		if m.supposeApart(w.root, a.root) {
+			return ""
+		}
 		return "the memory of " + rootName(w) + " and " + rootName(a) + " may overlap"
 	}
 	if !w.known || !a.known {

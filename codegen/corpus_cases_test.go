@@ -239,4 +239,27 @@ var corpus = []corpusCase{
 		return []any{s, s - 1, floats[float64](r, 2*n+2), ints[int32](r, n, 99), make([]int32, s*s), make([]float64, s*s)}
 	}},
 	{kernel: TeamPairs, tolerance: 1e-4, args: func(n int, r *rand.Rand) []any { return []any{3, n, floats[float32](r, 3*n)} }},
+	{kernel: Fluxes, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		args := []any{s, s, 0.5}
+		for range 8 {
+			args = append(args, floats[float64](r, (s+2)*(s+2)))
+		}
+		return args
+	}},
+	{kernel: JacobiRows, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, floats[float64](r, (s+2)*(s+2)), floats[float64](r, (s+2)*(s+2))}
+	}},
+	{kernel: JacobiColumns, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, floats[float64](r, (s+2)*(s+2)), floats[float64](r, (s+2)*(s+2))}
+	}},
+	{kernel: AddArrays, args: func(n int, r *rand.Rand) []any {
+		return []any{floats[float32](r, n), floats[float32](r, n+1), floats[float32](r, n)}
+	}},
+	{kernel: ScaleRows, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s + 4, floats[float64](r, s*(s+4)), floats[float64](r, s*(s+4)), floats[float64](r, s)}
+	}},
 }

@@ -92,3 +92,82 @@ func TeamPairs(rows, n int, x []float32) {
 		}
 	}
 }
+
+// Fluxes is the two loops of a hydrodynamics code that say what is parallel and nothing about the device.
+//
+//omp:target device(acc, smp)
+//omp:task in(xarea, yarea, xvel0, xvel1, yvel0, yvel1) inout(volFluxX, volFluxY)
+func Fluxes(nx, ny int, dt float64, xarea, xvel0, xvel1, yarea, yvel0, yvel1, volFluxX, volFluxY []float64) {
+	w := nx + 2
+	//omp:teams
+	{
+		//omp:loop
+		for k := 0; k < ny; k++ {
+			for j := 0; j < nx+1; j++ {
+				volFluxX[k*w+j] = 0.25 * dt * xarea[k*w+j] * (xvel0[k*w+j] + xvel0[(k+1)*w+j] + xvel1[k*w+j] + xvel1[(k+1)*w+j])
+			}
+		}
+		//omp:loop
+		for k := 0; k < ny+1; k++ {
+			for j := 0; j < nx; j++ {
+				volFluxY[k*w+j] = 0.25 * dt * yarea[k*w+j] * (yvel0[k*w+j] + yvel0[k*w+j+1] + yvel1[k*w+j] + yvel1[k*w+j+1])
+			}
+		}
+	}
+}
+
+// JacobiRows says that its rows are independent; which of its loops neighbouring threads should share is found.
+//
+//omp:target device(acc, smp)
+//omp:task in(b) inout(a)
+func JacobiRows(n int, a, b []float64) {
+	w := n + 2
+	//omp:loop
+	for i := 1; i <= n; i++ {
+		for j := 1; j <= n; j++ {
+			a[i*w+j] = (b[(i-1)*w+j] + b[(i+1)*w+j] + b[i*w+j-1] + b[i*w+j+1]) / 4
+		}
+	}
+}
+
+// JacobiColumns has its loops in the wrong order.
+//
+//omp:target device(acc, smp)
+//omp:task in(b) inout(a)
+func JacobiColumns(n int, a, b []float64) {
+	w := n + 2
+	//omp:loop
+	for j := 1; j <= n; j++ {
+		for i := 1; i <= n; i++ {
+			a[i*w+j] = (b[(i-1)*w+j] + b[(i+1)*w+j] + b[i*w+j-1] + b[i*w+j+1]) / 4
+		}
+	}
+}
+
+// AddArrays has no directive on a statement: where its slices do not overlap it is parallel all the same.
+//
+//omp:target device(acc, smp)
+//omp:task in(x, y) inout(z)
+func AddArrays(x, y, z []float32) {
+	for i := range z {
+		z[i] = x[i] + y[i]
+	}
+}
+
+// ScaleRows leaves the rows to the teams and the columns to their threads: the loops are not perfectly nested.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y, sums)
+func ScaleRows(n, m int, x, y, sums []float64) {
+	//omp:loop
+	for i := 0; i < n; i++ {
+		s := 1.0
+		for k := 0; k < 3 && k < m; k++ {
+			s += x[i*m+k]
+		}
+		for j := 0; j < m; j++ {
+			y[i*m+j] = x[i*m+j] * s
+		}
+		sums[i] = s
+	}
+}

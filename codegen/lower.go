@@ -187,6 +187,7 @@ func (l *lowering) numberLaunch(g *ir.Launch, give func(*ir.Var), params map[*ir
 		return &c
 	})
 	r := paramsOf(params)
+	g.When = r.CopyExpr(g.When)
 	g.Trip, g.TeamTrip = r.CopyExpr(g.Trip), r.CopyExpr(g.TeamTrip)
 	g.MaxTeams, g.MaxThreads = r.CopyExpr(g.MaxTeams), r.CopyExpr(g.MaxThreads)
 	g.Body = r.CopyStmts(fresh.CopyStmts(g.Body))

@@ -77,6 +77,8 @@ func sameShape(a, b ir.Expr) bool {
 		_, ok = b.(*ir.Deref)
 	case *ir.AddrOf:
 		_, ok = b.(*ir.AddrOf)
+	case *ir.Apart:
+		_, ok = b.(*ir.Apart)
 	case *ir.Len:
 		_, ok = b.(*ir.Len)
 	case *ir.Cap:

@@ -420,6 +420,15 @@ func (l *lowering) hasEffect(s *segment) bool {
 // launch adds the launch of s to the program.
 func (l *lowering) launch(s *segment) *ir.Launch {
 	g := &ir.Launch{Name: l.kernel.Name, At: s.list[0].Pos()}
+	for _, e := range s.guards {
+		switch host := s.onHost(e); {
+		case host == nil:
+		case g.When == nil:
+			g.When = host
+		default:
+			g.When = compare(ir.LAnd, g.When, host, host.Pos())
+		}
+	}
 	if n := len(l.program.Launches); n > 0 {
 		g.Name = launchName(l.kernel.Name, n+1)
 	}
@@ -454,6 +463,9 @@ func (s *segment) onHost(e ir.Expr) ir.Expr {
 		case *ir.Const, *ir.Unary, *ir.Binary, *ir.Convert, *ir.Math, *ir.Select:
 		case *ir.Ref:
 			fine = fine && x.Var.Type.IsScalar()
+		case *ir.Apart:
+			fine = fine && isRef(x.X) && isRef(x.Y)
+			return false
 		case *ir.Len:
 			fine = fine && isRef(x.X)
 			return false

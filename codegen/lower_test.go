@@ -158,7 +158,7 @@ func TestChecksAreClearedWhereProved(t *testing.T) {
 		{"own length", "for i := range x { x[i]++ }", 0},
 		{"inner rows", "for i := 0; i < len(x)-1; i++ { x[i] = x[i+1] }", 0},
 		{"down", "for i := len(x) - 1; i >= 0; i-- { x[i]++ }", 0},
-		{"other slice", "for i := range x { x[i] = y[i] }", 1},
+		{"other slice", "for i := range x { x[i] = y[i] }", 2},
 		{"past the end", "for i := 0; i < len(x); i++ { x[i] = x[i+1] }", 1},
 		{"before the start", "for i := 0; i < len(x); i++ { x[i] = x[i-1] }", 1},
 		{"parameter", "for i := 0; i < n; i++ { x[i]++ }", 2},

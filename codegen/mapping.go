@@ -7,7 +7,7 @@ import "github.com/gompss/gompss/codegen/ir"
 // is spread over the whole league.
 // Source: 003_299c3d2fb599beff, section 5; 004_6454e45de51181e3, sections 4.1.2 and 4.1.3.
 func (l *lowering) mapLoops() {
-	m := &mapper{lowering: l}
+	m := &mapper{lowering: l, plain: map[*ir.For]bool{}}
 	if l.kernel.Target.Present && !anyDirective(l.kernel.Body) {
 		m.undirected(l.kernel.Body)
 	}
@@ -26,7 +26,12 @@ const (
 	inLane                 // each thread, in a loop that the threads share out
 )
 
-type mapper struct{ *lowering }
+type mapper struct {
+	*lowering
+	apart   []pair           // slices that a condition around says to have no byte in common
+	plain   map[*ir.For]bool // loops for when slices overlap
+	suppose *[]pair          // where to note what has to be apart for a loop to be parallel; nil: nothing is supposed
+}
 
 func anyDirective(list []ir.Stmt) bool {
 	found := false
@@ -39,29 +44,45 @@ func anyDirective(list []ir.Stmt) bool {
 
 // undirected marks the outermost loops that are provably independent.
 func (m *mapper) undirected(list []ir.Stmt) {
-	for _, s := range list {
+	for i, s := range list {
 		f, ok := s.(*ir.For)
 		if !ok {
 			ir.Lists(s, m.undirected)
 			continue
 		}
-		if why := m.dependent(f); why != "" {
-			m.decide(f.At, "loop "+f.Var.Name, "one thread", why, "//omp:loop, where its iterations are independent")
-			m.undirected(f.Body)
+		why := m.dependent(f)
+		if why == "" {
+			f.Directive = &ir.Directive{Parts: ir.Loop, At: f.At}
 			continue
 		}
-		f.Directive = &ir.Directive{Parts: ir.Loop, At: f.At}
+		m.decide(f.At, "loop "+f.Var.Name, "one thread", why, "//omp:loop, where its iterations are independent")
+		if pairs, ok := m.supposing(func() bool { return m.dependent(f) == "" }); ok {
+			list[i] = m.whereApart(f, pairs, func(f *ir.For) { f.Directive = &ir.Directive{Parts: ir.Loop, At: f.At} })
+			continue
+		}
+		m.undirected(f.Body)
 	}
 }
 
 func (m *mapper) list(list []ir.Stmt, at level) {
-	for _, s := range list {
-		m.stmt(s, at)
+	for i, s := range list {
+		if f, ok := s.(*ir.For); ok && f.Directive != nil && f.Directive.Parts&ir.Loop != 0 {
+			list[i] = m.versions(f, at)
+		}
+		m.stmt(list[i], at)
 	}
 }
 
 func (m *mapper) stmt(s ir.Stmt, at level) {
 	inner := at
+	if test, ok := s.(*ir.If); ok {
+		before := len(m.apart)
+		m.apart = append(m.apart, apartIn(test.Cond)...)
+		m.list(test.Then, at)
+		m.apart = m.apart[:before]
+		m.list(test.Else, at)
+		return
+	}
 	switch s := s.(type) {
 	case *ir.Construct:
 		inner = levelOf(s.Directive, at)

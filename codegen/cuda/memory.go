@@ -24,6 +24,9 @@ func (p *printer) memory(e ir.Expr) val {
 		return value("*"+p.pointer(e).at(precUnary), precUnary, ctypeOf(e.Type()))
 	case *ir.AddrOf:
 		return p.addressOf(e)
+	case *ir.Apart:
+		args := []string{p.data(e.X), p.length(e.X).text, p.data(e.Y), p.length(e.Y).text}
+		return value(p.call("apart", args...), precPostfix, boolean)
 	case *ir.Len:
 		return p.length(e.X)
 	case *ir.Cap:

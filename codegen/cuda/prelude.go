@@ -22,6 +22,13 @@ var pieces = []piece{
 // go_offset is offsetof, which NVRTC has under this name only.
 #define go_offset(T, field) __INTADDR__(&((T*)0)->field)
 `},
+	{"apart", []string{"int64", "uint64"}, `
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+`},
 	{"Slice", []string{"int64"}, `
 // Slice is a Go slice.
 template <class T> struct Slice {

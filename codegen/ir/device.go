@@ -38,6 +38,7 @@ type Launch struct {
 	Name       string // unique in the program: the kernel's name, "_2" and so on after the first
 	Trip       Expr
 	TeamTrip   Expr
+	When       Expr // where the host can tell that this is false, it need not launch; Body tests it all the same
 	MaxTeams   Expr
 	MaxThreads Expr
 	Width      int  // iterations of Trip that a thread of the natural grid takes; 0 is one

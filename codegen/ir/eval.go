@@ -71,7 +71,7 @@ func (e *EvalError) Unwrap() error { return e.Err }
 // Eval computes a scalar expression on the host with Go's semantics.
 //
 // e may hold constants, operators, conversions, functions, queries, references of variables that env knows, parts of
-// structs and arrays that are passed by value, and lengths and capacities of slices.
+// structs and arrays that are passed by value, lengths and capacities of slices, and of an AddressEnv whether they overlap.
 // Errors: *EvalError, for the operation that Go would panic at and for what cannot be known on the host.
 func Eval(e Expr, env Env) (Bits, error) {
 	switch e := e.(type) {
@@ -171,6 +171,8 @@ func evalAccess(e Expr, env Env) (Bits, error) {
 	case *Cap:
 		_, n, err := evalSlice(e.X, env)
 		return Bits(n), err
+	case *Apart:
+		return evalApart(e, env)
 	case *Member, *Index:
 		b, err := evalBytes(e, env)
 		if err != nil {
@@ -181,6 +183,30 @@ func evalAccess(e Expr, env Env) (Bits, error) {
 		}
 	}
 	return 0, unknown(e, Source(e))
+}
+
+// An AddressEnv is an Env that also knows where slices lie.
+type AddressEnv interface {
+	Env
+	// Apart reports whether the memory of two slice variables has no byte in common; ok is false where it cannot know.
+	Apart(x, y *Var) (apart, ok bool)
+}
+
+func evalApart(e *Apart, env Env) (Bits, error) {
+	x, okX := e.X.(*Ref)
+	y, okY := e.Y.(*Ref)
+	known, ok := env.(AddressEnv)
+	if !okX || !okY || !ok {
+		return 0, unknown(e, Source(e))
+	}
+	apart, ok := known.Apart(x.Var, y.Var)
+	switch {
+	case !ok:
+		return 0, unknown(e, Source(e))
+	case apart:
+		return 1, nil
+	}
+	return 0, nil
 }
 
 // evalBytes returns the memory of a part of a by-value variable.

@@ -188,6 +188,12 @@ type Cap struct {
 	At Pos
 }
 
+// Apart says that the memory of the slices X and Y, of len elements each, has no byte in common. Made by lowering.
+type Apart struct {
+	X, Y Expr
+	At   Pos
+}
+
 // Composite is an array or struct literal with every element given.
 type Composite struct {
 	T     *Type
@@ -245,6 +251,7 @@ func (e *Reslice) Type() *Type { return SliceOf(e.X.Type().Elem) }
 func (e *Len) Type() *Type     { return IntType }
 func (e *Cap) Type() *Type     { return IntType }
 
+func (e *Apart) Type() *Type     { return BoolType }
 func (e *Composite) Type() *Type { return e.T }
 func (e *Shuffle) Type() *Type   { return e.X.Type() }
 
@@ -263,6 +270,7 @@ func (e *AddrOf) Pos() Pos    { return e.At }
 func (e *Reslice) Pos() Pos   { return e.At }
 func (e *Len) Pos() Pos       { return e.At }
 func (e *Cap) Pos() Pos       { return e.At }
+func (e *Apart) Pos() Pos     { return e.At }
 func (e *Composite) Pos() Pos { return e.At }
 func (e *Shuffle) Pos() Pos   { return e.At }
 
@@ -281,5 +289,6 @@ func (*AddrOf) expr()    {}
 func (*Reslice) expr()   {}
 func (*Len) expr()       {}
 func (*Cap) expr()       {}
+func (*Apart) expr()     {}
 func (*Composite) expr() {}
 func (*Shuffle) expr()   {}

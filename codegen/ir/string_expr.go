@@ -82,6 +82,8 @@ func (t *text) call(e Expr) string {
 		return "len(" + t.expr(e.X, 0) + ")"
 	case *Cap:
 		return "cap(" + t.expr(e.X, 0) + ")"
+	case *Apart:
+		return "apart(" + t.expr(e.X, 0) + ", " + t.expr(e.Y, 0) + ")"
 	case *Composite:
 		return e.T.String() + "{" + t.list(e.Elems) + "}"
 	case *Shuffle:

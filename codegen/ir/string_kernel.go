@@ -47,7 +47,7 @@ func (t *text) launch(l *Launch) {
 	for _, part := range []struct {
 		word string
 		e    Expr
-	}{{" trip ", l.Trip}, {" team trip ", l.TeamTrip}, {" teams <= ", l.MaxTeams}, {" threads <= ", l.MaxThreads}} {
+	}{{" when ", l.When}, {" trip ", l.Trip}, {" team trip ", l.TeamTrip}, {" teams <= ", l.MaxTeams}, {" threads <= ", l.MaxThreads}} {
 		if part.e != nil {
 			head += part.word + t.expr(part.e, 4)
 		}

@@ -181,6 +181,11 @@ func (v *verifier) launch(l *Launch) {
 	if l.ExtraWarps < 0 || l.ExtraWarps > 0 && !l.Warps {
 		v.fail(l.At, "%d extra warps in a launch of warps %v", l.ExtraWarps, l.Warps)
 	}
+	if l.When != nil {
+		v.host = true
+		v.boolean(l.When, "guard of a launch")
+		v.host = false
+	}
 	if l.Width < 0 {
 		v.fail(l.At, "%d iterations a thread", l.Width)
 	}

@@ -76,6 +76,9 @@ func (v *verifier) access(e Expr) {
 		v.slice(e.X, e.At)
 	case *Cap:
 		v.slice(e.X, e.At)
+	case *Apart:
+		v.slice(e.X, e.At)
+		v.slice(e.Y, e.At)
 	case *Reslice:
 		v.reslice(e)
 	default:

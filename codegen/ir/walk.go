@@ -57,6 +57,8 @@ func Operands(e Expr, f func(Expr)) {
 		f(e.X)
 	case *Cap:
 		f(e.X)
+	case *Apart:
+		each(f, e.X, e.Y)
 	case *Composite:
 		each(f, e.Elems...)
 	case *Shuffle:

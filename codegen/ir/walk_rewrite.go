@@ -46,6 +46,8 @@ func (r *Rewrite) node(e Expr) Expr {
 		return &Math{Fn: e.Fn, Args: r.CopyExprs(e.Args), T: e.T, At: e.At}
 	case *Select:
 		return &Select{Cond: r.CopyExpr(e.Cond), X: r.CopyExpr(e.X), Y: r.CopyExpr(e.Y), At: e.At}
+	case *Apart:
+		return &Apart{X: r.CopyExpr(e.X), Y: r.CopyExpr(e.Y), At: e.At}
 	case *Composite:
 		return &Composite{T: e.T, Elems: r.CopyExprs(e.Elems), At: e.At}
 	case *Shuffle:

@@ -66,6 +66,8 @@ func (g *compiler) into(dst int32, e ir.Expr) {
 		g.choose(dst, e)
 	case *ir.Reslice:
 		g.reslice(dst, e)
+	case *ir.Apart:
+		g.apart(dst, e)
 	case *ir.Composite:
 		g.composite(dst, e)
 	case *ir.Shuffle:
@@ -83,7 +85,7 @@ func oneStep(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Binary:
 		return e.Op != ir.LAnd && e.Op != ir.LOr && (e.X.Type().IsScalar() || e.X.Type().Kind == ir.Pointer)
-	case *ir.Select, *ir.Composite:
+	case *ir.Select, *ir.Composite, *ir.Apart:
 		return false
 	case *ir.Const, *ir.Reslice:
 		return true
@@ -99,6 +101,21 @@ func (g *compiler) choose(dst int32, e *ir.Select) {
 	g.here(other...)
 	g.into(dst, e.Y)
 	g.here(end)
+}
+
+// apart compares the ends of two slices with the starts of the other; buffers have address ranges of their own.
+func (g *compiler) apart(dst int32, e *ir.Apart) {
+	x, y := g.expr(e.X), g.expr(e.Y)
+	end := g.temp(1)
+	before := func(a, b int32, size int64, to int32) {
+		g.emit(e.At, nil, opMul, end, a+1, g.constant(uint64(size)), 0)
+		g.emit(e.At, nil, opAdd, end, end, a, 0)
+		g.emit(e.At, nil, opLeU, to, end, b, 0)
+	}
+	first := g.temp(1)
+	before(x, y, int64(e.X.Type().Elem.Size), first)
+	before(y, x, int64(e.Y.Type().Elem.Size), dst)
+	g.emit(e.At, nil, opOr, dst, dst, first, 0)
 }
 
 func (g *compiler) reslice(dst int32, e *ir.Reslice) {

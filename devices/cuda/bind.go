@@ -71,6 +71,25 @@ func (b *binding) Slice(v *ir.Var) (length, capacity int64, ok bool) {
 	return 0, 0, false
 }
 
+// Apart implements ir.AddressEnv. Buffers have no byte in common.
+func (b *binding) Apart(x, y *ir.Var) (apart, ok bool) {
+	p, q := b.arg(x), b.arg(y)
+	if p == nil || q == nil {
+		return false, false
+	}
+	end := func(a *devices.Arg, v *ir.Var) deps.Bytes { return a.Offset + deps.Bytes(a.Len)*v.Type.Elem.Size }
+	return p.Nil || q.Nil || p.Len == 0 || q.Len == 0 || p.Buffer != q.Buffer || end(p, x) <= q.Offset || end(q, y) <= p.Offset, true
+}
+
+// idle reports whether a launch would find that it has nothing to do.
+func (b *binding) idle(l *ir.Launch) bool {
+	if l.When == nil {
+		return false
+	}
+	bits, err := ir.Eval(l.When, b)
+	return err == nil && bits == 0
+}
+
 // Query implements ir.Env: the number of teams, for scratchpads.
 func (b *binding) Query(q ir.QueryKind) (int64, bool) {
 	return b.teams, q == ir.NumTeams && b.teams > 0

@@ -17,11 +17,11 @@ func guardOf(p *ir.Program) *guarded {
 	*g.program = *p
 	g.program.Launches = nil
 	for _, l := range p.Launches {
-		if test, ok := wholeIf(l.Body); ok {
+		if test, ok := wholeIf(admitted(l)); ok {
 			branch := *l
 			branch.Body = test.Then
 			g.program.Launches = append(g.program.Launches, &branch)
-			g.guards = append(g.guards, test.Cond)
+			g.guards = append(g.guards, guard(l, test))
 			continue
 		}
 		g.program.Launches = append(g.program.Launches, l)
@@ -30,6 +30,27 @@ func guardOf(p *ir.Program) *guarded {
 		return nil
 	}
 	return g
+}
+
+// admitted returns the body of a launch for when it is to run at all.
+func admitted(l *ir.Launch) []ir.Stmt {
+	body := l.Body
+	for l.When != nil && len(body) == 1 {
+		test, ok := body[0].(*ir.If)
+		if !ok || len(test.Else) > 0 {
+			break
+		}
+		body = test.Then
+	}
+	return body
+}
+
+// guard is what must hold for the branch of test to be all of l: that the host sees it or l not to run at all.
+func guard(l *ir.Launch, test *ir.If) ir.Expr {
+	if l.When == nil {
+		return test.Cond
+	}
+	return &ir.Select{Cond: l.When, X: test.Cond, Y: &ir.Const{T: ir.BoolType, Bits: 1, At: test.At}, At: test.At}
 }
 
 // wholeIf returns the statement that is all of a body, if it is one that has both branches.

@@ -138,6 +138,9 @@ func (r *run) start(op *operation) (err error) {
 		}()
 	}
 	for i := range r.version.entries {
+		if r.binding.idle(r.version.source.Entries[i].Launch) {
+			continue
+		}
 		if err := r.launch(i, stream, fault); err != nil {
 			return fmt.Errorf("%s: grid of %d teams of %d threads: %w", r.version.source.Entries[i].Name,
 				r.grids[i].Teams, r.grids[i].Threads, err)
