@@ -1,0 +1,158 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// A LoopOption says how a loop is cut into tasks, or something about all of them.
+type LoopOption struct {
+	grain, tasks int
+	each         func(lo, hi int) []Option
+	option       Option
+}
+
+// Grain makes every task of a loop run at least n iterations, and less than twice as many, where there are so many.
+func Grain(n int) LoopOption { return LoopOption{grain: n} }
+
+// Tasks cuts a loop into n tasks, or as many as it has iterations if that is less.
+func Tasks(n int) LoopOption { return LoopOption{tasks: n} }
+
+// Each gives the task of iterations lo to hi its own options: its accesses above all.
+func Each(options func(lo, hi int) []Option) LoopOption { return LoopOption{each: options} }
+
+// Every gives all tasks of a loop an option, such as a label or a reduction.
+func Every(o Option) LoopOption { return LoopOption{option: o} }
+
+// tasksPerWorker is how many tasks a loop becomes for each worker, where nothing is said: enough for chunks of different length
+// to end together.
+const tasksPerWorker = 4
+
+// Loop submits tasks that run body for the iterations lo to hi-1, each for a part of them. They are tasks like others: ordered
+// by their accesses, and only by those. A body that reduces into a variable (Reduce) gets at its copy with its scope (Private).
+//
+// It returns the tasks in the order of their iterations. Errors: those of Go, and then the tasks returned have been submitted;
+// a grain or a number of tasks below 1, and both.
+func Loop(at Submitter, lo, hi int, body func(s *Scope, lo, hi int) error, options ...LoopOption) ([]Task, error) {
+	s, g := at.submitter()
+	var all loopOptions
+	if err := all.set(options); err != nil {
+		return nil, err
+	}
+	if body == nil {
+		return nil, errNoBody
+	}
+	n := all.parts(hi-lo, s.rt)
+	tasks := make([]Task, 0, n)
+	for i := range n {
+		from, to := cut(lo, hi, i, n), cut(lo, hi, i+1, n)
+		t, err := goScope(s, g, func(s *Scope) error { return body(s, from, to) }, all.of(from, to))
+		if err != nil {
+			return tasks, fmt.Errorf("task: loop: iterations %d to %d: %w", from, to, err)
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, nil
+}
+
+// cut returns where part i of n parts of [lo, hi) begins: they differ by one iteration at most.
+func cut(lo, hi, i, n int) int {
+	size, rest := (hi-lo)/n, (hi-lo)%n
+	return lo + i*size + min(i, rest)
+}
+
+type loopOptions struct {
+	grain, tasks int
+	each         func(lo, hi int) []Option
+	every        []Option
+}
+
+func (l *loopOptions) set(options []LoopOption) error {
+	for _, o := range options {
+		switch {
+		case o.each != nil:
+			l.each = o.each
+		case o.option.what != noOption:
+			l.every = append(l.every, o.option)
+		case o.grain != 0:
+			l.grain = o.grain
+		case o.tasks != 0:
+			l.tasks = o.tasks
+		default:
+			return fmt.Errorf("task: loop: an option says nothing, or 0")
+		}
+	}
+	if l.grain < 0 || l.tasks < 0 || l.grain > 0 && l.tasks > 0 {
+		return fmt.Errorf("task: loop: grain %d, %d tasks: want one of them, above 0", l.grain, l.tasks)
+	}
+	return nil
+}
+
+// parts returns how many tasks n iterations become.
+func (l *loopOptions) parts(n int, rt *Runtime) int {
+	switch {
+	case n <= 0:
+		return 0
+	case l.grain > 0:
+		return max(1, n/l.grain)
+	case l.tasks > 0:
+		return min(n, l.tasks)
+	}
+	return min(n, tasksPerWorker*max(1, rt.workerCount()))
+}
+
+func (l *loopOptions) of(lo, hi int) []Option {
+	out := l.every[:len(l.every):len(l.every)]
+	if l.each != nil {
+		out = append(out, l.each(lo, hi)...)
+	}
+	return out
+}
+
+func (rt *Runtime) workerCount() int {
+	if rt.workers == nil {
+		return 0
+	}
+	return rt.workers.Len()
+}
+
+// Wide submits one task that runs body for the iterations lo to hi-1, which workers without other work share, in chunks of at
+// least grain iterations. The accesses are those of the whole loop. Iterations that have not begun when one fails do not run;
+// the errors and panics of those that have are the task's.
+func Wide(at Submitter, lo, hi, grain int, body func(lo, hi int) error, options ...Option) (Task, error) {
+	s, g := at.submitter()
+	if body == nil {
+		return Task{}, errNoBody
+	}
+	if grain < 1 {
+		return Task{}, fmt.Errorf("task: wide: grain %d: want 1 or more", grain)
+	}
+	w := &wide{rt: s.rt, body: body}
+	return goTask(s, g, func() error { return w.run(int64(lo), int64(hi), int64(grain)) }, options)
+}
+
+// A wide is the loop of a task that several workers run.
+type wide struct {
+	rt     *Runtime
+	body   func(lo, hi int) error
+	failed atomic.Bool
+	mu     sync.Mutex
+	errs   []error
+}
+
+func (w *wide) run(lo, hi, grain int64) error {
+	w.rt.workers.Share(lo, hi, grain, func(lo, hi int64) {
+		if w.failed.Load() {
+			return
+		}
+		if err := w.body(int(lo), int(hi)); err != nil {
+			w.failed.Store(true)
+			w.mu.Lock()
+			w.errs = append(w.errs, fmt.Errorf("iterations %d to %d: %w", lo, hi, err))
+			w.mu.Unlock()
+		}
+	})
+	return errors.Join(w.errs...)
+}
