@@ -80,7 +80,11 @@ func Generate(p *Package, opt GenerateOptions) ([]byte, error) {
 	if len(g.errs) > 0 {
 		return nil, g.errs
 	}
-	return format.Source(g.file())
+	text, err := format.Source(g.file())
+	if err != nil {
+		return nil, err
+	}
+	return countLines(text, GeneratedName(opt.File)), nil
 }
 
 type generator struct {

@@ -316,7 +316,25 @@ func (s *splitter) writeLoop(b *strings.Builder) {
 		fmt.Fprintf(b, "%s := %s[%s]\n", s.value, operand(s.sequence), index)
 	}
 	text := s.text(s.body)
-	fmt.Fprintf(b, "%s\n}\n", strings.TrimRight(strings.TrimLeft(text[1:len(text)-1], "\n"), "\n"+blanks))
+	inside := strings.TrimLeft(text[1:len(text)-1], "\n")
+	at := s.fset.Position(s.body.Lbrace)
+	fmt.Fprintf(b, "%s%s:%d\n%s\n%s%s:1\n}\n", linePrefix, at.Filename, at.Line+len(text)-2-len(inside),
+		strings.TrimRight(inside, "\n"+blanks), linePrefix, GeneratedName(s.opt.File))
+}
+
+// linePrefix starts a comment that says which line of which file the next line is: a panic in the body of a cut loop
+// names the line that the user wrote.
+const linePrefix = "//line "
+
+// countLines puts the numbers of their own lines into the line comments that lead back to the generated file.
+func countLines(text []byte, name string) []byte {
+	lines := strings.Split(string(text), "\n")
+	for i, line := range lines {
+		if line == linePrefix+name+":1" {
+			lines[i] = fmt.Sprintf("%s%s:%d", linePrefix, name, i+2)
+		}
+	}
+	return []byte(strings.Join(lines, "\n"))
 }
 
 func plus(from string) string {

@@ -89,17 +89,3 @@ func who(label string, pos ir.Pos) string {
 	}
 	return fmt.Sprintf("%s (%s:%d)", label, pos.File, pos.Line)
 }
-
-// A PanicError is a kernel that panicked on a device.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
-
-// Unwrap returns the value when it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}

@@ -112,3 +112,29 @@ func Optional(p *int, x []int) {
 	}
 	x[0] = 1
 }
+
+// Gather reads where an index says, which the host cannot prove.
+//
+//omp:target device(acc, smp)
+//omp:task in(at, y) inout(x)
+func Gather(x, y, at []int) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		x[i] = y[at[i]]
+	}
+}
+
+// Quotients divides by what may be zero.
+//
+//omp:target device(acc, smp)
+//omp:task in(y) inout(x)
+func Quotients(x, y []int) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		x[i] = quotient(x[i], y[i])
+	}
+}
+
+func quotient(x, y int) int {
+	return x / y
+}

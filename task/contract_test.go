@@ -111,3 +111,28 @@ func BenchmarkSubmitKernel(b *testing.B) {
 	}
 	require.NoError(b, rt.Wait())
 }
+
+// TestFailedChecksAreAlike fails a check of what depends on data on every kind of device: the sentinel is the same, and
+// the text names the line.
+func TestFailedChecksAreAlike(t *testing.T) {
+	gather, quotients := contractKernel(t, Gather), contractKernel(t, Quotients)
+	for _, spec := range []string{"smp:1", "smp:2", "sim:1(exec=cpu)", "sim:1(exec=simt)"} {
+		for _, vector := range []string{task.VectorAuto, task.VectorOff} {
+			t.Run(spec+" "+vector, func(t *testing.T) {
+				rt := open(t, task.Options{Devices: spec, Vector: vector})
+				x, y, at := make([]int, 1000), make([]int, 5), make([]int, 1000)
+				at[700] = 5
+				_, err := gather.Submit(rt, x, y, at)
+				require.NoError(t, err)
+				err = rt.Wait()
+				require.ErrorIs(t, err, ir.ErrBounds)
+				require.ErrorContains(t, err, "contract_kernels_test.go:123")
+				_, err = quotients.Submit(rt, x[:5], y)
+				require.NoError(t, err)
+				err = rt.Wait()
+				require.ErrorIs(t, err, ir.ErrDivide)
+				require.ErrorContains(t, err, "contract_kernels_test.go:139")
+			})
+		}
+	}
+}

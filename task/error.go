@@ -7,6 +7,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
 )
 
 // Sentinels for errors.Is.
@@ -42,25 +43,22 @@ func (e *Error) Error() string {
 	if e.Device != "" {
 		fmt.Fprintf(&b, " on %s", e.Device)
 	}
-	fmt.Fprintf(&b, ": %v", e.Cause)
+	fmt.Fprintf(&b, ": %v", e.inner())
 	return b.String()
+}
+
+// inner returns the cause without what the text says already: a launch on the device.
+func (e *Error) inner() error {
+	if d, ok := e.Cause.(*devices.DeviceError); ok && d.Device == e.Device && d.Pos == e.Pos && d.What == "launch "+e.Kernel {
+		return d.Err
+	}
+	return e.Cause
 }
 
 func (e *Error) Unwrap() error { return e.Cause }
 
-// A PanicError is a panic in the body of a task.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
-
-// Unwrap returns the value of the panic if that is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
+// A PanicError is a panic in the body of a task, or in a kernel on any device.
+type PanicError = devices.PanicError
 
 // A SkippedError says which failure kept a task from running. It is ErrSkipped for errors.Is, and unwraps to the
 // failure.

@@ -115,10 +115,16 @@ func (rt *Runtime) CPUCode(k *Kernel) string {
 	return fmt.Sprintf("%s code, %d lanes", rt.vectors.options.Name(), x.runner.Program().Code.Lanes)
 }
 
-// runLoop runs iterations [lo, hi). A failed check panics with its error, as the Go function does.
+// A checkFailed is the panic of vector code whose check failed: it unwinds the workers that share the loop, and err
+// becomes the error of the task.
+type checkFailed struct{ err error }
+
+func (e *checkFailed) Error() string { return e.err.Error() }
+
+// runLoop runs iterations [lo, hi). A failed check panics, as the Go function does.
 func runLoop(l *vec.Loop, lo, hi int64) {
 	if err := l.Run(lo, hi); err != nil {
-		panic(err)
+		panic(&checkFailed{err})
 	}
 }
 
@@ -148,7 +154,7 @@ func (rt *Runtime) callVector(r *record, k *Kernel) bool {
 		share = nil
 	}
 	if err := x.runner.Call(args, share); err != nil {
-		panic(err)
+		panic(&checkFailed{err})
 	}
 	return true
 }

@@ -149,11 +149,20 @@ func (rt *Runtime) bodyBroke(r *record, value any) {
 		rt.dieWith(r)
 		return
 	}
-	cause := &PanicError{Value: value, Stack: debug.Stack()}
+	stack := debug.Stack()
 	if p, ok := value.(*smp.Panic); ok {
-		cause = &PanicError{Value: p.Value, Stack: p.Stack}
+		value, stack = p.Value, p.Stack
 	}
-	r.fail("smp", cause)
+	var failed *checkFailed
+	switch err, _ := value.(error); {
+	case errors.As(err, &failed):
+		r.fail("smp", failed.err)
+		return
+	case r.kernel != nil:
+		r.fail("smp", r.kernel.device.Panicked(value, stack))
+		return
+	}
+	r.fail("smp", &PanicError{Value: value, Stack: stack})
 }
 
 // dieWith ends r on a goroutine that is on its way out; another one goes on as its worker.

@@ -71,7 +71,8 @@ func (p *Program) run(s *stage, b *block, lo, hi int64) error {
 	}
 }
 
-// A BoundsError is a failed check: the access was not made, what the kernel had written before is undefined.
+// A BoundsError is a failed check: the access was not made, what the kernel had written before is undefined. It is an
+// ir.ErrBounds.
 type BoundsError struct {
 	Kernel string
 	Slice  string
@@ -83,6 +84,9 @@ type BoundsError struct {
 func (e *BoundsError) Error() string {
 	return fmt.Sprintf("%s: %s: index out of range: %s[%d] with length %d", e.At, e.Kernel, e.Slice, e.Index, e.Len)
 }
+
+// Unwrap returns ir.ErrBounds.
+func (e *BoundsError) Unwrap() error { return ir.ErrBounds }
 
 // failure makes an error of what the code reported.
 func (p *Program) failure(b *block) error {

@@ -27,7 +27,7 @@ func (w Where) String() string {
 	return fmt.Sprintf("simt: %s: %s: team %d thread %d", w.Launch, w.At, w.Team, w.Thread)
 }
 
-// A BoundsError is an index or slice bound out of range. The access was not made.
+// A BoundsError is an index or slice bound out of range. The access was not made. It is an ir.ErrBounds.
 type BoundsError struct {
 	Where
 	Slice  string // as the source says it
@@ -42,6 +42,9 @@ func (e *BoundsError) Error() string {
 	}
 	return fmt.Sprintf("%s: %s: index %d out of range: length %d", e.Where, e.Slice, e.Index, e.Length)
 }
+
+// Unwrap returns ir.ErrBounds.
+func (e *BoundsError) Unwrap() error { return ir.ErrBounds }
 
 // A NilError is a use of a nil pointer.
 type NilError struct {

@@ -58,7 +58,7 @@ func (d *Device) call(l *devices.Launch) error {
 	if p := d.programOf(l.Kernel); p.err != nil {
 		return p.err
 	}
-	return d.guard(func() error {
+	return d.guard(l.Kernel, func() error {
 		args := *l.Args
 		args.At = d.at
 		l.Kernel.Go(&args)
@@ -67,7 +67,7 @@ func (d *Device) call(l *devices.Launch) error {
 }
 
 // guard runs f. A panic in it is an error, and so is touching memory that is not backed.
-func (d *Device) guard(f func() error) (err error) {
+func (d *Device) guard(k *devices.Kernel, f func() error) (err error) {
 	ended := false
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -78,7 +78,7 @@ func (d *Device) guard(f func() error) (err error) {
 		if fault, ok := value.(interface{ Addr() uintptr }); ok {
 			value = d.explain(fault.Addr(), value)
 		}
-		err = &devices.PanicError{Value: value, Stack: debug.Stack()}
+		err = k.Panicked(value, debug.Stack())
 	}()
 	err = f()
 	ended = true

@@ -67,7 +67,7 @@ func (d *Device) interpret(l *devices.Launch) error {
 	if err != nil {
 		return err
 	}
-	return d.guard(func() error {
+	return d.guard(l.Kernel, func() error {
 		_, err := p.code.Run(args, simt.Config{Races: d.options.Races})
 		return err
 	})

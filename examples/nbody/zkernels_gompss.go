@@ -45,6 +45,7 @@ func SubmitForces(rt *task.Runtime, lo int, hi int, dt float32, px []float32, py
 // forcesRange runs iterations gompssFrom to gompssTo of the parallel loop of Forces.
 func forcesRange(gompssFrom, gompssTo int64, lo int, hi int, dt float32, px []float32, py []float32, pz []float32, vx []float32, vy []float32, vz []float32) {
 	for i, gompssEnd := lo+int(gompssFrom), lo+int(gompssTo); i < gompssEnd; i++ {
+//line kernels.go:16
 		var fx, fy, fz float32
 		//omp:simd reduction(+: fx, fy, fz)
 		for j := range px {
@@ -58,6 +59,7 @@ func forcesRange(gompssFrom, gompssTo int64, lo int, hi int, dt float32, px []fl
 		vx[i] += dt * fx
 		vy[i] += dt * fy
 		vz[i] += dt * fz
+//line zkernels_gompss.go:63
 	}
 }
 
@@ -89,9 +91,11 @@ func SubmitMove(rt *task.Runtime, lo int, hi int, dt float32, px []float32, py [
 // moveRange runs iterations gompssFrom to gompssTo of the parallel loop of Move.
 func moveRange(gompssFrom, gompssTo int64, lo int, hi int, dt float32, px []float32, py []float32, pz []float32, vx []float32, vy []float32, vz []float32) {
 	for i, gompssEnd := lo+int(gompssFrom), lo+int(gompssTo); i < gompssEnd; i++ {
+//line kernels.go:39
 		px[i] += dt * vx[i]
 		py[i] += dt * vy[i]
 		pz[i] += dt * vz[i]
+//line zkernels_gompss.go:99
 	}
 }
 

@@ -38,7 +38,9 @@ func SubmitCopy(rt *task.Runtime, c []float64, a []float64, options ...task.Opti
 // copyRange runs iterations gompssFrom to gompssTo of the parallel loop of Copy.
 func copyRange(gompssFrom, gompssTo int64, c []float64, a []float64) {
 	for i, gompssEnd := int(gompssFrom), int(gompssTo); i < gompssEnd; i++ {
+//line kernels.go:10
 		c[i] = a[i]
+//line zkernels_gompss.go:44
 	}
 }
 
@@ -70,7 +72,9 @@ func SubmitScale(rt *task.Runtime, b []float64, c []float64, s float64, options 
 // scaleRange runs iterations gompssFrom to gompssTo of the parallel loop of Scale.
 func scaleRange(gompssFrom, gompssTo int64, b []float64, c []float64, s float64) {
 	for i, gompssEnd := int(gompssFrom), int(gompssTo); i < gompssEnd; i++ {
+//line kernels.go:21
 		b[i] = s * c[i]
+//line zkernels_gompss.go:78
 	}
 }
 
@@ -102,7 +106,9 @@ func SubmitAdd(rt *task.Runtime, c []float64, a []float64, b []float64, options 
 // addRange runs iterations gompssFrom to gompssTo of the parallel loop of Add.
 func addRange(gompssFrom, gompssTo int64, c []float64, a []float64, b []float64) {
 	for i, gompssEnd := int(gompssFrom), int(gompssTo); i < gompssEnd; i++ {
+//line kernels.go:32
 		c[i] = a[i] + b[i]
+//line zkernels_gompss.go:112
 	}
 }
 
@@ -134,7 +140,9 @@ func SubmitTriad(rt *task.Runtime, a []float64, b []float64, c []float64, s floa
 // triadRange runs iterations gompssFrom to gompssTo of the parallel loop of Triad.
 func triadRange(gompssFrom, gompssTo int64, a []float64, b []float64, c []float64, s float64) {
 	for i, gompssEnd := int(gompssFrom), int(gompssTo); i < gompssEnd; i++ {
+//line kernels.go:43
 		a[i] = b[i] + s*c[i]
+//line zkernels_gompss.go:146
 	}
 }
 

@@ -1,0 +1,78 @@
+package devices
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A PanicError is a panic in a kernel's Go function or in the body of a task. What Go itself panics with is
+// ir.ErrBounds, ir.ErrDivide or ir.ErrShift for errors.Is, as the failed checks of accelerators are.
+type PanicError struct {
+	Value any
+	Stack []byte
+	At    ir.Pos // the line of a kernel that Go's run time panicked at, if the stack names it; it has no column
+}
+
+func (e *PanicError) Error() string {
+	if e.At.File != "" {
+		return fmt.Sprintf("%s:%d: panic: %v", e.At.File, e.At.Line, e.Value)
+	}
+	return fmt.Sprintf("panic: %v", e.Value)
+}
+
+// Unwrap returns the value when it is an error, and the sentinel of what Go panicked with.
+func (e *PanicError) Unwrap() []error {
+	err, ok := e.Value.(error)
+	if !ok {
+		return nil
+	}
+	var fault runtime.Error
+	if !errors.As(err, &fault) {
+		return []error{err}
+	}
+	for text, sentinel := range map[string]error{"out of range": ir.ErrBounds, "divide by zero": ir.ErrDivide, "negative shift": ir.ErrShift} {
+		if strings.Contains(fault.Error(), text) {
+			return []error{err, sentinel}
+		}
+	}
+	return []error{err}
+}
+
+// Panicked returns the error of the Go function of k, which panicked with value on a stack as debug.Stack prints it.
+func (k *Kernel) Panicked(value any, stack []byte) *PanicError {
+	e := &PanicError{Value: value, Stack: stack}
+	if _, ours := value.(runtime.Error); ours {
+		e.At = k.lineIn(stack)
+	}
+	return e
+}
+
+// lineIn returns the innermost line on the stack that stands in a file of the kernel.
+func (k *Kernel) lineIn(stack []byte) ir.Pos {
+	files := map[string]bool{k.Pos.File: true}
+	if k.Program != nil && k.Program.Kernel != nil {
+		for _, f := range k.Program.Kernel.Funcs {
+			files[f.At.File] = true
+		}
+	}
+	for line := range bytes.Lines(stack) {
+		place, isPlace := strings.CutPrefix(strings.TrimRight(string(line), "\n"), "\t")
+		place, _, _ = strings.Cut(place, " +0x")
+		colon := strings.LastIndexByte(place, ':')
+		if !isPlace || colon < 0 {
+			continue
+		}
+		n, err := strconv.Atoi(place[colon+1:])
+		if file := path.Base(place[:colon]); err == nil && files[file] {
+			return ir.Pos{File: file, Line: n}
+		}
+	}
+	return ir.Pos{}
+}
