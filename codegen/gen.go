@@ -67,7 +67,12 @@ func GeneratedHash(text string) string {
 // The text is gofmt-ed, the same in every run, and needs nothing but the packages task and devices. Errors: an ErrorList
 // of wrappers whose names are taken.
 func Generate(p *Package, opt GenerateOptions) ([]byte, error) {
-	g := &generator{opt: opt, fset: token.NewFileSet(), names: map[string]bool{}, imports: map[string]string{}}
+	g := &generator{opt: opt, fset: token.NewFileSet(), names: map[string]bool{}, imports: map[string]string{}, versions: map[string][]string{}}
+	for _, k := range p.Kernels() {
+		if of := k.Target.Implements; of != "" {
+			g.versions[of] = append(g.versions[of], k.Name)
+		}
+	}
 	if err := g.parse(); err != nil {
 		return nil, err
 	}
@@ -96,6 +101,8 @@ type generator struct {
 	imports map[string]string // path to name ("" for the default) of what the wrappers need
 	wraps   []wrapper
 	errs    ErrorList
+
+	versions map[string][]string // kernels that implement one, by its name
 }
 
 // A wrapper is what is written for one kernel.
@@ -106,7 +113,8 @@ type wrapper struct {
 	split  *splitCode
 	whole  string // why it cannot be cut
 
-	generic []string // the names of its type parameters
+	generic  []string // the names of its type parameters
+	versions []string // kernels that implement it
 }
 
 type wrapperParam struct {
@@ -176,7 +184,7 @@ func (g *generator) kernel(k *ir.Kernel) {
 	if decl == nil || decl.Type.TypeParams != nil {
 		return
 	}
-	w := wrapper{name: k.Name, decl: decl, params: g.params(decl)}
+	w := wrapper{name: k.Name, decl: decl, params: g.params(decl), versions: g.versions[k.Name]}
 	for i := range w.params {
 		w.params[i].arg = readArgument(w.params[i].typ, k.Params[i].Type, i)
 	}
@@ -386,6 +394,13 @@ func (g *generator) writeWrapper(b *bytes.Buffer, w *wrapper) {
 		fmt.Fprintf(b, "Split: func(a *task.Args, from, to int64) { %s(from, to, %s) },\n", w.split.rangeName, list)
 		fmt.Fprintf(b, "Trips: func(a *task.Args) int64 { return %s(%s) },\n", w.split.tripsName, list)
 	}
+	if len(w.versions) > 0 {
+		vars := make([]string, len(w.versions))
+		for i, v := range w.versions {
+			vars[i] = kernelVar(v)
+		}
+		fmt.Fprintf(b, "Versions: []*task.Kernel{%s},\n", strings.Join(vars, ", "))
+	}
 	b.WriteString("})\n")
 	w.writeSubmit(b)
 	if w.split != nil {
@@ -415,7 +430,7 @@ func elementText(typ, mark string, t *ir.Type) string {
 
 func (w *wrapper) writeSubmit(b *bytes.Buffer) {
 	rt, options := w.free("rt"), w.free("options")
-	fmt.Fprintf(b, "\n// %s submits a task that runs %s; see task.Kernel.Submit.\nfunc %s(%s *task.Runtime, ",
+	fmt.Fprintf(b, "\n// %s submits a task that runs %s; see task.Kernel.Submit.\nfunc %s(%s task.Submitter, ",
 		submitName(w.name), w.name, submitName(w.name), rt)
 	names := make([]string, len(w.params))
 	for i, p := range w.params {

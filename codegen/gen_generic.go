@@ -84,7 +84,7 @@ func (g *generator) writeGeneric(b *bytes.Buffer, w *wrapper, args string) {
 
 func (w *wrapper) writeGenericSubmit(b *bytes.Buffer, declared, used string) {
 	rt, options, k := w.free("rt"), w.free("options"), w.free("k")
-	fmt.Fprintf(b, "\n// %s submits a task that runs %s; see task.Kernel.Submit.\nfunc %s%s(%s *task.Runtime, ",
+	fmt.Fprintf(b, "\n// %s submits a task that runs %s; see task.Kernel.Submit.\nfunc %s%s(%s task.Submitter, ",
 		submitName(w.name), w.name, submitName(w.name), declared, rt)
 	names := []string{rt}
 	for _, p := range w.params {

@@ -78,3 +78,30 @@ func TestWrapperNames(t *testing.T) {
 	require.Equal(t, "SubmitForces", submitName("Forces"))
 	require.Equal(t, "submitStep", submitName("step"))
 }
+
+func TestVersionsAreGivenToTheKernelThatTheyImplement(t *testing.T) {
+	file := File{Name: "k.go", Text: `package k
+
+//omp:target device(acc)
+//omp:task inout(x)
+func Twice(x []int32) {
+	for i := range x {
+		x[i] *= 2
+	}
+}
+
+//omp:target device(smp) implements(Twice)
+//omp:task inout(x)
+func TwiceOnHost(x []int32) {
+	for i := range x {
+		x[i] += x[i]
+	}
+}
+`}
+	p, err := Load(file)
+	require.NoError(t, err)
+	text, err := Generate(p, GenerateOptions{File: "k.go", Sources: []File{file}})
+	require.NoError(t, err)
+	require.Contains(t, string(text), "Versions: []*task.Kernel{"+kernelVar("TwiceOnHost")+"},")
+	require.Contains(t, string(text), "(rt task.Submitter, x []int32, options ...task.Option)")
+}

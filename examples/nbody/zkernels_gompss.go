@@ -38,7 +38,7 @@ var forcesKernel = task.MustKernel(task.KernelSpec{
 })
 
 // SubmitForces submits a task that runs Forces; see task.Kernel.Submit.
-func SubmitForces(rt *task.Runtime, lo int, hi int, dt float32, px []float32, py []float32, pz []float32, vx []float32, vy []float32, vz []float32, options ...task.Option) (task.Task, error) {
+func SubmitForces(rt task.Submitter, lo int, hi int, dt float32, px []float32, py []float32, pz []float32, vx []float32, vy []float32, vz []float32, options ...task.Option) (task.Task, error) {
 	return forcesKernel.With(options...).Submit(rt, lo, hi, dt, px, py, pz, vx, vy, vz)
 }
 
@@ -84,7 +84,7 @@ var moveKernel = task.MustKernel(task.KernelSpec{
 })
 
 // SubmitMove submits a task that runs Move; see task.Kernel.Submit.
-func SubmitMove(rt *task.Runtime, lo int, hi int, dt float32, px []float32, py []float32, pz []float32, vx []float32, vy []float32, vz []float32, options ...task.Option) (task.Task, error) {
+func SubmitMove(rt task.Submitter, lo int, hi int, dt float32, px []float32, py []float32, pz []float32, vx []float32, vy []float32, vz []float32, options ...task.Option) (task.Task, error) {
 	return moveKernel.With(options...).Submit(rt, lo, hi, dt, px, py, pz, vx, vy, vz)
 }
 

@@ -31,7 +31,7 @@ var copyKernel = task.MustKernel(task.KernelSpec{
 })
 
 // SubmitCopy submits a task that runs Copy; see task.Kernel.Submit.
-func SubmitCopy(rt *task.Runtime, c []float64, a []float64, options ...task.Option) (task.Task, error) {
+func SubmitCopy(rt task.Submitter, c []float64, a []float64, options ...task.Option) (task.Task, error) {
 	return copyKernel.With(options...).Submit(rt, c, a)
 }
 
@@ -65,7 +65,7 @@ var scaleKernel = task.MustKernel(task.KernelSpec{
 })
 
 // SubmitScale submits a task that runs Scale; see task.Kernel.Submit.
-func SubmitScale(rt *task.Runtime, b []float64, c []float64, s float64, options ...task.Option) (task.Task, error) {
+func SubmitScale(rt task.Submitter, b []float64, c []float64, s float64, options ...task.Option) (task.Task, error) {
 	return scaleKernel.With(options...).Submit(rt, b, c, s)
 }
 
@@ -99,7 +99,7 @@ var addKernel = task.MustKernel(task.KernelSpec{
 })
 
 // SubmitAdd submits a task that runs Add; see task.Kernel.Submit.
-func SubmitAdd(rt *task.Runtime, c []float64, a []float64, b []float64, options ...task.Option) (task.Task, error) {
+func SubmitAdd(rt task.Submitter, c []float64, a []float64, b []float64, options ...task.Option) (task.Task, error) {
 	return addKernel.With(options...).Submit(rt, c, a, b)
 }
 
@@ -133,7 +133,7 @@ var triadKernel = task.MustKernel(task.KernelSpec{
 })
 
 // SubmitTriad submits a task that runs Triad; see task.Kernel.Submit.
-func SubmitTriad(rt *task.Runtime, a []float64, b []float64, c []float64, s float64, options ...task.Option) (task.Task, error) {
+func SubmitTriad(rt task.Submitter, a []float64, b []float64, c []float64, s float64, options ...task.Option) (task.Task, error) {
 	return triadKernel.With(options...).Submit(rt, a, b, c, s)
 }
 
