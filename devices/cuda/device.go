@@ -36,7 +36,8 @@ type Device struct {
 
 	toDevice, toHost, between *stream
 	kernels                   []*stream
-	turn                      uint32 // of kernels; the engine's
+	enqueueing                sync.Mutex // held by who enqueues
+	turn                      uint32     // of kernels; under enqueueing
 	engine                    engine
 	later                     later
 	spare                     eventPool

@@ -2,8 +2,9 @@
 //
 // A buffer has one mirror on a GPU, an address range of its size that physical memory is mapped into granule by granule.
 // Copies and kernels go to streams of their own and are ordered by events of the GPU, so that the host is not in the
-// loop; one goroutine a device polls for what is over and sleeps when nothing is in flight. A kernel is printed by
-// codegen/cuda, compiled by NVRTC for the GPU at hand and kept in a cache on disk.
+// loop; one goroutine a device, its engine, enqueues them and looks for what is over, another tells of that, and both sleep
+// when nothing is in flight. A kernel is printed by codegen/cuda, compiled by NVRTC for the GPU at hand and kept in a cache
+// on disk; or the user has written it, in CUDA C++ or as a cubin.
 //
 // Invariants:
 //   - every driver call is made with the device's context current on a locked thread, and every result is looked at;
@@ -13,6 +14,6 @@
 //     is in flight fails with it, and nothing else is asked of the driver for that device;
 //   - a CUevent is recorded again only when nobody waits for what it stood for.
 //
-// Lock order: Device.mu, event.mu and the locks of mirrors and pins are leaves: none is held while another is taken, and
-// none over a driver call, but for pins.mu and mirror.mu, which keep one buffer's calls in order.
+// Lock order: Device.enqueueing is held over the calls that enqueue one operation. All others are leaves: none is held while
+// another is taken, and none over a driver call, but for pins.mu and mirror.mu, which keep one buffer's calls in order.
 package cuda

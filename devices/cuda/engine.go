@@ -11,19 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How an engine waits when there is nothing to enqueue: it looks without pause while something ended lately, as chains of
+// How an engine waits when there is nothing to enqueue: it looks without pause while something happened lately, as chains of
 // short kernels and copies want it; then it naps between looks, and with nothing in flight it sleeps.
 //
-// The naps are nanosleep's: the Go runtime rounds what an idle process sleeps up to a millisecond.
+// The naps are nanosleep's: the Go runtime rounds what an idle process sleeps up to a millisecond. To wake a thread that
+// sleeps takes 70 microseconds in a virtual machine, so whoever finds the next one asleep does its work.
 const (
-	eager  = time.Millisecond
-	linger = 50 * time.Microsecond // with nothing in flight
-	nap    = 20 * time.Microsecond
-	crowd  = 4 // processors below which nobody spins
+	eager = time.Millisecond
+	nap   = 20 * time.Microsecond
+	crowd = 4 // processors below which nobody spins
 )
 
-// lookEvery is how many operations an engine enqueues before it looks at what is over.
-const lookEvery = 4
+// lookEvery is how many operations an engine enqueues before it looks at what is over: to ask the driver takes a third of
+// the time that a launch takes.
+const lookEvery = 8
 
 // An engine is the goroutine of a device that calls the driver for work: it enqueues what is submitted, in order, and sees
 // what is over. That both are one thread's keeps them from waiting for each other inside the driver.
@@ -37,7 +38,7 @@ type engine struct {
 	mu       sync.Mutex
 	wake     sync.Cond
 	jobs     []*operation
-	asleep   bool
+	asleep   atomic.Bool
 	nudged   bool // an operation came to a stream without the engine
 	stopping bool
 }
@@ -49,14 +50,26 @@ func (g *engine) start(d *Device) {
 	g.done.Go(g.run)
 }
 
-// push has op enqueued. It does not block.
+// submit has op enqueued: here and now when the engine sleeps.
+func (g *engine) submit(op *operation) {
+	if !g.asleep.Load() {
+		g.push(op)
+		return
+	}
+	d := g.device
+	d.enter()
+	d.begin(op)
+	d.leave()
+	g.nudge()
+}
+
+// push has op enqueued by the engine. It does not block.
 func (g *engine) push(op *operation) {
 	g.mu.Lock()
 	g.jobs = append(g.jobs, op)
 	g.queued.Store(int32(len(g.jobs)))
-	asleep := g.asleep
 	g.mu.Unlock()
-	if asleep {
+	if g.asleep.Load() {
 		g.wake.Signal()
 	}
 }
@@ -101,9 +114,9 @@ func (g *engine) sleep() bool {
 		if g.stopping && g.flying.Load() == 0 {
 			return false
 		}
-		g.asleep = true
+		g.asleep.Store(true)
 		g.wake.Wait()
-		g.asleep = false
+		g.asleep.Store(false)
 	}
 	g.nudged = false
 	return true
@@ -111,11 +124,7 @@ func (g *engine) sleep() bool {
 
 func (g *engine) run() {
 	d := g.device
-	spin, idle := eager, linger
-	crowded := runtime.GOMAXPROCS(0) < crowd
-	if crowded {
-		spin, idle = 0, 0
-	}
+	spin := patience()
 	var jobs []*operation
 	streams := d.streams()
 	d.enter()
@@ -127,18 +136,23 @@ func (g *engine) run() {
 				d.begin(op)
 				jobs[i] = nil
 				if i%lookEvery == lookEvery-1 {
-					d.look(streams)
+					d.look(streams, false)
 				}
 			}
 			busy = monotonic()
 		}
-		found, empty := d.look(streams)
+		found, empty := d.look(streams, true)
 		waited := time.Duration(monotonic() - busy)
 		switch {
-		case found:
+		case found || g.over.queued.Load() > 0:
+			if g.over.tell() { // the finisher sleeps: whoever waits runs next on this thread
+				d.leave()
+				runtime.Gosched()
+				d.enter()
+			}
 			busy = monotonic()
 		case g.queued.Load() > 0:
-		case empty && waited >= idle:
+		case empty && waited >= spin:
 			d.leave()
 			more := g.sleep()
 			d.enter()
@@ -159,22 +173,42 @@ func rest(d time.Duration) {
 }
 
 // look hands on the events that have happened since it last looked, and reports whether there were any and whether none
-// is left. Requires: the context is current, on the engine's goroutine.
-func (d *Device) look(streams []*stream) (found, empty bool) {
+// is left. Where several are in flight it asks for one in the middle, since those before it are over when that is; with
+// closely it finds them all. Requires: the context is current, on the engine's goroutine.
+func (d *Device) look(streams []*stream, closely bool) (found, empty bool) {
 	empty = true
 	for _, s := range streams {
-		for e := s.first(); e != nil; e = s.first() {
-			if d.lost.Load() == nil && !d.ended(e, s) {
+		for n := s.length(); n > 0; n = s.length() {
+			k := (n - 1) / 2
+			over := d.lost.Load() != nil || d.ended(s.at(k), s, k)
+			if !over && k > 0 && closely {
+				k = 0
+				over = d.ended(s.at(0), s, 0)
+			}
+			if !over {
 				empty = false
 				break
 			}
-			s.pop()
 			s.moved = monotonic()
-			d.engine.over.push(e)
+			for range k + 1 {
+				d.engine.over.push(s.pop())
+			}
 			found = true
+			if !closely {
+				empty = empty && s.length() == 0
+				break
+			}
 		}
 	}
 	return found, empty
+}
+
+// patience is how long engines and finishers look for more before they rest.
+func patience() time.Duration {
+	if runtime.GOMAXPROCS(0) < crowd {
+		return 0
+	}
+	return eager
 }
 
 // A finisher is the goroutine of a device that tells of what is over, so that what is done about it keeps nothing from
@@ -188,6 +222,8 @@ type finisher struct {
 	wake     sync.Cond
 	events   []*event
 	asleep   bool
+	working  bool // somebody makes events happen
+	alert    bool // more is to be expected soon
 	stopping bool
 }
 
@@ -197,14 +233,39 @@ func (f *finisher) start(g *engine) {
 	f.done.Go(f.run)
 }
 
+// push adds an event; tell, or the finisher if it is awake, makes it happen.
 func (f *finisher) push(e *event) {
 	f.mu.Lock()
 	f.events = append(f.events, e)
 	f.queued.Store(int32(len(f.events)))
-	asleep := f.asleep
 	f.mu.Unlock()
-	if asleep {
-		f.wake.Signal()
+}
+
+// tell makes the events happen that were pushed, if the finisher sleeps, and reports whether it has.
+func (f *finisher) tell() bool {
+	f.mu.Lock()
+	if !f.asleep || f.working || len(f.events) == 0 {
+		f.mu.Unlock()
+		return false
+	}
+	events := f.events
+	f.events = nil
+	f.queued.Store(0)
+	f.working = true
+	f.mu.Unlock()
+	f.finish(events)
+	f.mu.Lock()
+	f.working, f.alert = false, true
+	f.mu.Unlock()
+	f.wake.Signal()
+	return true
+}
+
+func (f *finisher) finish(events []*event) {
+	for i, e := range events {
+		e.finish()
+		events[i] = nil
+		f.engine.landed()
 	}
 }
 
@@ -217,39 +278,33 @@ func (f *finisher) stop() {
 	f.done.Wait()
 }
 
-// take waits for events and returns them; none when there will be no more.
-func (f *finisher) take(spare []*event) []*event {
+// take waits for events, or until some are to be expected, and returns them; not ok when there will be no more.
+func (f *finisher) take(spare []*event) (events []*event, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for len(f.events) == 0 && !f.stopping {
+	for f.working || len(f.events) == 0 && !f.stopping && !f.alert {
 		f.asleep = true
 		f.wake.Wait()
 		f.asleep = false
 	}
-	events := f.events
-	f.events = spare[:0]
+	events = f.events
+	f.events, f.alert = spare[:0], false
 	f.queued.Store(0)
-	return events
+	return events, len(events) > 0 || !f.stopping
 }
 
 func (f *finisher) run() {
 	var events []*event
-	idle := int64(linger)
-	if runtime.GOMAXPROCS(0) < crowd {
-		idle = 0
-	}
+	idle := int64(patience())
 	for {
 		for until := monotonic() + idle; f.queued.Load() == 0 && monotonic() < until; {
 			runtime.Gosched()
 		}
-		if events = f.take(events); len(events) == 0 {
+		var ok bool
+		if events, ok = f.take(events); !ok {
 			return
 		}
-		for i, e := range events {
-			e.finish()
-			events[i] = nil
-			f.engine.landed()
-		}
+		f.finish(events)
 	}
 }
 

@@ -165,13 +165,13 @@ func firstError(events []devices.Event) error {
 	return nil
 }
 
-// ended asks the driver whether an event has happened. An error ends the device.
-func (d *Device) ended(e *event, s *stream) bool {
+// ended asks the driver whether event e, number k on stream s, has happened. An error ends the device.
+func (d *Device) ended(e *event, s *stream, k int) bool {
 	switch code := d.driver.call(cuEventQuery, e.cu); code {
 	case 0:
 		return true
 	case codeNotReady:
-		return d.overdue(e, s)
+		return k == 0 && d.overdue(e, s)
 	default:
 		d.blame(e, d.driver.check(cuEventQuery, code))
 		return true

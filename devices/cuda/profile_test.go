@@ -153,6 +153,9 @@ func profileLaunches(p *profile) {
 		start := time.Now()
 		sync()
 		p.note("  and what was left of it on the GPU, each", time.Since(start).Seconds()/n*1e6, "us")
+		p.each("the clock", n, func(int) { _ = monotonic() })
+		p.byPointers(n, op, r)
+		sync()
 		p.each("launch and record, one stream", n, func(int) { ok(r.start(op)); ok(d.driver.do(cuEventRecord, cu, s.cu)) })
 		sync()
 		p.each("wait, launch and record over four streams", n, func(i int) {
@@ -195,6 +198,23 @@ func profileLaunches(p *profile) {
 			runtime.Gosched()
 		}
 	})
+}
+
+// byPointers launches with a pointer to each argument in place of a buffer of all.
+func (p *profile) byPointers(n int, op *operation, r *run) {
+	e := &r.version.source.Entries[0]
+	params, list := make([]byte, e.ArgsSize), make([]unsafe.Pointer, len(e.Args)+1)
+	require.NoError(p.t, r.binding.pack(e, params, p.d.mirrorAt, 0))
+	for i, a := range e.Args {
+		list[i] = unsafe.Pointer(&params[a.Offset])
+	}
+	f, g := r.version.entries[0].function, r.grids[0]
+	p.each("launch by pointers, packed once, enqueue alone", n, func(int) {
+		require.NoError(p.t, p.d.driver.do(cuLaunchKernel, f, uintptr(g.Teams), 1, 1, uintptr(g.Threads), 1, 1, 0, op.stream.cu,
+			uintptr(unsafe.Pointer(&list[0])), 0))
+	})
+	runtime.KeepAlive(params)
+	runtime.KeepAlive(list)
 }
 
 // contended launches while another thread asks for an event all the time, as a poller does.
@@ -345,7 +365,7 @@ func profilePeers(p *profile) {
 	require.NoError(p.t, err)
 	dst, err := to.mirrorAt(a.Buffer)
 	require.NoError(p.t, err)
-	for _, at := range []*stream{to.between, from.between} {
+	for _, at := range []*stream{to.between} {
 		p.note("peer 256 MiB by device events, cuMemcpyDtoDAsync, stream of "+at.device.name, p.timed(at, 8*n, func() error {
 			return at.device.driver.do(cuMemcpyDtoDAsync, uintptr(dst), uintptr(src), 8*n, at.cu)
 		}), "GB/s")

@@ -48,14 +48,30 @@ func (s *stream) last() *event {
 	return s.queue[len(s.queue)-1]
 }
 
-// pop takes the first event away.
-func (s *stream) pop() {
+// length returns the number of events in flight.
+func (s *stream) length() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return len(s.queue) - s.head
+}
+
+// at returns event k of those in flight.
+func (s *stream) at(k int) *event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue[s.head+k]
+}
+
+// pop takes the first event away.
+func (s *stream) pop() *event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.queue[s.head]
 	s.queue[s.head] = nil
 	if s.head++; s.head == len(s.queue) {
 		s.queue, s.head = s.queue[:0], 0
 	}
+	return e
 }
 
 // An operation is work for a stream.
@@ -83,13 +99,15 @@ func (d *Device) submit(op *operation, after []devices.Event) devices.Event {
 		}
 	}
 	d.engine.flying.Add(1)
-	d.engine.push(op)
+	d.engine.submit(op)
 	return e
 }
 
 // begin enqueues op, or leaves it to whoever makes the event happen, or enqueues the event, that it has to wait for first.
-// Requires: the context is current, on the engine's goroutine.
+// Requires: the context is current.
 func (d *Device) begin(op *operation) {
+	d.enqueueing.Lock()
+	defer d.enqueueing.Unlock()
 	for _, a := range op.event.after {
 		if parked := d.park(op, a); parked {
 			return
