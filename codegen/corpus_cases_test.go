@@ -262,4 +262,12 @@ var corpus = []corpusCase{
 		s := side(n)
 		return []any{s, s + 4, floats[float64](r, s*(s+4)), floats[float64](r, s*(s+4)), floats[float64](r, s)}
 	}},
+	{kernel: DG, args: func(n int, r *rand.Rand) []any {
+		return []any{n / 16, 0.1, floats[float64](r, 16), floats[float64](r, 16), floats[float64](r, 4), floats[float64](r, n), floats[float64](r, n)}
+	}},
+	{kernel: Relax, args: func(n int, r *rand.Rand) []any {
+		return []any{floats[float32](r, n), []float32{0.25, 0.5, 0.125}, floats[float32](r, n), make([]float32, n/16+3)}
+	}},
+	{kernel: OwnBins, args: func(n int, r *rand.Rand) []any { return []any{ints[uint8](r, n, 256), ints[int32](r, 8*(n/9)+3, 5)} }},
+	{kernel: Large, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, min(n, 8), 99), 2} }},
 }

@@ -171,3 +171,96 @@ func ScaleRows(n, m int, x, y, sums []float64) {
 		sums[i] = s
 	}
 }
+
+const nX = 4
+
+// DG keeps the part of flx and fly that belongs to an element on chip while a team works on it.
+//
+//omp:target device(acc, smp)
+//omp:task in(delta, der, gw) inout(flx, fly)
+func DG(nelem int, dt float64, delta, der, gw, flx, fly []float64) {
+	//omp:teams distribute dist_firstlastprivate([nX*nX]flx, [nX*nX]fly)
+	for ie := 0; ie < nelem; ie++ {
+		var grad [nX * nX]float64
+		//omp:parallel for
+		for ii := 0; ii < nX*nX; ii++ {
+			k, l := ii%nX, ii/nX
+			s2 := 0.0
+			for j := 0; j < nX; j++ {
+				s1 := 0.0
+				for i := 0; i < nX; i++ {
+					s1 += (delta[j*nX+l]*flx[ie*nX*nX+i+j*nX]*der[k*nX+i] + delta[k*nX+i]*fly[ie*nX*nX+i+j*nX]*der[l*nX+j]) * gw[i]
+				}
+				s2 += s1 * gw[j]
+			}
+			grad[ii] = s2
+		}
+		//omp:parallel for
+		for ii := 0; ii < nX*nX; ii++ {
+			flx[ie*nX*nX+ii] += dt * grad[ii]
+			fly[ie*nX*nX+ii] += dt * grad[ii]
+		}
+	}
+}
+
+// Relax sweeps each block of x several times where it lies; scratch has no meaning before or after.
+//
+//omp:target device(acc, smp)
+//omp:task in(w) inout(x, scratch, out)
+func Relax(x, w, scratch, out []float32) {
+	//omp:teams distribute dist_firstprivate([32]x) dist_private([32]scratch) dist_lastprivate([2]out)
+	for b := 0; b < (len(x)+31)/32; b++ {
+		for sweep := 0; sweep < 3; sweep++ {
+			//omp:parallel for
+			for i := b * 32; i < min(b*32+32, len(x)); i++ {
+				left, right := x[max(i-1, b*32)], x[min(i+1, b*32+31, len(x)-1)]
+				scratch[i] = (left + 2*x[i] + right) * w[sweep]
+			}
+			//omp:parallel for
+			for i := b * 32; i < min(b*32+32, len(x)); i++ {
+				x[i] = scratch[i]
+			}
+		}
+		if len(x) < 5 {
+			continue
+		}
+		out[2*b] = x[b*32]
+		out[2*b+1] = 1
+	}
+	for i := range x { // what an iteration owned is its own
+		x[i], scratch[i] = 0, 0
+	}
+}
+
+// OwnBins has the part of an iteration in a thread.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(bins)
+func OwnBins(x []uint8, bins []int32) {
+	//omp:teams distribute parallel for dist_firstlastprivate([8]bins)
+	for g := 0; g < len(bins)/8; g++ {
+		for i := g; i < len(x); i += len(bins) / 8 {
+			bins[g*8+int(x[i]%8)]++
+		}
+	}
+}
+
+// Large has more memory of a team than there is on a chip.
+//
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func Large(x []int32, rows int) {
+	//omp:teams distribute
+	for r := 0; r < rows; r++ {
+		var table, other [9000]int32
+		//omp:parallel for
+		for i := 0; i < 9000; i++ {
+			table[i] = int32(i*r) % 97
+			other[8999-i] = int32(i)
+		}
+		//omp:parallel for
+		for i := 0; i < len(x)/rows; i++ {
+			x[r*(len(x)/rows)+i] += table[(i*7)%9000] + other[i%9000]
+		}
+	}
+}

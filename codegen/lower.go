@@ -56,6 +56,7 @@ var passes = []pass{
 	{"inline orphaned constructs", (*lowering).inlineOrphans, checkKernelIR},
 	{"keep parameters", (*lowering).keepParameters, checkKernelIR},
 	{"structure returns", (*lowering).structureReturns, checkKernelIR},
+	{"stage distributed arrays", (*lowering).stageDistArrays, checkKernelIR},
 	{"map loops", (*lowering).mapLoops, checkKernelIR},
 	{"prove bounds", (*lowering).proveBounds, checkKernelIR},
 	{"split into launches", (*lowering).split, checkNothing},
@@ -77,6 +78,9 @@ type lowering struct {
 	scratch  map[*ir.Var]*ir.Var // variables of the kernel's sequential code that live in scratch memory
 	initial  map[*ir.Var]ir.Expr // what variables hold before the reduction that first writes their memory
 
+	insisted map[*ir.Var]string // variables that a clause wants on chip, with its name
+	perTeam  map[*ir.Var]bool   // variables in scratch memory of which each team has one
+
 	decisions []Decision
 	warnings  []Diagnostic
 	errors    ErrorList
@@ -86,7 +90,8 @@ func newLowering(k *ir.Kernel, opt LowerOptions) *lowering {
 	if opt.Target == "" {
 		opt.Target = "device code"
 	}
-	l := &lowering{opt: opt, scratch: map[*ir.Var]*ir.Var{}, initial: map[*ir.Var]ir.Expr{}}
+	l := &lowering{opt: opt, scratch: map[*ir.Var]*ir.Var{}, initial: map[*ir.Var]ir.Expr{},
+		insisted: map[*ir.Var]string{}, perTeam: map[*ir.Var]bool{}}
 	own := *k
 	own.Body = l.copyOf(k.Body, &own.NumVars)
 	l.kernel = &own

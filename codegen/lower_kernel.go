@@ -493,7 +493,7 @@ func (l *lowering) placeScratch() {
 	r := &ir.Rewrite{
 		Expr: func(e ir.Expr) ir.Expr {
 			if x, ok := e.(*ir.Ref); ok && l.scratch[x.Var] != nil {
-				return index(ref(l.scratch[x.Var], x.At), intConst(0, x.At), x.At)
+				return l.inScratch(x.Var, x.At)
 			}
 			return e
 		},
@@ -502,6 +502,14 @@ func (l *lowering) placeScratch() {
 	for _, g := range l.program.Launches {
 		g.Body = r.CopyStmts(g.Body)
 	}
+}
+
+// inScratch is the place of a variable that lives in scratch memory.
+func (l *lowering) inScratch(v *ir.Var, at ir.Pos) ir.Expr {
+	if l.perTeam[v] {
+		return index(ref(l.scratch[v], at), query(ir.TeamNum, at), at)
+	}
+	return index(ref(l.scratch[v], at), intConst(0, at), at)
 }
 
 func (l *lowering) scratchStmt(s ir.Stmt) []ir.Stmt {
@@ -514,7 +522,7 @@ func (l *lowering) scratchStmt(s ir.Stmt) []ir.Stmt {
 		if s.Init == nil {
 			return nil
 		}
-		return []ir.Stmt{assign(index(ref(pad, s.At), intConst(0, s.At), s.At), s.Init, s.At)}
+		return []ir.Stmt{assign(l.inScratch(s.Var, s.At), s.Init, s.At)}
 	case *ir.Call:
 		return l.scratchResults(s)
 	}
@@ -530,7 +538,7 @@ func (l *lowering) scratchResults(c *ir.Call) []ir.Stmt {
 		}
 		t := l.local(v.Name, v.Type, c.At)
 		before = append(before, decl(t, nil, c.At))
-		after = append(after, assign(index(ref(l.scratch[v], c.At), intConst(0, c.At), c.At), ref(t, c.At), c.At))
+		after = append(after, assign(l.inScratch(v, c.At), ref(t, c.At), c.At))
 		c.Results[i] = t
 	}
 	return append(append(before, c), after...)

@@ -71,9 +71,6 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 	}
 	t.note(sp, &t.trips.team)
 	t.decide(s.At, "loop "+s.Var.Name, "teams", because(d), "")
-	for _, a := range d.DistArrays {
-		t.decide(a.At, "array "+a.Var.Name, "device memory", "on-chip copies of distributed arrays are not made yet", "")
-	}
 	var out, body, last []ir.Stmt
 	for _, f := range sp.loops {
 		out = append(out, t.reads(s.At, f.Lo, f.Hi, f.Step)...)

@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"fmt"
+
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -287,10 +289,38 @@ func (t *team) share(v *ir.Var, why string) {
 	if !t.own.Has(v) || t.shared[v] {
 		return
 	}
+	if t.spill(v) {
+		return
+	}
 	t.shared[v] = true
 	v.Space = ir.Team
 	t.launch.Team = append(t.launch.Team, v)
 	t.decide(v.At, "variable "+v.Name, "team memory", why, "declare it inside the parallel construct to make it private")
+}
+
+// teamLimit is the team memory that every device has without being asked for more.
+const teamLimit = 48 << 10
+
+// spill keeps a variable of the team in device memory where it does not fit into team memory any more; what a clause
+// wants on chip is refused then.
+func (t *team) spill(v *ir.Var) bool {
+	size := v.Type.Size
+	for _, w := range t.launch.Team {
+		size += w.Type.Size
+	}
+	if size <= teamLimit {
+		return false
+	}
+	if clause := t.insisted[v]; clause != "" {
+		t.refuse(v.At, clause, fmt.Sprintf("the team needs %d bytes of memory on chip with %s, it has %d", int64(size), v.Name,
+			int64(teamLimit)), "make the chunk smaller, or take an array out of the clause")
+	}
+	t.perTeam[v] = true
+	t.scratch[v] = t.pad(v.Name, v.Type, query(ir.NumTeams, v.At), v.At)
+	t.shared[v] = true
+	t.decide(v.At, "variable "+v.Name, "device memory, one for each team",
+		fmt.Sprintf("with it the team would need %d bytes on chip, it has %d", int64(size), int64(teamLimit)), "make it smaller")
+	return true
 }
 
 func (t *team) isShared(v *ir.Var) bool {
