@@ -49,7 +49,7 @@ var layers = map[string][]string{
 // external names the third-party modules that only the listed packages may import.
 var external = map[string][]string{
 	"github.com/ebitengine/purego": {"devices/cuda", "devices/opencl"},
-	"go.opentelemetry.io/otel":     {"trace/otel"},
+	"go.opentelemetry.io/otel":     {"trace/otel", "examples/otlp"},
 }
 
 type goPackage struct {

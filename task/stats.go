@@ -74,3 +74,29 @@ func (rt *Runtime) Stats() Stats {
 	}
 	return s
 }
+
+// Live is the tasks in flight.
+type Live struct {
+	Blocked int64 // wait for predecessors, or are on their way in or out
+	Ready   int64 // wait for a place
+	Running int64 // have a place: their data are fetched, or they run
+	// Tokens counts those held, by kind.
+	Tokens map[devices.Kind]int
+}
+
+// Live returns the tasks in flight. The numbers are looked at one after the other while tasks go on; Blocked is what is left of
+// all.
+func (rt *Runtime) Live() Live {
+	l := Live{Tokens: map[devices.Kind]int{}, Ready: int64(rt.waiting.Load() + rt.later.Load()), Running: int64(rt.busy.Load())}
+	rt.mu.Lock()
+	for p, place := range rt.places {
+		id := sched.PlaceID(p)
+		if id != rt.host {
+			l.Running += int64(rt.sched.Load(id))
+		}
+		l.Tokens[place.Kind] = rt.sched.Limit(id) - rt.sched.Free(id)
+	}
+	rt.mu.Unlock()
+	l.Blocked = max(0, rt.window.live()-l.Ready-l.Running)
+	return l
+}

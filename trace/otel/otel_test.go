@@ -1,0 +1,110 @@
+package otel
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/record"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/embedded"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+// A provider keeps the spans that are ended.
+type provider struct {
+	embedded.TracerProvider
+	ended []*span
+}
+
+type tracer struct {
+	embedded.Tracer
+	p *provider
+}
+
+type span struct {
+	trace.Span
+	p      *provider
+	name   string
+	id     trace.SpanContext
+	parent trace.SpanContext
+	config trace.SpanConfig
+	end    time.Time
+}
+
+func (p *provider) Tracer(string, ...trace.TracerOption) trace.Tracer { return &tracer{p: p} }
+
+func (t *tracer) Start(ctx context.Context, name string, o ...trace.SpanStartOption) (context.Context, trace.Span) {
+	n := byte(len(t.p.ended) + 1)
+	s := &span{Span: noop.Span{}, p: t.p, name: name, parent: trace.SpanContextFromContext(ctx), config: trace.NewSpanStartConfig(o...)}
+	s.id = trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{n, 1}})
+	return trace.ContextWithSpan(ctx, s), s
+}
+
+func (s *span) SpanContext() trace.SpanContext { return s.id }
+func (s *span) End(o ...trace.SpanEndOption) {
+	config := trace.NewSpanEndConfig(o...)
+	s.end = config.Timestamp()
+	s.p.ended = append(s.p.ended, s)
+}
+
+func TestSpansOfTasks(t *testing.T) {
+	p := &provider{}
+	s, err := New(Options{TracerProvider: p, TaskSpans: 1})
+	require.NoError(t, err)
+	opened := time.Unix(1000, 0)
+	require.NoError(t, s.Open(&probe.Machine{Opened: opened, Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 1, Host: true}}}))
+	const preds = 40
+	b := &record.Batch{}
+	for i := range preds + 1 {
+		at := time.Duration(i+1) * time.Second
+		b.Tasks = append(b.Tasks, probe.Task{ID: deps.TaskID(i + 1), Start: at, End: at + time.Millisecond, Release: at + 2*time.Millisecond, Kernel: "K"})
+	}
+	for i := 0; i < preds; i += 5 {
+		b.Details = append(b.Details, record.Detail{Task: preds + 1, What: record.Waits, Count: 5, Values: [6]int64{int64(i + 1), int64(i + 2), int64(i + 3), int64(i + 4), int64(i + 5)}})
+	}
+	b.Points = []probe.Point{{Kind: probe.Compile, Kernel: "K", Device: "smp", Begin: 1, Time: 2}}
+	require.NoError(t, s.Take(b))
+	require.NoError(t, s.Close())
+	require.Len(t, p.ended, preds+3)
+	last := p.ended[preds]
+	require.Equal(t, "K", last.name)
+	require.Len(t, last.config.Links(), maxLinks, "links are bounded")
+	require.Equal(t, opened.Add((preds+1)*time.Second), last.config.Timestamp())
+	require.Equal(t, opened.Add((preds+1)*time.Second+time.Millisecond), last.end)
+	require.Equal(t, "gompss.compile", p.ended[preds+1].name)
+	require.Equal(t, "gompss.run", p.ended[preds+2].name)
+	require.Empty(t, s.spans.waits)
+}
+
+func TestOnlyASampleAndAllFailures(t *testing.T) {
+	p := &provider{}
+	s, err := New(Options{TracerProvider: p, TaskSpans: 0.1})
+	require.NoError(t, err)
+	require.NoError(t, s.Open(&probe.Machine{}))
+	b := &record.Batch{}
+	for i := range 10000 {
+		x := probe.Task{ID: deps.TaskID(i + 1), Start: 1, End: 2, Release: 3}
+		if i%1000 == 0 {
+			x.Err = "boom"
+		}
+		b.Tasks = append(b.Tasks, x)
+	}
+	require.NoError(t, s.Take(b))
+	require.InDelta(t, 1000, len(p.ended), 150)
+	_, err = New(Options{TaskSpans: 2})
+	require.Error(t, err)
+}
+
+// Without providers nothing is told, and nothing breaks.
+func TestNobodyListens(t *testing.T) {
+	s, err := New(Options{})
+	require.NoError(t, err)
+	require.NoError(t, s.Open(&probe.Machine{}))
+	require.NoError(t, s.Take(&record.Batch{Tasks: []probe.Task{{ID: 1}}, Dropped: 4}))
+	require.NoError(t, s.Watch(func() Live { return Live{} }))
+	require.NoError(t, s.Close())
+}

@@ -1,0 +1,229 @@
+package otel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/record"
+	"github.com/gompss/gompss/trace/run"
+)
+
+// scope is the name of the instrumentation.
+const scope = "github.com/gompss/gompss/trace/otel"
+
+// Options say whom to tell, and how much. The zero value tells nobody.
+type Options struct {
+	TracerProvider trace.TracerProvider
+	MeterProvider  metric.MeterProvider
+	// Parent holds the span that the run is a part of; its end does not end the recording.
+	Parent context.Context
+	// TaskSpans is the share of the tasks that get a span of their own, between 0 and 1. A span costs the SDK microseconds and about a
+	// kilobyte, and its batch processor drops what comes too fast without a word: prefer small shares, or a blocking processor.
+	TaskSpans float64
+}
+
+// Live is what a runtime has in flight.
+type Live struct {
+	Blocked, Ready, Running int64
+	Tokens                  map[string]int64 // held, by kind
+}
+
+// A Sink tells OpenTelemetry of what a recorder hands to it.
+type Sink struct {
+	options Options
+	tracer  trace.Tracer
+	meters
+	machine *probe.Machine
+	ctx     context.Context // of the run's span
+	run     trace.Span
+	spans   spanTable
+	last    time.Duration
+	dropped uint64
+	sets    map[setKey]metric.MeasurementOption
+	watch   metric.Registration
+}
+
+// New returns a sink. Errors: instruments that the provider refuses, a share that is none.
+func New(o Options) (*Sink, error) {
+	if o.TaskSpans < 0 || o.TaskSpans > 1 {
+		return nil, fmt.Errorf("trace: otel: task spans %v: want a share between 0 and 1", o.TaskSpans)
+	}
+	if o.TracerProvider == nil {
+		o.TracerProvider = tracenoop.NewTracerProvider()
+	}
+	if o.MeterProvider == nil {
+		o.MeterProvider = metricnoop.NewMeterProvider()
+	}
+	if o.Parent == nil {
+		o.Parent = context.Background()
+	}
+	s := &Sink{options: o, tracer: o.TracerProvider.Tracer(scope), sets: map[setKey]metric.MeasurementOption{}}
+	if err := s.meters.open(o.MeterProvider.Meter(scope)); err != nil {
+		return nil, fmt.Errorf("trace: otel: %w", err)
+	}
+	s.spans.waits = map[uint64][]uint64{}
+	s.spans.known = map[uint64]trace.SpanContext{}
+	return s, nil
+}
+
+// Open starts the span of the run.
+func (s *Sink) Open(m *probe.Machine) error {
+	s.machine = m
+	s.ctx, s.run = s.tracer.Start(s.options.Parent, "gompss.run", trace.WithTimestamp(m.Opened),
+		trace.WithAttributes(attribute.String("gompss.policy", m.Policy), attribute.StringSlice("gompss.devices", names(m))))
+	return nil
+}
+
+// Watch has live asked for the tasks in flight when metrics are collected, until Close: what task.Runtime.Live returns. Call it once, when
+// the runtime is open. Errors: the provider's.
+func (s *Sink) Watch(live func() Live) (err error) {
+	s.watch, err = s.meters.watch(live)
+	return err
+}
+
+func names(m *probe.Machine) (out []string) {
+	for _, p := range m.Places {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// Take tells of a batch.
+func (s *Sink) Take(b *record.Batch) error {
+	if s.options.TaskSpans > 0 {
+		s.spans.learn(b.Details)
+	}
+	if added := b.Dropped - s.dropped; added > 0 {
+		s.lost.Add(s.ctx, int64(added))
+		s.dropped = b.Dropped
+	}
+	tasks := slices.Clone(b.Tasks)
+	slices.SortFunc(tasks, func(x, y probe.Task) int { return cmp.Compare(x.End, y.End) })
+	for i := range tasks {
+		s.task(&tasks[i])
+		s.last = max(s.last, tasks[i].Release)
+	}
+	for i := range b.Points {
+		s.point(&b.Points[i])
+		s.last = max(s.last, b.Points[i].Time)
+	}
+	return nil
+}
+
+// Close ends the span of the run.
+func (s *Sink) Close() error {
+	if s.machine == nil {
+		return nil
+	}
+	if s.dropped > 0 {
+		s.run.SetAttributes(attribute.Int64("gompss.trace.dropped", int64(s.dropped)))
+	}
+	s.run.End(trace.WithTimestamp(s.machine.Opened.Add(s.last)))
+	if s.watch != nil {
+		return s.watch.Unregister()
+	}
+	return nil
+}
+
+// place returns the place of a task; one without a name when it had none.
+func (s *Sink) place(t *probe.Task) probe.Place {
+	if t.Place >= 0 && int(t.Place) < len(s.machine.Places) {
+		return s.machine.Places[t.Place]
+	}
+	return probe.Place{}
+}
+
+func (s *Sink) task(t *probe.Task) {
+	p := s.place(t)
+	outcome := "ok"
+	switch {
+	case t.Skipped:
+		outcome = "skipped"
+	case t.Err != "":
+		outcome = "failed"
+	}
+	sort := run.Sort(t)
+	s.tasks.Add(s.ctx, 1, s.set("task.name", sort, "hw.id", p.Name, "outcome", outcome))
+	if run.Ran(t) {
+		took := (t.End - t.Start).Seconds()
+		s.duration.Record(s.ctx, took, s.set("task.name", sort, "hw.type", p.Kind, "", ""))
+		s.queued.Record(s.ctx, max(0, t.Choice-t.Ready).Seconds(), s.set("hw.type", p.Kind, "", "", "", ""))
+		s.busy.Add(s.ctx, took, s.set("hw.id", p.Name, "", "", "", ""))
+	}
+	if s.options.TaskSpans > 0 {
+		s.taskSpan(t, p, sort)
+	}
+}
+
+func (s *Sink) point(p *probe.Point) {
+	switch p.Kind {
+	case probe.Arrive:
+		if p.Err == nil {
+			link := s.set("src", p.From, "dst", p.To, "", "")
+			s.moved.Add(s.ctx, int64(p.Bytes), link)
+			s.moving.Record(s.ctx, (p.Time - p.Begin).Seconds(), link)
+		}
+	case probe.Alloc, probe.Evict:
+		if p.Err != nil {
+			return
+		}
+		of, n := s.set("hw.id", p.Device, "", "", "", ""), int64(p.Bytes)
+		if p.Kind == probe.Evict {
+			s.evicted.Add(s.ctx, 1, of)
+			n = -n
+		}
+		s.memory.Add(s.ctx, n, of)
+	case probe.Compile:
+		s.compile(p)
+	}
+}
+
+func (s *Sink) compile(p *probe.Point) {
+	result := "miss"
+	if p.Hit {
+		result = "hit"
+	}
+	s.lookups.Add(s.ctx, 1, s.set("hw.id", p.Device, "result", result, "", ""))
+	_, span := s.tracer.Start(s.ctx, "gompss.compile", trace.WithTimestamp(s.machine.Opened.Add(p.Begin)),
+		trace.WithAttributes(attribute.String("task.name", p.Kernel), attribute.String("hw.id", p.Device), attribute.Bool("gompss.cache.hit", p.Hit)))
+	if p.Err != nil {
+		fail(span, "refused", p.Err)
+	}
+	span.End(trace.WithTimestamp(s.machine.Opened.Add(p.Time)))
+}
+
+// A setKey is up to three attributes, keys and values in turn.
+type setKey [6]string
+
+// set returns a set of attributes, made once.
+func (s *Sink) set(pairs ...string) metric.MeasurementOption {
+	var k setKey
+	copy(k[:], pairs)
+	if o, ok := s.sets[k]; ok {
+		return o
+	}
+	var list []attribute.KeyValue
+	for i := 0; i < len(k); i += 2 {
+		if k[i] != "" {
+			list = append(list, attribute.String(k[i], k[i+1]))
+		}
+	}
+	o := metric.WithAttributeSet(attribute.NewSet(list...))
+	if len(s.sets) < maxSets {
+		s.sets[k] = o
+	}
+	return o
+}
+
+// maxSets bounds the sets that are kept: names of tasks are few, unless a program makes a label for each.
+const maxSets = 1 << 12
