@@ -2,6 +2,7 @@ package sched
 
 import (
 	"math/bits"
+	"time"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -60,6 +61,9 @@ type Item struct {
 	Missing []deps.Bytes
 	// Work is what the task touches: the measure of how long it runs, as long as nothing better is known.
 	Work deps.Bytes
+	// Version names what runs, where it is known how long that takes: the kernel. Took is how long it ran, set before Done, or 0.
+	Version string
+	Took    time.Duration
 
 	need   [MaxKinds]int32
 	needs  bool // some need is not zero
@@ -67,7 +71,9 @@ type Item struct {
 	at     PlaceID // Queued: the place it was meant for; InFlight: where it runs
 	order  uint64
 	passed int32
-	short  bool // was refused for want of tokens since it was pushed
+	short  bool          // was refused for want of tokens since it was pushed
+	expect time.Duration // under the versioning policy
+	flying bool          // and counted as in flight by it
 	lane   *lane
 	prev   *Item
 	next   *Item

@@ -22,11 +22,18 @@ type Policy interface {
 	Len() int
 }
 
+// A Learner is a policy that is told of items that are over, with Item.Took set where it is known, and not pushed again in
+// between.
+type Learner interface {
+	Done(it *Item)
+}
+
 // A State is what a policy may see of the machine.
 type State struct {
 	Places []Place
 	Seed   uint64
-	load   []int // by place: items popped and not done
+	Times  *Times // what has been learned
+	load   []int  // by place: items popped and not done
 	pools  []pool
 	pool   []int // by place
 }
@@ -60,6 +67,8 @@ var registry = struct {
 	"priority": func(s *State) Policy { return &fifo{state: s, priorities: true} },
 	"locality": newLocality,
 	"random":   newRandom,
+
+	"versioning": newVersioning,
 }}
 
 // Register makes a policy known by name. It panics when the name is empty or taken.

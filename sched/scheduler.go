@@ -15,12 +15,14 @@ type Options struct {
 	Places []Place
 	Tokens map[devices.Kind]int // by kind, devices.Acc for all accelerators; DefaultTokens where nothing is said
 	Seed   uint64               // of policies that draw lots
+	Times  *Times               // what is known from before; nil is nothing
 }
 
 // A Scheduler holds the ready items. See the package comment for its rules.
 type Scheduler struct {
 	State
 	policy  Policy
+	learner Learner // policy, if it is one
 	name    string
 	order   uint64
 	retired PlaceSet
@@ -34,14 +36,23 @@ func New(o Options) (*Scheduler, error) {
 	if o.Policy == "" {
 		o.Policy = DefaultPolicy
 	}
-	s := &Scheduler{name: o.Policy, State: State{Places: o.Places, Seed: o.Seed, load: make([]int, len(o.Places))}}
+	s := &Scheduler{name: o.Policy, State: State{Places: o.Places, Seed: o.Seed, load: make([]int, len(o.Places)), Times: o.Times}}
+	if s.Times == nil {
+		s.Times = &Times{}
+	}
 	var err error
 	if s.pools, s.pool, err = newPools(o.Places, o.Tokens); err != nil {
 		return nil, err
 	}
-	s.policy, err = openPolicy(o.Policy, &s.State)
-	return s, err
+	if s.policy, err = openPolicy(o.Policy, &s.State); err != nil {
+		return nil, err
+	}
+	s.learner, _ = s.policy.(Learner)
+	return s, nil
 }
+
+// Learns reports whether the policy wants to know how long items ran.
+func (s *Scheduler) Learns() bool { return s.learner != nil }
 
 // Prepare sets where it may run and what it needs there: places that can never have the tokens are left out.
 //
@@ -170,6 +181,9 @@ func (s *Scheduler) Done(it *Item) {
 	}
 	s.load[it.at]--
 	it.state = idle
+	if s.learner != nil {
+		s.learner.Done(it)
+	}
 }
 
 // Resume puts a prepared item that needs no tokens in flight at p, as if it had been pushed and popped at once: it was

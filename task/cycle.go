@@ -185,6 +185,9 @@ func (rt *Runtime) retireUnscheduled(r *record) {
 // leave takes r out of flight. It returns how many sleeping workers that gives work to. Requires: mu held.
 func (rt *Runtime) leave(r *record) int {
 	p := r.item.Place()
+	if rt.learned.on && p != rt.host {
+		r.item.Took = rt.timeOf(r, p)
+	}
 	rt.sched.Done(&r.item)
 	rt.counts.end(p)
 	rt.counts.ran[p]++
@@ -284,6 +287,9 @@ func (rt *Runtime) startOn(r *record) {
 	if !rt.bindPrivates(r, rt.spaces[p]) {
 		rt.retire(r, smp.None)
 		return
+	}
+	if rt.learned.on {
+		r.began = rt.now()
 	}
 	r.setUp(rt.spaces[p])
 	r.set.Done = over

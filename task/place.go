@@ -120,7 +120,7 @@ func (rt *Runtime) placeKernel(r *record) error {
 	if r.plain = rt.isPlain(r); r.plain {
 		return nil
 	}
-	r.item.Name = r.name()
+	r.item.Name, r.item.Version = r.name(), r.kernel.name
 	if err := rt.sched.Prepare(&r.item, allowed, r.settings.tokens); err != nil {
 		return fmt.Errorf("task: kernel %s (%s:%d): %w", r.kernel.name, r.pos.File, r.pos.Line, err)
 	}

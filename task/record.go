@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
@@ -72,6 +73,7 @@ type detail struct {
 	uses     []reduced     // reductions among them
 	bound    bool          // uses have their private copies
 	work     deps.Bytes
+	began    time.Duration // on an accelerator, where somebody learns
 	launch   devices.Launch
 	args     devices.Args
 	set      devices.WorkingSet

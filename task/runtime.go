@@ -35,7 +35,7 @@ type Options struct {
 	// Devices names the devices, such as "smp:2,sim:4"; "" takes them from GOMPSS_DEVICES, and where that is empty,
 	// "smp". Kinds other than smp must be imported, for example by devices/all.
 	Devices string
-	// Policy is the scheduling policy: fifo, priority, locality (default), random.
+	// Policy is the scheduling policy: fifo, priority, locality (default), versioning, random, or one of sched.Register.
 	Policy string
 	// Tokens is what each kind has for resources clauses; 100 where nothing is said. devices.Acc means every accelerator.
 	Tokens map[devices.Kind]int
@@ -56,6 +56,9 @@ type Options struct {
 	Machine devices.Options
 	// Vector chooses how kernels run on the CPU workers: see VectorAuto.
 	Vector string
+	// Learned is a file for what the versioning policy learns: read at the start if it is there, written by Close. "" keeps
+	// nothing.
+	Learned string
 	// Seed is for the random policy.
 	Seed uint64
 }
@@ -112,6 +115,7 @@ type Runtime struct {
 	fetching  int        // on the host: data are on their way
 	lines     []line     // by place: who would follow there; nil when nobody may
 	counts    counts
+	learned   learned
 
 	quick    bool         // plain tasks go past the scheduler
 	waiting  atomic.Int32 // in handed, arrived and in the scheduler, but for those that come after plain tasks
@@ -164,10 +168,14 @@ func (rt *Runtime) start(o Options) error {
 	rt.window.open(o.Window, workers)
 	rt.setQuick(o.Policy)
 	var err error
-	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.places, Tokens: o.Tokens, Seed: o.Seed})
+	if err = rt.learned.load(o.Learned); err != nil {
+		return err
+	}
+	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.learned.times})
 	if err != nil {
 		return err
 	}
+	rt.learned.on, rt.learned.free = rt.sched.Learns(), make([]time.Duration, len(rt.places))
 	rt.counts = newCounts(rt.places)
 	rt.hostAt = rt.machine.HostAt
 	rt.describe()

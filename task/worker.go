@@ -134,7 +134,7 @@ func (rt *Runtime) runBody(r *record) {
 			rt.bodyBroke(r, recover())
 		}
 	}()
-	err := rt.callBody(r)
+	err := rt.callTimed(r)
 	ended = true
 	if err != nil {
 		r.fail("smp", err)
@@ -180,6 +180,19 @@ func (rt *Runtime) dieWith(r *record) {
 }
 
 var errGoexit = errors.New("its goroutine was ended from inside (runtime.Goexit)")
+
+// callTimed calls the body of r, with a look at the clock if somebody learns from that.
+func (rt *Runtime) callTimed(r *record) error {
+	if !rt.learned.on || r.kind != kernelBody {
+		return rt.callBody(r)
+	}
+	began := rt.now()
+	err := rt.callBody(r)
+	if err == nil {
+		r.item.Took = max(1, rt.now()-began)
+	}
+	return err
+}
 
 func (rt *Runtime) callBody(r *record) error {
 	switch {

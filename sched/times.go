@@ -1,0 +1,148 @@
+package sched
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/bits"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// Times is what has been learned of how long tasks run: for each version of a task (its kernel), kind of device and size class,
+// which is the power of two of the bytes that it works on. Devices of one kind learn together. The zero Times knows nothing.
+// Not safe for concurrent use.
+type Times struct {
+	known map[timeKey]*history
+}
+
+type timeKey struct {
+	version string
+	kind    devices.Kind
+	class   int8
+}
+
+// keptTimes is how many of the latest durations count, and fewTimes how many there must be before a history is believed.
+const (
+	keptTimes = 15
+	fewTimes  = 3
+)
+
+// An outlier is a duration that is outlierFactor times the median or more, or that part of it; what comes outlierRun times in a
+// row is no outlier but a change.
+const (
+	outlierFactor = 4
+	outlierRun    = 4
+)
+
+// A history is the latest durations of one key.
+type history struct {
+	took    []time.Duration // a ring once it is full
+	next    int
+	odd     []time.Duration // outliers since the last that was none
+	middle  time.Duration
+	samples int64
+}
+
+func keyFor(it *Item, kind devices.Kind) timeKey {
+	return timeKey{it.Version, kind, int8(bits.Len64(uint64(it.Work)))}
+}
+
+// of returns the history of it on a kind, nil if it has never run there.
+func (t *Times) of(it *Item, kind devices.Kind) *history { return t.known[keyFor(it, kind)] }
+
+// Expect returns how long it will run on a kind of device, and false when too little is known.
+func (t *Times) Expect(it *Item, kind devices.Kind) (time.Duration, bool) {
+	h := t.of(it, kind)
+	if h == nil || h.samples < fewTimes {
+		return 0, false
+	}
+	return h.middle, true
+}
+
+// Learn notes how long an item ran on a kind of device.
+func (t *Times) Learn(it *Item, kind devices.Kind, took time.Duration) {
+	k := keyFor(it, kind)
+	h := t.known[k]
+	if h == nil {
+		h = &history{}
+		if t.known == nil {
+			t.known = map[timeKey]*history{}
+		}
+		t.known[k] = h
+	}
+	h.add(took)
+}
+
+func (h *history) add(took time.Duration) {
+	h.samples++
+	if h.samples > fewTimes && (took >= outlierFactor*h.middle || took <= h.middle/outlierFactor) {
+		if h.odd = append(h.odd, took); len(h.odd) < outlierRun {
+			return
+		}
+		h.took, h.next = append(h.took[:0], h.odd...), 0
+	} else if len(h.took) < keptTimes {
+		h.took = append(h.took, took)
+	} else {
+		h.took[h.next] = took
+		h.next = (h.next + 1) % keptTimes
+	}
+	h.odd = h.odd[:0]
+	var room [keptTimes]time.Duration
+	sorted := append(room[:0], h.took...)
+	slices.Sort(sorted)
+	h.middle = sorted[len(sorted)/2]
+}
+
+// A timeEntry is a history as it is kept in a file.
+type timeEntry struct {
+	Version string       `json:"version"`
+	Kind    devices.Kind `json:"kind"`
+	Class   int8         `json:"log2_bytes"`
+	Nanos   []int64      `json:"ns"`
+}
+
+// MarshalJSON writes what has been learned, in a fixed order.
+func (t *Times) MarshalJSON() ([]byte, error) {
+	entries := []timeEntry{}
+	for k, h := range t.known {
+		e := timeEntry{Version: k.version, Kind: k.kind, Class: k.class}
+		for i := range h.took {
+			e.Nanos = append(e.Nanos, int64(h.took[(h.next+i)%len(h.took)]))
+		}
+		entries = append(entries, e)
+	}
+	sort.Slice(entries, func(i, j int) bool {
+		a, b := &entries[i], &entries[j]
+		if a.Version != b.Version {
+			return a.Version < b.Version
+		}
+		return a.Kind < b.Kind || a.Kind == b.Kind && a.Class < b.Class
+	})
+	return json.Marshal(entries)
+}
+
+// UnmarshalJSON replaces what has been learned by what was written.
+func (t *Times) UnmarshalJSON(text []byte) error {
+	var entries []timeEntry
+	if err := json.Unmarshal(text, &entries); err != nil {
+		return fmt.Errorf("sched: learned times: %w", err)
+	}
+	t.known = nil
+	for _, e := range entries {
+		it := Item{Version: e.Version}
+		if e.Class > 0 {
+			it.Work = deps.Bytes(1) << (e.Class - 1)
+		}
+		for _, ns := range e.Nanos {
+			if ns < 0 || e.Class < 0 || e.Class > 63 {
+				return fmt.Errorf("sched: learned times: %s on %s: %d ns in size class %d", e.Version, e.Kind, ns, e.Class)
+			}
+			t.Learn(&it, e.Kind, time.Duration(ns))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package task
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/sched"
+)
+
+// learned is what policies that learn are told: how long kernels ran. Without such a policy nobody looks at a clock.
+type learned struct {
+	on    bool
+	file  string
+	times *sched.Times
+	free  []time.Duration // by place: when an accelerator was done with the kernel before; guarded by Runtime.mu
+}
+
+// load reads the file, if there is one yet.
+func (l *learned) load(file string) error {
+	l.file, l.times = file, &sched.Times{}
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err == nil:
+		err = json.Unmarshal(text, l.times)
+	}
+	if err != nil {
+		return fmt.Errorf("learned times: %s: %w", file, err)
+	}
+	return nil
+}
+
+// save writes the file, which others may be reading: it is there as a whole or not at all. Requires: no task in flight.
+func (l *learned) save() error {
+	if l.file == "" || !l.on {
+		return nil
+	}
+	text, err := json.Marshal(l.times)
+	if err != nil {
+		return fmt.Errorf("task: close: learned times: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(l.file), filepath.Base(l.file)+".*")
+	if err != nil {
+		return fmt.Errorf("task: close: learned times: %w", err)
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), l.file)
+	}
+	if err != nil {
+		return fmt.Errorf("task: close: learned times: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}
+
+// timeOf returns how long the kernel of r ran on its accelerator, which it shared with those launched before. Requires: mu held.
+func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
+	now := rt.now()
+	began := max(r.began, rt.learned.free[p])
+	rt.learned.free[p] = now
+	switch {
+	case r.err != nil || r.kind != kernelBody:
+		return 0
+	case r.set.Space != devices.Host && r.set.Ended > r.set.Began:
+		return r.set.Ended - r.set.Began
+	}
+	return max(1, now-began)
+}
