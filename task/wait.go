@@ -328,5 +328,5 @@ func (rt *Runtime) Close() error {
 		rt.buffers.remove(b)
 		err = errors.Join(err, rt.buffers.free(b))
 	}
-	return errors.Join(err, rt.leaks, rt.vectors.close(), rt.machine.Close(), rt.session.Close())
+	return errors.Join(err, rt.learned.save(), rt.leaks, rt.vectors.close(), rt.machine.Close(), rt.session.Close())
 }
