@@ -37,7 +37,9 @@ type Diagnostic struct {
 // Error returns "file.go:3:5: what: why; instead", with "warning: " before the what of a warning.
 func (d Diagnostic) Error() string {
 	var b strings.Builder
-	b.WriteString(d.Pos.String() + ": ")
+	if d.Pos != (ir.Pos{}) {
+		b.WriteString(d.Pos.String() + ": ")
+	}
 	if d.Severity == Warning {
 		b.WriteString("warning: ")
 	}

@@ -142,7 +142,7 @@ func (p *Package) Kernel(name string) (*ir.Kernel, error) {
 		return nil, fmt.Errorf("codegen: kernel %s: it is generic: ask Instance for it with %d %s", name, n,
 			plural(n, "type argument", "type arguments"))
 	}
-	return nil, fmt.Errorf("codegen: kernel %s: package %s has no kernel of this name", name, p.name)
+	return nil, fmt.Errorf("codegen: kernel %s: package %s has no kernel of this name: put //omp:target above the function", name, p.name)
 }
 
 // Warnings returns what may be wrong with the kernels, by position.

@@ -25,18 +25,26 @@ var (
 // A NoSpaceError says that a working set can never be in a device's memory at once.
 type NoSpaceError struct {
 	Device  string
-	Label   string
+	Label   string // of the task; "" where no task is there yet
 	Pos     ir.Pos
 	Need    deps.Bytes // granules that the accesses touch, together
 	Memory  deps.Bytes // what the device has
 	Granule deps.Bytes
 	Largest deps.Region // the access that touches most
 	Size    deps.Bytes  // and how much
+	Name    string      // of what it accesses in the source, where that is known: "d"
 }
 
 func (e *NoSpaceError) Error() string {
-	return fmt.Sprintf("devices: %s: %s: working set never fits: need %v in granules of %v, memory %v; the largest access, %v, needs %v",
-		e.Device, who(e.Label, e.Pos), e.Need, e.Granule, e.Memory, e.Largest, e.Size)
+	where, largest := "devices: "+e.Device, e.Largest.String()
+	if e.Label != "" {
+		where += ": " + who(e.Label, e.Pos)
+	}
+	if e.Name != "" {
+		largest = "of " + e.Name
+	}
+	return fmt.Sprintf("%s: working set never fits: need %v in granules of %v, memory %v; the largest access, %s, needs %v",
+		where, e.Need, e.Granule, e.Memory, largest, e.Size)
 }
 
 // Is makes errors.Is(err, ErrNoMemory) true.

@@ -42,7 +42,7 @@ func TestWhatNeverFitsIsRefusedWithTheNumbers(t *testing.T) {
 	var full *devices.NoSpaceError
 	require.ErrorAs(t, err, &full)
 	require.ErrorIs(t, err, devices.ErrNoMemory)
-	require.EqualError(t, err, "devices: sim:0: working set: working set never fits: need 36.0 KiB in granules of 4.0 KiB, memory 16.0 KiB; the largest access, b1[0:4096], needs 32.0 KiB")
+	require.EqualError(t, err, "devices: sim:0: working set never fits: need 36.0 KiB in granules of 4.0 KiB, memory 16.0 KiB; the largest access, b1[0:4096], needs 32.0 KiB")
 	require.NoError(t, r.m.CheckFits(accesses, r.m.Devices()[0]), "the host has room for all")
 	require.NoError(t, r.m.CheckFits(accesses[:1], device))
 

@@ -97,7 +97,7 @@ func (m *Machine) CheckFits(accesses []deps.Access, d Device) error {
 		return nil
 	}
 	if n := len(m.granulesOf(s, accesses)); n > s.held.limit {
-		return m.noSpace(s, accesses, "working set", ir.Pos{}, n)
+		return m.noSpace(s, accesses, "", ir.Pos{}, n)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestFailureSkipsSuccessorsAndSaysWhy(t *testing.T) {
 	close(gate)
 	err = rt.Wait()
 	require.ErrorIs(t, err, boom)
-	require.Contains(t, err.Error(), "2 tasks that depend on them were skipped")
+	require.Contains(t, err.Error(), "2 tasks that depend on it were skipped")
 	require.ErrorIs(t, a.Err(), boom)
 	require.NotErrorIs(t, a.Err(), task.ErrSkipped)
 	for _, s := range []task.Task{b, c} {

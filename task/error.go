@@ -101,7 +101,7 @@ func (e *FailedError) Error() string {
 	var b strings.Builder
 	for i, f := range e.Failed {
 		if i == listed {
-			fmt.Fprintf(&b, "\nand %d more failures", len(e.Failed)-listed)
+			fmt.Fprintf(&b, "\nand %d more %s", len(e.Failed)-listed, plural(len(e.Failed)-listed, "failure", "failures"))
 			break
 		}
 		if i > 0 {
@@ -110,10 +110,26 @@ func (e *FailedError) Error() string {
 		b.WriteString(f.Error())
 	}
 	if e.Skipped > 0 {
-		fmt.Fprintf(&b, "\n%d tasks that depend on them were skipped", e.Skipped)
+		b.WriteString("\n" + e.skipped())
 	}
 	return b.String()
 }
+
+// skipped says how many tasks did not run, and because of what.
+func (e *FailedError) skipped() string {
+	return fmt.Sprintf("%s that %s on %s %s skipped", count(e.Skipped, "task"), plural(e.Skipped, "depends", "depend"),
+		plural(len(e.Failed), "it", "them"), plural(e.Skipped, "was", "were"))
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// count returns n and the noun, with an s where they are many.
+func count(n int, noun string) string { return fmt.Sprintf("%d %s", n, plural(n, noun, noun+"s")) }
 
 // Unwrap returns the failures.
 func (e *FailedError) Unwrap() []error {

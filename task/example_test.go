@@ -80,6 +80,6 @@ func ExampleErrSkipped() {
 	fmt.Println(errors.Is(sum.Err(), task.ErrSkipped), sum.Err())
 	// Output:
 	// task: load on smp: no such file
-	// 1 tasks that depend on them were skipped
+	// 1 task that depends on it was skipped
 	// true task: sum: skipped: predecessor failed: task: load on smp: no such file
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/gompss/gompss/codegen"
@@ -68,18 +69,35 @@ func NewKernel(fn any, files ...SourceFile) (*Kernel, error) {
 		return nil, fmt.Errorf("task: new kernel: %T is not a function", fn)
 	}
 	name := functionName(v)
+	switch full := nameOfFunction(v); {
+	case strings.HasSuffix(full, "]"):
+		return nil, fmt.Errorf("task: new kernel: %s is generic: want MustKernel with TypeArgs, or the wrapper that gompss gen writes", full)
+	case literalName.MatchString(full):
+		return nil, fmt.Errorf("task: new kernel: %s is a function literal: want a top-level function", full)
+	case len(files) == 0:
+		return nil, fmt.Errorf("task: kernel %s: no source files: want those that hold it and what it calls", name)
+	}
 	k, err := newKernel(KernelSpec{Name: name, Files: files, Go: reflectedCall(v)})
 	if err != nil {
 		return nil, err
 	}
-	return k, k.matches(v.Type())
+	if err := k.matches(v.Type()); err != nil {
+		return nil, err
+	}
+	return k, nil
 }
+
+// literalName matches how Go names function literals: after the function around, with a number.
+var literalName = regexp.MustCompile(`\.func\d+(\.|$)`)
 
 // MustKernel returns the kernel that s describes. It panics when the source is wrong: s comes from a generator that has
 // checked it.
 func MustKernel(s KernelSpec) *Kernel {
 	k, err := newKernel(s)
 	if err != nil {
+		if text := err.Error(); strings.HasPrefix(text, "task: ") {
+			panic(text)
+		}
 		panic(fmt.Sprintf("task: kernel %s: %v", s.Name, err))
 	}
 	return k
@@ -100,7 +118,7 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 		loop, err = pkg.Kernel(s.Name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("task: kernel %s: %w", s.Name, err)
+		return nil, fmt.Errorf("task: %w", err)
 	}
 	k := &Kernel{name: s.Name, pos: loop.At, ir: loop, contract: codegen.NewContract(loop), warnings: pkg.Warnings()}
 	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Go: s.Go, Split: s.Split, Trips: s.Trips, Natives: s.Natives}
@@ -142,7 +160,7 @@ func (k *Kernel) IR() *ir.Kernel { return k.ir }
 // matches checks the Go function against the source that it is said to be from.
 func (k *Kernel) matches(t reflect.Type) error {
 	if t.NumIn() != len(k.params) || t.NumOut() != 0 || t.IsVariadic() {
-		return fmt.Errorf("task: kernel %s: the function is %s, the source has %d parameters and no results", k.name, t, len(k.params))
+		return fmt.Errorf("task: kernel %s: the function is %s, the source has %s and no results", k.name, t, count(len(k.params), "parameter"))
 	}
 	for i := range k.params {
 		p := &k.params[i]
@@ -219,7 +237,7 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 
 func (k *Kernel) checkArgs(args []any) error {
 	if len(args) != len(k.params) {
-		return &ArgumentError{Kernel: k.name, Pos: k.pos, What: fmt.Sprintf("%d arguments, want %d", len(args), len(k.params))}
+		return &ArgumentError{Kernel: k.name, Pos: k.pos, What: fmt.Sprintf("%s, want %d", count(len(args), "argument"), len(k.params))}
 	}
 	for i, x := range args {
 		p := &k.params[i]

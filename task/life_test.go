@@ -80,7 +80,7 @@ func TestALongChainOfSkippedTasksIsNoDeepRecursion(t *testing.T) {
 	}
 	close(gate)
 	err = rt.Wait()
-	require.EqualError(t, err, "task: first on smp: boom\n20000 tasks that depend on them were skipped")
+	require.EqualError(t, err, "task: first on smp: boom\n20000 tasks that depend on it were skipped")
 	require.Less(t, len(last.Err().Error()), 200)
 	s := rt.Stats()
 	require.EqualValues(t, 1, s.Failed)

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -154,11 +155,25 @@ func (rt *Runtime) dropMisfits(r *record, allowed sched.PlaceSet) (sched.PlaceSe
 			continue
 		}
 		if err := rt.machine.CheckFits(r.data(), d); err != nil {
-			misfits = append(misfits, err)
+			misfits = append(misfits, r.nameLargest(err))
 			allowed = allowed.Without(id)
 		}
 	}
 	return allowed, misfits
+}
+
+// nameLargest says in the error of a working set that never fits which parameter needs most.
+func (r *record) nameLargest(err error) error {
+	var space *devices.NoSpaceError
+	if !errors.As(err, &space) {
+		return err
+	}
+	for i, a := range r.args.List {
+		if a.Buffer == space.Largest.Buffer && a.Cap > 0 {
+			space.Name = r.kernel.params[i].name
+		}
+	}
+	return err
 }
 
 // largestSet returns a bound of the device memory that r needs: its buffers as a whole. Where that fits, nobody needs to

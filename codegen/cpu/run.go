@@ -82,7 +82,7 @@ type BoundsError struct {
 }
 
 func (e *BoundsError) Error() string {
-	return fmt.Sprintf("%s: %s: index out of range: %s[%d] with length %d", e.At, e.Kernel, e.Slice, e.Index, e.Len)
+	return fmt.Sprintf("%s: %s: index %d out of range: length %d", e.At, e.Slice, e.Index, e.Len)
 }
 
 // Unwrap returns ir.ErrBounds.
