@@ -21,7 +21,7 @@ type measurement struct {
 var kernelRows = []measurement{
 	{"STREAM copy, scale, add, triad", streamRows},
 	{"N-Body", forcesRows},
-	{"Jacobi", jacobiRow},
+	{"Jacobi 2-D", jacobiRow},
 	{"reduction", sumRow},
 	{"histogram", histogramRow},
 	{"SpMV", spmvRow},

@@ -392,7 +392,7 @@ func buildJacobi(rt *task.Runtime, quick bool, parts, runs int) (*program, error
 		return nil
 	}
 	p.check = func() error {
-		if !quick && n > 20000 {
+		if !quick && n > 10000 {
 			return checkSmooth(x[0], start, n, m)
 		}
 		want := [2][]float64{append([]float64(nil), start...), append([]float64(nil), start...)}
