@@ -17,7 +17,7 @@ func (l *lowering) lowerLeague(s *segment) {
 	}
 	if d.Mode != ir.ModeAuto {
 		t := l.lowerTeam(s, d.Mode)
-		t.explainMode(d, "\"mode("+modeName(d.Mode)+")\" says so", "mode(auto)")
+		t.explainMode(d, "\"mode("+d.Mode.String()+")\" says so", "mode(auto)")
 		return
 	}
 	best, least, tried := ir.ModeAuto, int64(0), []string{}

@@ -46,16 +46,14 @@ type segmenter struct {
 
 func (sp *segmenter) list(list []ir.Stmt, guards []ir.Expr) {
 	for i, s := range list {
+		if len(guards) == 0 && returns([]ir.Stmt{s}) && anyParallel(list[i:]) {
+			rest := paramsOf(sp.renamed).CopyStmts(list[i:])
+			sp.byOneTeam(&ir.Block{Body: rest, At: s.Pos()}, guards, "a return leaves the kernel in front of constructs")
+			return
+		}
 		s = paramsOf(sp.renamed).CopyStmt(s)[0]
 		if !isParallel(s) {
 			sp.sequential(s)
-			if returns([]ir.Stmt{s}) && (anyParallel(list[i+1:]) || len(sp.segments) > 0) {
-				sp.l.notYet(s.Pos(), "a return inside sequential code with constructs before or after it")
-			}
-			continue
-		}
-		if jumpsOut(s) {
-			sp.l.notYet(s.Pos(), "a break, continue or return across constructs in the kernel's sequential code")
 			continue
 		}
 		sp.parallel(s, guards)
@@ -106,14 +104,40 @@ func (sp *segmenter) parallel(s ir.Stmt, guards []ir.Expr) {
 	case *ir.If:
 		sp.branch(s, guards)
 	case *ir.Block:
+		if s.Label != nil && breaksTo(s.Body, s.Label) {
+			sp.byOneTeam(s, guards, "a break leaves it in front of constructs")
+			return
+		}
 		sp.list(s.Body, guards)
 	case *ir.Construct:
 		sp.construct(s, guards, false)
 	case *ir.For:
-		sp.construct(s, guards, !governed(s))
+		if governed(s) {
+			sp.construct(s, guards, false)
+			return
+		}
+		sp.loopOfOneTeam(s, guards)
 	default:
-		sp.construct(s, guards, true)
+		sp.loopOfOneTeam(s, guards)
 	}
+}
+
+// byOneTeam gives sequential code with constructs in it, whose control flow the host cannot follow, to one team.
+func (sp *segmenter) byOneTeam(s ir.Stmt, guards []ir.Expr, why string) {
+	sp.construct(s, guards, true)
+	sp.l.decide(s.Pos(), "code around constructs", "one team runs it", why, "a task for each construct")
+	sp.l.warn(s.Pos(), "code around constructs", "runs on one team of the device: "+why, "make each construct a task of its own")
+}
+
+// breaksTo reports whether a break of label stands in list.
+func breaksTo(list []ir.Stmt, label *ir.Label) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		b, ok := s.(*ir.Break)
+		found = found || ok && b.Label == label
+		return !found
+	})
+	return found
 }
 
 func (sp *segmenter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
@@ -123,16 +147,19 @@ func (sp *segmenter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
 	}
 	sp.segments = append(sp.segments, &segment{guards: guards, list: []ir.Stmt{s}, construct: true, oneTeam: oneTeam,
 		known: maps.Clone(sp.known)})
-	if oneTeam {
-		sp.l.decide(s.Pos(), "loop around constructs", "one team runs it",
-			"a launch cannot be repeated from the device, and only one team can wait for all its threads between constructs",
-			"loop on the host: one task an iteration")
-		sp.l.warn(s.Pos(), "loop around constructs", "runs on one team of the device",
-			"make the body of the loop a task of its own and loop on the host")
-	}
 	for _, v := range changedOutside([]ir.Stmt{s}).List() {
 		delete(sp.known, v)
 	}
+}
+
+// loopOfOneTeam gives a loop around constructs to one team.
+func (sp *segmenter) loopOfOneTeam(s ir.Stmt, guards []ir.Expr) {
+	sp.construct(s, guards, true)
+	sp.l.decide(s.Pos(), "loop around constructs", "one team runs it",
+		"a launch cannot be repeated from the device, and only one team can wait for all its threads between constructs",
+		"loop on the host: one task an iteration")
+	sp.l.warn(s.Pos(), "loop around constructs", "runs on one team of the device",
+		"make the body of the loop a task of its own and loop on the host")
 }
 
 // results gives new names to the variables that construct s reduces into and whose value before is known: their memory
@@ -305,7 +332,7 @@ func (l *lowering) chooseScratch(taken *ir.VarSet) {
 		}
 		for _, v := range l.outside(s) {
 			if s.known[v] == nil || changed.Has(v) || taken.Has(v) {
-				l.keepInScratch(v, s)
+				l.keepInScratch(v)
 			}
 		}
 	}
@@ -346,13 +373,8 @@ func (l *lowering) outside(s *segment) []*ir.Var {
 	return out
 }
 
-func (l *lowering) keepInScratch(v *ir.Var, s *segment) {
+func (l *lowering) keepInScratch(v *ir.Var) {
 	if l.scratch[v] != nil {
-		return
-	}
-	if hasAddress(v.Type) {
-		l.notYet(s.list[0].Pos(), "variable "+v.Name+" of type "+typeName(v.Type)+" that lives across launches and is not a "+
-			"function of the parameters")
 		return
 	}
 	pad := l.variable(v.Name, ir.SliceOf(v.Type), ir.Scratch, v.At)

@@ -21,10 +21,12 @@ func (t *team) expose(list []ir.Stmt) []ir.Stmt {
 func (t *team) exposeIn(s ir.Stmt) []ir.Stmt {
 	switch s := s.(type) {
 	case *ir.If:
+		defer t.deeper()()
 		return []ir.Stmt{&ir.If{Cond: s.Cond, Then: t.expose(s.Then), Else: t.expose(s.Else), At: s.At}}
 	case *ir.Block:
 		return []ir.Stmt{&ir.Block{Label: s.Label, Body: t.expose(s.Body), At: s.At}}
 	case *ir.While:
+		defer t.deeper()()
 		c := *s
 		c.Body = t.expose(s.Body)
 		return []ir.Stmt{&c}
@@ -41,12 +43,16 @@ func (t *team) exposeIn(s ir.Stmt) []ir.Stmt {
 func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
 	c := *s
 	if s.Directive == nil {
+		defer t.deeper()()
 		c.Body = t.expose(s.Body)
 		return []ir.Stmt{&c}
 	}
 	d := *s.Directive
 	d.Parts &^= ir.Teams
 	c.Directive = &d
+	if forThreads(&c) && d.Parts&ir.Distribute != 0 && t.inner > 0 && len(d.Reductions) > 0 {
+		t.deferShared(&c, &d)
+	}
 	if forThreads(&c) || d.Parts&ir.Distribute == 0 {
 		return []ir.Stmt{&c}
 	}
@@ -55,19 +61,80 @@ func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
 	red := t.startReductions(d.Reductions, &body, s.At)
 	d.Firstprivate, d.Lastprivate, d.Reductions = nil, nil, nil
 	c.Body = t.expose(body)
+	if t.inner > 0 {
+		t.postpone(red)
+		red = &reductions{}
+	}
 	red.league = true
 	t.shareOuts[&c] = shareOut{reductions: red, last: last}
 	t.ends = append(t.ends, red)
 	return append(append(append(firsts, lasts...), red.decls...), &c)
 }
 
+// deeper notes that what is exposed next may run more than once, or not at all.
+func (t *team) deeper() (undo func()) {
+	t.inner++
+	return func() { t.inner-- }
+}
+
+// postpone lets the parts that each team holds of r grow through all runs of its loop: the league combines them once, when
+// the team ends, for no team can wait for the others before.
+func (t *team) postpone(r *reductions) {
+	if len(r.items) == 0 {
+		return
+	}
+	r.league = true
+	t.postponed = append(t.postponed, r)
+	t.decide(r.items[0].At, "reduction", "over the league, when the teams end", "its loop is under an if or in a loop of the teams", "")
+}
+
+// deferShared makes the threads of a loop of the whole league reduce into their team's part of a postponed reduction.
+func (t *team) deferShared(c *ir.For, d *ir.Directive) {
+	list := d.Reductions
+	red := t.startReductions(list, &c.Body, c.At)
+	d.Reductions = nil
+	if len(red.items) != len(list) {
+		return // one was refused
+	}
+	for i, r := range list {
+		r.Place = ref(red.items[i].acc, r.At)
+		if red.items[i].idx != nil {
+			r.Index = ref(red.items[i].idx, r.At)
+		}
+		d.Reductions = append(d.Reductions, r)
+	}
+	t.postpone(red)
+}
+
+// withPostponed declares the parts of postponed reductions in front of list.
+func (t *team) withPostponed(list []ir.Stmt) []ir.Stmt {
+	var front []ir.Stmt
+	ops := map[*ir.Var]ir.Op{}
+	for _, r := range t.postponed {
+		front = append(front, r.decls...)
+		for _, it := range r.items {
+			v := ir.RootVar(it.Place)
+			if v == nil {
+				continue
+			}
+			if op, ok := ops[v]; ok && op != it.Op || t.own.Has(v) || ir.Used(list).Has(v) {
+				t.notYet(it.At, "a reduction over the league under an if or in a loop of the teams, of a variable that they use otherwise")
+			}
+			ops[v] = it.Op
+		}
+	}
+	return append(front, list...)
+}
+
 // distribute lets each team take iterations.
 func (t *team) distribute(s *ir.For) []ir.Stmt {
 	d, ends := s.Directive, t.shareOuts[s]
-	t.staticOnly(d.DistSchedule, d.At)
 	sp, ok := t.nest(s, d.Collapse)
 	if !ok {
 		return nil
+	}
+	if d.DistSchedule.Chunk != nil {
+		t.noteChunk(sp, d)
 	}
 	t.note(sp, &t.trips.team)
 	t.decide(s.At, "loop "+s.Var.Name, "teams", because(d), "")
@@ -96,8 +163,7 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 // on the shape of the grid alone.
 func (t *team) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	if t.depth > 0 {
-		t.notYet(at, "a reduction over the league under an if or in a loop of the teams")
-		return nil
+		panic("gompss: bug: a reduction over the league is not postponed")
 	}
 	t.decide(at, "reduction", "over the league", "the team that finishes last combines the teams' parts in their order", "")
 	out := t.reads(at, t.copies(r, at)...)

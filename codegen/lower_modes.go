@@ -18,7 +18,7 @@ func (t *team) settleMode(list []ir.Stmt, d *ir.Directive) {
 	if d == nil || !t.leads() {
 		return
 	}
-	name := modeName(t.mode)
+	name := t.mode.String()
 	if onlyRegions(list) {
 		t.decide(d.At, "mode("+name+")", "needs nothing", "no code of the team is outside its parallel loops", "")
 		t.mode = ir.ModeAuto
@@ -41,10 +41,6 @@ func onlyRegions(list []ir.Stmt) bool {
 		}
 	}
 	return true
-}
-
-func modeName(m ir.TeamMode) string {
-	return [...]string{"auto", "spmd", "broadcast", "control_loop", "warp_specialized"}[m]
 }
 
 // placeLed shares what regions use of the leader's variables, and the team's part of reductions over the league, which all

@@ -11,15 +11,15 @@ func fromCounter(k ir.ScheduleKind) bool { return k == ir.ScheduleCounter || k =
 // Source: 001_ab8d859d95f513d8, section 6; differs: nothing resets the counter, it is new and zero in each run.
 func (t *team) chunks(sp *space, d *ir.Directive, p portion, body, last []ir.Stmt) []ir.Stmt {
 	at := sp.at
-	if t.depth > 0 {
-		t.notYet(at, "schedule("+d.Schedule.Kind.String()+") under an if or in a loop of the teams")
-		return nil
-	}
 	t.decide(at, "loop "+sp.loops[0].Var.Name, "chunks from a counter", "schedule("+d.Schedule.Kind.String()+") says so",
 		"schedule(static)")
 	c, out := t.counted(sp)
 	chunk, out := t.temp("chunk", t.chunkOf(d, p, at), out)
 	box := t.slot(slot{what: "next"}, ir.IntType, "next", at)
+	n := t.counterOf(sp, at)
+	if n.round != nil {
+		out = append(out, assign(ref(n.round, at), binary(ir.Add, ref(n.round, at), intConst(1, at), at), at))
+	}
 	base := t.local("base", ir.IntType, at)
 	first := intConst(0, at)
 	var begin []ir.Stmt
@@ -27,7 +27,7 @@ func (t *team) chunks(sp *space, d *ir.Directive, p portion, body, last []ir.Stm
 		begin = []ir.Stmt{decl(base, binary(ir.Mul, query(ir.TeamNum, at), chunk, at), at)}
 		first = binary(ir.Mul, query(ir.NumTeams, at), chunk, at)
 	} else {
-		begin = append([]ir.Stmt{decl(base, nil, at)}, t.take(box, base, chunk, first, at)...)
+		begin = append([]ir.Stmt{decl(base, nil, at)}, t.take(n, c.total, box, base, chunk, first, at)...)
 	}
 	it := t.local("it", ir.IntType, at)
 	end := t.local("stop", ir.IntType, at)
@@ -41,7 +41,7 @@ func (t *team) chunks(sp *space, d *ir.Directive, p portion, body, last []ir.Stm
 		run = []ir.Stmt{&ir.If{Cond: p.only, Then: run, At: at}}
 	}
 	loop := &ir.While{Label: &ir.Label{}, Cond: compare(ir.Lt, ref(base, at), c.total, at), Body: run,
-		Post: t.take(box, base, chunk, first, at), At: at}
+		Post: t.take(n, c.total, box, base, chunk, first, at), At: at}
 	out = append(append(out, begin...), loop)
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
@@ -57,20 +57,70 @@ func (t *team) chunkOf(d *ir.Directive, p portion, at ir.Pos) ir.Expr {
 	return &ir.Math{Fn: ir.IMax, Args: []ir.Expr{asInt(masterOf(d.Schedule.Chunk)), intConst(1, at)}, T: ir.IntType, At: at}
 }
 
+// A counter is where teams take their chunks. A loop that the teams may run several times has rounds: a team that has
+// left one goes on to the next while others are still in it, so the counter says which round it counts.
+type counter struct {
+	pad   *ir.Var
+	round *ir.Var // of the thread: how often it has come to the loop; nil where that is once
+}
+
+// roundBits is how far the number of the round lies above the iterations taken in it.
+const roundBits = 42
+
+// counterOf returns the counter of a loop, the same one each time that the loop is lowered.
+func (t *team) counterOf(sp *space, at ir.Pos) counter {
+	v := sp.loops[0].Var
+	n, ok := t.counters[v]
+	if !ok {
+		n.pad = t.pad("counter", ir.Int64Type, intConst(1, at), at)
+		if t.depth > 0 {
+			n.round = t.local("round", ir.IntType, at)
+			t.front = append(t.front, decl(n.round, nil, at))
+		}
+		t.counters[v] = n
+	}
+	return n
+}
+
 // take gives the team its next chunk. The second barrier keeps thread 0 from taking another before all have read this.
-func (t *team) take(box, base *ir.Var, chunk, first ir.Expr, at ir.Pos) []ir.Stmt {
-	key := slot{what: "counter", of: base}
-	if t.slots[key] == nil {
-		t.slots[key] = t.pad("counter", ir.Int64Type, intConst(1, at), at)
-	}
+func (t *team) take(n counter, total ir.Expr, box, base *ir.Var, chunk, first ir.Expr, at ir.Pos) []ir.Stmt {
 	old := t.local("taken", ir.IntType, at)
-	ask := []ir.Stmt{
-		decl(old, nil, at),
-		&ir.Atomic{Kind: ir.AtomicCapture, Op: ir.Add, Place: index(ref(t.slots[key], at), intConst(0, at), at), Value: chunk,
-			Old: ref(old, at), At: at},
-		assign(ref(box, at), binary(ir.Add, first, ref(old, at), at), at),
+	place := index(ref(n.pad, at), intConst(0, at), at)
+	ask := []ir.Stmt{decl(old, nil, at)}
+	if n.round == nil {
+		ask = append(ask, &ir.Atomic{Kind: ir.AtomicCapture, Op: ir.Add, Place: place, Value: chunk, Old: ref(old, at), At: at})
+	} else {
+		ask = append(ask, t.takeInRound(n, place, old, total, chunk, at)...)
 	}
+	ask = append(ask, assign(ref(box, at), binary(ir.Add, first, ref(old, at), at), at))
 	t.open = open{}
 	return []ir.Stmt{barrier(at), &ir.If{Cond: thread0(at), Then: ask, At: at}, barrier(at),
 		assign(ref(base, at), ref(box, at), at)}
+}
+
+// takeInRound leaves in taken what this round had taken before, and takes a chunk. A counter of an earlier round begins
+// again: who comes to the next round has seen the end of it. One of a later round says that this one is over.
+func (t *team) takeInRound(n counter, place ir.Expr, taken *ir.Var, total, chunk ir.Expr, at ir.Pos) []ir.Stmt {
+	was, seen, of := t.local("was", ir.IntType, at), t.local("seen", ir.IntType, at), t.local("of", ir.IntType, at)
+	shift := func(op ir.Op, x ir.Expr) ir.Expr {
+		return &ir.Binary{Op: op, X: x, Y: intConst(roundBits, at), T: ir.IntType, At: at}
+	}
+	loop := &ir.While{Label: &ir.Label{}, At: at}
+	leave := &ir.Break{Label: loop.Label, At: at}
+	round := ref(n.round, at)
+	begun := shift(ir.Shl, round)
+	now := binary(ir.Add, binary(ir.Add, begun, ref(taken, at), at), chunk, at)
+	loop.Body = []ir.Stmt{
+		decl(of, shift(ir.Shr, ref(was, at)), at),
+		&ir.If{Cond: compare(ir.Gt, ref(of, at), round, at), Then: []ir.Stmt{assign(ref(taken, at), total, at), leave}, At: at},
+		assign(ref(taken, at), choose(compare(ir.Lt, ref(of, at), round, at), intConst(0, at),
+			binary(ir.Sub, ref(was, at), begun, at), at), at),
+		&ir.Atomic{Kind: ir.AtomicCompare, Place: place, Compare: ref(was, at), Value: now, Old: ref(seen, at), At: at},
+		&ir.If{Cond: compare(ir.Eq, ref(seen, at), ref(was, at), at), Then: []ir.Stmt{leave}, At: at},
+		assign(ref(was, at), ref(seen, at), at),
+	}
+	return []ir.Stmt{
+		decl(was, nil, at), decl(seen, nil, at),
+		&ir.Atomic{Kind: ir.AtomicRead, Place: place, Old: ref(was, at), At: at}, loop,
+	}
 }

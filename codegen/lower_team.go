@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -34,6 +35,10 @@ type team struct {
 	serials    map[*ir.Construct][]ir.Stmt // what one thread runs of a parallel body
 	crews      map[*ir.Directive]bool      // parallel directives that apart prepared
 	eithers    map[*ir.Construct]*ir.If    // what apart made of a parallel body
+	postponed  []*reductions               // of loops that may run again
+	inner      int                         // ifs and loops around what is exposed
+	counters   map[*ir.Var]counter         // of the loops, by their variable
+	front      []ir.Stmt                   // declarations that the launch begins with
 	needed     map[*ir.Var]bool            // read by code that all threads run
 	sent       []*ir.Var                   // what thread 0 broadcasts
 	guards     int                         // how often thread 0 runs something alone
@@ -69,20 +74,23 @@ type tripCounts struct {
 // lowerTeam makes the launch of a construct, with the code of the team in the given mode.
 func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 	t := &team{lowering: l, seg: s, number: len(l.program.Launches), launch: l.launch(s), mode: mode,
-		shared: map[*ir.Var]bool{}, needed: map[*ir.Var]bool{}, jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{},
+		shared: map[*ir.Var]bool{}, needed: map[*ir.Var]bool{}, counters: map[*ir.Var]counter{}, jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{},
 		shareOuts: map[*ir.For]shareOut{}, conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{},
 		regions: map[ir.Stmt]bool{}, crews: map[*ir.Directive]bool{}, eithers: map[*ir.Construct]*ir.If{}}
 	list, red := t.teamLevel()
-	list = t.expose(list)
+	list = t.withPostponed(t.expose(list))
 	t.settleMode(list, ir.DirectiveOf(s.list[0]))
 	t.place(list)
 	if t.leads() {
-		t.placeLed(list, append(t.ends, red)...)
+		t.placeLed(list, t.allEnds(red)...)
 	}
 	t.effects = &effects{shared: t.isShared, exact: t.exact(list)}
 	t.findNeeded(list)
-	t.needEnds(append(t.ends, red)...)
+	t.needEnds(t.allEnds(red)...)
 	body := t.list(list)
+	for _, r := range t.postponed {
+		body = append(body, t.finishReductions(r, r.items[0].At, t.barrier)...)
+	}
 	body = append(body, t.finishReductions(red, s.list[0].Pos(), t.barrier)...)
 	t.cost = t.pathCost(body)
 	if t.leads() {
@@ -91,9 +99,14 @@ func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 		s.tail = t.last
 	}
 	t.sequential = !onlyRegions(list)
-	t.launch.Body = l.guarded(s, body)
+	t.launch.Body = l.guarded(s, append(t.front, body...))
 	t.finishBounds()
 	return t
+}
+
+// allEnds returns the reductions of which each team holds a part until it ends.
+func (t *team) allEnds(red *reductions) []*reductions {
+	return append(append(slices.Clone(t.ends), t.postponed...), red)
 }
 
 // teamLevel reads the clauses of the league and returns the code of a team, and the reductions of a teams body.
@@ -129,7 +142,7 @@ func (t *team) teamsBody(s *ir.Construct) ([]ir.Stmt, *reductions) {
 	red.league = true
 	if d.Parts != 0 && len(red.items) > 0 {
 		inner := &d
-		for i, r := range s.Directive.Reductions { // the threads reduce into the copy of their team
+		for i, r := range s.Directive.Reductions[:len(red.items)] { // the threads reduce into the copy of their team
 			r.Place = ref(red.items[i].acc, r.At)
 			if red.items[i].idx != nil {
 				r.Index = ref(red.items[i].idx, r.At)

@@ -425,12 +425,6 @@ func (t *team) plainLoop(s *ir.For) []ir.Stmt {
 	return append(out, loop)
 }
 
-func (t *team) staticOnly(s ir.Schedule, at ir.Pos) {
-	if s.Kind != ir.ScheduleNone && s.Kind != ir.ScheduleStatic {
-		t.notYet(at, "a dist_schedule other than static")
-	}
-}
-
 // construct lowers a construct on a body in the code of a team.
 func (t *team) construct(s *ir.Construct) []ir.Stmt {
 	d := s.Directive

@@ -14,7 +14,6 @@ type threads struct {
 func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	d := s.Directive
 	grid := d.Parts&ir.Distribute != 0
-	t.staticOnly(d.DistSchedule, d.At)
 	sp, ok := t.nest(s, d.Collapse)
 	if !ok {
 		return nil
@@ -77,6 +76,17 @@ func unwrapped(list []ir.Stmt) []ir.Stmt {
 
 func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
 	name := sp.loops[0].Var.Name
+	if k := d.Schedule.Kind; k == ir.ScheduleGuided || !grid && fromCounter(k) {
+		why := "a device has no chunks that shrink"
+		if k != ir.ScheduleGuided {
+			why = "the threads of one team run in step"
+		}
+		t.decide(sp.at, "loop "+name, "schedule(auto)", "schedule("+k.String()+") has no meaning here: "+why,
+			"teams distribute parallel for schedule(dynamic)")
+	}
+	if d.DistSchedule.Chunk != nil {
+		t.noteChunk(sp, d)
+	}
 	if grid {
 		t.note(sp, &t.trips.grid)
 		t.decide(sp.at, "loop "+name, "threads of all teams", because(d), "")
@@ -85,6 +95,12 @@ func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
 	t.note(sp, &t.trips.threads)
 	t.decide(sp.at, "loop "+name, "threads of one team", because(d),
 		"teams distribute parallel for spreads it over all teams")
+}
+
+// noteChunk says what becomes of the chunk of dist_schedule.
+func (l *lowering) noteChunk(sp *space, d *ir.Directive) {
+	l.decide(sp.at, "loop "+sp.loops[0].Var.Name, "dealt out one by one", "neighbouring iterations belong to neighbouring threads "+
+		"or teams: the chunk of "+d.Text+" is not used", "schedule(counter, n)")
 }
 
 // portion deals iterations out one by one, so that neighbouring threads touch neighbouring memory.
@@ -400,7 +416,7 @@ func (p *threads) nestedIn(d *ir.Directive, at ir.Pos, name string) *threads {
 	switch d.Nested.Kind {
 	case ir.NestedNone, ir.NestedAuto, ir.NestedInline:
 	default:
-		p.notYet(at, "this strategy for nested parallelism; write nested(inline)")
+		p.notYet(at, "nested("+d.Nested.Kind.String()+"); write nested(inline), which runs it in the thread that meets it")
 	}
 	p.decide(at, "loop "+name, "one thread", "it is nested in a parallel construct: each thread runs all of it",
 		"collapse, where the loops are perfectly nested")

@@ -1,0 +1,223 @@
+package codegen_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/simt"
+)
+
+// What the launch splitter and the league once refused: the Go text, and what it means.
+func TestConstructsUnderControlFlow(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		want       func(x, y []int, n int)
+	}{
+		{"league reduction under an if", `
+s, most := 5, 0
+//omp:teams
+{
+	if n > 3 {
+		//omp:distribute parallel for reduction(+: s) reduction(max: most)
+		for i := range x {
+			s += x[i]
+			most = max(most, x[i])
+		}
+	}
+}
+y[0], y[1] = s, most`, func(x, y []int, n int) {
+			y[0], y[1] = 5, 0
+			for _, v := range x {
+				if n > 3 {
+					y[0] += v
+					y[1] = max(y[1], v)
+				}
+			}
+		}},
+		{"league reduction in a loop of the teams", `
+s := 5
+var bins [3]int
+//omp:teams
+{
+	for k := 0; k < n; k++ {
+		//omp:distribute parallel for reduction(+: s)
+		for i := range x {
+			s += x[i] * k
+		}
+		//omp:distribute parallel for reduction(+: bins)
+		for i := range x {
+			bins[x[i]%3]++
+		}
+	}
+}
+y[0], y[1], y[2] = s, bins[0], bins[2]`, func(x, y []int, n int) {
+			y[0], y[1], y[2] = 5, 0, 0
+			for k := range n {
+				for _, v := range x {
+					y[0] += v * k
+					y[1] += map[bool]int{true: 1}[v%3 == 0]
+					y[2] += map[bool]int{true: 1}[v%3 == 2]
+				}
+			}
+		}},
+		{"counter in a loop of the teams", `
+//omp:teams
+for k := 0; k < n; k++ {
+	//omp:distribute parallel for schedule(counter, 3)
+	for i := range x {
+		//omp:atomic
+		y[i] += k + x[i]
+	}
+}`, rounds},
+		{"dynamic in a loop of the teams", `
+//omp:teams mode(warp_specialized)
+for k := 0; k < n; k++ {
+	if n > 2 {
+		//omp:distribute parallel for schedule(dynamic)
+		for i := range x {
+			//omp:atomic
+			y[i] += k + x[i]
+		}
+	} else {
+		//omp:distribute parallel for schedule(dynamic, 5)
+		for i := range x {
+			//omp:atomic
+			y[i] += k + x[i]
+		}
+	}
+}`, rounds},
+		{"slices across launches", `
+z := x
+if x[0] > 2 {
+	z = y
+}
+w := &z[1]
+//omp:parallel for
+for i := range z {
+	z[i] += n
+}
+*w += 7
+//omp:parallel for
+for i := range z {
+	z[i] *= 2
+}`, func(x, y []int, n int) {
+			z := x
+			if x[0] > 2 {
+				z = y
+			}
+			for i := range z {
+				z[i] += n
+			}
+			z[1] += 7
+			for i := range z {
+				z[i] *= 2
+			}
+		}},
+		{"return in front of constructs", `
+for i := 0; i < n; i++ {
+	if x[i] == 4 {
+		y[0] = i
+		return
+	}
+}
+//omp:parallel for
+for i := range x {
+	y[i] += x[i]
+}
+if n > 3 {
+	if x[0] == 1 {
+		return
+	}
+	//omp:parallel for
+	for i := range x {
+		y[i]++
+	}
+}`, func(x, y []int, n int) {
+			for i := range n {
+				if x[i] == 4 {
+					y[0] = i
+					return
+				}
+			}
+			for i := range x {
+				y[i] += x[i]
+			}
+			if n > 3 && x[0] != 1 {
+				for i := range x {
+					y[i]++
+				}
+			}
+		}},
+		{"break in front of constructs", `
+switch x[0] % 3 {
+case 0:
+	if n > 3 {
+		break
+	}
+	//omp:parallel for
+	for i := range x {
+		y[i]++
+	}
+case 1:
+	//omp:parallel for
+	for i := range x {
+		y[i] += 2
+	}
+default:
+	y[0] = 100
+}
+y[1]--`, func(x, y []int, n int) {
+			switch x[0] % 3 {
+			case 0:
+				if n <= 3 {
+					for i := range y {
+						y[i]++
+					}
+				}
+			case 1:
+				for i := range y {
+					y[i] += 2
+				}
+			default:
+				y[0] = 100
+			}
+			y[1]--
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}} {
+				l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x, y)\nfunc K(x, y []int, n int) {"+c.body+"\n}", opt)
+				require.NoError(t, err)
+				program, err := simt.New(l.Program)
+				require.NoError(t, err)
+				for n := range 6 {
+					for k, s := range shapes {
+						args := func() (x, y []int) {
+							for i := range 40 {
+								x, y = append(x, (i*7+n+k)%9), append(y, i)
+							}
+							return x, y
+						}
+						x, y := args()
+						c.want(x, y, n)
+						gotX, gotY := args()
+						cfg := simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(k), Races: true, Steps: 10_000_000}
+						require.NoError(t, runDevice(program, []any{gotX, gotY, n}, cfg), "%v\n%s", s, l.Program)
+						require.Equal(t, fmt.Sprint(x, y), fmt.Sprint(gotX, gotY), "n %d, %v\n%s", n, s, l.Program)
+					}
+				}
+			}
+		})
+	}
+}
+
+func rounds(x, y []int, n int) {
+	for k := range n {
+		for i := range x {
+			y[i] += k + x[i]
+		}
+	}
+}
