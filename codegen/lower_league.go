@@ -50,7 +50,7 @@ func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
 	d := *s.Directive
 	d.Parts &^= ir.Teams
 	c.Directive = &d
-	if forThreads(&c) && d.Parts&ir.Distribute != 0 && t.inner > 0 && len(d.Reductions) > 0 {
+	if forThreads(&c) && d.Parts&ir.Distribute != 0 && t.inner > 0 && !t.single && len(d.Reductions) > 0 {
 		t.deferShared(&c, &d)
 	}
 	if forThreads(&c) || d.Parts&ir.Distribute == 0 {
@@ -61,7 +61,7 @@ func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
 	red := t.startReductions(d.Reductions, &body, s.At)
 	d.Firstprivate, d.Lastprivate, d.Reductions = nil, nil, nil
 	c.Body = t.expose(body)
-	if t.inner > 0 {
+	if t.inner > 0 && !t.single {
 		t.postpone(red)
 		red = &reductions{}
 	}
