@@ -59,6 +59,9 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 		byReg[v.reg] = v
 		k := c.classes[v.reg-firstVirtual]
 		active[k], free[k] = expire(active[k], free[k], v.lo)
+		if c.takeOver(v, byReg, active[k]) {
+			continue
+		}
 		if len(free[k]) > 0 {
 			v.phys = free[k][0]
 			free[k] = free[k][1:]
@@ -99,6 +102,34 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 	}
 	c.rewrite(byReg, f)
 	return spilled, nil
+}
+
+// takeOver gives v the register of the value that it is a copy of, where that one ends with the copy.
+func (c *vcode) takeOver(v *interval, byReg map[Reg]*interval, active []*interval) bool {
+	s := &c.steps[v.lo]
+	if s.kind != stepInst || !isCopy(s) || s.Args[0].reg != v.reg {
+		return false
+	}
+	from := byReg[s.Args[1].reg]
+	if from == nil || from.hi != v.lo || from.phys == NoReg || from.slot >= 0 {
+		return false
+	}
+	for i, a := range active {
+		if a == from {
+			v.phys, active[i] = from.phys, v
+			return true
+		}
+	}
+	return false
+}
+
+// isCopy tells a plain move between registers of one class.
+func isCopy(s *step) bool {
+	switch s.Op {
+	case MOVQStore, VMOVUPSStore, KMOVW:
+		return s.Mask == NoReg && s.Args[0].kind == argReg && s.Args[1].kind == argReg
+	}
+	return false
 }
 
 // cheaper tells whether spilling v costs less than spilling w; of equals the one that ends last goes.
@@ -150,7 +181,10 @@ func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
 			}
 			*r = p
 		})
-		out = append(append(out, s), after...)
+		if !isCopy(&s) || s.Args[0].reg != s.Args[1].reg {
+			out = append(out, s)
+		}
+		out = append(out, after...)
 	}
 	c.steps = out
 }

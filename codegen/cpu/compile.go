@@ -142,7 +142,7 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 		}
 	}()
 	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{}, pooled: map[constKey]int{},
-		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1}
+		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]Reg{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1}
 	if g.avx512 && c.options.Width != W256 {
 		g.bytes = 64
 	}
@@ -192,7 +192,7 @@ func (g *gen) sequentialStage(s *stage, f frame) {
 // parallelStage runs iterations lo to hi of a parallel loop.
 func (g *gen) parallelStage(s *stage, f frame) {
 	g.inLoop = true
-	g.shared(s.loop)
+	g.refuseShared(s.loop)
 	g.openLeague(s, f)
 	lanes := g.chooseLanes(s.loop)
 	if lanes == s.loop {
@@ -201,7 +201,11 @@ func (g *gen) parallelStage(s *stage, f frame) {
 		g.lanesFor[lanes] = true
 		g.chooseInside(s.loop.Body)
 	}
-	g.forStmt(g.cut(s.loop))
+	cut := g.cut(s.loop)
+	if cut != g.parallelLanes {
+		g.proveNest(cut)
+	}
+	g.forStmt(cut)
 	g.closeLeague(s)
 }
 

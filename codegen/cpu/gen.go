@@ -78,6 +78,8 @@ type gen struct {
 	consts            map[constKey]Reg
 	pooled            map[constKey]int // constants used from memory
 	sites             []site
+	proved            map[*ir.For]Reg // lanes loops whose accesses were checked for all rows at once: 1
+	shared            map[string]Reg  // terms computed in the straight code before a loop
 	fails             []fail
 }
 

@@ -94,7 +94,7 @@ func (g *gen) memOf(a access, l linear) Mem {
 func (g *gen) sum(terms []term) Reg {
 	r := g.general()
 	for i, t := range terms {
-		x := g.gp(t.expr)
+		x := g.termValue(t)
 		if t.coef != 1 && t.coef != -1 {
 			y := g.general()
 			if t.coef != int64(int32(t.coef)) {
@@ -118,6 +118,19 @@ func (g *gen) sum(terms []term) Reg {
 	if len(terms) == 0 {
 		g.setGeneral(r, 0)
 	}
+	return r
+}
+
+// termValue is the value of a term without its factor; where the code is straight, it is computed once.
+func (g *gen) termValue(t term) Reg {
+	if _, ok := t.expr.(*ir.Ref); ok || g.shared == nil {
+		return g.gp(t.expr)
+	}
+	if r, ok := g.shared[t.key]; ok {
+		return r
+	}
+	r := g.gp(t.expr)
+	g.shared[t.key] = r
 	return r
 }
 

@@ -1,6 +1,11 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"maps"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // forStmt selects a counted loop: the lanes loop where Compile chose it, else a loop of scalars around vectors, or one in which lanes
 // drop out.
@@ -45,7 +50,9 @@ func (g *gen) uniformFor(s *ir.For) {
 	g.op(CMPQ, W128, RegArg(h.gp), RegArg(hi))
 	g.jump(k.not(), f.breakTo)
 	g.loops = append(g.loops, f)
+	g.shared = map[string]Reg{}
 	restore := g.hoist(f, s.Body)
+	g.shared = nil
 	g.markSafe(s)
 	g.place(top)
 	g.list(s.Body)
@@ -143,8 +150,7 @@ func (g *gen) maskedLoop(s *ir.While) {
 }
 
 // lanesLoop is the loop whose iterations become lanes: full vectors, unrolled, without masks; then the rest under a mask of the lanes
-// that are in range. Checks of affine accesses with fixed other terms are made before the loop: where one fails, all iterations run in
-// the second form, which checks what lanes that are on touch.
+// that are in range.
 func (g *gen) lanesLoop(s *ir.For) {
 	step, ok := constStep(s)
 	if !ok || s.Rel == ir.Ne {
@@ -167,17 +173,79 @@ func (g *gen) lanesLoop(s *ir.For) {
 	sums := g.openReductions(s)
 	f := &loopFrame{label: s.Label, breakTo: g.newLabel(), nextTo: g.newLabel(), counter: s.Var, changes: g.changedIn(s), hoists: true}
 	g.loops = append(g.loops, f)
+	g.shared = map[string]Reg{}
 	restore := g.hoist(f, s.Body)
 	tail, end := g.newLabel(), g.newLabel()
 	g.op(TESTQ, W128, RegArg(left), RegArg(left))
 	g.jump(condLE, end)
+	g.checkAhead(s, f, base, left, step, end, sums)
 	g.mainLoop(s, f, base, left, step, tail, sums)
 	g.place(tail)
 	g.tailLoop(s, f, base, left, step, end, sums)
+	g.safe = map[*ir.Index]bool{}
 	g.place(end)
 	restore()
 	g.loops = g.loops[:len(g.loops)-1]
 	g.closeReductions(sums)
+}
+
+// checkAhead makes the checks of affine accesses for all iterations before the first. Where one fails, a loop that checks what the lanes that
+// are on touch runs instead, out of line.
+func (g *gen) checkAhead(s *ir.For, f *loopFrame, base, left Reg, step int64, end label, sums []*sum) {
+	slow := g.newLabel()
+	hot := g.newLabel()
+	if flag, ok := g.proved[s]; ok {
+		g.op(TESTQ, W128, RegArg(flag), RegArg(flag))
+		g.jump(condNE, hot)
+	}
+	before := len(g.steps)
+	g.precheck(s, f, left, step, slow)
+	g.shared = nil
+	if len(g.steps) == before {
+		g.place(hot)
+		return
+	}
+	g.later(slow, func() {
+		g.safe = map[*ir.Index]bool{}
+		g.tailLoop(s, f, base, left, step, end, sums)
+		g.jump(always, end)
+	})
+	g.place(hot)
+}
+
+// later selects code behind the kernel in the state of now, at a label.
+func (g *gen) later(l label, emit func()) {
+	now := g.context()
+	g.fails = append(g.fails, fail{label: l, emit: func() {
+		then := g.context()
+		g.enterContext(now)
+		emit()
+		g.enterContext(then)
+	}})
+}
+
+// A context is what selection depends on at one place in the kernel.
+type context struct {
+	at            ir.Pos
+	shapes        *shapes
+	lanes, unroll int
+	exec          []Reg
+	prefix        Reg
+	split         bool
+	loops         []*loopFrame
+	pointer       map[string]Reg
+	shared        map[string]Reg
+	safe          map[*ir.Index]bool
+	homes         map[*ir.Var]*home
+}
+
+func (g *gen) context() context {
+	return context{g.at, g.shapes, g.lanes, g.unroll, g.exec, g.prefix, g.split, slices.Clone(g.loops), g.pointer, g.shared, g.safe, maps.Clone(g.homes)}
+}
+
+func (g *gen) enterContext(c context) {
+	g.at, g.shapes, g.lanes, g.unroll, g.exec, g.prefix, g.split = c.at, c.shapes, c.lanes, c.unroll, c.exec, c.prefix, c.split
+	g.loops, g.pointer, g.shared, g.safe, g.homes = c.loops, c.pointer, c.shared, c.safe, c.homes
 }
 
 // gpOutside evaluates a bound of the lanes loop, where no lane variable exists yet.
@@ -219,13 +287,12 @@ func (g *gen) trips(s *ir.For, lo Reg, step int64) Reg {
 
 func step64(d Reg) step { return step{Inst: I(NoOp, W128, RegArg(d)), kind: stepDivide} }
 
-// mainLoop runs full vectors while enough iterations are left and no check before the loop fails.
+// mainLoop runs full vectors while enough iterations are left.
 func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, tail label, sums []*sum) {
 	per := int64(g.lanes * g.unroll)
 	top := g.newLabel()
 	g.op(CMPQImm, W128, RegArg(left), ImmArg(per))
 	g.jump(condL, tail)
-	g.precheck(s, f, left, step, tail)
 	inner := *f
 	inner.breakTo, inner.nextTo = g.newLabel(), g.newLabel()
 	g.enterBody(s, &inner)
@@ -239,7 +306,6 @@ func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, tail
 	g.place(inner.breakTo)
 	g.foldSums(sums)
 	g.loops[len(g.loops)-1] = f
-	g.safe = map[*ir.Index]bool{}
 }
 
 func (g *gen) enterBody(s *ir.For, f *loopFrame) {

@@ -451,35 +451,33 @@ func (g *gen) rsqrt(dst []Reg, e *ir.Math) []Reg {
 	return g.lift(dst, x, x, func(d, x, _ Reg) {
 		y := g.vector()
 		g.op(estimate, w, RegArg(y), RegArg(x))
-		for i := range steps {
-			// y += y/2 * (1 - x*y*y): the correction is zero for x = 0 and x = infinity only if it is not a NaN, see keep below.
-			xy, r, hy := g.vector(), g.vector(), g.vector()
-			g.op(pick(t, VMULPS, VMULPD), w, RegArg(xy), RegArg(x), RegArg(y))
-			g.op(pick(t, VMULPS, VMULPD), w, RegArg(hy), RegArg(y), RegArg(half))
-			g.move(r, one)
-			g.op(pick(t, VFNMADD231PS, VFNMADD231PD), w, RegArg(r), RegArg(xy), RegArg(y))
-			next := g.vector()
-			g.move(next, y)
-			g.op(pick(t, VFMADD231PS, VFMADD231PD), w, RegArg(next), RegArg(hy), RegArg(r))
-			y = g.keepSpecial(next, y, r, t, w)
-			if i == steps-1 {
-				g.move(d, y)
+		for i := range steps { // y += y/2 * (1 - x*y*y)
+			r, next := g.vector(), g.vector()
+			if i == steps-1 && d != x {
+				next = d
 			}
+			g.op(pick(t, VMULPS, VMULPD), w, RegArg(r), RegArg(x), RegArg(y))
+			g.op(pick(t, VFNMADD213PS, VFNMADD213PD), w, RegArg(r), RegArg(y), RegArg(one))
+			g.op(pick(t, VMULPS, VMULPD), w, RegArg(next), RegArg(y), RegArg(half))
+			g.op(pick(t, VFMADD213PS, VFMADD213PD), w, RegArg(next), RegArg(r), RegArg(y))
+			y = next
 		}
+		g.rsqrtSpecials(y, x, t, w)
+		g.move(d, y)
 	})
 }
 
-// keepSpecial returns next, but y where the Newton residual r is a NaN: the estimate of 0 is infinity and of infinity 0, both right.
-func (g *gen) keepSpecial(next, y, r Reg, t *ir.Type, w Width) Reg {
-	m := g.newMask()
-	g.op(pick(t, VCMPPS, VCMPPD), w, RegArg(m), RegArg(r), RegArg(r), ImmArg(3)) // unordered
+// rsqrtSpecials mends what Newton's step makes a NaN of: 0 gives infinity and infinity 0.
+func (g *gen) rsqrtSpecials(y, x Reg, t *ir.Type, w Width) {
 	if g.avx512 {
-		g.emit(I(pick(t, VMOVUPSStore, VMOVUPDStore), w, RegArg(next), RegArg(y)).Masked(m, false))
-		return next
+		// By class of x, 4 bits each: quiet NaN, signalling NaN, 0, 1, -Inf, +Inf, negative, positive.
+		const classes = 2 | 2<<4 | 6<<8 | 3<<16 | 8<<20 | 3<<24
+		g.op(pick(t, VFIXUPIMMPS, VFIXUPIMMPD), w, RegArg(y), RegArg(x), RegArg(g.constVector(classes, int(t.Size))), ImmArg(0))
+		return
 	}
-	out := g.vector()
-	g.op(VPBLENDVB, w, RegArg(out), RegArg(next), RegArg(y), RegArg(m))
-	return out
+	s := series{g, t, w}
+	s.choose(y, s.c(math.Inf(1)), s.compareTo(x, s.at(0), cmpEQ))
+	s.choose(y, s.c(0), s.compareTo(x, s.at(math.Inf(1)), cmpEQ))
 }
 
 // vecMinMax follows Go: a NaN operand gives NaN, and -0 is below +0.

@@ -74,10 +74,13 @@ func (g *gen) hoistRow(root *home, size int64, terms []term, key string) {
 		return
 	}
 	p := g.sum(terms)
-	if size != 1 {
+	switch size {
+	case 1, 2, 4, 8:
+		g.op(LEAQ, W128, RegArg(p), MemArg(Indexed(root.gp, p, uint8(size), 0)))
+	default:
 		g.op(IMUL3Q, W128, RegArg(p), RegArg(p), ImmArg(size))
+		g.op(ADDQ, W128, RegArg(p), RegArg(root.gp))
 	}
-	g.op(ADDQ, W128, RegArg(p), RegArg(root.gp))
 	g.pointer[k] = p
 }
 

@@ -52,6 +52,10 @@ func (l *linear) add(e ir.Expr, coef int64) {
 				l.add(b.Y, coef*c)
 				return
 			}
+			if l.distribute(b.X, b.Y, coef) || l.distribute(b.Y, b.X, coef) {
+				return
+			}
+			e = inOrder(b)
 		}
 	}
 	key := exprKey(e)
@@ -62,6 +66,29 @@ func (l *linear) add(e ir.Expr, coef int64) {
 		}
 	}
 	l.terms = append(l.terms, term{coef, e, key})
+}
+
+// distribute adds (a + b)*y as a*y + b*y, so that neighbouring rows share their product.
+func (l *linear) distribute(x, y ir.Expr, coef int64) bool {
+	sum, ok := x.(*ir.Binary)
+	if !ok || sum.Op != ir.Add && sum.Op != ir.Sub || !wide(sum.T) {
+		return false
+	}
+	times := func(e ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Mul, X: e, Y: y, T: sum.T, At: sum.At} }
+	l.add(times(sum.X), coef)
+	if sum.Op == ir.Sub {
+		coef = -coef
+	}
+	l.add(times(sum.Y), coef)
+	return true
+}
+
+// inOrder writes a product with its factors in one order.
+func inOrder(b *ir.Binary) ir.Expr {
+	if exprKey(b.X) <= exprKey(b.Y) {
+		return b
+	}
+	return &ir.Binary{Op: ir.Mul, X: b.Y, Y: b.X, T: b.T, At: b.At}
 }
 
 // exprKey tells expressions apart, variables by their identity.

@@ -284,8 +284,8 @@ func generalIdentity(bits uint64, t *ir.Type) int64 {
 	return int64(bits << shift >> shift)
 }
 
-// shared refuses a parallel loop that assigns to a variable of all its iterations.
-func (g *gen) shared(f *ir.For) {
+// refuseShared refuses a parallel loop that assigns to a variable of all its iterations.
+func (g *gen) refuseShared(f *ir.For) {
 	inside := ir.Declared(f.Body)
 	reduced := map[*ir.Var]bool{}
 	for _, r := range reductionsOf(f) {

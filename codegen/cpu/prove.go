@@ -1,0 +1,124 @@
+package cpu
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// proveNest checks, before a parallel loop that has lanes loops directly inside, all their affine accesses for all iterations at once: an
+// index that is affine in both counters is extreme at the corners. Where the corners are in range, the checks before every single row are
+// stepped over.
+func (g *gen) proveNest(outer *ir.For) {
+	step, _ := constStep(outer)
+	for _, s := range outer.Body {
+		inner, ok := s.(*ir.For)
+		if !ok || !g.lanesFor[inner] || !g.provable(outer, inner) {
+			continue
+		}
+		flag, fail := g.general(), g.newLabel()
+		g.setGeneral(flag, 0)
+		first, last := g.general(), g.general()
+		g.move(first, g.gp(outer.Lo))
+		g.move(last, g.gp(outer.Hi))
+		g.addConst(last, -step)
+		g.fits(first, fail)
+		g.fits(last, fail)
+		for _, f := range g.factors(outer, inner) {
+			g.fits(g.gp(f), fail)
+		}
+		for _, row := range []Reg{first, last} {
+			g.homes[outer.Var] = &home{gp: row, length: NoReg}
+			g.proveRow(inner, fail)
+		}
+		delete(g.homes, outer.Var)
+		g.setGeneral(flag, 1)
+		g.place(fail)
+		g.proved[inner] = flag
+	}
+}
+
+// proveRow makes the checks of one row of the inner loop.
+func (g *gen) proveRow(inner *ir.For, fail label) {
+	step, _ := constStep(inner)
+	g.shapes = analyseShapes(inner, step)
+	base := g.general()
+	g.move(base, g.gpOutside(inner.Lo))
+	left := g.trips(inner, base, step)
+	g.op(TESTQ, W128, RegArg(left), RegArg(left))
+	g.jump(condLE, fail)
+	g.homes[inner.Var] = &home{gp: base, length: NoReg}
+	f := &loopFrame{counter: inner.Var, changes: g.changedIn(inner)}
+	g.shared = map[string]Reg{}
+	g.precheck(inner, f, left, step, fail)
+	g.shared, g.shapes, g.safe = nil, nil, map[*ir.Index]bool{}
+	delete(g.homes, inner.Var)
+}
+
+// fits jumps to fail unless r is a small number: products of two such do not wrap.
+func (g *gen) fits(r Reg, fail label) {
+	low := g.general()
+	g.op(MOVLQSX, W128, RegArg(low), RegArg(r))
+	g.op(CMPQ, W128, RegArg(low), RegArg(r))
+	g.jump(condNE, fail)
+}
+
+// provable tells whether the bounds of the inner loop are fixed in the outer one, and every affine access is affine in both counters with
+// nothing else that changes.
+func (g *gen) provable(outer, inner *ir.For) bool {
+	changes := g.changedIn(outer)
+	fixed := func(e ir.Expr) bool {
+		return (&loopFrame{changes: changes}).fixed(e)
+	}
+	step, ok := constStep(inner)
+	if !ok || !fixed(inner.Lo) || !fixed(inner.Hi) {
+		return false
+	}
+	s := analyseShapes(inner, step)
+	good := true
+	ir.Inspect(inner.Body, nil, func(e ir.Expr) {
+		ix, ok := e.(*ir.Index)
+		if !ok || !ix.Checked || ix.X.Type().Kind != ir.Slice || s.shape(ix.I).kind != affine {
+			return
+		}
+		for _, t := range linearOf(ix.I).terms {
+			if isRef(t.expr, inner.Var) || isRef(t.expr, outer.Var) || fixed(t.expr) {
+				continue
+			}
+			if x, y, ok := factorsOf(t.expr, outer.Var); !ok || x == nil || !fixed(y) {
+				good = false
+			}
+		}
+	})
+	return good
+}
+
+// factorsOf takes v*y apart.
+func factorsOf(e ir.Expr, v *ir.Var) (x, y ir.Expr, ok bool) {
+	b, ok := e.(*ir.Binary)
+	if !ok || b.Op != ir.Mul || !wide(b.T) {
+		return nil, nil, false
+	}
+	if isRef(b.X, v) && !ir.ExprVars(b.Y).Has(v) {
+		return b.X, b.Y, true
+	}
+	if isRef(b.Y, v) && !ir.ExprVars(b.X).Has(v) {
+		return b.Y, b.X, true
+	}
+	return nil, nil, false
+}
+
+// factors are what the outer counter is multiplied with in the indices of the inner loop.
+func (g *gen) factors(outer, inner *ir.For) []ir.Expr {
+	var out []ir.Expr
+	seen := map[string]bool{}
+	ir.Inspect(inner.Body, nil, func(e ir.Expr) {
+		ix, ok := e.(*ir.Index)
+		if !ok || !ix.Checked || ix.X.Type().Kind != ir.Slice {
+			return
+		}
+		for _, t := range linearOf(ix.I).terms {
+			if _, y, ok := factorsOf(t.expr, outer.Var); ok && !seen[exprKey(y)] && g.known([]term{{expr: y}}) {
+				seen[exprKey(y)] = true
+				out = append(out, y)
+			}
+		}
+	})
+	return out
+}
