@@ -1,0 +1,110 @@
+package codegen
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// refusals says, for what DIALECT.md refuses or warns of, by its words, which message a golden file shows. Where the
+// refusal is one at run time, tests names the file that has it.
+var refusals = []struct{ dialect, message, tests string }{
+	// section 1
+	{"reading it before assigning is an error", "it is read before anything assigns to it", ""},
+	{"writing shared memory there without `atomic` is a warning", "is shared by all teams", ""},
+	{"a missing barrier, atomic or private copy", "RaceError", "simt/planted_test.go"},
+
+	// section 2
+	{"top-level, no receiver", "it is a method", ""},
+	{"kernels without results", "it has results, and a task returns none", ""},
+	{"assigned to a local once", "assignment of a function", ""},
+	{"assigning to a captured variable after the capture is refused", "so it cannot be assigned afterwards", ""},
+	{"bool, all sized ints and uints, int, uint, float32, float64", "there are no complex numbers on a device", ""},
+	{"bool, all sized ints and uints, int, uint, float32, float64", "addresses are no numbers in a kernel", ""},
+	{"slices `[]T` of any of these", "the memory of a buffer holds no slices and pointers", ""},
+	{"`break`, `goto` and `return` out of a loop or block that a directive governs are errors", "break: it leaves what the directive", ""},
+	{"`break`, `goto` and `return` out of a loop or block that a directive governs are errors", "return: it leaves what the directive", ""},
+	{"`break`, `goto` and `return` out of a loop or block that a directive governs are errors", "goto: the compiler needs structured control flow", ""},
+	{"`continue` is fine", "continue: it leaves what the directive", ""}, // not of an outer loop
+	{"integer division by zero, index out of range", "ErrDivide", "../task/contract_test.go"},
+	{"integer division by zero, index out of range", "ErrBounds", "../task/contract_test.go"},
+	{"with a device counterpart", "it has no device counterpart", ""},
+	{"goroutines", "go statement: there are no goroutines on a device", ""},
+	{"channels", "there are no channels on a device", ""},
+	{"maps", "there are no maps on a device", ""},
+	{"interface values", "there are no interface values on a device", ""},
+	{"strings", "there are no strings on a device", ""},
+	{"`defer`", "defer: there is no stack of calls on a device", ""},
+	{"`panic`/`recover`", "panic: a kernel cannot unwind", ""},
+	{"`panic`/`recover`", "recover: a kernel cannot unwind", ""},
+	{"`append`", "append: slices do not grow on a device", ""},
+	{"`make`/`new` of unknown size", "make: its size is not a constant", ""},
+	{"recursion", "and there is no stack on a device", ""},
+	{"writes to package variables", "a kernel sees its parameters and constants alone", ""},
+	{"All errors of a file are reported at once", "everyclean.go:10:4: access to y", ""},
+
+	// section 3
+	{"on the lines right above the function or statement that it governs", "nothing that it could govern starts on the line below", ""},
+	{"on the lines right above the function or statement that it governs", "it stands behind code", ""},
+	{"Unknown names and clauses are errors", "there is no such directive", ""},
+	{"Unknown names and clauses are errors", "there is no such clause", ""},
+	{"Clauses of `target` and `task` are Go expressions over parameters and package constants", "but this clause is evaluated when the task is submitted", ""},
+	{"clauses of statement directives see what is in scope there", "is not a variable that is declared above and can be seen here", ""},
+	{"`device(acc, smp, cuda, opencl)` kinds that may run it", "clause device: it does not know 'gpu'", ""},
+	{"out of 100 per kind", "a kind has 100 tokens", ""},
+	{"`implements(F)`: another version of task F", "the package has no function Nothing", ""},
+	{"`check(bounds)` (default) or `check(none)`", "clause check: it does not know 'bound'", ""},
+	{"a is read as a row-major n by m array", "does not give a slice its extents", ""},
+	{"`name = expr`: a name for clauses", "does not name an expression", ""},
+	{"Regions: `x` (all of it)", "is not a region; write x, *p, x[i], x[lo:hi], x[start;length] or [n][m]x[i][lo:hi]", ""},
+	{"`out` promises that every byte of the region is written: where that is provably false it is an error", "leaves some out", ""},
+	{"where unprovable a warning", "it promises that every element is written, which cannot be proved", ""},
+	{"a touch provably outside", "which is outside x[lo:hi]", ""},
+	{"a write to an `in`, is an error", "and the task declares it in", ""},
+	{"where it depends on data, a warning", "whose place depends on data", ""},
+	{"iteration i of the loop owns `x[i*n : (i+1)*n]`", "the part that iteration i owns", ""},
+	{"a touch of another part of x is an error where provable", "is outside x[i*4 : (i+1)*4]", ""},
+	{"on ints and uints of 32 and 64 bits, floats, and smaller types and bool", "only bools, ints and floats can be indivisible", ""},
+	{"`read`, `write`, `update` (default;", "this is not one of its forms", ""},
+	{"`single`, `masked` | block | inside `parallel`", "directive single: it stands outside parallel", ""},
+	{"Combined forms are one line", "these words do not combine", ""},
+	{"The barrier inside `parallel` is `kernel.Barrier()`", "kernel.Barrier: it is called outside parallel", ""},
+	{"where the compiler sees a dependence it warns, with both places", "the iterations over i depend on one another", ""},
+	{"Reductions: `+ * min max & | ^ && || minloc maxloc`", "there is no operator '-'", ""},
+	{"on scalars, `*p`, whole fixed arrays and their constant parts", "is a slice, whose length is not known here", ""},
+	{"on scalars, `*p`, whole fixed arrays and their constant parts", "are not constant; name a scalar variable", ""},
+	{"written as `s op= e`", "may only be updated by its operator here", ""},
+	{"`schedule` kinds:", "clause schedule: it does not know 'statc'", ""},
+	{"`nested(auto | inline | eager | cta | warp | host | cpu | cross [, boost])`", "clause nested: it does not know 'ctas'", ""},
+
+	// section 5
+	{"a failed check is an error and nothing has been written", "outside its region x[0:10]", "../task/contract_test.go"},
+	{"checked in the kernel, on every target", "TestFailedChecksAreAlike", "../task/contract_test.go"},
+}
+
+// TestEveryRefusalOfTheDialectIsShown keeps DIALECT.md and the golden files together.
+func TestEveryRefusalOfTheDialectIsShown(t *testing.T) {
+	dialect, err := os.ReadFile("../DIALECT.md")
+	require.NoError(t, err)
+	paths, err := filepath.Glob("testdata/*/*.txtar")
+	require.NoError(t, err)
+	var golden strings.Builder
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		golden.Write(text)
+	}
+	for _, r := range refusals {
+		require.Contains(t, string(dialect), r.dialect, "DIALECT.md says it in other words now")
+		shown := golden.String()
+		if r.tests != "" {
+			text, err := os.ReadFile(r.tests)
+			require.NoError(t, err)
+			shown = string(text)
+		}
+		require.True(t, strings.Contains(shown, r.message), "no test shows %q for %q", r.message, r.dialect)
+	}
+}

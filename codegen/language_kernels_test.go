@@ -1,0 +1,238 @@
+package codegen_test
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/gompss/gompss/codegen/kernel"
+)
+
+// The kernels of language_test.go: a part of the Go subset each, in parallel loops. Their helpers are here and in
+// language_helpers_test.go.
+
+//omp:target
+//omp:task inout(x) in(y)
+func LangHelpers(x, y []int) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		q, r := divmod(y[i]*7, i%5+1)
+		lo, _, hi := three(q, r)
+		x[i] = lo + hi + chain(r) + sumOf(q, r, i)
+	}
+}
+
+//omp:target
+//omp:task inout(p)
+func LangStructs(p []body) {
+	//omp:teams distribute parallel for
+	for i := range p {
+		b := &p[i]
+		b.pos[0] += 0.5 * b.vel.x
+		b.pos[1] += 0.5 * b.vel.y
+		old := *b
+		p[i].vel = turned(old.vel)
+		if old.tag == 3 || old.vel == (vector{}) {
+			b.tag, b.id = 9, old.id*2
+		}
+		push(b)
+	}
+}
+
+//omp:target
+//omp:task inout(x) in(y)
+func LangLocalArrays(n int, x, y []int) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		var count [8]int
+		var grid [3][4]int
+		for j := 0; j < n; j += 3 {
+			count[y[j]&7]++
+			grid[y[j]%3][j%4] += j
+		}
+		last := count
+		insertionSort(count[2:7])
+		x[i] = count[2]*1000 + count[6] - last[y[i]&7] + grid[i%3][i%4]
+	}
+}
+
+//omp:target
+//omp:task inout(x) in(y)
+func LangSlices(rows, cols int, x, y []int) {
+	//omp:teams distribute parallel for
+	for r := 0; r < rows; r++ {
+		row := x[r*cols : (r+1)*cols]
+		from := y[r*cols:][:cols]
+		half := row[len(row)/2:]
+		copyInto(row[:len(row)/2], from)
+		for i := range half {
+			half[i] = from[i] + len(half) - len(row[:i])
+		}
+	}
+}
+
+//omp:target
+//omp:task inout(x) in(y)
+func LangFlow(x, y []int) {
+	//omp:teams distribute parallel for
+outer:
+	for i := range x {
+		s := 0
+	scan:
+		for j := range y {
+			switch v := y[j]; {
+			case v == i%7:
+				continue scan
+			case v > 8 && i%2 == 0:
+				s += 100
+				break scan
+			case s > 50:
+				x[i] = -s
+				continue outer
+			}
+			switch y[j] % 4 {
+			case 0, 1:
+				s++
+				fallthrough
+			case 2:
+				s += 2
+			default:
+				if s%5 == 4 {
+					break
+				}
+				s += 3
+			}
+		}
+		x[i] = s
+	}
+}
+
+// LangGeneric runs through language_test.go's wrappers for its instances.
+//
+//omp:target
+//omp:task inout(x) in(y)
+func LangGeneric[T kernel.Float, I kernel.Integer](a T, x []T, y []I) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		x[i] = clamp(a*x[i]+T(y[i]), -3, 3) + kernel.Sqrt(kernel.Abs(x[i])) + T(clamp(y[i], 1, 5))
+	}
+}
+
+// LangForAll is the forAll of the thesis, figure 7.2: one loop, with its directive, for every body.
+//
+//omp:target
+//omp:task inout(y) in(x)
+func LangForAll(a float32, x, y []float32) {
+	forAll(0, len(x), func(i int) {
+		y[i] += a * x[i]
+	})
+	shift := float32(1)
+	forAll(1, len(x), func(i int) {
+		t := y[i] * shift
+		if t > 1 {
+			return
+		}
+		y[i] = t + x[i-1]
+	})
+}
+
+//omp:target
+//omp:task inout(x, *total) in(y)
+func LangLiterals(total *int, x, y []int) {
+	scale := 3
+	//omp:teams distribute parallel for
+	for i := range x {
+		at := func(j int) int { return y[(i+j)%len(y)] * scale }
+		x[i] = mapReduce(4, at, func(a, b int) int { return a*2 - b })
+	}
+	sum := 0
+	//omp:teams distribute parallel for reduction(+: sum)
+	for i := range x {
+		sum += apply(func(v int) int { return v & 15 }, x[i])
+	}
+	*total += sum
+}
+
+//omp:target
+//omp:task inout(x) in(y)
+func LangIntegers(x []int64, y []int) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		v := y[i%len(y)]
+		a, b, c, d := int8(v*37), uint8(v*91), int16(v*-3001), uint32(v)*2654435761
+		a += 100
+		b -= 200
+		c *= c
+		d = d<<7 | d>>25
+		s := uint(v)
+		var r int64
+		r += int64(a) + int64(b)<<8 + int64(c)<<16
+		r ^= int64(d) << (s * 9)
+		r += int64(-17/(v+1)) + int64(-17%(v+1)) + int64(int8(-128)/int8(v%2*2-1))
+		r ^= int64(uint64(math.MaxUint64)>>s) ^ math.MinInt64>>(s*8) ^ int64(int32(math.MinInt32)>>(s*4))
+		r &^= 1 << (s & 3)
+		r += int64(int32(x[i]) * 65537 * 4099)
+		x[i] = r - int64(^b) + int64(-d) + int64(+c)
+	}
+}
+
+//omp:target
+//omp:task inout(x) in(y)
+func LangConversions(x []float64, y []int) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		f := x[i] * 1000
+		n := y[i%len(y)]
+		x[i] = float64(int8(int(f))) + float64(uint16(int32(f))) + float64(float32(f)/3) + float64(uint64(n)*uint64(n)) + float64(int64(float32(n)*16777217))
+	}
+}
+
+//omp:target
+//omp:task inout(x) in(y)
+func LangBits(x []uint64, y []int) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		v := x[i]*0x9E3779B97F4A7C15 + uint64(y[i%len(y)])
+		hi, lo := bits.Mul64(v, v|1)
+		sum, carry := bits.Add64(hi, lo, v&1)
+		r := uint64(bits.OnesCount64(v)) + uint64(bits.LeadingZeros32(uint32(v)))<<8 + uint64(bits.TrailingZeros16(uint16(v)))<<16
+		r ^= bits.RotateLeft64(v, y[i%len(y)]) ^ uint64(bits.Reverse32(uint32(v))) ^ uint64(bits.ReverseBytes16(uint16(v))) + uint64(bits.Len8(uint8(v)))
+		x[i] = r + sum ^ carry + math.Float64bits(float64(uint32(v))) + uint64(math.Float32bits(float32(v>>40)))
+	}
+}
+
+//omp:target
+//omp:task inout(x) in(y)
+func LangMath(x, y []float64) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		v, w := x[i]*3, y[i%len(y)]
+		s := math.Sqrt(math.Abs(v)) + math.Floor(v) - math.Ceil(w) + math.Trunc(v*w) + math.Copysign(1, v) + math.Max(v, w)*math.Min(v, w)
+		x[i] = s + math.FMA(v, w, s) + float64(kernel.FMA(float32(v), 2, 1)) + math.Round(v*10) + math.Mod(v, 0.75) + math.Hypot(3, 4)
+	}
+}
+
+//omp:target
+//omp:task inout(x) in(y)
+func LangTranscendental(x, y []float64) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		v := y[i%len(y)]
+		x[i] = math.Exp(v) + math.Log(v+2) + math.Sin(v*9) + math.Cos(v*9) + math.Tan(v) + math.Atan2(v, 2) + math.Pow(v+2, v) + math.Tanh(v) + math.Cbrt(v) + math.Log1p(v*v) + math.Erf(v)
+		x[i] += float64(float32(math.Exp(float64(float32(v)))))
+	}
+}
+
+//omp:target
+//omp:task inout(x) in(y)
+func LangOrphans(rows, cols int, x, y []int) {
+	//omp:teams distribute
+	for r := 0; r < rows; r++ {
+		row := x[r*cols : (r+1)*cols]
+		//omp:parallel
+		{
+			scaleRow(row, y[r])
+			kernel.Barrier()
+			firstOf(row)
+		}
+	}
+}
