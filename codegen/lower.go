@@ -13,6 +13,10 @@ type LowerOptions struct {
 	Target string
 	// NoShuffles keeps warp operations out of the code: the device has none, or runs teams of any number of threads.
 	NoShuffles bool
+	// AtomicReductions lets each team add its part of a reduction over the league to the result by an atomic, where the type
+	// and the operator have one: no team waits for the others' parts, and floats may end with other last bits in each run.
+	// Without it the parts are combined in the order of the teams: the same bits for the same launch shape.
+	AtomicReductions bool
 	// KeepChecks leaves every index check in its loop that is not proved for all arguments: half the code, more time.
 	KeepChecks bool
 }

@@ -165,7 +165,7 @@ func (t *team) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.St
 	if t.depth > 0 {
 		panic("gompss: bug: a reduction over the league is not postponed")
 	}
-	t.decide(at, "reduction", "over the league", "the team that finishes last combines the teams' parts in their order", "")
+	t.decide(at, "reduction", "over the league", "the team that finishes last combines the teams' parts in their order: the same bits for the same launch shape", "")
 	out := t.reads(at, t.copies(r, at)...)
 	last := t.slot(slot{what: "last"}, ir.BoolType, "last", at)
 	var w touch
@@ -186,6 +186,54 @@ func (t *team) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.St
 	t.open.add(before)
 	t.last = &ir.If{Cond: ref(last, at), Then: finish, At: at}
 	return append(out, t.last)
+}
+
+// haveAtomics reports whether every result of r is one that teams can add to by an atomic.
+func (t *team) haveAtomics(r *reductions) bool {
+	for _, it := range r.items {
+		v := ir.RootVar(it.Place)
+		first := v != nil && t.initial[v] != nil // the place has no value yet: the first team brings it
+		switch {
+		case it.n > 0 || it.idx != nil || v != nil && t.own.Has(v):
+			return false
+		case it.acc.Type.Size < 4 || it.acc.Type.IsFloat() && it.Op != ir.Add:
+			return false
+		}
+		switch it.Op {
+		case ir.Add, ir.Or, ir.Xor:
+		case ir.Min, ir.Max, ir.And:
+			if first {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// byAtomics lets thread 0 add the part of the team to the results. Scratch memory begins as zero, to which the first team
+// adds what the variable held.
+func (t *team) byAtomics(r *reductions, at ir.Pos) []ir.Stmt {
+	out := t.reads(at, t.copies(r, at)...)
+	var add []ir.Stmt
+	order := "whole numbers come out the same in any order"
+	for _, it := range r.items {
+		var part ir.Expr = ref(it.acc, at)
+		if x, ok := it.Place.(*ir.Ref); ok && t.initial[x.Var] != nil {
+			first := compare(ir.Eq, query(ir.TeamNum, at), intConst(0, at), at)
+			part = choose(first, combine(it.Op, t.initial[x.Var], part, at), part, at)
+		}
+		if it.acc.Type.IsFloat() {
+			order = "in any order, so the last bits may differ from run to run"
+		}
+		add = append(add, &ir.Atomic{Kind: ir.AtomicUpdate, Op: it.Op, Place: masterOf(it.Place), Value: part, At: at})
+	}
+	t.decide(at, "reduction", "over the league by atomics", order, "")
+	x := t.effects.stmts(add)
+	out = append(out, t.sync(x, true, at)...)
+	t.open.solo.add(x)
+	return append(out, &ir.If{Cond: thread0(at), Then: add, At: at})
 }
 
 // beyondTeam reports whether threads other than thread 0 touched memory that other teams see.

@@ -235,7 +235,11 @@ func (t *team) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) [
 		t.decide(at, "reduction", "over the team", how(t.shuffles()), "")
 	}
 	if r.league && !t.single && !t.ofTeam(r) {
-		out = append(out, t.overLeague(r, at, barrier)...)
+		if t.opt.AtomicReductions && t.haveAtomics(r) {
+			out = append(out, t.byAtomics(r, at)...)
+		} else {
+			out = append(out, t.overLeague(r, at, barrier)...)
+		}
 		if !r.perThread {
 			out = t.called(nil, out, at)
 		}
