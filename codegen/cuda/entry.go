@@ -130,6 +130,7 @@ const maxGates = 4
 
 // entry puts the function of a launch together.
 func (p *printer) entry(e *Entry) {
+	p.unchanging = readOnly(e.Launch.Body, p.prog.Params, p.prog.Funcs)
 	params := p.arguments(e, ir.Used(e.Launch.Body))
 	bounds := ""
 	if e.MaxThreads > 0 {
@@ -262,7 +263,11 @@ type addArgument func(kind ArgKind, v *ir.Var, size, align ir.Bytes, text string
 func (p *printer) sliceArguments(v *ir.Var, s *flatSlice, add addArgument) {
 	size := ir.Bytes(p.lengthType().bits() / 8)
 	if s.usePtr {
-		add(Data, v, 8, 8, p.typeName(v.Type.Elem)+"* "+s.ptr, false)
+		text := p.typeName(v.Type.Elem) + "* " + s.ptr
+		if p.unchanging[v] && !s.whole {
+			text = "const " + p.typeName(v.Type.Elem) + "* __restrict__ " + s.ptr
+		}
+		add(Data, v, 8, 8, text, false)
 	}
 	if s.useLen {
 		add(Length, v, size, size, p.lengthType().String()+" "+s.len, p.opt.Index32)

@@ -11,6 +11,7 @@ import (
 type flatSlice struct {
 	ptr, len, cap          string
 	usePtr, useLen, useCap bool
+	whole                  bool // used as a value
 }
 
 // memory prints the expressions that reach into memory.
@@ -111,7 +112,7 @@ func (p *printer) lengthType() ctype {
 
 // wholeSlice prints a slice parameter of a kernel as a value.
 func (p *printer) wholeSlice(v *ir.Var, s *flatSlice) string {
-	s.usePtr, s.useLen, s.useCap = true, true, true
+	s.usePtr, s.useLen, s.useCap, s.whole = true, true, true, true
 	return fmt.Sprintf("%s{%s, %s, %s}", p.typeName(v.Type), s.ptr, s.len, s.cap)
 }
 

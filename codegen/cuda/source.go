@@ -154,6 +154,7 @@ type body struct {
 	narrow map[*ir.Var]bool
 	shape
 	old        *ir.Var                // declared by the atomic being printed
+	unchanging map[*ir.Var]bool       // slices that the kernel only reads
 	flat       map[*ir.Var]*flatSlice // slices that are parameters of a kernel
 	named      *ir.Barrier            // a barrier that waits for a number of threads
 	gates      bool                   // such barriers are gates, because checks may end threads

@@ -29,8 +29,8 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-AllAny(int* x, int x_len, bool* out, int out_len, bool* all, bool* some, unsigned* allParts, unsigned* someParts,
-	unsigned* ticket, gompss_fault* fault)
+AllAny(const int* __restrict__ x, int x_len, bool* out, int out_len, bool* all, bool* some, unsigned* allParts,
+	unsigned* someParts, unsigned* ticket, gompss_fault* fault)
 {
 	__shared__ bool slots[32];
 	__shared__ bool slots_2[32];

@@ -34,8 +34,8 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-ArrayReduce(int* x, int x_len, int64* out, int out_len, Array<int64, 6>* sums, int64* sumsParts, unsigned* ticket,
-	gompss_fault* fault)
+ArrayReduce(const int* __restrict__ x, int x_len, int64* out, int out_len, Array<int64, 6>* sums, int64* sumsParts,
+	unsigned* ticket, gompss_fault* fault)
 {
 	__shared__ int64 slots[32];
 	__shared__ bool last;

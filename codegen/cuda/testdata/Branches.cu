@@ -66,7 +66,7 @@ Branches(int* x, int x_len, int64 n, gompss_fault* fault)
 }
 
 extern "C" __global__ void __launch_bounds__(1)
-Branches_2(int* x, int x_len, int64 n, bool* branch, gompss_fault* fault)
+Branches_2(const int* __restrict__ x, int x_len, int64 n, bool* branch, gompss_fault* fault)
 {
 	if (!(n == 0)) {
 		if (!(n > 100)) {

@@ -47,7 +47,7 @@ DynamicChunks_2(int n, int m, int64* x, int x_len, int64* out, int out_len, int6
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
-		int chunk = blockDim.x;
+		int chunk = blockDim.x * min(max(total / ((int64)(gridDim.x * blockDim.x) * 4), (int64)1), (int64)8);
 		int64 base = (int64)blockIdx.x * chunk;
 		while (base < total) {
 			int64 stop = min((int64)((uint64)base + chunk), (int64)total);
@@ -83,7 +83,7 @@ DynamicChunks_2(int n, int m, int64* x, int x_len, int64* out, int out_len, int6
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
-		int chunk = blockDim.x;
+		int chunk = blockDim.x * min(max(total / ((int64)(gridDim.x * blockDim.x) * 4), (int64)1), (int64)8);
 		int64 base = (int64)blockIdx.x * chunk;
 		while (base < total) {
 			int64 stop = min((int64)((uint64)base + chunk), (int64)total);

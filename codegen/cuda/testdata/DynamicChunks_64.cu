@@ -48,7 +48,7 @@ DynamicChunks_2(int64 n, int64 m, int64* x, int64 x_len, int64* out, int64 out_l
 		int64 count_2 = max(end_2, (int64)0);
 		int64 total = (uint64)count * count_2;
 		bool small = total <= 4294967295ll;
-		int64 chunk = blockDim.x;
+		int64 chunk = blockDim.x * min(max(total / ((int64)gridDim.x * blockDim.x * 4), (int64)1), (int64)8);
 		int64 base = blockIdx.x * chunk;
 		while (base < total) {
 			int64 stop = min((int64)((uint64)base + chunk), total);
@@ -85,7 +85,7 @@ DynamicChunks_2(int64 n, int64 m, int64* x, int64 x_len, int64* out, int64 out_l
 		int64 count_2 = max(end_2, (int64)0);
 		int64 total = (uint64)count * count_2;
 		bool small = total <= 4294967295ll;
-		int64 chunk = blockDim.x;
+		int64 chunk = blockDim.x * min(max(total / ((int64)gridDim.x * blockDim.x * 4), (int64)1), (int64)8);
 		int64 base = blockIdx.x * chunk;
 		while (base < total) {
 			int64 stop = min((int64)((uint64)base + chunk), total);

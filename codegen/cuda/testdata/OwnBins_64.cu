@@ -30,7 +30,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-OwnBins(uint8* x, int64 x_len, int* bins, int64 bins_len, gompss_fault* fault)
+OwnBins(const uint8* __restrict__ x, int64 x_len, int* bins, int64 bins_len, gompss_fault* fault)
 {
 	int64 end = bins_len / 8;
 	for (int64 g = (int64)blockIdx.x * blockDim.x + threadIdx.x; g < end; g += (int64)gridDim.x * blockDim.x) {

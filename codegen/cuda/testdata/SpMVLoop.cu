@@ -29,8 +29,8 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-SpMVLoop(int* start, int start_len, int* col, int col_len, double* val, int val_len, double* x, int x_len, double* y,
-	int y_len, gompss_fault* fault)
+SpMVLoop(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
+	int val_len, double* x, int x_len, double* y, int y_len, gompss_fault* fault)
 {
 	if (start_len <= y_len + 1) {
 		for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < start_len - 1; r += gridDim.x * blockDim.x) {

@@ -29,8 +29,8 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-SpMVTeams(int* start, int start_len, int* col, int col_len, double* val, int val_len, double* x, int x_len, double* y,
-	int y_len, gompss_fault* fault)
+SpMVTeams(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
+	int val_len, double* x, int x_len, double* y, int y_len, gompss_fault* fault)
 {
 	__shared__ double slots[32];
 	for (int r = blockIdx.x; r < start_len - 1; r += gridDim.x) {

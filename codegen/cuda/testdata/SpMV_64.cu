@@ -29,8 +29,8 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-SpMV(int* start, int64 start_len, int* col, int64 col_len, double* val, int64 val_len, double* x, int64 x_len,
-	double* y, int64 y_len, gompss_fault* fault)
+SpMV(const int* __restrict__ start, int64 start_len, const int* __restrict__ col, int64 col_len, double* val,
+	int64 val_len, double* x, int64 x_len, double* y, int64 y_len, gompss_fault* fault)
 {
 	if (start_len <= y_len + 1) {
 		for (int64 r = (int64)blockIdx.x * blockDim.x + threadIdx.x; r < start_len - 1; r += (int64)gridDim.x * blockDim.x) {

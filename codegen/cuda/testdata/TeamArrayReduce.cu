@@ -29,7 +29,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-TeamArrayReduce(int* x, int x_len, int64* out, int out_len, gompss_fault* fault)
+TeamArrayReduce(const int* __restrict__ x, int x_len, int64* out, int out_len, gompss_fault* fault)
 {
 	__shared__ int64 slots[32];
 	int end = out_len / 4;

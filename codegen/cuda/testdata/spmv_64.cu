@@ -29,8 +29,8 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-spmv(int* row, int* col, int64 col_len, double* val, int64 val_len, double* x, int64 x_len, double* y, int64 y_len,
-	gompss_fault* fault)
+spmv(const int* __restrict__ row, const int* __restrict__ col, int64 col_len, double* val, int64 val_len, double* x,
+	int64 x_len, double* y, int64 y_len, gompss_fault* fault)
 {
 	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += (int64)gridDim.x * blockDim.x) {
 		double acc = 0.0;
