@@ -270,4 +270,109 @@ var corpus = []corpusCase{
 	}},
 	{kernel: OwnBins, args: func(n int, r *rand.Rand) []any { return []any{ints[uint8](r, n, 256), ints[int32](r, 8*(n/9)+3, 5)} }},
 	{kernel: Large, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, min(n, 8), 99), 2} }},
+	{kernel: Jacobi3D, args: func(n int, r *rand.Rand) []any {
+		s := int(math.Cbrt(float64(n))) + 1
+		return []any{s, floats[float64](r, s*s*s), floats[float64](r, s*s*s)}
+	}},
+	{kernel: TwoMM, args: func(n int, r *rand.Rand) []any { return matrices[float64](r, side(n/4), []any{1.5, 0.5}, 5) }},
+	{kernel: ThreeMM, args: func(n int, r *rand.Rand) []any { return matrices[float32](r, side(n/4), nil, 7) }},
+	{kernel: Atax, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s + 2, floats[float64](r, s*(s+2)), floats[float64](r, s+2), floats[float64](r, s+2), make([]float64, s)}
+	}},
+	{kernel: Bicg, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s + 2, floats[float64](r, s*(s+2)), floats[float64](r, s+2), floats[float64](r, s), make([]float64, s),
+			make([]float64, s+2)}
+	}},
+	{kernel: Mvt, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, floats[float32](r, s*s), floats[float32](r, s), floats[float32](r, s), floats[float32](r, s), floats[float32](r, s)}
+	}},
+	{kernel: Gemver, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		args := []any{s, 1.5, 0.5, floats[float64](r, s*s)}
+		for range 8 {
+			args = append(args, floats[float64](r, s))
+		}
+		return args
+	}},
+	{kernel: Syrk, args: func(n int, r *rand.Rand) []any {
+		s := side(n / 2)
+		return []any{s, s + 3, 1.5, 0.5, floats[float64](r, s*(s+3)), floats[float64](r, s*s)}
+	}},
+	{kernel: Correlation, args: func(n int, r *rand.Rand) []any {
+		s := side(n / 3)
+		return []any{s + 1, s, floats[float64](r, (s+1)*s), make([]float64, s), make([]float64, s), make([]float64, s*s)}
+	}},
+	{kernel: GramSchmidtStep, tolerance: 1e-11, args: func(n int, r *rand.Rand) []any {
+		s := side(n / 2)
+		return []any{s + 1, s, s / 3, floats[float64](r, (s+1)*s), make([]float64, (s+1)*s), make([]float64, s*s)}
+	}},
+	{kernel: FDTD2D, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s + 3, 0.25, floats[float64](r, s*(s+3)), floats[float64](r, s*(s+3)), floats[float64](r, s*(s+3))}
+	}},
+	{kernel: PrefixStep, args: func(n int, r *rand.Rand) []any { return []any{8, ints[int64](r, n, 99), make([]int64, n)} }},
+	{kernel: KMeans, args: func(n int, r *rand.Rand) []any {
+		return []any{3, floats[float32](r, 3*n), floats[float32](r, 15), ints[int32](r, n, 5), make([]int32, 5), make([]int64, 15), make([]int32, 1)}
+	}},
+	{kernel: SpMVELL, args: func(n int, r *rand.Rand) []any {
+		col := ints[int32](r, 5*n, n+2)
+		for i := range col {
+			col[i] = min(col[i], int32(n)) - 1
+		}
+		return []any{5, col, floats[float64](r, 5*n), floats[float64](r, n), make([]float64, n)}
+	}},
+	{kernel: BFSLevel, args: func(n int, r *rand.Rand) []any {
+		m := csr(r, n)
+		depth := make([]int32, n)
+		for i := range depth {
+			depth[i] = int32(r.IntN(5)) - 1
+		}
+		return []any{int32(1), m[0], m[1], depth, make([]int32, 1)}
+	}},
+	{kernel: MonteCarloPi, args: func(n int, r *rand.Rand) []any { return []any{n, uint64(42), make([]int64, 1)} }},
+	{kernel: EP, tolerance: 1e-11, args: func(n int, r *rand.Rand) []any { return []any{n, uint64(7), make([]int64, 10), make([]float64, 2)} }},
+	{kernel: CGStep, tolerance: 1e-11, args: func(n int, r *rand.Rand) []any {
+		m := csr(r, n)
+		return []any{m[0], m[1], m[2], floats[float64](r, n), floats[float64](r, n), floats[float64](r, n), make([]float64, n), []float64{3}}
+	}},
+	{kernel: CellLists, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+		boxes := n/20 + 1
+		first, near := make([]int32, boxes+1), ints[int32](r, 3*boxes, boxes)
+		for b := range boxes {
+			first[b+1] = first[b] + int32(r.IntN(12))
+		}
+		p := make([]Particle4, first[boxes])
+		for i := range p {
+			p[i] = Particle4{r.Float64(), r.Float64(), r.Float64(), r.Float64()}
+		}
+		return []any{first, near, p, make([]Particle4, len(p))}
+	}},
+	{kernel: Tracks, args: func(n int, r *rand.Rand) []any {
+		tracks := n / 60
+		return []any{12, 3, 6, floats[float32](r, 12*12), ints[int32](r, tracks, 4), ints[int32](r, tracks, 4),
+			floats[float32](r, 9*tracks), make([]int32, tracks), make([]float32, tracks)}
+	}},
+	{kernel: LUFactor, args: func(n int, r *rand.Rand) []any {
+		s := side(n / 4)
+		a := floats[float64](r, s*s)
+		for i := range s {
+			a[i*s+i] += 4
+		}
+		return []any{s, a}
+	}},
+	{kernel: WeightedSum, tolerance: 1e-6, args: func(n int, r *rand.Rand) []any {
+		return []any{floats[float32](r, n), floats[float32](r, n), make([]float32, n)}
+	}},
+}
+
+// matrices makes the arguments of a kernel of count square matrices of side s.
+func matrices[T float32 | float64](r *rand.Rand, s int, scalars []any, count int) []any {
+	out := append([]any{s}, scalars...)
+	for range count {
+		out = append(out, floats[T](r, s*s))
+	}
+	return out
 }

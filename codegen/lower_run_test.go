@@ -27,12 +27,15 @@ var corpusTeamSource string
 //go:embed corpus_loops_test.go
 var corpusLoopsSource string
 
+//go:embed corpus_codes_test.go
+var corpusCodesSource string
+
 // loadCorpus compiles the kernels of all files of the corpus.
 func loadCorpus(t testing.TB) *codegen.Package {
 	t.Helper()
 	p, err := codegen.Load(codegen.File{Name: "corpus_test.go", Text: corpusSource},
 		codegen.File{Name: "corpus_team_test.go", Text: corpusTeamSource},
-		codegen.File{Name: "corpus_loops_test.go", Text: corpusLoopsSource})
+		codegen.File{Name: "corpus_loops_test.go", Text: corpusLoopsSource}, codegen.File{Name: "corpus_codes_test.go", Text: corpusCodesSource})
 	require.NoError(t, err)
 	return p
 }
