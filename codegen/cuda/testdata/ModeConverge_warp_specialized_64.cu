@@ -33,24 +33,28 @@ struct gompss_gate {
 	unsigned come, turn;
 };
 
-// gompss_meet waits for n threads at a gate; it reports whether a check has failed somewhere meanwhile, so that they may
-// never come.
+// gompss_meet waits for n threads, in whole warps, at a gate; it reports whether a check has failed somewhere meanwhile, so
+// that they may never come. The first lane of a warp that has not ended stands for it.
 __device__ __noinline__ bool gompss_meet(gompss_gate& gate, unsigned n, gompss_fault* fault)
 {
-	volatile unsigned* turn = &gate.turn;
-	const unsigned now = *turn;
-	__threadfence_block();
-	if (atomicAdd(&gate.come, 1u) == n - 1u) {
-		gate.come = 0u;
+	const unsigned lanes = __ballot_sync(0xffffffffu, true);
+	bool failed = false;
+	if ((threadIdx.x & 31u) == __ffs(lanes) - 1u) {
+		volatile unsigned* turn = &gate.turn;
+		const unsigned now = *turn;
 		__threadfence_block();
-		*turn = now + 1u;
-	} else {
-		while (*turn == now)
-			if (*(volatile unsigned*)&fault->site != 0u)
-				return true;
+		if (atomicAdd(&gate.come, 1u) == n / 32u - 1u) {
+			gate.come = 0u;
+			__threadfence_block();
+			*turn = now + 1u;
+		} else {
+			for (unsigned wait = 1u; *turn == now && !failed; wait++)
+				if (wait % 64u == 0u)
+					failed = *(volatile unsigned*)&fault->site != 0u;
+		}
+		__threadfence_block();
 	}
-	__threadfence_block();
-	return false;
+	return __any_sync(lanes, failed);
 }
 
 extern "C" __global__ void
