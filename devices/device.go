@@ -134,6 +134,9 @@ type Kernel struct {
 	Refused error
 	// Natives are variants that the user has written for kinds of devices; they go before Program.
 	Natives []Native
+	// Steps make the kernel a sequence of launches on one accelerator, which an accelerator may run as one. It has no Program
+	// and no Natives then; Go runs the steps in order, and the arguments of a launch are those of all steps.
+	Steps []Step
 }
 
 // A Launch is one run of a kernel.

@@ -148,8 +148,8 @@ func (b *bench) ours(repeat int, k *devices.Kernel, args ...devices.Arg) float64
 		op.stream = b.d.kernels[0]
 		return r.start(op)
 	})
-	if op.event.slot != nil {
-		require.NoError(b.t, op.event.slot.fault(r.version))
+	for _, c := range op.event.checks {
+		require.NoError(b.t, c.slot.fault(r.version))
 	}
 	return seconds
 }

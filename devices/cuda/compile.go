@@ -20,6 +20,7 @@ import (
 type program struct {
 	kernel   *devices.Kernel
 	native   *native // nil without one; then the versions do not matter
+	graph    *graph  // nil but for sequences
 	proved   *guarded
 	versions [4]version // by versionOf
 }
@@ -61,9 +62,12 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 	}
 	p := d.program(k)
 	var err error
-	if p.native != nil {
+	switch {
+	case p.graph != nil:
+		err = devices.PrepareSteps(d, k.Steps)
+	case p.native != nil:
 		err = d.loadNative(k, p.native)
-	} else {
+	default:
 		err = d.load(p, &p.versions[versionOf(true, p.proved != nil)])
 	}
 	if err == nil || d.alive() != nil {
@@ -81,6 +85,9 @@ func (d *Device) program(k *devices.Kernel) *program {
 		p = &program{kernel: k}
 		if n := k.NativeFor(Kind); n != nil {
 			p.native = &native{of: n}
+		}
+		if len(k.Steps) > 0 {
+			p.graph = &graph{steps: k.Steps}
 		}
 		if k.Program != nil {
 			p.proved = guardOf(k.Program)
@@ -216,6 +223,9 @@ func (d *Device) fitOf(function uintptr) (fit, error) {
 // unload frees the modules of a program.
 func (p *program) unload(d *Device) error {
 	var errs []error
+	if p.graph != nil {
+		errs = append(errs, p.graph.free(d))
+	}
 	if n := p.native; n != nil && n.module != 0 {
 		errs = append(errs, d.driver.do(cuModuleUnload, n.module))
 		n.module = 0

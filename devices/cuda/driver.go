@@ -65,6 +65,12 @@ const (
 	cuFuncSetAttribute
 	cuOccupancyMaxActiveBlocksPerMultiprocessor
 	cuLaunchKernel
+	cuGraphCreate
+	cuGraphAddKernelNode
+	cuGraphInstantiate
+	cuGraphLaunch
+	cuGraphExecDestroy
+	cuGraphDestroy
 )
 
 // driverFunctions are the names that libcuda exports, in the order of the constants.
@@ -81,6 +87,7 @@ var driverFunctions = []string{
 	"cuMemsetD8Async", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
 	"cuMemcpy2DAsync_v2", "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute",
 	"cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuLaunchKernel",
+	"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuGraphExecDestroy", "cuGraphDestroy",
 }
 
 // Results of the driver that callers tell apart.
@@ -129,8 +136,8 @@ type driver struct {
 	count   int // of GPUs
 }
 
-// oldest is the driver that first had all we need: stream-ordered allocation.
-const oldest = 11020
+// oldest is the driver that first had all we need: stream-ordered allocation, graphs made in one call.
+const oldest = 11040
 
 // theDriver opens and initialises libcuda once in a process: cuInit has no opposite.
 var theDriver = sync.OnceValues(func() (*driver, error) {

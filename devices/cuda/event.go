@@ -25,8 +25,7 @@ type event struct {
 	// before it has happened.
 	alone  bool
 	after  []devices.Event // what it was enqueued behind, to take their errors over
-	slot   *slot           // where a kernel leaves a fault; nil when it cannot
-	entry  *version        // the program that ran, to name the fault
+	checks []check         // where kernels leave faults
 	users  atomic.Int32    // of cu: the engine, and those who are about to wait for it
 	began  int64           // monotonic nanoseconds, for the time limit
 	failed error           // why it could not be enqueued
@@ -39,6 +38,12 @@ type event struct {
 	behind   []*operation // what waits until this is enqueued
 	cu       uintptr      // the CUevent, once enqueued
 	stream   *stream      // the same
+}
+
+// A check is where a kernel leaves a fault, and the program that ran, to name it.
+type check struct {
+	slot    *slot
+	version *version
 }
 
 // what names the operation.
@@ -122,11 +127,11 @@ func (e *event) finish() {
 	if err == nil {
 		err = firstError(e.after)
 	}
-	if e.slot != nil {
-		if fault := e.slot.fault(e.entry); fault != nil && err == nil {
+	for _, c := range e.checks {
+		if fault := c.slot.fault(c.version); fault != nil && err == nil {
 			err = &devices.DeviceError{Device: d.name, What: e.what(), Pos: e.pos, Err: fault}
 		}
-		d.slots.put(e.slot)
+		d.slots.put(c.slot)
 	}
 	e.letGo()
 	e.happen(err)

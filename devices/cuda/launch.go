@@ -29,7 +29,15 @@ func (d *Device) choose(l *devices.Launch, op *operation) error {
 	if err := d.alive(); err != nil {
 		return err
 	}
-	if n := d.program(l.Kernel).native; n != nil {
+	p := d.program(l.Kernel)
+	if p.graph != nil {
+		r, alone, err := d.chooseSequence(p.graph)
+		if err == nil {
+			op.event.alone, op.start = alone, r.start
+		}
+		return err
+	}
+	if n := p.native; n != nil {
 		r, err := d.prepareNative(l, n)
 		if err == nil {
 			op.start = r.start
@@ -38,7 +46,7 @@ func (d *Device) choose(l *devices.Launch, op *operation) error {
 	}
 	r, err := d.prepareRun(l)
 	if err == nil {
-		op.event.alone, op.event.entry, op.start = r.faults, r.version, r.start
+		op.event.alone, op.start = r.faults, r.start
 	}
 	return err
 }
@@ -120,10 +128,12 @@ func (r *run) start(op *operation) (err error) {
 	d, stream := r.device, op.stream.cu
 	var fault uint64
 	if r.faults {
-		if op.event.slot, err = d.slots.get(); err != nil {
+		s, err := d.slots.get()
+		if err != nil {
 			return err
 		}
-		fault = op.event.slot.address
+		op.event.checks = append(op.event.checks, check{s, r.version})
+		fault = s.address
 	}
 	if r.scratch > 0 {
 		var base uintptr

@@ -136,7 +136,7 @@ func live(t testing.TB, what string) int {
 // noneLive checks that everything was given back to the driver.
 func noneLive(t testing.TB) {
 	t.Helper()
-	for _, what := range []string{"context", "stream", "event", "range", "memory", "mapping", "scratch", "host", "pin", "module"} {
+	for _, what := range []string{"context", "stream", "event", "range", "memory", "mapping", "scratch", "host", "pin", "module", "graph"} {
 		if n := live(t, what); n != 0 {
 			t.Errorf("%d of %q are left", n, what)
 		}

@@ -41,16 +41,27 @@ func (d *Device) start(l *devices.Launch) error {
 	if fault(&d.platform.launches, d.options.Faults.Launch) {
 		return d.inject(what)
 	}
-	var err error
-	if d.options.Exec == SIMT {
-		err = d.interpret(l)
-	} else {
-		err = d.call(l)
-	}
-	if err != nil {
+	if err := d.execute(l); err != nil {
 		return &devices.DeviceError{Device: d.name, What: what, Pos: l.Kernel.Pos, Err: err}
 	}
 	return nil
+}
+
+// execute runs a kernel, or the steps of one that is a sequence.
+func (d *Device) execute(l *devices.Launch) error {
+	for i := range l.Kernel.Steps {
+		s := &l.Kernel.Steps[i]
+		if err := d.execute(&devices.Launch{Kernel: s.Kernel, Args: &devices.Args{List: s.Args}, Label: l.Label}); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(l.Kernel.Steps) > 0:
+		return nil
+	case d.options.Exec == SIMT:
+		return d.interpret(l)
+	}
+	return d.call(l)
 }
 
 // call runs the Go function of a kernel over this device's mirrors.

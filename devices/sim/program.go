@@ -23,7 +23,12 @@ var (
 )
 
 // Prepare makes the kernel's variant for this device, once.
-func (d *Device) Prepare(k *devices.Kernel) error { return d.programOf(k).err }
+func (d *Device) Prepare(k *devices.Kernel) error {
+	if len(k.Steps) > 0 {
+		return devices.PrepareSteps(d, k.Steps)
+	}
+	return d.programOf(k).err
+}
 
 func (d *Device) programOf(k *devices.Kernel) *program {
 	d.mu.Lock()
@@ -41,6 +46,8 @@ func (d *Device) build(k *devices.Kernel) *program {
 		return &program{err: &devices.DeviceError{Device: d.name, What: "kernel " + k.Name, Pos: k.Pos, Err: err}}
 	}
 	switch {
+	case len(k.Steps) > 0:
+		return &program{} // its steps are prepared one by one
 	case d.options.Exec == CPU && k.Go == nil:
 		return fail(errNoGo)
 	case d.options.Exec == CPU:
