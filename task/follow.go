@@ -60,6 +60,9 @@ func (rt *Runtime) letFollow() {
 // launched is called by the machine when the kernel of a task is enqueued.
 func launched(ws *devices.WorkingSet) {
 	r := ws.Owner.(*record)
+	if r.retries > 0 { // it may run again, and what is behind it would not
+		return
+	}
 	r.home.graph.domain.Launch(&r.node, int(r.item.Place())+1)
 }
 

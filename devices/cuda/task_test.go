@@ -80,3 +80,41 @@ func TestTasks(t *testing.T) {
 		})
 	}
 }
+
+// TestSequences runs a recorded sequence as a graph of the driver, and one whose checks can fail step by step.
+func TestSequences(t *testing.T) {
+	gpus(t)
+	rt, err := task.New(task.Options{Devices: "cuda:1"})
+	require.NoError(t, err)
+	k := emptyKernel()
+	var cells [][]int64
+	for range 4 {
+		x, err := task.Alloc[int64](rt, 1)
+		require.NoError(t, err)
+		cells = append(cells, x)
+	}
+	it, err := rt.RecordKernels("graph", func(r *task.KernelRecorder) error {
+		for i := range 100 {
+			if err := r.Submit(k, cells[i%len(cells)]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	for range 3 {
+		_, err := it.Replay()
+		require.NoError(t, err)
+		_, err = k.Submit(rt, cells[0])
+		require.NoError(t, err)
+	}
+	require.NoError(t, rt.Wait())
+	for i, x := range cells {
+		want := 75
+		if i == 0 {
+			want += 3
+		}
+		require.EqualValues(t, want, x[0])
+	}
+	require.NoError(t, rt.Close())
+}

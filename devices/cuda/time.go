@@ -20,6 +20,11 @@ func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Durati
 	if err := d.choose(l, op); err != nil {
 		return nil, d.failAt(op.event, err)
 	}
+	defer func() {
+		for _, c := range op.event.checks { // every launch took one
+			d.slots.put(c.slot)
+		}
+	}()
 	err = d.timed(op.stream, rounds, func(took time.Duration) { each = append(each, took/time.Duration(repeat)) }, func() error {
 		for range repeat {
 			if err := op.start(op); err != nil {

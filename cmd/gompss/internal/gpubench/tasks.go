@@ -76,6 +76,16 @@ func (o *Options) taskRows(m machine) error {
 		{"host cost of a task with 3 accesses", "us/task", "5", 16, 1, n, true, true},
 		{"tasks in 64 chains, 8 submitters", "tasks/s", "800000 on 4", 64, 8, 10 * n, false, false},
 	}
+	if m.parts == 1 {
+		each, err := replayed(m.spec, pick(o.Quick, 1000, 20), 10)
+		row := Row{Row: "chain of kernel tasks, recorded and replayed", Devices: m.spec, Value: each * 1e6, Unit: "us/task", Goal: "0.8", Verified: err == nil}
+		if err != nil {
+			row.Note = err.Error()
+		}
+		if err := o.print(row); err != nil {
+			return err
+		}
+	}
 	for _, c := range list {
 		if c.one && m.parts > 1 {
 			continue
@@ -159,6 +169,53 @@ func crowd(spec string, chains, submitters, n int, three bool) (took, submitted 
 		return 0, 0, fmt.Errorf("%d tasks left their mark, want %d", sum, 3*n)
 	}
 	return took, submitted, nil
+}
+
+// replayed returns the seconds a step of a recorded chain of n kernels takes, with replays in a row.
+func replayed(spec string, n, replays int) (each float64, err error) {
+	rt, err := task.New(task.Options{Devices: spec, Window: -1})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, rt.Close()) }()
+	k, err := kernels(Count)
+	if err != nil {
+		return 0, err
+	}
+	x, err := task.Alloc[int64](rt, 1)
+	if err != nil {
+		return 0, err
+	}
+	it, err := rt.RecordKernels("chain", func(r *task.KernelRecorder) error {
+		for range n {
+			if err := r.Submit(k[0], x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	for range 3 { // the first makes the graph
+		began := time.Now()
+		for range replays {
+			if _, err := it.Replay(); err != nil {
+				return 0, err
+			}
+		}
+		if err := rt.Wait(task.NoFlush()); err != nil {
+			return 0, err
+		}
+		each = time.Since(began).Seconds() / float64(n*replays)
+	}
+	if err := rt.Wait(); err != nil {
+		return 0, err
+	}
+	if x[0] != int64(3*n*replays) {
+		return 0, fmt.Errorf("%d steps left their mark, want %d", x[0], 3*n*replays)
+	}
+	return each, nil
 }
 
 // acceleratorOf returns the kind of accelerators in a specification.
