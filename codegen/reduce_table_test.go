@@ -195,3 +195,45 @@ func TestReductionsAreTheSameEachTime(t *testing.T) {
 	require.Len(t, results[false], 1)
 	require.Greater(t, len(results[true]), 1, "atomics took the same order each time: the test shows nothing")
 }
+
+// The place of the least and the greatest: the smallest index among equals, in every construct, and the place from before
+// where nothing beats it.
+func TestEveryLocation(t *testing.T) {
+	t.Run("int32", func(t *testing.T) { locations[int32](t, "int32") })
+	t.Run("uint8", func(t *testing.T) { locations[uint8](t, "uint8") })
+	t.Run("int64", func(t *testing.T) { locations[int64](t, "int64") })
+	t.Run("float64", func(t *testing.T) { locations[float64](t, "float64") })
+}
+
+func locations[T number](t *testing.T, typ string) {
+	for k, op := range []struct {
+		name, rel string
+		better    func(e, s T) bool
+	}{{"minloc", "<", func(e, s T) bool { return e < s }}, {"maxloc", ">", func(e, s T) bool { return e > s }}} {
+		for _, form := range reduceForms {
+			body := strings.NewReplacer("BODY", "if x[i] "+op.rel+" s { s = x[i]; at = i }", "R", "reduction("+op.name+": (s, at))").Replace(form.text)
+			l, err := lowerText(t, "import \"github.com/gompss/gompss/codegen/kernel\"\n\nvar _ = kernel.TeamNum\n\n//omp:target device(acc)\n"+
+				"//omp:task in(x) inout(best, where)\nfunc K(x, best []"+typ+", where []int) {\ns, at := best[0], -1\n"+body+
+				"\nbest[0], where[0] = s, at\n}", codegen.LowerOptions{NoShuffles: k == 1})
+			require.NoError(t, err, body)
+			program, err := simt.New(l.Program)
+			require.NoError(t, err)
+			for n := range 2 * len(shapes) {
+				r, s := rand.New(rand.NewPCG(uint64(n), 5)), shapes[n%len(shapes)]
+				x, best, where := make([]T, n*n), []T{T(3)}, []int{0}
+				for i := range x {
+					x[i] = T(r.IntN(7))
+				}
+				want, at := best[0], -1
+				for i, e := range x {
+					if op.better(e, want) {
+						want, at = e, i
+					}
+				}
+				cfg := simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(n), Races: true}
+				require.NoError(t, runDevice(program, []any{x, best, where}, cfg), "%s\n%s", body, l.Program)
+				require.Equal(t, []any{want, at}, []any{best[0], where[0]}, "%s\n%s", body, l.Program)
+			}
+		}
+	}
+}
