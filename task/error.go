@@ -109,8 +109,11 @@ func (e *FailedError) Error() string {
 		}
 		b.WriteString(f.Error())
 	}
-	if e.Skipped > 0 {
+	switch {
+	case e.Skipped > 0 && len(e.Failed) > 0:
 		b.WriteString("\n" + e.skipped())
+	case e.Skipped > 0:
+		fmt.Fprintf(&b, "task: %d tasks were skipped because of failures that were told before", e.Skipped)
 	}
 	return b.String()
 }

@@ -14,7 +14,16 @@ type graph struct {
 // A taint is an access of a task that failed or was skipped.
 type taint struct {
 	region deps.Region
-	writes bool
+	mode   deps.Mode
+	op     deps.ReductionID
+}
+
+// orders reports whether a task that accesses common elements as a comes after, or before, the one that t is of.
+func (t *taint) orders(a *deps.Access) bool {
+	if t.mode != a.Mode {
+		return true
+	}
+	return t.mode == deps.Out || t.mode == deps.InOut || t.op != a.Op
 }
 
 // tainted returns the error of a task whose accesses conflict with some of accesses, nil if there is none.
@@ -24,7 +33,7 @@ func (g *graph) tainted(accesses []deps.Access) *Error {
 	}
 	for _, a := range accesses {
 		for t, e := range g.taints[a.Region.Buffer] {
-			if (t.writes || a.Mode.Writes()) && t.region.Overlaps(a.Region) {
+			if t.orders(&a) && t.region.Overlaps(a.Region) {
 				return e
 			}
 		}
@@ -47,7 +56,10 @@ func (g *graph) taint(r *record) {
 			}
 			g.taints[a.Region.Buffer] = of
 		}
-		if t := (taint{a.Region, a.Mode.Writes()}); of[t] == nil {
+		if i < len(r.accesses) {
+			a.Op = r.accesses[i].Op // the node does not keep it
+		}
+		if t := (taint{a.Region, a.Mode, a.Op}); of[t] == nil {
 			of[t] = r.err
 		}
 	}

@@ -283,3 +283,40 @@ func TwiceOnHost(x []int32) {
 func TwiceWrong(x []int32, n int) {
 	x[0] *= 2
 }
+
+// ModelInOut mixes the sum of s[a:b] into d[lo:hi].
+//
+//omp:target device(acc, smp)
+//omp:task inout(d[lo:hi]) in(s[a:b])
+func ModelInOut(lo, hi, a, b int, k uint32, d, s []uint32) {
+	for j := a; j < b; j++ {
+		k += s[j]
+	}
+	//omp:teams distribute parallel for
+	for i := lo; i < hi; i++ {
+		d[i] = d[i]*31 + k
+	}
+}
+
+// ModelAtomic adds k to d[lo:hi].
+//
+//omp:target device(acc, smp)
+//omp:task concurrent(d[lo:hi])
+func ModelAtomic(lo, hi int, k uint32, d []uint32) {
+	//omp:teams distribute parallel for
+	for i := lo; i < hi; i++ {
+		//omp:atomic
+		d[i] += k
+	}
+}
+
+// ModelSum adds k to d[lo:hi].
+//
+//omp:target device(acc, smp)
+//omp:task reduction(+: d[lo:hi])
+func ModelSum(lo, hi int, k uint32, d []uint32) {
+	//omp:teams distribute parallel for
+	for i := lo; i < hi; i++ {
+		d[i] += k
+	}
+}

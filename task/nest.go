@@ -60,7 +60,7 @@ func (s *Scope) waitOnce(ctx context.Context) {
 	}
 	defer s.lending.Unlock()
 	next := s.rt.schedule(nil, nil, s.worker)
-	if next != nil && next.home == s && !next.parked && ctx == nil { // a child on this stack would outlast ctx
+	if next != nil && next.home == s && !next.parked && ctx == nil && s.keepsNothing() { // a child on this stack would outlast ctx
 		s.runHere(next, true)
 		return
 	}
@@ -74,6 +74,10 @@ func (s *Scope) waitOnce(ctx context.Context) {
 	}
 	s.regain()
 }
+
+// keepsNothing reports whether children may run on the stack of the body: who waits there gives its own tokens back, but not
+// those of the tasks below it.
+func (s *Scope) keepsNothing() bool { return len(s.owner.settings.tokens) == 0 }
 
 // runHere runs a child, and with more what comes after it as long as those are children, on the goroutine of the body: the
 // stack grows by one task for each nesting level. Requires: lending held.

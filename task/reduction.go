@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -341,8 +342,9 @@ func (rt *Runtime) noteLeak(err error) {
 	rt.failing.Unlock()
 }
 
-// Private returns the part of the task's private copy that stands for x, which the task of s declared with Reduce. The body
-// reduces into it; its values mean nothing else. It panics when the task has not declared all of x.
+// Private returns the part of the task's private copy that stands for x, which the task of s declared with Reduce: all of it,
+// or a part; of a box, the elements from its first to its last. The body reduces into it; its values mean nothing else. Where
+// several of the task's reductions are around x, it is that of the smallest. It panics when the task has not declared x.
 func Private[T any](s *Scope, x []T) []T {
 	if len(x) == 0 {
 		return x
@@ -352,16 +354,19 @@ func Private[T any](s *Scope, x []T) []T {
 		panic(fmt.Sprintf("task: %s: private copy of memory that it has not declared", s.owner.name()))
 	}
 	want := b.span(first, first+int64(len(x)))
+	var best *private
+	tightest := int64(math.MaxInt64)
 	for _, u := range s.owner.uses {
 		if u.group.buffer != b || u.copy == nil {
 			continue
 		}
-		have := s.owner.accesses[u.access].Region
-		have.Buffer = b.id
-		lo, hi := have.Bounds()
-		if lo <= want.Offset && want.Offset+want.Len() <= hi {
-			return elements[T](u.copy.b.base, first, first+int64(len(x)))
+		lo, hi := s.owner.accesses[u.access].Region.Bounds()
+		if lo <= want.Offset && want.Offset+want.Len() <= hi && hi-lo < tightest {
+			best, tightest = u.copy, hi-lo
 		}
+	}
+	if best != nil {
+		return elements[T](best.b.base, first, first+int64(len(x)))
 	}
 	panic(fmt.Sprintf("task: %s: private copy of %v, which it has not declared with Reduce", s.owner.name(), want))
 }

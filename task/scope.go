@@ -173,9 +173,25 @@ func (s *Scope) covers(r *record) error {
 		if !s.covered(a) {
 			return s.uncovered(a)
 		}
-		r.onHost = r.onHost || a.Mode == deps.Concurrent // its parent shares it on the host
+		if a.Mode == deps.Concurrent && s.shares(a) {
+			if r.onHost = true; r.kind == kernelBody { // alone on the host, it would wait for its parent
+				return errSharedKernel
+			}
+		}
 	}
 	return nil
+}
+
+var errSharedKernel = errors.New("concurrent access of a kernel: its parent shares the elements with other tasks on the host, where the kernel's Go function has no atomics: let the program submit the kernel")
+
+// shares reports whether the parent has a concurrent access to some of a.
+func (s *Scope) shares(a *deps.Access) bool {
+	for i := range s.owner.accesses {
+		if p := &s.owner.accesses[i]; p.Mode == deps.Concurrent && p.Region.Overlaps(a.Region) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Scope) owns(id deps.BufferID) bool {
@@ -251,6 +267,11 @@ func (s *Scope) acquireAgain() error {
 	r := s.owner
 	if len(r.data()) == 0 {
 		return nil
+	}
+	for i := range r.accesses {
+		if a := &r.accesses[i]; a.Mode == deps.Out {
+			a.Mode = deps.InOut // a child has written it, perhaps elsewhere
+		}
 	}
 	r.setUp(devices.Host)
 	done := make(chan error, 1)

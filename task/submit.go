@@ -157,7 +157,7 @@ func (l *recordList) take(r *record) bool {
 // It reports false when it does not: what needs tokens or an accelerator, or comes from another goroutine, goes its way.
 func (s *Scope) runNow(r *record) bool {
 	rt := s.rt
-	if s.program() || r.relaxed || len(r.settings.tokens) > 0 || rt.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.lines != nil) ||
+	if s.program() || !s.keepsNothing() || r.relaxed || len(r.settings.tokens) > 0 || rt.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.lines != nil) ||
 		!r.plain && !r.item.Allowed.Has(rt.host) || r.poison.Load() != nil || r.context().Err() != nil || !s.lending.TryLock() {
 		return false
 	}
