@@ -77,21 +77,15 @@ func (v *vectors) make(k *Kernel) *vectorVariant {
 	if v.off != nil {
 		return &vectorVariant{refused: v.off}
 	}
-	code, err := vec.Compile(k.ir, v.options)
-	if err != nil {
-		return &vectorVariant{refused: err}
-	}
 	if v.arena == nil {
+		var err error
 		if v.arena, err = vec.NewArena(); err != nil {
 			v.off = err
 			return &vectorVariant{refused: err}
 		}
 	}
-	program, err := v.arena.Install(code)
-	if err != nil {
-		return &vectorVariant{refused: err}
-	}
-	return &vectorVariant{runner: vec.NewRunner(program)}
+	runner, err := vec.NewKernelRunner(v.arena, k.ir, v.options)
+	return &vectorVariant{runner: runner, refused: err}
 }
 
 func (v *vectors) close() error {

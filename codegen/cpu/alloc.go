@@ -157,6 +157,12 @@ func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
 		var after []step
 		var next [3]int
 		taken := map[Reg]Reg{}
+		read := map[Reg]bool{}
+		s.visit(func(r *Reg, use, _ bool) {
+			if use && r.isVirtual() && byReg[*r].slot >= 0 {
+				read[*r] = true
+			}
+		})
 		s.visit(func(r *Reg, use, def bool) {
 			if !r.isVirtual() {
 				return
@@ -172,7 +178,7 @@ func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
 				p = f.scratch[k][next[k]]
 				next[k]++
 				taken[v.reg] = p
-				if use {
+				if read[v.reg] { // also where the first operand is written and read as another
 					out = append(out, spillLoad(k, p, v.slot, f.width, s)...)
 				}
 			}

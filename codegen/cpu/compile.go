@@ -12,21 +12,24 @@ type Options struct {
 	AVX512 bool  // else AVX2 and FMA
 	Width  Width // of vectors; W128 means the widest
 	Unroll int   // unrolled copies; 0: as many as the registers allow
+	Past   bool  // stores past the caches where possible
 }
 
 // A Code is the vectorised variant of one kernel.
 type Code struct {
-	Kernel *ir.Kernel
-	Lanes  int
-	Unroll int
-	Width  Width  // of full vectors
-	Loop   ir.Pos // the first loop whose iterations are lanes
-	Bytes  []byte
-	Lines  []Line
-	params []*ir.Var
-	stages []*stage
-	sites  []site
-	words  int
+	Kernel  *ir.Kernel
+	Lanes   int
+	Unroll  int
+	Width   Width  // of full vectors
+	Loop    ir.Pos // the first loop whose iterations are lanes
+	Bytes   []byte
+	Lines   []Line
+	params  []*ir.Var
+	stages  []*stage
+	sites   []site
+	words   int
+	past    []pastStore
+	streams bool
 }
 
 // Compile makes machine code of the kernel. The error is a *Refusal where the kernel has a construct without a vector form.
@@ -72,6 +75,10 @@ func (c *Code) add(s *stage, g *gen) error {
 		return err
 	}
 	s.entry = len(c.Bytes)
+	c.past = append(c.past, g.pastStores...)
+	if s.loop != nil {
+		c.streams = c.streams || streams(s.loop)
+	}
 	if g.yieldTo >= 0 {
 		s.resume = s.entry + places[g.resumeAt]
 	}
@@ -142,7 +149,7 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 		}
 	}()
 	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{}, pooled: map[constKey]int{},
-		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]Reg{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1}
+		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]Reg{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past}
 	if g.avx512 && c.options.Width != W256 {
 		g.bytes = 64
 	}
@@ -165,7 +172,7 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 // divides tells whether the stage uses DX for itself.
 func (g *gen) divides() bool {
 	for i := range g.steps {
-		if k := g.steps[i].kind; k == stepDivide || k == stepUDivide || k == stepCall {
+		if k := g.steps[i].kind; k == stepDivide || k == stepUDivide {
 			return true
 		}
 	}
@@ -202,6 +209,7 @@ func (g *gen) parallelStage(s *stage, f frame) {
 		g.chooseInside(s.loop.Body)
 	}
 	cut := g.cut(s.loop)
+	g.cutLoop = cut
 	if cut != g.parallelLanes {
 		g.proveNest(cut)
 	}
@@ -238,6 +246,9 @@ func (g *gen) holdsLanes(f *ir.For) bool {
 
 // done ends the code and appends what is out of line.
 func (g *gen) done() {
+	if len(g.pastStores) > 0 {
+		g.steps = append(g.steps, step{Inst: Inst{Mask: NoReg}, kind: stepFence})
+	}
 	g.op(MOVQImm, W128, RegArg(CX), ImmArg(0))
 	g.op(MOVQStore, W128, blockWord(wordStatus), RegArg(CX))
 	g.ret()
@@ -276,7 +287,7 @@ func (g *gen) cut(s *ir.For) *ir.For {
 	}
 	if g.lanesFor[s] {
 		g.lanesFor[&c] = true
-		g.parallelLanes = &c
+		g.parallelLanes, g.parallelLo = &c, s.Lo
 	}
 	return &c
 }

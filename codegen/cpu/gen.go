@@ -21,14 +21,15 @@ func (r *Refusal) Error() string {
 const (
 	wordLo     = 0
 	wordHi     = 1
-	wordStatus = 2 // statusDone, statusReturned, or 1 + the number of the site that failed
-	wordIndex  = 3 // the index that was out of range
-	wordLen    = 4 // and the length
-	wordBits   = 5 // failing lanes of a gather; the indices are in wordLanes
-	wordTrips  = 6 // iterations of the next loop
-	wordResume = 7 // where to go on after a yield
-	wordLanes  = 8 // 2 times 64 bytes: vectors for Go
-	wordParams = 24
+	wordStatus = 2  // statusDone, statusReturned, or 1 + the number of the site that failed
+	wordIndex  = 3  // the index that was out of range
+	wordLen    = 4  // and the length
+	wordBits   = 5  // failing lanes of a gather; the indices are in wordLanes
+	wordTrips  = 6  // iterations of the next loop
+	wordResume = 7  // where to go on after a yield
+	wordLanes  = 8  // 2 times 64 bytes: vectors for Go
+	wordBudget = 24 // rounds of inner loops until the code pauses
+	wordParams = 25
 )
 
 // What code says in wordStatus when nothing failed.
@@ -70,7 +71,12 @@ type gen struct {
 	sawLoop           ir.Pos
 	round             int64 // iterations of the parallel loop that a round takes
 	sums              []leagueSum
-	inLoop            bool  // a stage of a parallel loop
+	inLoop            bool    // a stage of a parallel loop
+	cutLoop           *ir.For // that loop, restricted to a chunk
+	parallelLo        ir.Expr // where parallelLanes began before it was cut
+	frame             frame
+	past              bool // stores past the caches
+	pastStores        []pastStore
 	yieldTo, resumeAt label // of the yield routines; -1: none are needed
 	loops             []*loopFrame
 	pointer           map[string]Reg // hoisted addresses, see hoist.go

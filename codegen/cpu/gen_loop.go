@@ -57,6 +57,9 @@ func (g *gen) uniformFor(s *ir.For) {
 	g.place(top)
 	g.list(s.Body)
 	g.place(f.nextTo)
+	if s != g.cutLoop {
+		g.pausePoint()
+	}
 	g.addConst(h.gp, step)
 	g.op(CMPQ, W128, RegArg(h.gp), RegArg(hi))
 	g.again(k, top)
@@ -114,6 +117,7 @@ func (g *gen) while(s *ir.While) {
 	g.list(s.Body)
 	g.place(f.nextTo)
 	g.list(s.Post)
+	g.pausePoint()
 	g.again(always, top)
 	g.place(f.breakTo)
 	g.loops = g.loops[:len(g.loops)-1]
@@ -143,6 +147,7 @@ func (g *gen) maskedLoop(s *ir.While) {
 	g.list(s.Body)
 	g.exec, g.split = f.live, true
 	g.list(s.Post)
+	g.pausePoint()
 	g.again(always, top)
 	g.place(end)
 	g.loops = g.loops[:len(g.loops)-1]
@@ -299,6 +304,9 @@ func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, tail
 	g.place(top)
 	g.list(s.Body)
 	g.place(inner.nextTo)
+	if s != g.cutLoop {
+		g.pausePoint()
+	}
 	g.addConst(base, step*per)
 	g.addConst(left, -per)
 	g.op(CMPQImm, W128, RegArg(left), ImmArg(per))

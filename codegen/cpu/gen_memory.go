@@ -178,6 +178,15 @@ func (g *gen) store(place ir.Expr, value ir.Expr) {
 	at := g.target(place)
 	switch {
 	case at.index == nil && at.stride == int64(t.Size):
+		if ix, ok := place.(*ir.Index); ok {
+			if p, ok := g.goesPast(ix); ok && g.width(t) == widthOf(g.bytes) {
+				g.pastStores = append(g.pastStores, p)
+				g.each(func(u int) {
+					g.op(pick(t, VMOVNTPSStore, VMOVNTPDStore), g.width(t), MemArg(g.copyMem(at, u)), RegArg(v[u]))
+				})
+				return
+			}
+		}
 		g.each(func(u int) { g.storeVector(g.copyMem(at, u), v[u], t, u) })
 		return
 	case at.index == nil:

@@ -77,6 +77,8 @@ func (c *vcode) encode(code []byte, s *step, places []int) ([]byte, *fixup, erro
 		return code, &fixup{at: len(code) - 4, end: len(code), label: s.label}, nil
 	case stepPop:
 		return append(code, 0x58), nil, nil // AX
+	case stepFence:
+		return append(code, 0x0F, 0xAE, 0xF8), nil, nil
 	case stepResume:
 		return binary.LittleEndian.AppendUint32(append(code, 0xFF, 0xA7), 8*wordResume), nil, nil // JMP through the block in DI
 	case stepDivide:
@@ -111,7 +113,7 @@ func (s *step) immBytes() int {
 	return 0
 }
 
-var condNames = map[cond]string{condB: "JCS", condAE: "JCC", condE: "JEQ", condNE: "JNE", condBE: "JLS", condA: "JHI",
+var condNames = map[cond]string{condB: "JCS", condAE: "JCC", condE: "JEQ", condNE: "JNE", condBE: "JLS", condA: "JHI", condS: "JMI",
 	condL: "JLT", condGE: "JGE", condLE: "JLE", condG: "JGT", always: "JMP"}
 
 func (s *step) text() string {
@@ -126,6 +128,8 @@ func (s *step) text() string {
 		return fmt.Sprintf("\tCALL L%d", s.label)
 	case stepPop:
 		return "\tPOPQ AX"
+	case stepFence:
+		return "\tSFENCE"
 	case stepResume:
 		return fmt.Sprintf("\tJMP %d(DI)", 8*wordResume)
 	case stepDivide:

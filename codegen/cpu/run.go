@@ -17,8 +17,9 @@ type Value struct {
 
 // A Program is compiled code in executable memory, ready to run. It may run on any number of goroutines at once.
 type Program struct {
-	Code  *Code
-	entry uintptr
+	Code      *Code
+	entry     uintptr
+	otherwise *Program // runs what this one cannot; nil: it can run everything
 }
 
 // Install puts code into the arena.
@@ -51,8 +52,12 @@ func (b *block) bind(params []*ir.Var, args []Value) {
 }
 
 // run calls the code of a stage for iterations [lo, hi), and does what it asks for on the way.
-func (p *Program) run(s *stage, b *block, lo, hi int64) error {
-	b[wordLo], b[wordHi] = uint64(lo), uint64(hi)
+func (p *Program) run(i int, b *block, lo, hi int64) error {
+	if p.otherwise != nil && len(p.Code.past) > 0 && !p.Code.aligned(b, lo) {
+		p = p.otherwise
+	}
+	s := p.Code.stages[i]
+	b[wordLo], b[wordHi], b[wordBudget] = uint64(lo), uint64(hi), pauseRounds
 	for at := p.entry + uintptr(s.entry); ; at = p.entry + uintptr(s.resume) {
 		call(at, unsafe.Pointer(b))
 		st := b[wordStatus]
@@ -64,7 +69,8 @@ func (p *Program) run(s *stage, b *block, lo, hi int64) error {
 			if err := site.compute(b); err != nil {
 				return &ArithmeticError{Kernel: p.Code.Kernel.Name, At: site.at, Err: err}
 			}
-		case sitePause:
+		case sitePause: // calling again is what lets others in
+			b[wordBudget] = pauseRounds
 		default:
 			return p.failure(b)
 		}

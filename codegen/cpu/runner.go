@@ -20,10 +20,11 @@ const (
 // A Runner runs a program in calls of about 50 microseconds, between which the goroutine can be stopped. Any number of goroutines may use
 // it at once; they share what it has learnt about the time of an iteration.
 type Runner struct {
-	program *Program
-	pace    []atomic.Int64         // of every stage: picoseconds that an iteration took lately
-	idle    atomic.Pointer[launch] // one that nobody uses; quicker than the pool
-	pool    sync.Pool
+	program  *Program
+	variants *variants              // nil: there is but one program
+	pace     []atomic.Int64         // of every stage: picoseconds that an iteration took lately
+	idle     atomic.Pointer[launch] // one that nobody uses; quicker than the pool
+	pool     sync.Pool
 }
 
 // NewRunner returns a runner of p.
@@ -33,6 +34,9 @@ func NewRunner(p *Program) *Runner {
 
 // Program is what the runner runs.
 func (r *Runner) Program() *Program { return r.program }
+
+// ProgramFor is what the runner runs for these arguments.
+func (r *Runner) ProgramFor(args []Value) *Program { return r.choose(args) }
 
 // A launch is one run of a kernel: its arguments and the variables that outlive a stage.
 type launch struct {
@@ -56,11 +60,13 @@ func (r *Runner) giveBack(l *launch) {
 
 // A Loop is a parallel loop of a launch, whose iterations may be run in any chunks and on any goroutines.
 type Loop struct {
-	Trips  int64
-	runner *Runner
-	pace   *atomic.Int64
-	stage  *stage
-	master *block
+	Trips   int64
+	runner  *Runner
+	program *Program
+	number  int // of the stage
+	pace    *atomic.Int64
+	stage   *stage
+	master  *block
 
 	mu sync.Mutex // guards the words of reductions in master
 }
@@ -75,7 +81,7 @@ func (r *Runner) Call(args []Value, share func(*Loop) error) error {
 }
 
 func (r *Runner) stages(l *launch, args []Value, share func(*Loop) error) error {
-	p := r.program
+	p := r.choose(args)
 	l.block.bind(p.Code.params, args)
 	for i, s := range p.Code.stages {
 		if s.count.set {
@@ -83,7 +89,7 @@ func (r *Runner) stages(l *launch, args []Value, share func(*Loop) error) error 
 			continue
 		}
 		if s.loop == nil {
-			if err := p.run(s, &l.block, 0, 0); err != nil {
+			if err := p.run(i, &l.block, 0, 0); err != nil {
 				return err
 			}
 			if l.block[wordStatus] == statusReturned {
@@ -91,7 +97,8 @@ func (r *Runner) stages(l *launch, args []Value, share func(*Loop) error) error 
 			}
 			continue
 		}
-		l.loop.Trips, l.loop.runner, l.loop.pace, l.loop.stage, l.loop.master = int64(l.block[wordTrips]), r, &r.pace[i], s, &l.block
+		l.loop.Trips, l.loop.runner, l.loop.program, l.loop.number = int64(l.block[wordTrips]), r, p, i
+		l.loop.pace, l.loop.stage, l.loop.master = &r.pace[i], s, &l.block
 		if l.loop.Trips <= 0 {
 			continue
 		}
@@ -165,17 +172,17 @@ func (l *Loop) onBlock(own *launch, lo, hi int64) error {
 
 // run makes calls of about callTime on the block of own, which no other goroutine uses meanwhile. With reductions, [lo, hi) is one call.
 func (l *Loop) run(own *launch, lo, hi int64) error {
-	p, b := l.runner.program, &own.block
+	p, b := l.program, &own.block
 	each := l.pace.Load()
 	if each > 0 && (hi-lo)*each < int64(brief)*1000 {
 		if own.untimed++; own.untimed%seldom != 0 {
-			return p.run(l.stage, b, lo, hi)
+			return p.run(l.number, b, lo, hi)
 		}
 	}
 	for lo < hi {
 		end := min(hi, lo+l.Grain())
 		began := time.Now()
-		if err := p.run(l.stage, b, lo, end); err != nil {
+		if err := p.run(l.number, b, lo, end); err != nil {
 			return err
 		}
 		l.pace.Store(max(1, int64(time.Since(began))*1000/(end-lo)))

@@ -23,6 +23,7 @@ const (
 	condNE cond = 5
 	condBE cond = 6
 	condA  cond = 7
+	condS  cond = 8 // negative
 	condL  cond = 12
 	condGE cond = 13
 	condLE cond = 14
@@ -45,9 +46,10 @@ const (
 	stepDivide           // DX:AX / Args[0], signed: AX and DX are never allocated
 	stepUDivide          // unsigned
 	stepReturn
-	stepCall   // of the yield routine: leaves every register but AX, CX and DX
+	stepCall   // of the yield routine: leaves every register but AX and CX
 	stepPop    // AX
 	stepResume // goes on after a yield
+	stepFence  // SFENCE: stores past the caches are seen before what follows
 )
 
 // A step is one line of code over virtual registers.

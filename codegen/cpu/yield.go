@@ -46,7 +46,7 @@ func (g *gen) newSite(s site) int {
 	return len(g.sites)
 }
 
-// yield returns to Go with a site; when Go resumes the code, everything is as before but AX, CX and DX.
+// yield returns to Go with a site; when Go resumes the code, everything is as before but AX and CX.
 func (g *gen) yield(n int) {
 	if g.yieldTo < 0 {
 		g.yieldTo, g.resumeAt = g.newLabel(), g.newLabel()
@@ -56,9 +56,29 @@ func (g *gen) yield(n int) {
 	g.steps = append(g.steps, step{Inst: Inst{Mask: NoReg}, kind: stepCall, label: g.yieldTo, at: g.at})
 }
 
+// pauseRounds is how many rounds of inner loops pass before generated code lets others have their turn: some 10 to 1000 microseconds.
+const pauseRounds = 1 << 13
+
+// pausePoint stands where a loop inside a parallel loop goes round: a chunk is never shorter than one iteration of the parallel loop, which
+// may take long.
+func (g *gen) pausePoint() {
+	if !g.inLoop {
+		return
+	}
+	back, cold := g.newLabel(), g.newLabel()
+	n := g.newSite(site{kind: sitePause})
+	g.op(ADDQImm, W128, blockWord(wordBudget), ImmArg(-1))
+	g.jump(condS, cold)
+	g.place(back)
+	g.later(cold, func() {
+		g.yield(n)
+		g.jump(always, back)
+	})
+}
+
 // savedRegs are the registers that outlive a yield.
 func (g *gen) savedRegs() (generals, vectors, masks []Reg) {
-	generals = []Reg{BX, SI, R8, R(9), R(10), R(11), R(12), R(13), R(14), R(15)}
+	generals = []Reg{BX, SI, DX, R8, R(9), R(10), R(11), R(12), R(13), R(14), R(15)}
 	n := 16
 	if g.avx512 {
 		n = 32

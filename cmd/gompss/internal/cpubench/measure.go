@@ -148,7 +148,7 @@ func (o *ours[T]) measure(s spec, refs []*reference, p pace) (*Row, error) {
 			return nil, err
 		}
 	}
-	row := &Row{Kernel: s.name, Type: o.typ, Size: s.size, Width: v.width(), Unit: s.unit, Verified: true}
+	row := &Row{Kernel: s.name, Type: o.typ, Size: s.size, Width: c.width(), Unit: s.unit, Verified: true}
 	if v.refused != nil {
 		row.Note = "runs as Go: " + v.refused.Error()
 	}

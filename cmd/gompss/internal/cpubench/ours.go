@@ -44,25 +44,21 @@ func (o *ours[T]) variant(name string) (*variant, error) {
 		return nil, err
 	}
 	v := &variant{fn: reflect.ValueOf(goFunctions[T]()[name])}
-	code, err := cpu.Compile(k, o.options)
-	if err != nil {
+	var refusal *cpu.Refusal
+	v.runner, err = cpu.NewKernelRunner(o.arena, k, o.options)
+	if errors.As(err, &refusal) {
 		v.refused = err
 		return v, nil
 	}
-	p, err := o.arena.Install(code)
-	if err != nil {
-		return nil, err
-	}
-	v.runner = cpu.NewRunner(p)
-	return v, nil
+	return v, err
 }
 
 // width is what the row ran with, in bits; 0 is the Go function.
-func (v *variant) width() int {
-	if v.runner == nil {
+func (c *call) width() int {
+	if c.variant.runner == nil {
 		return 0
 	}
-	return v.runner.Program().Code.Width.Bytes() * 8
+	return c.variant.runner.ProgramFor(c.values).Code.Width.Bytes() * 8
 }
 
 // A call is a variant with its arguments: nothing in it allocates.

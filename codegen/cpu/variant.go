@@ -1,0 +1,169 @@
+package cpu
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Kernels that stream through their slices have variants for where those lie: the widest vectors for the first cache and for what is
+// computed, 256 bits between it and the last one, where long vectors gain nothing and lines that are split cost more, and stores past the caches
+// well above the last one.
+type place uint8
+
+const (
+	nearby  place = iota // the program that was compiled first
+	cached               // 256 bits
+	faraway              // stores that leave the caches alone
+	places
+)
+
+// variants are the programs of one kernel by place, compiled when they are first wanted.
+type variants struct {
+	arena   *Arena
+	kernel  *ir.Kernel
+	options Options
+	once    [places]sync.Once
+	program [places]atomic.Pointer[Program]
+}
+
+// NewKernelRunner compiles a kernel and returns its runner, which chooses vector width and kind of stores by launch. The error is a *Refusal
+// where the kernel has no vector code.
+func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
+	code, err := Compile(k, o)
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.Install(code)
+	if err != nil {
+		return nil, err
+	}
+	r := NewRunner(p)
+	if code.streams && o.AVX512 && o.Width == W128 {
+		r.variants = &variants{arena: a, kernel: k, options: o}
+	}
+	return r, nil
+}
+
+// caches are the sizes between which the variants change.
+var caches = struct{ first, last int64 }{int64(max(cpuid.CPU.Cache.L1D, 16<<10)), int64(max(cpuid.CPU.Cache.L3, 4<<20))}
+
+// choose is the program for these arguments.
+func (r *Runner) choose(args []Value) *Program {
+	v := r.variants
+	if v == nil {
+		return r.program
+	}
+	bytes := int64(0)
+	for i, p := range r.program.Code.params {
+		if p.Type.Kind == ir.Slice {
+			bytes += args[i].Len * int64(p.Type.Elem.Size)
+		}
+	}
+	at := nearby
+	switch {
+	case bytes > 2*caches.last:
+		at = faraway
+	case bytes > caches.first && bytes <= caches.last:
+		at = cached
+	}
+	if at == nearby {
+		return r.program
+	}
+	if p := v.program[at].Load(); p != nil {
+		return p
+	}
+	v.once[at].Do(func() { v.make(at, r.program) })
+	return v.program[at].Load()
+}
+
+// make compiles the variant; where there is no room for it, the first program serves.
+func (v *variants) make(at place, otherwise *Program) {
+	o := v.options
+	if at == cached {
+		o.Width = W256
+	} else {
+		o.Past = true
+	}
+	v.program[at].Store(otherwise)
+	code, err := Compile(v.kernel, o)
+	if err != nil || at == faraway && len(code.past) == 0 {
+		return
+	}
+	if p, err := v.arena.Install(code); err == nil {
+		p.otherwise = otherwise
+		v.program[at].Store(p)
+	}
+}
+
+// A pastStore is a slice that is written past the caches: element i by iteration i.
+type pastStore struct {
+	word int // of the address in the block
+	size int64
+}
+
+// aligned tells whether iteration lo begins at a whole vector in every slice that is written past the caches, as the instruction asks.
+func (c *Code) aligned(b *block, lo int64) bool {
+	for _, s := range c.past {
+		if (int64(b[s.word])+lo*s.size)%int64(c.Width.Bytes()) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// streams tells whether a parallel loop does nothing but move and combine elements.
+func streams(f *ir.For) bool {
+	plain := true
+	ir.Inspect(f.Body, func(s ir.Stmt) {
+		switch s.(type) {
+		case *ir.Assign, *ir.Decl, *ir.If:
+		default:
+			plain = false
+		}
+	}, func(e ir.Expr) {
+		switch e := e.(type) {
+		case *ir.Math:
+			plain = false
+		case *ir.Binary:
+			plain = plain && e.Op != ir.Div && e.Op != ir.Rem
+		}
+	})
+	return plain
+}
+
+// goesPast tells whether the store of ix in the lanes loop may leave the caches alone: whole vectors to a slice that the kernel only writes,
+// at the number of the iteration.
+func (g *gen) goesPast(ix *ir.Index) (pastStore, bool) {
+	if !g.past || g.exec != nil || g.parallelLanes == nil || ix.Type().Size < 4 {
+		return pastStore{}, false
+	}
+	root, ok := ix.X.(*ir.Ref)
+	if !ok || !isRef(ix.I, g.parallelLanes.Var) || g.readFrom(root.Var) {
+		return pastStore{}, false
+	}
+	if lo, ok := constInt(g.parallelLo); !ok || lo != 0 {
+		return pastStore{}, false
+	}
+	return pastStore{word: g.frame.word[root.Var], size: int64(ix.Type().Size)}, true
+}
+
+// readFrom tells whether the kernel reads elements of v.
+func (g *gen) readFrom(v *ir.Var) bool {
+	writes, uses := 0, 0
+	ir.Inspect(g.kernel.Body, func(s ir.Stmt) {
+		if a, ok := s.(*ir.Assign); ok {
+			if ix, ok := a.Place.(*ir.Index); ok && isRef(ix.X, v) {
+				writes++
+			}
+		}
+	}, func(e ir.Expr) {
+		if ix, ok := e.(*ir.Index); ok && isRef(ix.X, v) {
+			uses++
+		}
+	})
+	return uses > writes
+}
