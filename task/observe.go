@@ -29,7 +29,10 @@ func (rt *Runtime) observe(o *Options) error {
 	var points []probe.Observer
 	var whole []probe.Recorder
 	if s != nil {
-		whole = append(whole, s.Recorder)
+		rt.profile.on = s.Profile
+		if s.Recorder != nil {
+			whole = append(whole, s.Recorder)
+		}
 	}
 	if rec, ok := o.Observer.(probe.Recorder); ok {
 		whole = append(whole, rec)
@@ -75,12 +78,14 @@ func (rt *Runtime) observeSubmit(r *record, id deps.TaskID) {
 		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Other: r.home.id(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName()})
 	}
 	if o := rt.recorder; o != nil {
-		r.seen = probe.Task{ID: id, Submit: rt.now(), Kernel: r.kernelName(), Label: r.label, Place: -1}
-		if len(r.accesses) > 0 {
-			rt.watching.Lock()
-			o.Submitted(id, r.accesses)
-			rt.watching.Unlock()
+		if accesses := *r.declared(); len(accesses) > 0 {
+			o.Submitted(id, accesses)
 		}
+		if r.detail == rt.none && rt.sightFor(id) {
+			return
+		}
+		r.need()
+		r.seen = probe.Task{ID: id, Submit: rt.now(), Kernel: r.kernelName(), Label: r.label, Place: -1}
 	}
 }
 
@@ -102,9 +107,7 @@ func (rt *Runtime) observeEdges(d *deps.Domain, s *Scope) {
 // observeWaits tells which tasks task id waits for. Requires: s.submitting held.
 func (rt *Runtime) observeWaits(s *Scope, id deps.TaskID, kind bodyKind) {
 	if len(s.preds) > 0 && kind != waitBody {
-		rt.watching.Lock()
 		rt.recorder.Waits(id, s.preds)
-		rt.watching.Unlock()
 	}
 	s.preds = s.preds[:0]
 }
@@ -120,14 +123,33 @@ func (rt *Runtime) observeReady(s, by *record) {
 }
 
 func (rt *Runtime) seenReady(s, by *record) {
+	var last deps.TaskID
+	var at time.Duration
 	switch {
 	case by == nil:
-		s.seen.Ready = s.seen.Submit
-	case by.kind == waitBody || by.seen.Release == 0:
-		s.seen.Ready = rt.now()
+	case by.kind == waitBody:
+		at = rt.now()
 	default:
-		s.seen.Last, s.seen.Ready = by.taskID(), max(by.seen.Release, s.seen.Submit)
+		if at = rt.released(by); at != 0 {
+			last = by.taskID()
+		} else {
+			at = rt.now()
+		}
 	}
+	if s.detail == rt.none {
+		x := rt.sight(s)
+		x.last, x.ready = last, max(at, x.submit)
+		return
+	}
+	s.seen.Last, s.seen.Ready = last, max(at, s.seen.Submit)
+}
+
+// released returns when the end of a task was noticed, 0 when it did not run.
+func (rt *Runtime) released(r *record) time.Duration {
+	if r.detail == rt.none {
+		return rt.sight(r).release
+	}
+	return r.seen.Release
 }
 
 // observeChoice tells where r will run.
@@ -145,6 +167,9 @@ func (rt *Runtime) observeChoice(r *record) {
 }
 
 func (rt *Runtime) seenChoice(r *record, o probe.Recorder) {
+	if r.detail == rt.none {
+		return
+	}
 	p := r.item.Place()
 	r.seen.Place, r.seen.Short = int16(p), r.item.Short()
 	r.seen.Tokens = int32(rt.sched.Need(&r.item, p))
@@ -170,7 +195,11 @@ func (rt *Runtime) observeStart(r *record) {
 	if o := rt.observer; o != nil {
 		o.Observe(rt.point(probe.Start, r))
 	}
-	if rt.recorder != nil {
+	switch {
+	case rt.recorder == nil:
+	case r.detail == rt.none:
+		rt.sight(r).start = rt.now()
+	default:
 		r.seen.Worker, r.seen.Start = int16(r.worker), rt.now()
 		if r.seen.Choice == 0 {
 			r.seen.Choice = r.seen.Start
@@ -194,7 +223,11 @@ func (rt *Runtime) observeEnd(r *record) {
 	if o := rt.observer; o != nil {
 		rt.pointsOfEnd(o, r, accelerator)
 	}
-	if rt.recorder != nil {
+	switch {
+	case rt.recorder == nil:
+	case r.detail == rt.none:
+		rt.sight(r).release = rt.now()
+	default:
 		r.seen.Release = rt.now()
 		switch {
 		case accelerator && r.set.Began > 0:
@@ -226,7 +259,7 @@ func (rt *Runtime) observeFailure(r *record) {
 	if o := rt.observer; o != nil {
 		o.Observe(probe.Point{Kind: probe.Failure, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Device: r.err.Device, Err: r.err})
 	}
-	if rt.recorder != nil {
+	if rt.recorder != nil && r.detail != rt.none {
 		r.seen.Err = r.err.Error()
 	}
 }
@@ -240,6 +273,10 @@ func (rt *Runtime) observeRelease(r *record, id deps.TaskID) {
 		o.Observe(probe.Point{Kind: probe.Release, Task: id, Time: rt.now()})
 	}
 	if o := rt.recorder; o != nil {
+		if r.detail == rt.none {
+			rt.tell(o, r, id)
+			return
+		}
 		if r.seen.Release == 0 {
 			r.seen.Release, r.seen.Skipped = rt.now(), r.poison.Load() != nil
 		}

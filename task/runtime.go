@@ -48,7 +48,8 @@ type Options struct {
 	// nothing.
 	Observer probe.Observer
 	// Trace records the run: "summary" prints one on standard error when the runtime is closed, "file:PATH" writes a trace file,
-	// "summary,file:PATH" does both; "off" and "" do nothing, but "" takes GOMPSS_TRACE. See package trace/session.
+	// "summary,file:PATH" does both; "profile" labels CPU profiles with kernels and devices; "off" and "" do nothing, but "" takes
+	// GOMPSS_TRACE. See package trace/session.
 	Trace string
 	// Dash is the address of a live page, such as "127.0.0.1:0", in programs that import package trace; "" takes GOMPSS_DASH.
 	Dash string
@@ -79,8 +80,10 @@ type Runtime struct {
 	vectors      *vectors
 	observer     probe.Observer   // of points, or nil
 	recorder     probe.Recorder   // of whole tasks, or nil
-	watching     sync.Mutex       // one Submitted or Waits at a time
 	session      *session.Session // nil when nothing is recorded
+	profile      profile
+	sights       []sight      // of tasks without a detail, for the recorder
+	telling      []probe.Task // by worker: what the recorder is being told
 	opened       time.Time
 	hostAt       func(deps.BufferID) unsafe.Pointer
 	followAt     func(n *deps.Node, stream int) // of graphs, when tasks may follow
@@ -184,6 +187,7 @@ func (rt *Runtime) start(o Options) error {
 	rt.buffers.drop = rt.dropBuffer
 	if workers > 0 {
 		rt.rooms = make([]room, workers)
+		rt.makeSights(rt.window.limit)
 		if rt.workers, err = smp.NewWorkers(workers, cpu{rt}); err != nil {
 			return err
 		}

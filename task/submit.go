@@ -92,7 +92,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 	r := rt.free.get(rt)
 	r.kind, r.home = kind, s
 	s.declared = s.declared[:0]
-	if !rt.quick || kind != goBody || g != nil || !s.program() || rt.watched() {
+	if !rt.quick || kind != goBody || g != nil || !s.program() || rt.observer != nil {
 		r.need()
 	}
 	if g != nil {

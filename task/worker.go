@@ -134,7 +134,12 @@ func (rt *Runtime) runBody(r *record) {
 			rt.bodyBroke(r, recover())
 		}
 	}()
-	err := rt.callTimed(r)
+	var err error
+	if rt.profile.on {
+		err = rt.callProfiled(r)
+	} else {
+		err = rt.callTimed(r)
+	}
 	ended = true
 	if err != nil {
 		r.fail("smp", err)

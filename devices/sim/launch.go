@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
+	"runtime/pprof"
 	"time"
 	"unsafe"
 
@@ -41,7 +43,10 @@ func (d *Device) start(l *devices.Launch) error {
 	if fault(&d.platform.launches, d.options.Faults.Launch) {
 		return d.inject(what)
 	}
-	if err := d.execute(l); err != nil {
+	var err error
+	// The labels let CPU profiles tell kernels and devices apart; beside a simulated launch they cost nothing.
+	pprof.Do(context.Background(), pprof.Labels("task", l.Kernel.Name, "device", d.name), func(context.Context) { err = d.execute(l) })
+	if err != nil {
 		return &devices.DeviceError{Device: d.name, What: what, Pos: l.Kernel.Pos, Err: err}
 	}
 	return nil

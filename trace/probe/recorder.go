@@ -42,7 +42,7 @@ type Recorder interface {
 	Observer
 	// Open says what machine the tasks run on, once, before everything else.
 	Open(m *Machine)
-	// Submitted tells what a task touches, and Waits which tasks it waits for. One goroutine at a time calls them.
+	// Submitted tells what a task touches, and Waits which tasks it waits for.
 	Submitted(id deps.TaskID, accesses []deps.Access)
 	Waits(id deps.TaskID, predecessors []deps.TaskID)
 	// Considered tells what was known when a task with several candidates was given to a place: the bytes that had to be

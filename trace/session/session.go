@@ -45,9 +45,11 @@ type Session struct {
 	out      io.Writer
 	summary  *run.Run
 	page     Page
+	// Profile says that CPU profiles should have the tasks' names as labels, and execution traces of Go regions of tasks.
+	Profile bool
 }
 
-// Open starts what trace ("", "off", "summary", "file:PATH", separated by commas) and dash ("" or an address) ask for; what people
+// Open starts what trace ("", "off", "summary", "file:PATH", "profile", separated by commas) and dash ("" or an address) ask for; what people
 // should read goes to out. It returns nil when nothing is asked for.
 //
 // Errors: an unknown word, a file that cannot be made, an address that cannot be served.
@@ -65,8 +67,11 @@ func Open(trace, dash string, out io.Writer) (*Session, error) {
 		}
 		return nil, err
 	}
-	if len(sinks) == 0 {
+	if len(sinks) == 0 && !s.Profile {
 		return nil, nil
+	}
+	if len(sinks) == 0 {
+		return s, nil
 	}
 	s.Recorder = record.New(record.Options{Sinks: sinks})
 	return s, nil
@@ -76,6 +81,8 @@ func (s *Session) sinks(spec string) (sinks []record.Sink, err error) {
 	for word := range strings.SplitSeq(spec, ",") {
 		switch name, isFile := strings.CutPrefix(word, "file:"); {
 		case word == "" || word == "off":
+		case word == "profile":
+			s.Profile = true
 		case word == "summary":
 			s.summary = run.New(SummaryTasks)
 			sinks = append(sinks, s.summary)
@@ -86,7 +93,7 @@ func (s *Session) sinks(spec string) (sinks []record.Sink, err error) {
 			}
 			sinks = append(sinks, record.NewWriter(f))
 		default:
-			return sinks, fmt.Errorf("trace: %q: want summary, file:PATH or off, separated by commas", word)
+			return sinks, fmt.Errorf("trace: %q: want summary, file:PATH, profile or off, separated by commas", word)
 		}
 	}
 	return sinks, nil
@@ -112,7 +119,7 @@ func (s *Session) serve(addr string) error {
 
 // Close ends the recording and prints the summary, if one was asked for. The page is shown no more.
 func (s *Session) Close() error {
-	if s == nil {
+	if s == nil || s.Recorder == nil {
 		return nil
 	}
 	err := s.Recorder.Close()

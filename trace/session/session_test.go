@@ -1,0 +1,79 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/record"
+	"github.com/gompss/gompss/trace/run"
+	"github.com/stretchr/testify/require"
+)
+
+func machine() *probe.Machine {
+	return &probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 1, Host: true}}}
+}
+
+func TestNothingIsAskedFor(t *testing.T) {
+	for _, spec := range []string{"", "off", ",off,"} {
+		s, err := Open(spec, "", nil)
+		require.NoError(t, err)
+		require.Nil(t, s)
+		require.NoError(t, s.Close(), "nobody needs to ask whether there is a session")
+	}
+}
+
+func TestSummaryAndFileTogether(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "run.gtrace")
+	var out bytes.Buffer
+	s, err := Open("summary,file:"+name, "", &out)
+	require.NoError(t, err)
+	s.Recorder.Open(machine())
+	s.Recorder.Ended(&probe.Task{ID: 1, Start: 10, End: 20, Release: 21, Kernel: "Forces"})
+	require.NoError(t, s.Close())
+	require.NoError(t, s.Close(), "a second time is free")
+	require.Contains(t, out.String(), "Forces")
+	require.Contains(t, out.String(), "dropped 0")
+	r, err := run.ReadFile(name)
+	require.NoError(t, err)
+	require.Len(t, r.Tasks, 1)
+	require.True(t, r.Damage.Whole())
+}
+
+func TestWhatCannotBeOpened(t *testing.T) {
+	_, err := Open("summary,file:"+filepath.Join(t.TempDir(), "no", "such"), "", nil)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = Open("nonsense", "", nil)
+	require.ErrorContains(t, err, `"nonsense"`)
+	_, err = Open("", "127.0.0.1:0", nil)
+	require.ErrorIs(t, err, ErrNoPage)
+	s, err := Open("profile", "", nil)
+	require.NoError(t, err)
+	require.True(t, s.Profile)
+	require.Nil(t, s.Recorder)
+	require.NoError(t, s.Close())
+}
+
+type page struct{ record.Sink }
+
+func (page) URL() string { return "http://page" }
+
+func TestAPageIsTold(t *testing.T) {
+	defer RegisterPage(nil)
+	RegisterPage(func(addr string) (Page, error) {
+		if addr == "bad" {
+			return nil, errors.New("bad address")
+		}
+		return page{run.New(0)}, nil
+	})
+	_, err := Open("summary", "bad", nil)
+	require.ErrorContains(t, err, "bad address")
+	var out bytes.Buffer
+	s, err := Open("", "addr", &out)
+	require.NoError(t, err)
+	require.Contains(t, out.String(), "page at http://page")
+	require.NoError(t, s.Close())
+}
