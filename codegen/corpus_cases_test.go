@@ -270,6 +270,18 @@ var corpus = []corpusCase{
 	}},
 	{kernel: OwnBins, args: func(n int, r *rand.Rand) []any { return []any{ints[uint8](r, n, 256), ints[int32](r, 8*(n/9)+3, 5)} }},
 	{kernel: Large, args: func(n int, r *rand.Rand) []any { return []any{ints[int32](r, min(n, 8), 99), 2} }},
+	{kernel: EdgeLoop, args: func(n int, r *rand.Rand) []any {
+		m := csr(r, n)
+		return []any{m[0], m[1], m[2], m[3], make([]float64, len(m[1].([]int32)))}
+	}},
+	{kernel: EdgeSums, args: func(n int, r *rand.Rand) []any {
+		m := csr(r, n)
+		start := make([]int, n+1)
+		for i, v := range m[0].([]int32) {
+			start[i] = int(v)
+		}
+		return []any{start, m[1], make([]int64, n)}
+	}},
 	{kernel: Jacobi3D, args: func(n int, r *rand.Rand) []any {
 		s := int(math.Cbrt(float64(n))) + 1
 		return []any{s, floats[float64](r, s*s*s), floats[float64](r, s*s*s)}

@@ -264,3 +264,35 @@ func Large(x []int32, rows int) {
 		}
 	}
 }
+
+// EdgeLoop has the same work for every edge, however the edges are dealt out to rows.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, val, x) inout(out)
+func EdgeLoop(start, col []int32, val, x, out []float64) {
+	//omp:teams loop
+	for r := 0; r < len(start)-1; r++ {
+		//omp:loop
+		for k := start[r]; k < start[r+1]; k++ {
+			if val[k] < 0 {
+				continue
+			}
+			out[k] = val[k]*x[col[k]] + float64(r)
+		}
+	}
+}
+
+// EdgeSums says of each of the two loops that it is parallel.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col) inout(in)
+func EdgeSums(start []int, col []int32, in []int64) {
+	//omp:loop
+	for r := 2; r < len(start)-1; r++ {
+		//omp:loop
+		for k := start[r]; k < start[r+1]; k++ {
+			//omp:atomic
+			in[col[k]] += int64(r)
+		}
+	}
+}

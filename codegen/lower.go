@@ -61,6 +61,7 @@ var passes = []pass{
 	{"keep parameters", (*lowering).keepParameters, checkKernelIR},
 	{"structure returns", (*lowering).structureReturns, checkKernelIR},
 	{"stage distributed arrays", (*lowering).stageDistArrays, checkKernelIR},
+	{"collapse rows", (*lowering).collapseRows, checkKernelIR},
 	{"map loops", (*lowering).mapLoops, checkKernelIR},
 	{"prove bounds", (*lowering).proveBounds, checkKernelIR},
 	{"split into launches", (*lowering).split, checkNothing},

@@ -1,0 +1,129 @@
+package codegen
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// collapseRows makes one loop of the two of a traversal by rows, as of a sparse matrix: for i { for j from start[i] to
+// start[i+1] }, where both say loop. Where start never falls, j runs
+// through all of start[lo] to start[hi], and i is found by bisection; whether it never falls is tested on the device, and
+// where it does the rows are run as they are written.
+// Source: 004_6454e45de51181e3, section 4.1.3; differs: no array holds what the iterations make, they know their row.
+func (l *lowering) collapseRows() { l.rowsIn(l.kernel.Body) }
+
+func (l *lowering) rowsIn(list []ir.Stmt) {
+	for k, s := range list {
+		switch s := s.(type) {
+		case *ir.If:
+			l.rowsIn(s.Then)
+			l.rowsIn(s.Else)
+		case *ir.Block:
+			l.rowsIn(s.Body)
+		case *ir.For:
+			if rows := rowsOf(s); rows != nil {
+				list[k] = &ir.Block{Body: l.bisected(rows), At: s.At}
+			}
+		}
+	}
+}
+
+// A traversal is the two loops.
+type traversal struct {
+	outer, inner *ir.For
+	start        *ir.Var
+}
+
+// rowsOf returns the traversal that f begins, nil where it is none or is not to be collapsed.
+func rowsOf(f *ir.For) *traversal {
+	d := f.Directive
+	if d == nil || len(f.Body) != 1 || d.Parts&ir.Loop == 0 || d.Collapse > 1 || d.Bind != ir.BindNone ||
+		len(d.Lastprivate)+len(d.Private) > 0 {
+		return nil
+	}
+	inner, ok := f.Body[0].(*ir.For)
+	step, okStep := constInt(f.Step)
+	if !ok || !okStep || step != 1 || f.Rel != ir.Lt || inner.Rel != ir.Lt || f.Var.Type.Kind != ir.Int64 {
+		return nil
+	}
+	if c, ok := constInt(inner.Step); !ok || c != 1 || leavesLoop(inner) {
+		return nil
+	}
+	e := inner.Directive
+	if e == nil || e.Parts != ir.Loop || e.Bind != ir.BindNone || len(e.Reductions)+len(e.Lastprivate)+len(e.Private) > 0 {
+		return nil
+	}
+	x, i := startOf(inner.Lo)
+	y, next := startOf(inner.Hi)
+	if x == nil || x != y || !i.Equal(varAffine(f.Var)) || !next.Equal(varAffine(f.Var).AddConst(1)) {
+		return nil
+	}
+	if !loadFree(f.Lo) || !loadFree(f.Hi) || ir.Assigned(f.Body).Has(x) {
+		return nil
+	}
+	return &traversal{outer: f, inner: inner, start: x}
+}
+
+// startOf returns the slice and the place of an element that is a bound of rows.
+func startOf(e ir.Expr) (*ir.Var, Affine) {
+	for {
+		c, ok := e.(*ir.Convert)
+		if !ok {
+			break
+		}
+		e = c.X
+	}
+	ix, ok := e.(*ir.Index)
+	if !ok || ix.X.Type().Kind != ir.Slice {
+		return nil, Affine{}
+	}
+	r, ok := ix.X.(*ir.Ref)
+	if !ok {
+		return nil, Affine{}
+	}
+	form, ok := affineOf(ix.I)
+	if !ok {
+		return nil, Affine{}
+	}
+	return r.Var, form
+}
+
+// bisected returns the test, the loop over all j, and the rows for when start falls somewhere.
+func (l *lowering) bisected(t *traversal) []ir.Stmt {
+	f, at := t.outer, t.outer.At
+	l.decide(at, "loop "+f.Var.Name, "one iteration space with loop "+t.inner.Var.Name+", whose rows are found by bisection",
+		"the rows follow each other where "+t.start.Name+" never falls, which is tested first", "bind(thread) on the inner loop")
+	falls := l.local("falls", ir.Int32Type, at)
+	number := func(n uint64) ir.Expr { return &ir.Const{T: ir.Int32Type, Bits: n, At: at} }
+	i := l.local(f.Var.Name, ir.IntType, at)
+	test := &ir.For{Label: &ir.Label{}, Var: i, Lo: copyExpr(f.Lo), Hi: copyExpr(f.Hi), Step: intConst(1, at), Rel: ir.Lt, At: at,
+		Directive: &ir.Directive{Parts: ir.Teams | ir.Distribute | ir.Parallel | ir.Workshare, At: at,
+			Reductions: []ir.Reduction{{Op: ir.Max, Place: ref(falls, at), At: at}}},
+		Body: []ir.Stmt{&ir.If{Cond: compare(ir.Gt, t.at(ref(i, at)), t.at(binary(ir.Add, ref(i, at), intConst(1, at), at)), at),
+			Then: []ir.Stmt{assign(ref(falls, at), number(1), at)}, At: at}}}
+	all := l.copyOf([]ir.Stmt{l.overAll(t)}, &l.kernel.NumVars)
+	t.inner.Directive = nil
+	some := &ir.If{Cond: compare(ir.Lt, copyExpr(f.Lo), copyExpr(f.Hi), at), Then: all, At: at}
+	return []ir.Stmt{decl(falls, nil, at), test,
+		&ir.If{Cond: compare(ir.Eq, ref(falls, at), number(0), at), Then: []ir.Stmt{some}, Else: []ir.Stmt{f}, At: at}}
+}
+
+func copyExpr(e ir.Expr) ir.Expr { return (&ir.Rewrite{}).CopyExpr(e) }
+
+// at is start[i], which the code reads where Go does: the check stays.
+func (t *traversal) at(i ir.Expr) ir.Expr {
+	return &ir.Index{X: ref(t.start, t.inner.At), I: i, Checked: true, At: t.inner.Lo.Pos()}
+}
+
+// overAll returns the loop over all j, each of which finds its row: the last that begins at or before it.
+func (l *lowering) overAll(t *traversal) ir.Stmt {
+	f, g, at := t.outer, t.inner, t.inner.At
+	low, high, mid := l.local("low", ir.IntType, at), l.local("high", ir.IntType, at), l.local("mid", ir.IntType, at)
+	kind := g.Var.Type
+	half := &ir.Binary{Op: ir.Div, X: binary(ir.Sub, ref(high, at), ref(low, at), at), Y: intConst(2, at), T: ir.IntType, At: at}
+	search := &ir.While{Label: &ir.Label{}, Cond: compare(ir.Lt, binary(ir.Add, ref(low, at), intConst(1, at), at), ref(high, at), at),
+		At: at, Body: []ir.Stmt{decl(mid, binary(ir.Add, ref(low, at), half, at), at),
+			&ir.If{Cond: compare(ir.Le, convert(kind, t.at(ref(mid, at)), at), ref(g.Var, at), at),
+				Then: []ir.Stmt{assign(ref(low, at), ref(mid, at), at)}, Else: []ir.Stmt{assign(ref(high, at), ref(mid, at), at)}, At: at}}}
+	body := []ir.Stmt{decl(low, copyExpr(f.Lo), at), decl(high, copyExpr(f.Hi), at), search, decl(f.Var, ref(low, at), at)}
+	d := *f.Directive
+	return &ir.For{Label: g.Label, Var: g.Var, Lo: convert(kind, t.at(copyExpr(f.Lo)), at), Hi: convert(kind, t.at(copyExpr(f.Hi)), at),
+		Step: g.Step, Rel: ir.Lt, Directive: &d, Body: append(body, g.Body...), At: f.At}
+}
