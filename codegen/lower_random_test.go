@@ -98,7 +98,7 @@ func (w *writer) reduce() {
 
 // region is a parallel body with barriers of its own.
 func (w *writer) region() {
-	w.line("//omp:parallel%s", w.pick("", " num_threads(5)", " if(a > 3)"))
+	w.line("//omp:parallel%s", w.pick("", " num_threads(5)", " num_threads(40)", " num_threads(int(a&31)+1)", " if(a > 3)"))
 	w.line("{")
 	w.line("\t//omp:for")
 	w.line("\tfor i := 0; i < 8; i++ {")
@@ -146,7 +146,7 @@ func (w *writer) kernel() string {
 	w.line("var _ = kernel.ThreadNum\n")
 	w.line("//omp:target device(acc)\n//omp:task inout(x, y, s)\nfunc K(x, y, s []int32, n int) {")
 	w.depth = 1
-	w.line("//omp:teams distribute%s", w.pick("", " mode(broadcast)"))
+	w.line("//omp:teams distribute%s", w.pick("", " mode(broadcast)", " mode(control_loop)", " mode(warp_specialized)"))
 	w.line("for r := 0; r < len(s); r++ {")
 	w.line("\tvar t [8]int32")
 	w.line("\ta, b, c := int32(1), s[r], int32(r)")

@@ -221,3 +221,34 @@ func rounds(x, y []int, n int) {
 		}
 	}
 }
+
+// A clause without a meaning on the device says so in explain, and changes nothing.
+func TestClausesWithoutAMeaningAreAnnounced(t *testing.T) {
+	for _, c := range []struct{ directive, want string }{
+		{"teams distribute parallel for schedule(guided)", "loop i -> schedule(auto): schedule(guided) has no meaning here"},
+		{"parallel for num_threads(64) schedule(dynamic, 4)", "loop i -> schedule(auto): schedule(dynamic) has no meaning here"},
+		{"teams distribute parallel for dist_schedule(static, 8)", "loop i -> dealt out one by one"},
+		{"teams distribute dist_schedule(static, 8)", "loop i -> dealt out one by one"},
+		{"teams distribute parallel for mode(control_loop)", "mode(control_loop) -> needs nothing"},
+	} {
+		l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int) {\n//omp:"+c.directive+
+			"\nfor i := range x {\nx[i]++\n}\n}", codegen.LowerOptions{})
+		require.NoError(t, err)
+		require.Contains(t, l.Explain(), c.want)
+	}
+}
+
+// The strategies of nested parallelism that are to come are refused by name; the device IR of the others is there.
+func TestStrategiesAreRefusedByName(t *testing.T) {
+	for _, s := range []string{"auto", "inline", "eager", "cta", "warp", "host", "cpu", "cross"} {
+		_, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int, n int) {\n"+
+			"//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\n//omp:parallel for nested("+s+
+			")\nfor j := 0; j < n; j++ {\nx[i*n+j]++\n}\n}\n}", codegen.LowerOptions{})
+		if s == "auto" || s == "inline" {
+			require.NoError(t, err, s)
+			continue
+		}
+		require.ErrorContains(t, err, "nested("+s+")")
+		require.ErrorContains(t, err, "k.go:9:1")
+	}
+}

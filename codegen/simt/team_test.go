@@ -226,3 +226,28 @@ func TestGrids(t *testing.T) {
 		})
 	}
 }
+
+// A warp has come to a named barrier when all of its threads that have not ended have; a barrier of the whole team does
+// not wait for warps that have ended.
+func TestNamedBarriersCountWarps(t *testing.T) {
+	b := newBuilder("Warps")
+	out := b.param("out", ir.SliceOf(ir.IntType))
+	box := b.team("box", ir.IntType)
+	me := b.query(ir.ThreadNum)
+	all := func() ir.Stmt {
+		return &ir.Barrier{Scope: ir.NamedBarrier, ID: 1, Count: b.query(ir.NumThreads), At: b.at}
+	}
+	lead := b.bin(ir.Eq, me, b.num(8))
+	b.body(&ir.If{Cond: b.bin(ir.Gt, me, b.num(8)), Then: []ir.Stmt{&ir.Return{At: b.at}}, At: b.at})
+	b.body(&ir.If{Cond: lead, Then: []ir.Stmt{b.set(b.ref(box), b.num(7)), all(), all()},
+		Else: []ir.Stmt{all(), b.set(b.elem(out, me), b.ref(box)), all()}, At: b.at})
+	b.l.Warps, b.l.ExtraWarps = true, 1
+	m, o := ints("out", make([]int64, 8)...)
+	stats, err := b.compile(t).Run([]simt.Arg{o}, simt.Config{Teams: 1, Threads: 8, Warp: 4, Seed: 3, Races: true})
+	require.NoError(t, err)
+	require.Equal(t, 12, stats.Launches[0].Threads, "8 threads and the warp that leads them")
+	require.EqualValues(t, 2, stats.Barriers)
+	for i := range 8 {
+		require.EqualValues(t, 7, intAt(m, i))
+	}
+}

@@ -104,6 +104,8 @@ func TestShapes(t *testing.T) {
 		{"two iterations a thread, 32-bit indices", ir.Launch{Trip: n(1 << 29), Width: 2}, h200(), 1 << 20, grid{1 << 12, 128}},
 		{"resident", ir.Launch{Trip: n(1 << 27), Resident: true}, h200(), math.MaxInt64, grid{132 * 16, 128}},
 		{"fewer than resident", ir.Launch{Trip: n(1 << 15), Resident: true}, h200(), math.MaxInt64, grid{256, 128}},
+		{"a warp that leads", ir.Launch{TeamTrip: n(300), Trip: n(4000), Warps: true, ExtraWarps: 1}, h200(), math.MaxInt64, grid{300, 160}},
+		{"a warp that leads a full team", ir.Launch{MaxTeams: n(1), Warps: true, ExtraWarps: 1}, h200(), math.MaxInt64, grid{1, 1024}},
 		{"many registers", ir.Launch{Trip: n(1 << 20)}, half, math.MaxInt64, grid{1 << 13, 128}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
