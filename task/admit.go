@@ -51,17 +51,22 @@ func hasConcurrent(s *record) bool {
 	return slices.ContainsFunc(s.accesses, func(a deps.Access) bool { return a.Mode == deps.Concurrent })
 }
 
-// meet reports whether two tasks have concurrent accesses to a common element.
+// meet reports whether two tasks have concurrent accesses to a common element. What a task shares because its parent does
+// does not count: the parent is there for it, on the host, and must not wait for those who wait for the parent.
 func meet(a, b *record) bool {
-	for _, x := range a.accesses {
-		for _, y := range b.accesses {
-			if x.Mode == deps.Concurrent && y.Mode == deps.Concurrent && x.Region.Overlaps(y.Region) {
+	for i := range a.accesses {
+		for k := range b.accesses {
+			x, y := &a.accesses[i], &b.accesses[k]
+			if x.Mode == deps.Concurrent && y.Mode == deps.Concurrent && x.Region.Overlaps(y.Region) && !a.inherits(x) && !b.inherits(y) {
 				return true
 			}
 		}
 	}
 	return false
 }
+
+// inherits reports whether r has a concurrent access that its parent has too.
+func (r *record) inherits(a *deps.Access) bool { return r.onHost && r.home.shares(a) }
 
 // join restricts s to the address space where its companions are, or to the one that is best for it when there are none. It
 // reports false when it must wait for them. Requires: mu held.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/sched"
@@ -789,7 +790,10 @@ func TestRandomProgramsAreAsInterpreted(t *testing.T) {
 	for range 2 {
 		all.Go(func() {
 			for seed := range next {
-				if err := runModel(ks, seed); err != nil {
+				late := time.AfterFunc(time.Minute, func() { panic(fmt.Sprintf("seed %d hangs", seed)) })
+				err := runModel(ks, seed)
+				late.Stop()
+				if err != nil {
 					t.Error(err)
 				}
 			}

@@ -60,6 +60,9 @@ type Options struct {
 	// Learned is a file for what the versioning policy learns: read at the start if it is there, written by Close. "" keeps
 	// nothing.
 	Learned string
+	// Check verifies that Go tasks write only what they declare, as far as sums over memory can tell (check.go), which makes
+	// them slow; false takes GOMPSS_CHECK.
+	Check bool
 	// Seed is for the random policy.
 	Seed uint64
 }
@@ -120,6 +123,7 @@ type Runtime struct {
 	counts    counts
 	learned   learned
 
+	check    bool         // Options.Check
 	quick    bool         // plain tasks go past the scheduler
 	waiting  atomic.Int32 // in handed, arrived and in the scheduler, but for those that come after plain tasks
 	later    atomic.Int32 // these
@@ -149,6 +153,7 @@ func New(o Options) (*Runtime, error) {
 	}
 	rt := &Runtime{opened: time.Now(), host: -1, failures: map[deps.TaskID]*Error{}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*private{}}
 	rt.root.rt = rt
+	rt.check = o.Check || os.Getenv(CheckVariable) != "" && os.Getenv(CheckVariable) != "0"
 	rt.none = &detail{rt: rt}
 	if err := rt.observe(&o); err != nil {
 		return nil, err

@@ -76,6 +76,8 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	case r.err != nil:
 	case r.context().Err() != nil:
 		r.fail("smp", context.Cause(r.context()))
+	case rt.check && r.kind == goBody && r.retries == 0:
+		rt.checkBody(r)
 	case r.retries > 0:
 		rt.runRetrying(r)
 	default:
