@@ -44,7 +44,11 @@ func (l *locality) choose(it *Item) PlaceID {
 // better reports whether p is a better place for it than q.
 func (l *locality) better(it *Item, p, q PlaceID) bool {
 	if a, b := it.missing(p), it.missing(q); a != b {
-		return a < b
+		if l.state.Places[p].Host || l.state.Places[q].Host {
+			return a < b
+		}
+		// Between accelerators the wait counts too: a few bytes of a neighbour's edge are no reason to stand in line.
+		return a*homeFactor+l.wait(it, p) < b*homeFactor+l.wait(it, q)
 	}
 	// cross-multiplied loads per unit of width
 	a := (l.queues[p].len + l.state.load[p]) * l.state.Places[q].Width
@@ -53,6 +57,11 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 		return a < b
 	}
 	return l.given[p] < l.given[q]
+}
+
+// wait is what p has to run before it, in bytes worked on, as far as one can know: as much each as it is itself.
+func (l *locality) wait(it *Item, p PlaceID) deps.Bytes {
+	return deps.Bytes((l.queues[p].len+l.state.load[p])/max(1, l.state.Places[p].Width)) * it.Work
 }
 
 func (l *locality) Pop(p PlaceID) *Item {

@@ -111,17 +111,33 @@ func (rt *Runtime) staysAt(r *record, p sched.PlaceID) bool {
 		return true
 	}
 	here := rt.machine.MissingBytes(r.data(), rt.spaces[p])
-	for q := range rt.places {
-		id := sched.PlaceID(q)
-		if id == p || id == rt.host || !r.item.Allowed.Has(id) {
-			continue
-		}
-		extra := rt.machine.MissingBytes(r.data(), rt.spaces[q]) - here
+	others := r.item.Allowed.Without(p)
+	if rt.host >= 0 {
+		others = others.Without(rt.host)
+	}
+	if here == 0 { // nobody has more
+		others &= rt.idle()
+	}
+	for ; others != 0; others = others.Without(others.First()) {
+		id := others.First()
+		extra := rt.machine.MissingBytes(r.data(), rt.spaces[id]) - here
 		if extra < 0 || rt.takesFrom(r, p, id, extra) {
 			return false
 		}
 	}
 	return true
+}
+
+// idle returns the places that have nothing to do.
+func (rt *Runtime) idle() (set sched.PlaceSet) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	for p := range rt.places {
+		if rt.sched.Load(sched.PlaceID(p)) == 0 {
+			set = set.With(sched.PlaceID(p))
+		}
+	}
+	return set
 }
 
 // takesFrom reports whether q, if it is idle, should rather have r than p, which has extra bytes more of what it reads.

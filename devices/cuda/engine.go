@@ -129,18 +129,24 @@ func (g *engine) run() {
 	streams := d.streams()
 	d.enter()
 	defer d.leave()
+	begun := 0 // since it last looked
 	for busy := monotonic(); ; {
 		if g.queued.Load() > 0 {
 			jobs = g.take(jobs)
 			for i, op := range jobs {
 				d.begin(op)
 				jobs[i] = nil
-				if i%lookEvery == lookEvery-1 {
+				if begun++; begun == lookEvery {
+					begun = 0
 					d.look(streams, false)
 				}
 			}
 			busy = monotonic()
+			if g.over.queued.Load() == 0 {
+				continue
+			}
 		}
+		begun = 0
 		found, empty := d.look(streams, true)
 		waited := time.Duration(monotonic() - busy)
 		switch {
@@ -181,7 +187,7 @@ func (d *Device) look(streams []*stream, closely bool) (found, empty bool) {
 		for n := s.length(); n > 0; n = s.length() {
 			k := (n - 1) / 2
 			over := d.lost.Load() != nil || d.ended(s.at(k), s, k)
-			if !over && k > 0 && closely {
+			if !over && k > 0 && closely && d.engine.queued.Load() == 0 {
 				k = 0
 				over = d.ended(s.at(0), s, 0)
 			}
