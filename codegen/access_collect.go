@@ -227,9 +227,11 @@ func (c *collector) forLoop(s *ir.For) {
 func (c *collector) atomic(s *ir.Atomic) {
 	c.read(s.Value)
 	c.read(s.Compare)
-	c.place(s.Place, s.Kind != ir.AtomicRead, true)
 	if s.Kind != ir.AtomicWrite {
 		c.place(s.Place, false, true)
+	}
+	if s.Kind != ir.AtomicRead {
+		c.place(s.Place, true, true)
 	}
 	if s.Old != nil {
 		c.store(s.Old, false)

@@ -53,10 +53,16 @@ func (b *builder) call(e *ast.CallExpr) []ir.Expr {
 // lookInside builds the arguments of a call that is not possible, for the errors in them.
 func (b *builder) lookInside(e *ast.CallExpr) {
 	for _, a := range e.Args {
-		if tv := b.u.p.info.Types[a]; tv.IsValue() && !isFunction(tv.Type) && !b.isNil(a) && !isTuple(tv.Type) {
+		if tv := b.u.p.info.Types[a]; tv.IsValue() && !isFunction(tv.Type) && !b.isNil(a) && !isTuple(tv.Type) && !isText(tv.Type) {
 			b.keep(b.expr(a))
 		}
 	}
+}
+
+// isText reports whether t is a string: what is called, to print as a rule, is refused already.
+func isText(t types.Type) bool {
+	basic, ok := t.Underlying().(*types.Basic)
+	return ok && basic.Info()&types.IsString != 0
 }
 
 func isTuple(t types.Type) bool {

@@ -154,6 +154,9 @@ func (c *clause) unknown(directive string, may []string) *lineError {
 		}
 	}
 	near := nearest(n, may)
+	if instead, ok := foreignClauses[n]; ok {
+		return &lineError{c.name.at, "clause " + n, "there is no such clause", instead}
+	}
 	switch {
 	case len(takers) > 0:
 		return &lineError{c.name.at, "clause " + n, fmt.Sprintf("directive %s does not take it", directive),
@@ -167,6 +170,16 @@ func (c *clause) unknown(directive string, may []string) *lineError {
 		return &lineError{c.name.at, "clause " + n, fmt.Sprintf("directive %s takes no clauses", directive), "leave it out"}
 	}
 	return &lineError{c.name.at, "clause " + n, "there is no such clause", "write one of " + strings.Join(may, ", ")}
+}
+
+// foreignClauses says what to write for the clauses of OpenMP and OmpSs that this dialect has not.
+var foreignClauses = map[string]string{
+	"map": "write in, out and inout in //omp:task: the runtime copies what they name", "depend": "write in, out and inout in //omp:task",
+	"default": "leave it out: a variable from outside is shared, one from inside has a copy for each team or thread",
+	"ordered": "take the parallel directive off the loop", "linear": "compute it from the loop variable", "copyin": "write firstprivate",
+	"copyprivate": "declare the variable in front of single", "proc_bind": "leave it out", "aligned": "leave it out",
+	"grainsize": "write schedule(static, chunk)", "is_device_ptr": "leave it out", "use_device_ptr": "leave it out", "weak": "leave it out",
+	"mergeable": "leave it out", "onto": "leave it out",
 }
 
 // exclusive lists pairs of clauses of which the second contradicts the first.

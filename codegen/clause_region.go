@@ -20,8 +20,22 @@ func (r *kernelReader) regions(what string, args piece) []ir.Region {
 	return out
 }
 
-// vague notes which parameter p, a region with an error, may be meant for.
+// vague notes which parameters p, a region with an error, may be meant for: those that it names, or nearly names.
 func (r *kernelReader) vague(p piece) {
+	if r.b.u.vague.vars == nil {
+		r.b.u.vague.vars = map[*ir.Var]bool{}
+	}
+	named := false
+	for _, word := range strings.FieldsFunc(p.text, notInWord) {
+		for _, v := range r.k.Params {
+			if v.Name == word && isAddress(v.Type) {
+				r.b.u.vague.vars[v], named = true, true
+			}
+		}
+	}
+	if named {
+		return
+	}
 	_, rest, _ := brackets(p)
 	name, _ := nextWord(piece{text: strings.TrimLeft(rest.text, "*"+blanks)})
 	names := make([]string, len(r.k.Params))
@@ -36,9 +50,6 @@ func (r *kernelReader) vague(p piece) {
 	if i < 0 || meant == "" {
 		r.b.u.vague.name = true
 		return
-	}
-	if r.b.u.vague.vars == nil {
-		r.b.u.vague.vars = map[*ir.Var]bool{}
 	}
 	r.b.u.vague.vars[r.k.Params[i]] = true
 }
@@ -112,7 +123,11 @@ func (r *kernelReader) isMemory(what string, p piece, v *ir.Var) bool {
 	case ir.Pointer:
 		r.fail(p, what, v.Name+" is a pointer", "write *"+v.Name)
 	default:
-		r.fail(p, what, v.Name+" is "+v.Type.String()+", which is passed by value", "leave it out: it needs no access")
+		instead := "leave it out: it needs no access"
+		if what != "clause in" && what != "clause copy_in" && v.Type.IsScalar() {
+			instead = "give the value back through a parameter of type *" + v.Type.String() + ", or leave it out"
+		}
+		r.fail(p, what, v.Name+" is "+v.Type.String()+", which is passed by value", instead)
 	}
 	return false
 }
@@ -138,6 +153,10 @@ func (r *kernelReader) dimension(what string, p piece, extent ir.Expr) (ir.Range
 		return ir.Range{Lo: lo, Hi: &ir.Binary{Op: ir.Add, X: lo, Y: n, T: ir.IntType, At: at}}, true
 	}
 	first, second, found := p.cut(':')
+	if bad, instead := notARange(p); bad != "" {
+		r.fail(p, what, bad, instead)
+		return ir.Range{}, false
+	}
 	if !found {
 		lo := r.index(what, p)
 		return ir.Range{Lo: lo}, lo != nil
@@ -152,6 +171,18 @@ func (r *kernelReader) dimension(what string, p piece, extent ir.Expr) (ir.Range
 		r.fail(p, what, "the first extent of the shape is open, so the range needs an upper bound", "write lo:hi")
 	}
 	return out, out.Lo != nil && out.Hi != nil
+}
+
+// notARange recognises how other languages write ranges and several indices.
+func notARange(p piece) (why, instead string) {
+	if lo, hi, found := strings.Cut(p.text, ".."); found {
+		return p.text + " is no range of Go", "write " + strings.TrimSpace(lo) + ":" + strings.TrimSpace(strings.TrimLeft(hi, ".<="))
+	}
+	if parts := p.split(','); len(parts) > 1 {
+		return "an index stands alone in its brackets, and a range has a colon", "write [" + parts[0].text + ":" + parts[1].text + "] for a range, [" +
+			parts[0].text + "][" + parts[1].text + "] for two dimensions"
+	}
+	return "", ""
 }
 
 // index returns an integer expression as an int; a constant one is not negative.

@@ -130,6 +130,8 @@ type directive struct {
 	at    token.Pos
 	lines []*line
 	text  string // all lines without "//omp:", joined by a space
+
+	parted bool // an empty line follows, and then what it may govern
 }
 
 // words returns the construct words of all lines in order.
@@ -207,10 +209,27 @@ func parseLine(text piece, at token.Pos) (*line, []lineError) {
 
 func unknownDirective(word piece) lineError {
 	instead := "write one of " + strings.Join(directiveWords, ", ")
+	apart := strings.ReplaceAll(word.text, "_", " ")
 	if near := nearest(word.text, directiveWords); near != "" {
 		instead = "write //omp:" + near
 	}
+	if known, ok := foreignDirectives[word.text]; ok {
+		instead = known
+	} else if slices.Contains(combined, apart) {
+		instead = "write //omp:" + apart
+	}
 	return lineError{word.at, "directive " + word.text, "there is no such directive", instead}
+}
+
+// foreignDirectives says what to write for the directives of OpenMP and OmpSs that this dialect has not.
+var foreignDirectives = map[string]string{
+	"barrier": "call kernel.Barrier()", "taskwait": "wait in the program: Runtime.Wait or WaitOn", "master": "write //omp:masked",
+	"critical": "write //omp:atomic above each update", "ordered": "take the parallel directive off the loop",
+	"sections": "write a task for each section", "section": "write a task for each section",
+	"flush": "use //omp:atomic, or kernel.Barrier() between the accesses", "workshare": "write //omp:for above a loop",
+	"data": "leave it out: the runtime copies what the accesses of tasks need", "update": "leave it out: the runtime copies what the accesses of tasks need",
+	"declare": "leave it out: what a kernel calls is compiled with it", "threadprivate": "declare the variable inside parallel",
+	"taskloop": "submit a task for each part of the loop", "taskgroup": "wait in the program: Runtime.Wait",
 }
 
 // parseClauses reads what follows the first word: more construct words, then clauses with or without arguments, with

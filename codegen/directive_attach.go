@@ -110,7 +110,9 @@ func (a *attacher) group(g *ast.CommentGroup) {
 	}
 	if len(d.lines) > 0 {
 		d.at, d.text = d.lines[0].at, strings.Join(texts, " ")
-		a.place(d, a.below[a.lineOf(g.End()-1)+1])
+		last := a.lineOf(g.End() - 1)
+		d.parted = a.below[last+1] == nil && !a.busy[last+1] && a.below[last+2] != nil
+		a.place(d, a.below[last+1])
 	}
 }
 
@@ -130,6 +132,9 @@ func (a *attacher) place(d *directive, n ast.Node) {
 
 // misplaced returns why d cannot govern n.
 func (d *directive) misplaced(n ast.Node) []lineError {
+	if n == nil && d.parted {
+		return []lineError{{d.at, "directive " + d.lines[0].name(), "an empty line parts it from what it governs", "put it right above " + d.governed()}}
+	}
 	if n == nil {
 		return []lineError{{d.at, "directive " + d.lines[0].name(), "nothing that it could govern starts on the line below",
 			"put it right above " + d.governed()}}

@@ -241,11 +241,24 @@ func (b *builder) blame(n ast.Node) bool {
 		if ok && !name.Imported().Complete() {
 			found = true
 			b.fail(sel.Pos(), id.Name+"."+sel.Sel.Name, "package "+name.Imported().Path()+" has no device counterpart",
-				"use functions of this package, math, math/bits and "+kernelPath)
+				insteadOf(name.Imported().Path()))
 		}
 		return !found
 	})
 	return found
+}
+
+// insteadOf says what to use for a package without device counterpart.
+func insteadOf(path string) string {
+	switch path {
+	case "fmt", "log", "os", "log/slog":
+		return "write the value to a slice parameter"
+	case "math/rand", "math/rand/v2":
+		return "compute it from a seed and the index of the iteration, as a counter-based generator does, or pass it as a parameter"
+	case "sync", "sync/atomic":
+		return "write //omp:atomic above the update"
+	}
+	return "use functions of this package, math, math/bits and " + kernelPath
 }
 
 func (b *builder) deref(x ir.Expr, e ast.Expr) ir.Expr {

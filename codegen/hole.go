@@ -3,6 +3,7 @@ package codegen
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -75,7 +76,17 @@ func hasBadValue(e ir.Expr) bool {
 	found := false
 	ir.WalkExpr(e, func(x ir.Expr) bool {
 		ref, ok := x.(*ir.Ref)
-		found = found || ok && ref.Var.Name == holeName
+		found = found || ok && (ref.Var.Name == holeName || ref.Var.Type.Kind == ir.Invalid)
+		return !found
+	})
+	return found
+}
+
+// badIn reports whether a statement of list, or in it, has a value that could not be built.
+func badIn(list []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		found = found || slices.ContainsFunc(directExprs(s), hasBadValue)
 		return !found
 	})
 	return found

@@ -85,7 +85,7 @@ func TestKernelsOfSeveralFiles(t *testing.T) {
 	require.Equal(t, "twice", k.Funcs[0].Name)
 	require.Equal(t, ir.Pos{File: "b.go", Line: 5, Col: 6}, k.Funcs[0].At)
 	_, err = p.Kernel("Third")
-	require.EqualError(t, err, "codegen: kernel Third: package p has no kernel of this name")
+	require.EqualError(t, err, "codegen: kernel Third: package p has no kernel of this name: put //omp:target above the function")
 }
 
 func TestErrorsOfPackages(t *testing.T) {
@@ -93,7 +93,7 @@ func TestErrorsOfPackages(t *testing.T) {
 		files []File
 		want  string
 	}{
-		{nil, "-: package: it has no files; give Load at least one"},
+		{nil, "package: it has no files; give Load at least one"},
 		{[]File{{"a.go", "package a\n"}, {"b.go", "package b\n"}},
 			"b.go:1:9: package b: the first file is in package a; load the packages one by one"},
 		{[]File{{"a.go", "package a\n"}, {"x/a.go", "package a\n"}}, "a.go:0: file a.go: it is given twice; give it once"},

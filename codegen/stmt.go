@@ -55,7 +55,7 @@ func (b *builder) construct(s ast.Stmt, label string, d *directive) {
 func (b *builder) atomic(d *directive, s ast.Stmt) {
 	before := len(b.u.diags)
 	list := b.collect(func() { b.plain(s, "", nil) })
-	if len(b.u.diags) > before || holesIn(list, true) {
+	if len(b.u.diags) > before || holesIn(list, true) || badIn(list) {
 		b.out = append(b.out, list...)
 		b.hole(s.Pos()) // the operation is not known
 		return

@@ -150,8 +150,14 @@ func (y *typing) pointed(elem types.Type, depth int, prefix string) (*ir.Type, *
 		return nil, err
 	}
 	if y.holds[out] || isAddress(out) {
-		return nil, &typeError{"type " + prefix + goTypeText(elem), "the memory of a buffer holds no slices and pointers, which mean nothing on a device",
-			"keep all elements in one slice and their places in a second one"}
+		instead := "keep all elements in one slice and their places in a second one"
+		switch {
+		case out.Kind == ir.Slice && prefix == "[]":
+			instead = "keep the rows behind one another in one slice, x[i*n+j], or all elements and where each row starts in a second slice"
+		case out.Kind == ir.Struct && prefix == "*":
+			instead = "pass the slices as parameters of their own"
+		}
+		return nil, &typeError{"type " + prefix + goTypeText(elem), "the memory of a buffer holds no slices and pointers, which mean nothing on a device", instead}
 	}
 	return out, nil
 }
