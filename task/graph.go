@@ -16,6 +16,7 @@ type taint struct {
 	region deps.Region
 	mode   deps.Mode
 	op     deps.ReductionID
+	group  *Group // whose wait tells of it
 }
 
 // orders reports whether a task that accesses common elements as a comes after, or before, the one that t is of.
@@ -59,7 +60,7 @@ func (g *graph) taint(r *record) {
 		if i < len(r.accesses) {
 			a.Op = r.accesses[i].Op // the node does not keep it
 		}
-		if t := (taint{a.Region, a.Mode, a.Op}); of[t] == nil {
+		if t := (taint{a.Region, a.Mode, a.Op, r.member}); of[t] == nil {
 			of[t] = r.err
 		}
 	}

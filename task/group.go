@@ -58,7 +58,7 @@ func (g *Group) Context() context.Context { return g.ctx }
 func (g *Group) Cancel(cause error) { g.cancel(cause) }
 
 // Wait waits until the tasks of the group are over, and ends the group. It returns a *FailedError for those that failed, of
-// which no other Wait tells then; what depends on them may be submitted again. It does not make data valid on the host: see
+// which no other Wait tells then; what depends on what they access may be submitted again. It does not make data valid on the host: see
 // Runtime.WaitOn. In the body of a task the worker runs other tasks meanwhile.
 //
 // Errors: also the context's, of Until, and then the tasks and the group go on.
@@ -77,8 +77,8 @@ func (g *Group) Wait(options ...WaitOption) error {
 	g.cancel(ErrGroupOver)
 	g.home.submitting.Lock()
 	for _, of := range g.home.graph.taints {
-		for t, e := range of {
-			if e.first().group == g {
+		for t := range of {
+			if t.group.within(g) {
 				delete(of, t)
 			}
 		}
@@ -126,7 +126,7 @@ func (rt *Runtime) takeGroup(g *Group) error {
 		}
 		kept := t.Failed[:0:0]
 		for _, e := range t.Failed {
-			if e.group == nil || !e.group.within(g) {
+			if !e.group.within(g) {
 				kept = append(kept, e)
 			}
 		}

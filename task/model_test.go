@@ -16,7 +16,7 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-var modelSeeds = flag.Int("modelseeds", 1500, "random programs of all modes, nested, failing, to run")
+var modelSeeds = flag.Int("modelseeds", 2000, "random programs of all modes, nested, failing, to run")
 
 // This file runs random programs of tasks in every mode, nested, in groups, with waits, failures and retries, and compares
 // them with an interpreter that runs them one after the other: same values, same outcome of every task, each run once.
@@ -288,7 +288,7 @@ type world struct {
 
 type stain struct {
 	area
-	group int // in which the first failure was, 0 for none
+	group int // of the task, 0 for none
 }
 
 // A pending is a reduction that has not been combined.
@@ -299,15 +299,15 @@ type pending struct {
 	xor   bool
 }
 
-func (w *world) tainted(accs []area) (stain, bool) {
+func (w *world) tainted(accs []area) bool {
 	for _, t := range w.taints {
 		for _, a := range accs {
 			if t.ordered(a) {
-				return t, true
+				return true
 			}
 		}
 	}
-	return stain{}, false
+	return false
 }
 
 func (w *world) taint(accs []area, group int) {
@@ -335,8 +335,8 @@ func (w *world) combine(accs []area) {
 			a.mode = deps.InOut
 			all[i] = a
 		}
-		if t, bad := w.tainted(all); bad {
-			w.taint(all, t.group)
+		if w.tainted(all) {
+			w.taint(all, 0)
 			w.untold++
 			continue
 		}
@@ -402,10 +402,9 @@ func waiting(accs []area) []area {
 
 func (in *interpreter) task(s *step, w *world, group int) {
 	w.combine(s.accs)
-	t, bad := w.tainted(s.accs)
 	result := good
-	if bad {
-		result, group = skipped, t.group
+	if w.tainted(s.accs) {
+		result = skipped
 	} else if s.fails {
 		result = failed
 	}
@@ -500,7 +499,7 @@ func (m *modelRun) one(s *step, at task.Submitter) error {
 	case waitAll:
 		return m.told(waitIn(at))
 	case waitFor:
-		_, bad := m.wanted.tainted(waiting(s.accs))
+		bad := m.wanted.tainted(waiting(s.accs))
 		var err error
 		if sc, ok := at.(*task.Scope); ok {
 			return m.told(sc.WaitOn(sc.Context(), m.option(s.accs[0])))
