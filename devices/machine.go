@@ -109,6 +109,7 @@ func (m *Machine) open(c Config) error {
 	}
 	c.First = SpaceID{Device: uint16(len(m.spaces))}
 	c.Options = m.options.ByKind[c.Kind]
+	c.Timed = m.options.Observer != nil
 	opened, err := open(c)
 	if err != nil {
 		return fmt.Errorf("devices: open %s: %w", c.Kind, err)

@@ -52,6 +52,8 @@ type Config struct {
 	// First is the address space of the first accelerator that is opened; those after it count up. CPU workers share
 	// the host's.
 	First SpaceID
+	// Timed says that events should tell when their work ran, where that costs something: see Timed.
+	Timed bool
 }
 
 // A Param is one "key=value" of a device specification.

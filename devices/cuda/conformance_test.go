@@ -13,6 +13,7 @@ import (
 	"github.com/gompss/gompss/devices/cuda"
 	"github.com/gompss/gompss/devices/devicetest"
 	"github.com/gompss/gompss/devices/sim"
+	"github.com/gompss/gompss/trace/probe"
 )
 
 // gpus returns how many GPUs there are to test, and skips the test when there are none.
@@ -38,20 +39,30 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestMachine runs jobs on a machine of GPUs, with pinned and with other host memory.
+// TestMachine runs jobs on a machine of GPUs, with pinned and with other host memory, and with somebody who wants to know when what
+// runs.
 func TestMachine(t *testing.T) {
 	n := gpus(t)
-	for _, pin := range []bool{true, false} { // what is not pinned is copied behind the host
-		t.Run(fmt.Sprintf("pin=%t", pin), func(t *testing.T) {
+	for _, c := range []struct{ pin, timed bool }{{true, false}, {false, false}, {true, true}} { // what is not pinned is copied behind the host
+		pin := c.pin
+		t.Run(fmt.Sprintf("pin=%t,timed=%t", pin, c.timed), func(t *testing.T) {
 			runSuite(t, suite{
 				Accelerators: n,
 				Granule:      cuda.DefaultGranule,
 				Checks:       true,
 				Open: func(t testing.TB, s shape) *devices.Machine {
 					o := cuda.Options{Memory: deps.Bytes(s.Granules) * cuda.DefaultGranule, NoPeer: s.NoPeer, NoPin: !pin}
-					m, err := devices.Open(fmt.Sprintf("cuda:%d", s.Accelerators),
-						devices.Options{ByKind: map[devices.Kind]any{cuda.Kind: o}, WriteThrough: s.WriteThrough})
+					all := devices.Options{ByKind: map[devices.Kind]any{cuda.Kind: o}, WriteThrough: s.WriteThrough}
+					if c.timed {
+						all.Observer = probe.Func(func(p probe.Point) {
+							if p.Kind == probe.Arrive && p.Begin > p.Time {
+								t.Errorf("a copy from %v to %v", p.Begin, p.Time)
+							}
+						})
+					}
+					m, err := devices.Open(fmt.Sprintf("cuda:%d", s.Accelerators), all)
 					require.NoError(t, err)
+					require.Equal(t, c.timed, m.Accelerators()[0].Properties().ClockError > 0)
 					return m
 				},
 			})

@@ -41,6 +41,7 @@ type Device struct {
 	engine                    engine
 	later                     later
 	spare                     eventPool
+	clock                     clock
 	slots                     slotPool
 
 	mu       sync.Mutex
@@ -87,7 +88,7 @@ func openDevice(p *platform, i int, space devices.SpaceID) (_ *Device, err error
 	defer runtime.UnlockOSThread()
 	restore := keepSignals() // the first context starts threads and handlers of the driver
 	defer func() { err = errors.Join(err, restore()) }()
-	for _, step := range []func() error{d.identify, d.retain, d.measure, d.makeStreams} {
+	for _, step := range []func() error{d.identify, d.retain, d.measure, d.makeStreams, d.startClock} {
 		if err := step(); err != nil {
 			return nil, errors.Join(d.fail("open", err), d.freeAll())
 		}
@@ -253,6 +254,8 @@ func (d *Device) Properties() devices.Properties {
 		Granule: d.options.Granule,
 		Workers: 1,
 		Depth:   depthOfStream * len(d.kernels),
+
+		ClockError: d.clock.bound,
 	}
 }
 
@@ -337,6 +340,7 @@ func (d *Device) freeAll() error {
 	free(d.mirrors.freeAll(d))
 	free(d.spare.freeAll())
 	free(d.slots.freeAll())
+	free(d.stopClock())
 	for _, s := range d.streams() {
 		free(d.driver.do(cuStreamDestroy, s.cu))
 	}

@@ -197,7 +197,9 @@ func (d *Device) look(streams []*stream, closely bool) (found, empty bool) {
 			}
 			s.moved = monotonic()
 			for range k + 1 {
-				d.engine.over.push(s.pop())
+				e := s.pop()
+				d.timeOf(e)
+				d.engine.over.push(e)
 			}
 			found = true
 			if !closely {

@@ -29,6 +29,8 @@ type event struct {
 	users  atomic.Int32    // of cu: the engine, and those who are about to wait for it
 	began  int64           // monotonic nanoseconds, for the time limit
 	failed error           // why it could not be enqueued
+	first  uintptr         // the CUevent before the work, where times are wanted
+	times  [2]time.Time    // see Times; set before it happens
 
 	mu       sync.Mutex
 	enqueued bool
@@ -223,10 +225,13 @@ func (p *eventPool) get() (uintptr, error) {
 		return cu, nil
 	}
 	p.mu.Unlock()
-	const disableTiming = 2
+	flags := uintptr(2) // no timing
+	if p.device.clock.on {
+		flags = 0
+	}
 	b := newBlock()
 	defer b.free()
-	err := p.device.driver.do(cuEventCreate, b.at(0), disableTiming)
+	err := p.device.driver.do(cuEventCreate, b.at(0), flags)
 	return uintptr(b.words[0]), err
 }
 

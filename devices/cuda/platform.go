@@ -68,6 +68,7 @@ func openConfig(c devices.Config) ([]devices.Device, error) {
 	if err := c.Scan(o.setters()); err != nil {
 		return nil, err
 	}
+	o.Timed = o.Timed || c.Timed
 	opened, err := Open(c.Count, c.First, o)
 	if err != nil {
 		return nil, err

@@ -171,6 +171,12 @@ func (d *Device) enqueue(op *operation) error {
 	if err != nil {
 		return d.failAt(e, err)
 	}
+	if d.clock.on {
+		if err := d.recordFirst(e, s); err != nil {
+			d.spare.put(cu)
+			return d.failAt(e, err)
+		}
+	}
 	if err := op.start(op); err != nil {
 		d.spare.put(cu)
 		return d.failAt(e, err)

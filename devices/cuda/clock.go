@@ -1,0 +1,137 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"errors"
+	"math"
+	"time"
+)
+
+// A clock maps moments of the GPU to the host's clock. It has an event on a stream of its own whose host time is known within bound;
+// events of operations are measured from there.
+//
+// The event is made anew every few seconds: the clocks drift apart, and the driver tells distances in milliseconds as float32, so
+// that after five seconds they are exact to half a microsecond.
+type clock struct {
+	on     bool // somebody wants to know
+	stream uintptr
+	base   uintptr
+	at     time.Time // when base happened
+	bound  time.Duration
+}
+
+const (
+	clockAge   = 5 * time.Second
+	clockTries = 8
+)
+
+// startClock makes the clock, when somebody wants to know. Requires: the context is current.
+func (d *Device) startClock() error {
+	c := &d.clock
+	if !d.options.Timed {
+		return nil
+	}
+	b := newBlock()
+	defer b.free()
+	const nonBlocking = 1
+	if err := d.driver.do(cuStreamCreate, b.at(0), nonBlocking); err != nil {
+		return err
+	}
+	c.stream = uintptr(b.words[0])
+	if err := d.driver.do(cuEventCreate, b.at(0), 0); err != nil {
+		return err
+	}
+	c.base, c.on = uintptr(b.words[0]), true
+	if err := d.setClock(); err != nil {
+		return err
+	}
+	c.bound = 2*c.bound + time.Microsecond // later settings may be worse, and float32 has its part
+	return nil
+}
+
+// setClock records the base event some times and keeps the last, which is as good as any: the shortest time in which it can have
+// happened is the bound. Requires: the context is current.
+func (d *Device) setClock() error {
+	c := &d.clock
+	best := time.Duration(math.MaxInt64)
+	for range clockTries {
+		before := time.Now()
+		if err := d.driver.do(cuEventRecord, c.base, c.stream); err != nil {
+			return err
+		}
+		if err := d.driver.do(cuStreamSynchronize, c.stream); err != nil {
+			return err
+		}
+		took := time.Since(before)
+		best = min(best, took)
+		c.at = before.Add(took / 2)
+		if took <= best+best/4 && best < 100*time.Microsecond {
+			break
+		}
+	}
+	c.bound = max(c.bound, best)
+	return nil
+}
+
+// recordFirst records an event before the work of e. Requires: the context is current.
+func (d *Device) recordFirst(e *event, s *stream) error {
+	first, err := d.spare.get()
+	if err != nil {
+		return err
+	}
+	if err := d.driver.do(cuEventRecord, first, s.cu); err != nil {
+		d.spare.put(first)
+		return err
+	}
+	e.first = first
+	return nil
+}
+
+// timeOf reads when the operation of e, which has happened, began and ended, and gives the first of its events back. Requires: the
+// context is current.
+func (d *Device) timeOf(e *event) {
+	if e.first == 0 {
+		return
+	}
+	defer func() { d.spare.put(e.first); e.first = 0 }()
+	if d.lost.Load() != nil || e.failed != nil {
+		return
+	}
+	if time.Since(d.clock.at) > clockAge && d.setClock() != nil {
+		return // the device is at its end, and whoever asks for it next finds out
+	}
+	from, ok1 := d.since(e.first)
+	to, ok2 := d.since(e.cu)
+	if ok1 && ok2 {
+		e.times[0], e.times[1] = d.clock.at.Add(from), d.clock.at.Add(to)
+	}
+}
+
+// since returns how long after the base an event happened.
+func (d *Device) since(cu uintptr) (time.Duration, bool) {
+	b := newBlock()
+	defer b.free()
+	if d.driver.call(cuEventElapsedTime, b.at(0), d.clock.base, cu) != 0 {
+		return 0, false // then the trace has the host's times
+	}
+	ms := float64(math.Float32frombits(uint32(b.words[0])))
+	return time.Duration(ms * float64(time.Millisecond)), true
+}
+
+// Times returns when the work of e began and ended on the GPU, on the host's clock; zero when it did not run or nobody asked
+// for times.
+func (e *event) Times() (began, ended time.Time) { return e.times[0], e.times[1] }
+
+func (d *Device) stopClock() error {
+	c := &d.clock
+	if c.stream == 0 {
+		return nil
+	}
+	err := d.driver.do(cuStreamDestroy, c.stream)
+	if c.base != 0 {
+		err = errors.Join(err, d.driver.do(cuEventDestroy, c.base))
+	}
+	c.stream, c.base = 0, 0
+	return err
+}
