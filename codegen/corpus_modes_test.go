@@ -268,3 +268,17 @@ func ModeCrew(x, few []int32, n int) {
 		few[r] += s
 	}
 }
+
+//omp:target device(acc, smp)
+//omp:task inout(x, out)
+func ModeCondition(x, out []int32, n int) {
+	//omp:teams distribute mode(auto)
+	for r := 0; r < len(out); r++ {
+		for k := int32(2); stage(x[r*n:r*n+n], k) < 0; k++ {
+			out[r] += k
+			if k > 6 {
+				break
+			}
+		}
+	}
+}

@@ -126,13 +126,16 @@ func (f *flow) stmt(s ir.Stmt, next *flowState) *flowState {
 }
 
 func (f *flow) loop(s *ir.While, next *flowState) *flowState {
-	if anyParallel(s.Pre) {
-		panic("gompss: bug: a parallel construct in the condition of a loop")
+	test := f.add(&flowState{cond: s.Cond, other: next, loop: true})
+	head := test
+	if anyParallel(s.Pre) { // a function that the condition calls has regions
+		head = f.list(s.Pre, test)
+	} else {
+		test.list = s.Pre
 	}
-	head := f.add(&flowState{list: s.Pre, cond: s.Cond, other: next, loop: true})
 	again := f.list(s.Post, head)
 	f.jumps[s.Label] = jumpStates{after: next, again: again}
-	head.next = f.list(s.Body, again)
+	test.next = f.list(s.Body, again)
 	return head
 }
 

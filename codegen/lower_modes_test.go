@@ -66,6 +66,10 @@ var modeCases = []corpusCase{
 		s := side(n)
 		return []any{ints[int32](r, s*s, 9), make([]int32, s), s}
 	}},
+	{kernel: ModeCondition, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{ints[int32](r, s*s, 9), make([]int32, s), s}
+	}},
 	{kernel: ModeCrew, args: func(n int, r *rand.Rand) []any {
 		few := make([]int32, side(n))
 		for i := range few {
@@ -104,8 +108,8 @@ func TestModesEqualGo(t *testing.T) {
 }
 
 // costs runs the kernel in one mode, with checks that cannot be proved left out, and counts.
-func (c corpusCase) costs(t *testing.T, mode string) (simt.Stats, bool) {
-	k, err := loadModes(t, mode).Kernel(name(c.kernel))
+func (c corpusCase) costs(t *testing.T, p *codegen.Package) (simt.Stats, bool) {
+	k, err := p.Kernel(name(c.kernel))
 	require.NoError(t, err)
 	l, err := codegen.Lower(k, codegen.LowerOptions{})
 	if err != nil {
@@ -134,11 +138,15 @@ func TestModeCosts(t *testing.T) {
 		fmt.Fprintf(&b, " %25s", m)
 	}
 	b.WriteString("\n")
+	in := map[string]*codegen.Package{}
+	for _, m := range modes {
+		in[m] = loadModes(t, m)
+	}
 	for _, c := range modeCases {
 		fmt.Fprintf(&b, "%-14s", name(c.kernel))
 		least := map[string]simt.Stats{}
 		for _, m := range modes {
-			s, ok := c.costs(t, m)
+			s, ok := c.costs(t, in[m])
 			if !ok {
 				fmt.Fprintf(&b, " %25s", "refused")
 				continue
@@ -155,4 +163,38 @@ func TestModeCosts(t *testing.T) {
 		}
 	}
 	golden(t, "modes.txt", b.String())
+}
+
+// What thread 0 computes alone goes to the other threads only where one of them reads it (003, section 6.2): here thread 0
+// alone uses k, and mode(spmd) is right.
+func TestNeedlessBroadcastsAreLeftOut(t *testing.T) {
+	const kernel = `
+//omp:target device(acc)
+//omp:task inout(x, s)
+func K(x []float32, s []int32, n int) {
+	//omp:teams distribute mode(MODE)
+	for r := 0; r < len(s); r++ {
+		k := int32(r)
+		for j := int32(0); j < 3; j++ {
+			s[r] += k
+			k += s[r]
+		}
+		s[r] -= k
+		//omp:parallel for
+		for i := 0; i < n; i++ {
+			x[r*n+i] += FACTOR
+		}
+	}
+}`
+	for _, c := range []struct {
+		mode, factor string
+		team         int // variables in team memory
+		barriers     int
+	}{{"spmd", "2", 0, 0}, {"auto", "2", 0, 0}, {"broadcast", "2", 0, 0}, {"auto", "float32(k)", 1, 2}} {
+		text := strings.NewReplacer("MODE", c.mode, "FACTOR", c.factor).Replace(kernel)
+		l, err := lowerText(t, text, codegen.LowerOptions{})
+		require.NoError(t, err)
+		require.Len(t, l.Program.Launches[0].Team, c.team, "%s\n%s", c.mode, l.Program)
+		require.Equal(t, c.barriers, barriers(l.Program, -1), "%s\n%s", c.mode, l.Program)
+	}
 }

@@ -24,10 +24,11 @@ func TestModesOnADevice(t *testing.T) {
 	if real {
 		sizes = append(sizes, 5000, 40000)
 	}
-	for _, c := range modeCases {
-		for _, mode := range modes {
+	for _, mode := range modes {
+		p := loadModes(t, mode)
+		for _, c := range modeCases {
 			t.Run(name(c.kernel)+"/"+mode, func(t *testing.T) {
-				kernel, err := loadModes(t, mode).Kernel(name(c.kernel))
+				kernel, err := p.Kernel(name(c.kernel))
 				require.NoError(t, err)
 				l, err := codegen.Lower(kernel, codegen.LowerOptions{})
 				if err != nil {

@@ -218,9 +218,9 @@ func locations[T number](t *testing.T, typ string) {
 			require.NoError(t, err, body)
 			program, err := simt.New(l.Program)
 			require.NoError(t, err)
-			for n := range 2 * len(shapes) {
+			for n := range len(shapes) {
 				r, s := rand.New(rand.NewPCG(uint64(n), 5)), shapes[n%len(shapes)]
-				x, best, where := make([]T, n*n), []T{T(3)}, []int{0}
+				x, best, where := make([]T, n*n*2), []T{T(3)}, []int{0}
 				for i := range x {
 					x[i] = T(r.IntN(7))
 				}
