@@ -210,12 +210,13 @@ func (g *gen) scaleIndices(t target, a access) []Reg {
 	if t.size4 {
 		size, op = 4, VPMULLD
 	}
-	if !g.avx512 && op == VPMULLQ {
-		g.refuse(a.at.At, "a gather of elements of %d bytes by 64-bit indices is not supported yet with AVX2", a.size)
-	}
 	c := g.constVector(uint64(a.size), size)
 	out := g.vectors(g.unroll)
 	g.each(func(u int) {
+		if op == VPMULLQ && !g.avx512 {
+			g.mulLong(out[u], t.index[u], c, widthOf(g.lanes*size))
+			return
+		}
 		g.op(op, widthOf(g.lanes*size), RegArg(out[u]), RegArg(t.index[u]), RegArg(c))
 	})
 	return out

@@ -77,7 +77,8 @@ func (g *gen) loadSmall(d Reg, m Mem, t *ir.Type, u int) {
 	in := I(op, g.width(t), RegArg(d), MemArg(m))
 	if g.exec != nil {
 		if !g.avx512 {
-			g.refuse(g.at, "elements of %d bytes under a condition are not supported yet with AVX2", t.Size)
+			g.loadSmallLanes(d, m, t, u)
+			return
 		}
 		in = in.Masked(g.exec[u], true)
 	}
@@ -128,7 +129,7 @@ func gatherOp(size4 bool, t *ir.Type, avx512 bool) Op {
 // gather loads elements from anywhere; lanes that are off are not read.
 func (g *gen) gather(at target, t *ir.Type) []Reg {
 	if t.Size < 4 {
-		g.refuse(g.at, "a gather of elements of %d bytes is not supported yet", t.Size)
+		return g.gatherSmall(at, t)
 	}
 	isize := 8
 	if at.size4 {
@@ -255,7 +256,8 @@ func (g *gen) storeVector(m Mem, v Reg, t *ir.Type, u int) {
 
 func (g *gen) storeSmall(m Mem, v Reg, t *ir.Type, u int) {
 	if !g.avx512 {
-		g.refuse(g.at, "storing elements of %d bytes is not supported yet with AVX2", t.Size)
+		g.storeSmallLanes(m, v, t, u)
+		return
 	}
 	op := VPMOVDB
 	if t.Size == 2 {
@@ -268,13 +270,11 @@ func (g *gen) storeSmall(m Mem, v Reg, t *ir.Type, u int) {
 	g.emit(in)
 }
 
-// scatter writes elements anywhere. AVX2 has no scatter.
+// scatter writes elements anywhere.
 func (g *gen) scatter(at target, v []Reg, t *ir.Type) {
-	if !g.avx512 {
-		g.refuse(g.at, "writing elements that are not neighbours needs AVX-512")
-	}
-	if t.Size < 4 {
-		g.refuse(g.at, "a scatter of elements of %d bytes is not supported yet", t.Size)
+	if !g.avx512 || t.Size < 4 {
+		g.scatterLanes(at, v, t)
+		return
 	}
 	isize := 8
 	if at.size4 {

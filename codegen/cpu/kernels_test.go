@@ -325,3 +325,23 @@ func Ladder(y []float32, k []int32) {
 		}
 	}
 }
+
+//omp:target device(smp)
+func Total(x, y, out []float32) {
+	var sum, most float32
+	//omp:teams distribute parallel for reduction(+: sum) reduction(max: most)
+	for i := 0; i < len(x); i++ {
+		sum += x[i] * y[i]
+		most = max(most, x[i])
+	}
+	out[0] = sum
+	out[1] = most
+}
+
+//omp:target device(smp)
+func Odd(x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		x[i] = kernel.Cbrt(y[i]) + kernel.Pow(kernel.Abs(y[i]), 0.75)
+	}
+}
