@@ -45,7 +45,7 @@ func (g *gen) declare(v *ir.Var) *home {
 	case t.IsScalar():
 		h.gp = g.general()
 	default:
-		g.refuse(v.At, "the local variable %s of type %s is not supported yet in vector code", v.Name, t)
+		g.refuse(v.At, "the local variable %s of type %s is not supported yet in vector code: index local arrays by constants or counters of short constant loops, and slices where they are parameters", v.Name, t)
 	}
 	g.homes[v] = h
 	return h
@@ -100,7 +100,7 @@ func (g *gen) stmt(s ir.Stmt) {
 	case *ir.Call:
 		g.refuse(s.At, "a call of %s is not supported yet in vector code", s.Fn.Name)
 	case *ir.Atomic:
-		g.refuse(s.At, "atomic operations are not supported yet in vector code")
+		g.atomic(s)
 	default:
 		g.refuse(s.Pos(), "this statement is not supported yet in vector code")
 	}

@@ -20,7 +20,7 @@ func prepare(k *ir.Kernel) (*ir.Kernel, error) {
 	c := *k
 	c.Body = p.list(k.Body)
 	c.Params, c.Body = p.pointers(k.Params, c.Body)
-	c.Body = p.collapsed(c.Body)
+	c.Body = continues(p.collapsed(c.Body))
 	c.Body = p.privates(c.Body)
 	c.Body = p.unroll(c.Body)
 	c.Body = p.cutAggregates(c.Body)
@@ -118,6 +118,30 @@ func (p *preparation) collapsed(body []ir.Stmt) []ir.Stmt {
 			}
 			inner.Directive = &ir.Directive{Parts: f.Directive.Parts, Text: f.Directive.Text, At: f.Directive.At, Reductions: f.Directive.Reductions}
 			l = inner
+		}
+		return []ir.Stmt{f}
+	}}
+	return r.CopyStmts(body)
+}
+
+// continues makes every continue of a counted loop a jump to the end of a block around the loop's body, which lanes may reach at different
+// times.
+func continues(body []ir.Stmt) []ir.Stmt {
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		f, ok := s.(*ir.For)
+		if !ok || f.Label == nil {
+			return []ir.Stmt{s}
+		}
+		end, found := &ir.Label{Name: "next"}, false
+		inner := (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+			if c, ok := s.(*ir.Continue); ok && c.Label == f.Label {
+				found = true
+				return []ir.Stmt{&ir.Break{Label: end, At: c.At}}
+			}
+			return []ir.Stmt{s}
+		}}).CopyStmts(f.Body)
+		if found {
+			f.Body = []ir.Stmt{&ir.Block{Label: end, Body: inner, At: f.At}}
 		}
 		return []ir.Stmt{f}
 	}}

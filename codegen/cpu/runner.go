@@ -111,7 +111,7 @@ func (r *Runner) stages(l *launch, args []Value, share func(*Loop) error) error 
 
 func (l *launch) all(share func(*Loop) error) error {
 	switch {
-	case share != nil:
+	case share != nil && !l.loop.stage.alone:
 		return share(&l.loop)
 	case len(l.loop.stage.sums) > 0:
 		return l.loop.Run(0, l.loop.Trips)

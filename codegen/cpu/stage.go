@@ -9,6 +9,7 @@ import "github.com/gompss/gompss/codegen/ir"
 type stage struct {
 	body   []ir.Stmt
 	loop   *ir.For // nil: sequential
+	alone  bool    // one goroutine runs all iterations
 	next   *ir.For // sequential: the loop whose iterations it counts
 	sums   []leagueSum
 	entry  int   // offset in the code
@@ -118,7 +119,7 @@ func split(body []ir.Stmt) []*stage {
 	for _, s := range body {
 		if f, ok := parallel(s); ok {
 			seq.next = f
-			out = append(out, seq, &stage{loop: f, body: []ir.Stmt{f}})
+			out = append(out, seq, &stage{loop: f, body: []ir.Stmt{f}, alone: hasAtomics(f)})
 			seq = &stage{}
 			continue
 		}
@@ -286,6 +287,9 @@ func generalIdentity(bits uint64, t *ir.Type) int64 {
 
 // refuseShared refuses a parallel loop that assigns to a variable of all its iterations.
 func (g *gen) refuseShared(f *ir.For) {
+	if d := f.Directive; len(d.Lastprivate)+len(d.DistArrays) > 0 {
+		g.refuse(f.At, "lastprivate and dist_ clauses are not supported yet in vector code: compute the last value after the loop")
+	}
 	inside := ir.Declared(f.Body)
 	reduced := map[*ir.Var]bool{}
 	for _, r := range reductionsOf(f) {
@@ -295,8 +299,5 @@ func (g *gen) refuseShared(f *ir.For) {
 		if !inside.Has(v) && !reduced[v] && v != f.Var {
 			g.refuse(f.At, "%s is shared by the iterations and assigned: write a reduction or private(%s)", v.Name, v.Name)
 		}
-	}
-	if d := f.Directive; len(d.Lastprivate)+len(d.DistArrays) > 0 {
-		g.refuse(f.At, "lastprivate and dist_ clauses are not supported yet in vector code")
 	}
 }
