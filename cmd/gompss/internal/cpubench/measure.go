@@ -47,7 +47,7 @@ type pace struct {
 
 func (o Options) pace() pace {
 	if o.Quick {
-		return pace{round: 4 * time.Millisecond, row: 300 * time.Millisecond, least: 3}
+		return pace{round: 3 * time.Millisecond, row: 150 * time.Millisecond, least: 3}
 	}
 	return pace{round: 20 * time.Millisecond, row: 3 * time.Second, least: 7}
 }
@@ -136,10 +136,11 @@ func (o *ours[T]) measure(s spec, refs []*reference, p pace) (*Row, error) {
 		}
 		turns = append(turns, r.run)
 	}
-	if err := sameSums(s, c, args, refs, bound[T]()); err != nil {
+	first, err := sameSums(s, c, args, refs, bound[T]())
+	if err != nil {
 		return nil, err
 	}
-	times, err := rounds(turns, p)
+	times, err := rounds(turns, first, p)
 	if err != nil {
 		return nil, err
 	}
@@ -156,55 +157,50 @@ func (o *ours[T]) measure(s spec, refs []*reference, p pace) (*Row, error) {
 	return row, nil
 }
 
-// sameSums runs every variant once and compares the sums of what they wrote.
-func sameSums(s spec, c *call, args []any, refs []*reference, bound float64) error {
-	if _, err := c.run(1); err != nil {
-		return err
+// sameSums runs every variant once and compares the sums of what they wrote. It returns how long each took.
+func sameSums(s spec, c *call, args []any, refs []*reference, bound float64) (first []time.Duration, err error) {
+	d, err := c.run(1)
+	if err != nil {
+		return nil, err
 	}
+	first = append(first, d)
 	ours := s.sum(args)
 	for _, r := range refs {
-		if _, err := r.run(1); err != nil {
-			return err
+		if d, err = r.run(1); err != nil {
+			return nil, err
 		}
+		first = append(first, d)
 		theirs, err := r.sum()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if math.Abs(ours-theirs) > 5*bound*math.Max(math.Abs(theirs), float64(s.n)) {
-			return fmt.Errorf("bench: %s: the sum is %v, that of %s %v: %w", s.name, ours, r.compiler.name, theirs, errDiffers)
+			return nil, fmt.Errorf("bench: %s: the sum is %v, that of %s %v: %w", s.name, ours, r.compiler.name, theirs, errDiffers)
 		}
 	}
-	return nil
+	return first, nil
 }
 
 // A turn runs one variant reps times.
 type turn func(reps int) (time.Duration, error)
 
-// rounds lets the variants take turns until the time is up, and returns nanoseconds of one run by variant and round.
-func rounds(turns []turn, p pace) ([][]float64, error) {
-	reps := make([]int, len(turns))
-	for i, t := range turns {
-		d, err := t(1)
-		if err != nil {
-			return nil, err
-		}
-		reps[i] = max(1, int(p.round/max(d, 1)))
-	}
+// rounds lets the variants take turns until the time is up, and returns nanoseconds of one run by variant and round. first is how long a
+// run took: where that is much longer than the row may take, it is all that is measured of the variant.
+func rounds(turns []turn, first []time.Duration, p pace) ([][]float64, error) {
 	times := make([][]float64, len(turns))
-	slow := make([]bool, len(turns)) // one run takes longer than the row may: one round of it is enough
 	began := time.Now()
 	for n := 0; n < p.least || time.Since(began) < p.row && n < 101; n++ {
 		for i, t := range turns {
-			if slow[i] {
-				times[i] = append(times[i], times[i][0])
+			if first[i] > 5*p.row {
+				times[i] = append(times[i], float64(first[i]))
 				continue
 			}
-			d, err := t(reps[i])
+			reps := max(1, int(p.round/max(first[i], 1)))
+			d, err := t(reps)
 			if err != nil {
 				return nil, err
 			}
-			times[i] = append(times[i], float64(d)/float64(reps[i]))
-			slow[i] = d > p.row
+			times[i] = append(times[i], float64(d)/float64(reps))
 		}
 	}
 	return times, nil
