@@ -33,6 +33,7 @@ func (rt *Runtime) admit(s *record) bool {
 
 // gather is the part of admit that concurrent accesses need.
 func (rt *Runtime) gather(s *record) bool {
+	perturb()
 	if s.kind == waitBody || !hasConcurrent(s) {
 		return true
 	}
@@ -156,6 +157,7 @@ func (rt *Runtime) placesIn(space devices.SpaceID) (out sched.PlaceSet) {
 
 // letGo gives back what kept others from running, and makes those ready that may run now.
 func (rt *Runtime) letGo(r *record, over, ready *recordList) {
+	perturb()
 	if r.exclusive {
 		r.exclusive = false
 		r.home.exclusion.Release(&r.node, func(n *deps.Node) {

@@ -128,6 +128,7 @@ func (rt *Runtime) schedule(done *record, ready *recordList, worker int) *record
 
 // scheduleAll is schedule for tasks that are not plain.
 func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *record {
+	perturb()
 	var starts, orphans, waits recordList
 	wake := 0
 	rt.mu.Lock()
@@ -381,6 +382,7 @@ func (rt *Runtime) countRun() {
 // conclude closes the books on a task that is over and lets its record go. It returns the parent if that is over too. worker is
 // the one that has run it as a plain task, if there is one.
 func (rt *Runtime) conclude(r *record, worker int) *record {
+	perturb()
 	id, home, member := r.taskID(), r.home, r.member
 	if r.kind == combineBody {
 		rt.dropPrivates(r.uses[0].group)

@@ -115,6 +115,7 @@ func (rt *Runtime) putDomain(g *graph) {
 // graphRelease tells the successors of r that it is over: those that wait for nothing more go to over when they are not to
 // run, else to ready.
 func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
+	perturb()
 	if r.exclusive || r.gathered {
 		rt.letGo(r, over, ready)
 	}
@@ -135,6 +136,7 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 
 // graphFail is graphRelease for a task that failed or was skipped.
 func (rt *Runtime) graphFail(r *record, free *recordList) {
+	perturb()
 	// One step for those who submit: they find the edge, or the taint.
 	r.home.submitting.Lock()
 	defer r.home.submitting.Unlock()

@@ -154,6 +154,7 @@ func (g *Group) enter() {
 
 // leave counts a task out.
 func (g *Group) leave() {
+	perturb()
 	for ; g != nil; g = g.outer {
 		if g.live.Add(-1) == 0 {
 			g.mu.Lock()

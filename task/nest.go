@@ -112,6 +112,7 @@ func (s *Scope) block(f func()) {
 // lend gives the worker, and what it is to run next, to another goroutine. Tokens are given back: no task that waits holds
 // any. Requires: lending held.
 func (s *Scope) lend(next *record) {
+	perturb()
 	worker := s.worker
 	s.worker = smp.None
 	s.rt.suspend(s.owner)
@@ -121,13 +122,16 @@ func (s *Scope) lend(next *record) {
 
 // regain waits for the worker that somebody has asked for: wantWorker. Requires: lending held.
 func (s *Scope) regain() {
+	perturb()
 	s.worker = <-s.resume
 	s.rt.rise()
 }
 
 // announce says that somebody waits for the children, and reports whether wakeWaiter will be called.
 func (s *Scope) announce(how int32, ctx context.Context) bool {
+	perturb()
 	s.waiting.Store(how)
+	perturb()
 	if s.children() > 0 && (ctx == nil || ctx.Err() == nil) {
 		return true
 	}
@@ -136,6 +140,7 @@ func (s *Scope) announce(how int32, ctx context.Context) bool {
 
 // wakeWaiter lets who waits for the children go on, if somebody does.
 func (s *Scope) wakeWaiter() {
+	perturb()
 	how := s.waiting.Load()
 	if how == nobodyWaiting || !s.waiting.CompareAndSwap(how, nobodyWaiting) {
 		return
@@ -149,6 +154,7 @@ func (s *Scope) wakeWaiter() {
 
 // childOver counts a child out, or with holder a reason, and returns the task if it is over by that.
 func (s *Scope) childOver(n int64) *record {
+	perturb()
 	left := s.pending.Add(-n)
 	if left == 0 {
 		return s.owner
@@ -174,6 +180,7 @@ func (s *Scope) end() int {
 
 // suspend takes a task that waits out of flight, with its tokens.
 func (rt *Runtime) suspend(r *record) {
+	perturb()
 	rt.rest()
 	if r.plain {
 		return
@@ -191,6 +198,7 @@ func (rt *Runtime) suspend(r *record) {
 // wantWorker asks for a worker for the body of s, which has lent its own. Those who need tokens for that stand in line as
 // ready tasks do, the others go first: they hold memory that ends with them.
 func (rt *Runtime) wantWorker(s *Scope) {
+	perturb()
 	r := s.owner
 	rt.mu.Lock()
 	r.parked = true
@@ -237,6 +245,7 @@ func (rt *Runtime) takeHanded() *record {
 
 // endBody ends the part of r that its body was, and returns what the worker should run next.
 func (rt *Runtime) endBody(r *record) (*record, int) {
+	perturb()
 	s := r.inner
 	worker := s.end()
 	if s.pending.Load() == holder {

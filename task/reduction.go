@@ -158,6 +158,7 @@ func (g *reduction) meets(accesses []deps.Access) bool {
 
 // submitCombination submits the task that combines the copies of g. Requires: submitting held.
 func (s *Scope) submitCombination(g *reduction, ready *recordList) {
+	perturb()
 	rt := s.rt
 	rt.window.squeeze()
 	c := rt.free.get(rt)
@@ -228,6 +229,7 @@ func (g *reduction) init(c *private, r deps.Region) {
 
 // takePrivate returns a copy that no task uses, preferably one that is where it is wanted.
 func (rt *Runtime) takePrivate(g *reduction, space devices.SpaceID) (*private, error) {
+	perturb()
 	rt.reducing.Lock()
 	defer rt.reducing.Unlock()
 	g = g.root()

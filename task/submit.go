@@ -199,6 +199,7 @@ func (s *Scope) commitLocked(r *record, ready *recordList) deps.TaskID {
 
 // startAll starts tasks that were submitted and have no predecessors.
 func (rt *Runtime) startAll(ready *recordList) {
+	perturb()
 	var over, list recordList
 	for r := ready.pop(); r != nil; r = ready.pop() {
 		rt.becomesReady(r, nil, &over, &list)

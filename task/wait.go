@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 
 	"github.com/gompss/gompss/deps"
 )
@@ -162,6 +164,9 @@ func (s *Scope) enterWindow() {
 // With tasks submitted meanwhile by other goroutines it waits for those too. A task body must not call it.
 func (rt *Runtime) Wait(options ...WaitOption) error {
 	o := waitOptions(options)
+	if rt.window.live() > 0 && insideBody() {
+		return ErrInsideTask
+	}
 	for {
 		rt.root.endReductions()
 		if err := rt.window.wait(0, o.ctx); err != nil {
@@ -179,6 +184,25 @@ func (rt *Runtime) Wait(options ...WaitOption) error {
 		clear(rt.root.graph.taints)
 		rt.root.submitting.Unlock()
 		return errors.Join(rt.takeFailures(&rt.root.told), err)
+	}
+}
+
+// ErrInsideTask says that Wait was called by the body of a task, which it would wait for. In a body, Scope.Wait waits for the
+// tasks of its own; to wait for those of another runtime there, call Wait on another goroutine.
+var ErrInsideTask = errors.New("task: wait: called in the body of a task: use its Scope, as GoScope gives it")
+
+// insideBody reports whether the body of a task is on the stack of the caller.
+func insideBody() bool {
+	pcs := make([]uintptr, 256)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for {
+		f, more := frames.Next()
+		if strings.HasSuffix(f.Function, "task.(*Runtime).runBody") {
+			return true
+		}
+		if !more {
+			return false
+		}
 	}
 }
 

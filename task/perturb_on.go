@@ -1,0 +1,19 @@
+//go:build perturb
+
+package task
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"time"
+)
+
+// perturb lets other goroutines run, now and then, and now and then for a while: orders that are rare otherwise.
+func perturb() {
+	switch n := rand.Uint32N(64); {
+	case n == 0:
+		time.Sleep(time.Duration(rand.Uint32N(50)) * time.Microsecond)
+	case n < 16:
+		runtime.Gosched()
+	}
+}
