@@ -99,8 +99,7 @@ func (t *team) jamWidth(f *ir.For, body []ir.Stmt) int {
 	return int(min(jamBytes/largest, 4))
 }
 
-// abreast runs width iterations of body, a team apart, statement by statement, all loads of a statement before its
-// stores.
+// abreast runs width iterations of body, a team apart.
 func (t *team) abreast(f *ir.For, base *ir.Var, me ir.Expr, width int, body []ir.Stmt) []ir.Stmt {
 	at := f.At
 	var out []ir.Stmt
@@ -114,7 +113,13 @@ func (t *team) abreast(f *ir.For, base *ir.Var, me ir.Expr, width int, body []ir
 		out = append(out, decl(i, binary(ir.Add, ref(base, at), binary(ir.Add, offset, me, at), at), at))
 		copies[u] = t.copyOf(paramsOf(map[*ir.Var]*ir.Var{f.Var: i}).CopyStmts(body), &t.kernel.NumVars)
 	}
-	for k := range body {
+	return append(out, t.interleaved(copies)...)
+}
+
+// interleaved runs copies of a body statement by statement, all loads of a statement before its stores.
+func (t *team) interleaved(copies [][]ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for k := range copies[0] {
 		var stores []ir.Stmt
 		for u := range copies {
 			a, ok := copies[u][k].(*ir.Assign)
@@ -129,4 +134,71 @@ func (t *team) abreast(f *ir.For, base *ir.Var, me ir.Expr, width int, body []ir
 		out = append(out, stores...)
 	}
 	return out
+}
+
+// rowsAbreast is how many neighbouring rows of float64 a thread takes at once: what one of them loads for the next is
+// then in its registers, or at least in the cache of its multiprocessor.
+const rowsAbreast = 4
+
+// jamRows is jam for a space of several loops: a thread takes an element of several rows, one below the other, which also
+// divides the cost of finding out which they are. Only accesses that are neighbours from thread to thread pay for it.
+func (t *team) jamRows(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
+	switch d.Schedule.Kind {
+	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
+	default:
+		return nil
+	}
+	n := len(sp.loops)
+	if n < 2 || p.only != nil || d.Schedule.Chunk != nil {
+		return nil
+	}
+	row, column := sp.loops[sp.order[n-2]], sp.loops[sp.order[n-1]]
+	step, ok := constInt(row.Step)
+	body = flat(body)
+	if !ok || step != 1 || row.Rel != ir.Lt && row.Rel != ir.Le || row.Var.Type.Kind != ir.Int64 || t.jamWidth(column, body) < 2 {
+		return nil
+	}
+	at := sp.at
+	first, out := t.temp("first", row.Lo, nil)
+	end := row.Hi
+	if row.Rel == ir.Le {
+		end = binary(ir.Add, end, intConst(1, at), at)
+	}
+	block := &ir.For{Label: &ir.Label{}, Var: t.local("block", ir.IntType, at), Lo: intConst(0, at), Step: intConst(1, at), Rel: ir.Lt, At: at}
+	rows := trips(row, asInt(row.Lo), asInt(row.Hi), asInt(row.Step))
+	block.Hi = &ir.Binary{Op: ir.Div, X: binary(ir.Add, rows, intConst(rowsAbreast-1, at), at), Y: intConst(rowsAbreast, at),
+		T: ir.IntType, At: at}
+	blocks := *sp
+	blocks.loops = append([]*ir.For{}, sp.loops...)
+	blocks.loops[sp.order[n-2]] = block
+	blocks.label = &ir.Label{}
+	top := t.local("top", ir.IntType, at)
+	offset := binary(ir.Mul, ref(block.Var, at), intConst(rowsAbreast, at), at)
+	whole := compare(ir.Le, binary(ir.Add, ref(top, at), intConst(rowsAbreast, at), at), end, at)
+	one := t.copyOf([]ir.Stmt{&ir.For{Label: labelOr(sp.label), Var: row.Var, Lo: ref(top, at), Hi: end, Step: intConst(1, at),
+		Rel: ir.Lt, Body: body, At: at}}, &t.kernel.NumVars)
+	// The minimum changes nothing, and tells back ends how large the index can be.
+	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{binary(ir.Add, first, offset, at), end}, T: ir.IntType, At: at}
+	turn := []ir.Stmt{decl(top, least, at),
+		&ir.If{Cond: whole, Then: t.belowEachOther(row, top, body), Else: one, At: at}}
+	if k := len(t.trips.grid) - 1; k >= 0 && !t.trips.unknown {
+		if host := t.seg.onHost(blocks.count()); host != nil {
+			t.trips.grid[k] = host
+		}
+	}
+	t.decide(at, "loop "+row.Var.Name, itoa(rowsAbreast)+" iterations of a thread at once",
+		"they wait for memory, and what one loads the next may need", "schedule(onetoone)")
+	return append(out, t.walk(&blocks, p, turn, nil)...)
+}
+
+// belowEachOther runs rowsAbreast iterations of body from top on, as abreast does.
+func (t *team) belowEachOther(row *ir.For, top *ir.Var, body []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	copies := make([][]ir.Stmt, rowsAbreast)
+	for u := range copies {
+		i := t.local(row.Var.Name, row.Var.Type, row.At)
+		out = append(out, decl(i, binary(ir.Add, ref(top, row.At), intConst(int64(u), row.At), row.At), row.At))
+		copies[u] = t.copyOf(paramsOf(map[*ir.Var]*ir.Var{row.Var: i}).CopyStmts(body), &t.kernel.NumVars)
+	}
+	return append(out, t.interleaved(copies)...)
 }

@@ -1,6 +1,7 @@
 package codegen_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,6 +49,38 @@ func K(x, y []float64, f, g []float32, n int) {
 			require.NoError(t, err)
 			require.Equal(t, c.width, l.Program.Launches[0].Width, l.Program.String())
 			require.Equal(t, c.name == "reduction" || c.name == "counter", l.Program.Launches[0].Resident)
+		})
+	}
+}
+
+// In a space of two loops a thread takes an element of several rows, where the elements of a row are neighbours' from
+// thread to thread.
+func TestRowsAbreast(t *testing.T) {
+	for _, c := range []struct {
+		name, directive, body string
+		abreast               bool
+	}{
+		{"stencil", "", "x[i*n+j] = y[(i+1)*n+j] + y[i*n+j+1]", true},
+		{"copy", "", "x[i*n+j] = y[i*n+j]", true},
+		{"product of vectors", "", "x[i*n+j] += y[i] * y[j]", true},
+		{"transpose", "", "x[i*n+j] = y[j*n+i]", false},
+		{"condition", "", "if i != j { x[i*n+j] = y[i*n+j] }", false},
+		{"one to one", "schedule(onetoone)", "x[i*n+j] = y[i*n+j]", false},
+		{"inner loop", "", "for k := 0; k < n; k++ { x[i*n+j] += y[k*n+j] }", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := lowerText(t, `//omp:target device(acc) check(none)
+//omp:task inout(x, y)
+func K(x, y []float64, n int) {
+	//omp:teams distribute parallel for collapse(2) `+c.directive+`
+	for i := 0; i < n; i++ {
+		for j := 0; j < n; j++ {
+			`+c.body+`
+		}
+	}
+}`, codegen.LowerOptions{})
+			require.NoError(t, err)
+			require.Equal(t, c.abreast, strings.Contains(l.Explain(), "loop i -> 4 iterations of a thread at once"), l.Explain())
 		})
 	}
 }

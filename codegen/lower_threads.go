@@ -47,6 +47,9 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 			if out := t.jam(sp, d, p, body); out != nil {
 				return out
 			}
+			if out := t.jamRows(sp, d, p, body); out != nil {
+				return out
+			}
 		}
 		return t.walk(sp, p, body, last)
 	})...)

@@ -78,28 +78,47 @@ Correlation_2(int n, int m, double* x, int x_len, double* mean, int mean_len, do
 {
 	if (0 <= m && (int64)n * m <= x_len && m <= mean_len && m <= dev_len && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		int end = n;
+		int end = (max(n, 0) + 3) / 4;
 		int count = max(end, 0);
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
+			int block = rows;
 			int j = it - (unsigned)rows * count_2;
-			x[(unsigned)i * m + j] = (x[(unsigned)i * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+			int top = min((int64)block * 4, (int64)n);
+			if (top + 4 <= n) {
+				int i = top;
+				int i_2 = top + 1;
+				int i_3 = top + 2;
+				int i_4 = top + 3;
+				double value = (x[(unsigned)i * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				double value_2 = (x[(unsigned)i_2 * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				double value_3 = (x[(unsigned)i_3 * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				double value_4 = (x[(unsigned)i_4 * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				x[(unsigned)i * m + j] = value;
+				x[(unsigned)i_2 * m + j] = value_2;
+				x[(unsigned)i_3 * m + j] = value_3;
+				x[(unsigned)i_4 * m + j] = value_4;
+			} else {
+				for (int i = top; i < n; i++) {
+					x[(unsigned)i * m + j] = (x[(unsigned)i * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				}
+			}
 		}
 	} else {
 		int end = n;
 		int count = max(end, 0);
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int j = it - (unsigned)rows * count_2;
-			x[check_index((int64)i * m + j, x_len, 5, fault)] = (x[check_index((int64)i * m + j, x_len, 6, fault)] - mean[check_index(j, mean_len, 7, fault)]) / (sqrt((double)n) * dev[check_index(j, dev_len, 8, fault)]);
+		int64 total = (int64)count * count_2;
+		bool small = total <= 4294967295ll;
+		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+			int64 i = rows;
+			int64 j = it - (uint64)rows * count_2;
+			x[check_index((int64)((uint64)i * m + j), x_len, 5, fault)] = (x[check_index((int64)((uint64)i * m + j), x_len, 6, fault)] - mean[check_index(j, mean_len, 7, fault)]) / (sqrt((double)n) * dev[check_index(j, dev_len, 8, fault)]);
 		}
 	}
 }

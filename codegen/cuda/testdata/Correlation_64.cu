@@ -80,7 +80,7 @@ Correlation_2(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean
 {
 	if (0 <= m && (int64)((uint64)n * m) <= x_len && m <= mean_len && m <= dev_len && m < 134217728 &&
 		n < 134217728 && -134217728 < n) {
-		int64 end = n;
+		int64 end = (int64)((uint64)max(n, (int64)0) + 3) / 4;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m;
 		int64 count_2 = max(end_2, (int64)0);
@@ -88,9 +88,27 @@ Correlation_2(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean
 		bool small = total <= 4294967295ll;
 		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
+			int64 block = rows;
 			int64 j = it - (uint64)rows * count_2;
-			x[(uint64)i * m + j] = (x[(uint64)i * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+			int64 top = min((int64)((uint64)block * 4), n);
+			if ((int64)((uint64)top + 4) <= n) {
+				int64 i = top;
+				int64 i_2 = (uint64)top + 1;
+				int64 i_3 = (uint64)top + 2;
+				int64 i_4 = (uint64)top + 3;
+				double value = (x[(uint64)i * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				double value_2 = (x[(uint64)i_2 * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				double value_3 = (x[(uint64)i_3 * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				double value_4 = (x[(uint64)i_4 * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				x[(uint64)i * m + j] = value;
+				x[(uint64)i_2 * m + j] = value_2;
+				x[(uint64)i_3 * m + j] = value_3;
+				x[(uint64)i_4 * m + j] = value_4;
+			} else {
+				for (int64 i = top; i < n; i++) {
+					x[(uint64)i * m + j] = (x[(uint64)i * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				}
+			}
 		}
 	} else {
 		int64 end = n;

@@ -59,28 +59,47 @@ FDTD2D_2(int n, int m, double* ey, int ey_len, double* hz, int hz_len, gompss_fa
 {
 	if (0 <= m && (int64)n * m <= ey_len && (int64)n * m <= hz_len && (int64)n * m <= m + hz_len &&
 		m < 134217728 && n < 134217728 && -134217728 < n) {
-		int end = n;
-		int count = max(end - 1, 0);
+		int end = (max(n - 1, 0) + 3) / 4;
+		int count = max(end, 0);
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 			int rows = (unsigned)it / (unsigned)count_2;
-			int i = 1 + rows;
+			int block = rows;
 			int j = it - (unsigned)rows * count_2;
-			ey[(unsigned)i * m + j] -= 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)(i - 1) * m + j]);
+			int top = min(1 + (int64)block * 4, (int64)n);
+			if (top + 4 <= n) {
+				int i = top;
+				int i_2 = top + 1;
+				int i_3 = top + 2;
+				int i_4 = top + 3;
+				double value = ey[(unsigned)i * m + j] - 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)(i - 1) * m + j]);
+				double value_2 = ey[(unsigned)i_2 * m + j] - 0.5 * (hz[(unsigned)i_2 * m + j] - hz[(unsigned)(i_2 - 1) * m + j]);
+				double value_3 = ey[(unsigned)i_3 * m + j] - 0.5 * (hz[(unsigned)i_3 * m + j] - hz[(unsigned)(i_3 - 1) * m + j]);
+				double value_4 = ey[(unsigned)i_4 * m + j] - 0.5 * (hz[(unsigned)i_4 * m + j] - hz[(unsigned)(i_4 - 1) * m + j]);
+				ey[(unsigned)i * m + j] = value;
+				ey[(unsigned)i_2 * m + j] = value_2;
+				ey[(unsigned)i_3 * m + j] = value_3;
+				ey[(unsigned)i_4 * m + j] = value_4;
+			} else {
+				for (int i = top; i < n; i++) {
+					ey[(unsigned)i * m + j] -= 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)(i - 1) * m + j]);
+				}
+			}
 		}
 	} else {
 		int end = n;
 		int count = max(end - 1, 0);
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = 1 + rows;
-			int j = it - (unsigned)rows * count_2;
-			ey[check_index((int64)i * m + j, ey_len, 2, fault)] -= 0.5 * (hz[check_index((int64)i * m + j, hz_len, 3, fault)] - hz[check_index((int64)(i - 1) * m + j, hz_len, 4, fault)]);
+		int64 total = (int64)count * count_2;
+		bool small = total <= 4294967295ll;
+		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+			int64 i = 1 + rows;
+			int64 j = it - (uint64)rows * count_2;
+			ey[check_index((int64)((uint64)i * m + j), ey_len, 2, fault)] -= 0.5 * (hz[check_index((int64)((uint64)i * m + j), hz_len, 3, fault)] - hz[check_index((int64)((uint64)(i - 1) * m + j), hz_len, 4, fault)]);
 		}
 	}
 }
@@ -90,28 +109,47 @@ FDTD2D_3(int n, int m, double* ex, int ex_len, double* hz, int hz_len, gompss_fa
 {
 	if (0 <= m && (int64)n * m <= ex_len && (int64)n * m <= hz_len && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		int end = n;
+		int end = (max(n, 0) + 3) / 4;
 		int count = max(end, 0);
 		int end_2 = m;
 		int count_2 = max(end_2 - 1, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
+			int block = rows;
 			int j = 1 + (it - (unsigned)rows * count_2);
-			ex[(unsigned)i * m + j] -= 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)i * m + j - 1]);
+			int top = min((int64)block * 4, (int64)n);
+			if (top + 4 <= n) {
+				int i = top;
+				int i_2 = top + 1;
+				int i_3 = top + 2;
+				int i_4 = top + 3;
+				double value = ex[(unsigned)i * m + j] - 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)i * m + j - 1]);
+				double value_2 = ex[(unsigned)i_2 * m + j] - 0.5 * (hz[(unsigned)i_2 * m + j] - hz[(unsigned)i_2 * m + j - 1]);
+				double value_3 = ex[(unsigned)i_3 * m + j] - 0.5 * (hz[(unsigned)i_3 * m + j] - hz[(unsigned)i_3 * m + j - 1]);
+				double value_4 = ex[(unsigned)i_4 * m + j] - 0.5 * (hz[(unsigned)i_4 * m + j] - hz[(unsigned)i_4 * m + j - 1]);
+				ex[(unsigned)i * m + j] = value;
+				ex[(unsigned)i_2 * m + j] = value_2;
+				ex[(unsigned)i_3 * m + j] = value_3;
+				ex[(unsigned)i_4 * m + j] = value_4;
+			} else {
+				for (int i = top; i < n; i++) {
+					ex[(unsigned)i * m + j] -= 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)i * m + j - 1]);
+				}
+			}
 		}
 	} else {
 		int end = n;
 		int count = max(end, 0);
 		int end_2 = m;
 		int count_2 = max(end_2 - 1, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int j = 1 + (it - (unsigned)rows * count_2);
-			ex[check_index((int64)i * m + j, ex_len, 5, fault)] -= 0.5 * (hz[check_index((int64)i * m + j, hz_len, 6, fault)] - hz[check_index((int64)i * m + j - 1, hz_len, 7, fault)]);
+		int64 total = (int64)count * count_2;
+		bool small = total <= 4294967295ll;
+		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+			int64 i = rows;
+			int64 j = 1 + (it - (uint64)rows * count_2);
+			ex[check_index((int64)((uint64)i * m + j), ex_len, 5, fault)] -= 0.5 * (hz[check_index((int64)((uint64)i * m + j), hz_len, 6, fault)] - hz[check_index((int64)((uint64)i * m + j - 1), hz_len, 7, fault)]);
 		}
 	}
 }
@@ -121,28 +159,47 @@ FDTD2D_4(int n, int m, double* ex, int ex_len, double* ey, int ey_len, double* h
 {
 	if (0 <= m && (int64)n * m <= m + hz_len + 1 && (int64)n * m <= m + ex_len && (int64)n * m <= ey_len + 1 &&
 		(int64)n * m <= m + ey_len + 1 && m < 134217728 && n < 134217728 && -134217728 < n) {
-		int end = n - 1;
+		int end = (max(n - 1, 0) + 3) / 4;
 		int count = max(end, 0);
 		int end_2 = m - 1;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
+			int block = rows;
 			int j = it - (unsigned)rows * count_2;
-			hz[(unsigned)i * m + j] -= 0.7 * (ex[(unsigned)i * m + j + 1] - ex[(unsigned)i * m + j] + ey[(unsigned)(i + 1) * m + j] - ey[(unsigned)i * m + j]);
+			int top = min((int64)block * 4, (int64)(n - 1));
+			if (top + 4 <= n - 1) {
+				int i = top;
+				int i_2 = top + 1;
+				int i_3 = top + 2;
+				int i_4 = top + 3;
+				double value = hz[(unsigned)i * m + j] - 0.7 * (ex[(unsigned)i * m + j + 1] - ex[(unsigned)i * m + j] + ey[(unsigned)(i + 1) * m + j] - ey[(unsigned)i * m + j]);
+				double value_2 = hz[(unsigned)i_2 * m + j] - 0.7 * (ex[(unsigned)i_2 * m + j + 1] - ex[(unsigned)i_2 * m + j] + ey[(unsigned)(i_2 + 1) * m + j] - ey[(unsigned)i_2 * m + j]);
+				double value_3 = hz[(unsigned)i_3 * m + j] - 0.7 * (ex[(unsigned)i_3 * m + j + 1] - ex[(unsigned)i_3 * m + j] + ey[(unsigned)(i_3 + 1) * m + j] - ey[(unsigned)i_3 * m + j]);
+				double value_4 = hz[(unsigned)i_4 * m + j] - 0.7 * (ex[(unsigned)i_4 * m + j + 1] - ex[(unsigned)i_4 * m + j] + ey[(unsigned)(i_4 + 1) * m + j] - ey[(unsigned)i_4 * m + j]);
+				hz[(unsigned)i * m + j] = value;
+				hz[(unsigned)i_2 * m + j] = value_2;
+				hz[(unsigned)i_3 * m + j] = value_3;
+				hz[(unsigned)i_4 * m + j] = value_4;
+			} else {
+				for (int i = top; i < n - 1; i++) {
+					hz[(unsigned)i * m + j] -= 0.7 * (ex[(unsigned)i * m + j + 1] - ex[(unsigned)i * m + j] + ey[(unsigned)(i + 1) * m + j] - ey[(unsigned)i * m + j]);
+				}
+			}
 		}
 	} else {
 		int end = n - 1;
 		int count = max(end, 0);
 		int end_2 = m - 1;
 		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int j = it - (unsigned)rows * count_2;
-			hz[check_index((int64)i * m + j, hz_len, 8, fault)] -= 0.7 * (ex[check_index((int64)i * m + j + 1, ex_len, 9, fault)] - ex[check_index((int64)i * m + j, ex_len, 10, fault)] + ey[check_index((int64)(i + 1) * m + j, ey_len, 11, fault)] - ey[check_index((int64)i * m + j, ey_len, 12, fault)]);
+		int64 total = (int64)count * count_2;
+		bool small = total <= 4294967295ll;
+		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+			int64 i = rows;
+			int64 j = it - (uint64)rows * count_2;
+			hz[check_index((int64)((uint64)i * m + j), hz_len, 8, fault)] -= 0.7 * (ex[check_index((int64)((uint64)i * m + j + 1), ex_len, 9, fault)] - ex[check_index((int64)((uint64)i * m + j), ex_len, 10, fault)] + ey[check_index((int64)((uint64)(i + 1) * m + j), ey_len, 11, fault)] - ey[check_index((int64)((uint64)i * m + j), ey_len, 12, fault)]);
 		}
 	}
 }

@@ -60,17 +60,35 @@ FDTD2D_2(int64 n, int64 m, double* ey, int64 ey_len, double* hz, int64 hz_len, g
 	if (0 <= m && (int64)((uint64)n * m) <= ey_len && (int64)((uint64)n * m) <= hz_len &&
 		(int64)((uint64)n * m) <= (int64)((uint64)m + hz_len) && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		int64 end = n;
-		int64 count = max((int64)((uint64)end - 1), (int64)0);
+		int64 end = (int64)((uint64)max((int64)((uint64)n - 1), (int64)0) + 3) / 4;
+		int64 count = max(end, (int64)0);
 		int64 end_2 = m;
 		int64 count_2 = max(end_2, (int64)0);
 		int64 total = (uint64)count * count_2;
 		bool small = total <= 4294967295ll;
 		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = 1ull + rows;
+			int64 block = rows;
 			int64 j = it - (uint64)rows * count_2;
-			ey[(uint64)i * m + j] -= 0.5 * (hz[(uint64)i * m + j] - hz[((uint64)i - 1) * m + j]);
+			int64 top = min((int64)(1 + (uint64)block * 4), n);
+			if ((int64)((uint64)top + 4) <= n) {
+				int64 i = top;
+				int64 i_2 = (uint64)top + 1;
+				int64 i_3 = (uint64)top + 2;
+				int64 i_4 = (uint64)top + 3;
+				double value = ey[(uint64)i * m + j] - 0.5 * (hz[(uint64)i * m + j] - hz[((uint64)i - 1) * m + j]);
+				double value_2 = ey[(uint64)i_2 * m + j] - 0.5 * (hz[(uint64)i_2 * m + j] - hz[((uint64)i_2 - 1) * m + j]);
+				double value_3 = ey[(uint64)i_3 * m + j] - 0.5 * (hz[(uint64)i_3 * m + j] - hz[((uint64)i_3 - 1) * m + j]);
+				double value_4 = ey[(uint64)i_4 * m + j] - 0.5 * (hz[(uint64)i_4 * m + j] - hz[((uint64)i_4 - 1) * m + j]);
+				ey[(uint64)i * m + j] = value;
+				ey[(uint64)i_2 * m + j] = value_2;
+				ey[(uint64)i_3 * m + j] = value_3;
+				ey[(uint64)i_4 * m + j] = value_4;
+			} else {
+				for (int64 i = top; i < n; i++) {
+					ey[(uint64)i * m + j] -= 0.5 * (hz[(uint64)i * m + j] - hz[((uint64)i - 1) * m + j]);
+				}
+			}
 		}
 	} else {
 		int64 end = n;
@@ -93,7 +111,7 @@ FDTD2D_3(int64 n, int64 m, double* ex, int64 ex_len, double* hz, int64 hz_len, g
 {
 	if (0 <= m && (int64)((uint64)n * m) <= ex_len && (int64)((uint64)n * m) <= hz_len && m < 134217728 &&
 		n < 134217728 && -134217728 < n) {
-		int64 end = n;
+		int64 end = (int64)((uint64)max(n, (int64)0) + 3) / 4;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m;
 		int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
@@ -101,9 +119,27 @@ FDTD2D_3(int64 n, int64 m, double* ex, int64 ex_len, double* hz, int64 hz_len, g
 		bool small = total <= 4294967295ll;
 		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
+			int64 block = rows;
 			int64 j = 1 + (it - (uint64)rows * count_2);
-			ex[(uint64)i * m + j] -= 0.5 * (hz[(uint64)i * m + j] - hz[(uint64)i * m + j - 1]);
+			int64 top = min((int64)((uint64)block * 4), n);
+			if ((int64)((uint64)top + 4) <= n) {
+				int64 i = top;
+				int64 i_2 = (uint64)top + 1;
+				int64 i_3 = (uint64)top + 2;
+				int64 i_4 = (uint64)top + 3;
+				double value = ex[(uint64)i * m + j] - 0.5 * (hz[(uint64)i * m + j] - hz[(uint64)i * m + j - 1]);
+				double value_2 = ex[(uint64)i_2 * m + j] - 0.5 * (hz[(uint64)i_2 * m + j] - hz[(uint64)i_2 * m + j - 1]);
+				double value_3 = ex[(uint64)i_3 * m + j] - 0.5 * (hz[(uint64)i_3 * m + j] - hz[(uint64)i_3 * m + j - 1]);
+				double value_4 = ex[(uint64)i_4 * m + j] - 0.5 * (hz[(uint64)i_4 * m + j] - hz[(uint64)i_4 * m + j - 1]);
+				ex[(uint64)i * m + j] = value;
+				ex[(uint64)i_2 * m + j] = value_2;
+				ex[(uint64)i_3 * m + j] = value_3;
+				ex[(uint64)i_4 * m + j] = value_4;
+			} else {
+				for (int64 i = top; i < n; i++) {
+					ex[(uint64)i * m + j] -= 0.5 * (hz[(uint64)i * m + j] - hz[(uint64)i * m + j - 1]);
+				}
+			}
 		}
 	} else {
 		int64 end = n;
@@ -129,7 +165,7 @@ FDTD2D_4(int64 n, int64 m, double* ex, int64 ex_len, double* ey, int64 ey_len, d
 		(int64)((uint64)n * m) <= (int64)((uint64)m + ex_len) && (int64)((uint64)n * m) <= ey_len + 1 &&
 		(int64)((uint64)n * m) <= (int64)((uint64)m + ey_len + 1) && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		int64 end = (uint64)n - 1;
+		int64 end = (int64)((uint64)max((int64)((uint64)n - 1), (int64)0) + 3) / 4;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = (uint64)m - 1;
 		int64 count_2 = max(end_2, (int64)0);
@@ -137,9 +173,27 @@ FDTD2D_4(int64 n, int64 m, double* ex, int64 ex_len, double* ey, int64 ey_len, d
 		bool small = total <= 4294967295ll;
 		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
+			int64 block = rows;
 			int64 j = it - (uint64)rows * count_2;
-			hz[(uint64)i * m + j] -= 0.7 * (ex[(uint64)i * m + j + 1] - ex[(uint64)i * m + j] + ey[((uint64)i + 1) * m + j] - ey[(uint64)i * m + j]);
+			int64 top = min((int64)((uint64)block * 4), (int64)((uint64)n - 1));
+			if ((int64)((uint64)top + 4) <= (int64)((uint64)n - 1)) {
+				int64 i = top;
+				int64 i_2 = (uint64)top + 1;
+				int64 i_3 = (uint64)top + 2;
+				int64 i_4 = (uint64)top + 3;
+				double value = hz[(uint64)i * m + j] - 0.7 * (ex[(uint64)i * m + j + 1] - ex[(uint64)i * m + j] + ey[((uint64)i + 1) * m + j] - ey[(uint64)i * m + j]);
+				double value_2 = hz[(uint64)i_2 * m + j] - 0.7 * (ex[(uint64)i_2 * m + j + 1] - ex[(uint64)i_2 * m + j] + ey[((uint64)i_2 + 1) * m + j] - ey[(uint64)i_2 * m + j]);
+				double value_3 = hz[(uint64)i_3 * m + j] - 0.7 * (ex[(uint64)i_3 * m + j + 1] - ex[(uint64)i_3 * m + j] + ey[((uint64)i_3 + 1) * m + j] - ey[(uint64)i_3 * m + j]);
+				double value_4 = hz[(uint64)i_4 * m + j] - 0.7 * (ex[(uint64)i_4 * m + j + 1] - ex[(uint64)i_4 * m + j] + ey[((uint64)i_4 + 1) * m + j] - ey[(uint64)i_4 * m + j]);
+				hz[(uint64)i * m + j] = value;
+				hz[(uint64)i_2 * m + j] = value_2;
+				hz[(uint64)i_3 * m + j] = value_3;
+				hz[(uint64)i_4 * m + j] = value_4;
+			} else {
+				for (int64 i = top, i_end = (uint64)n - 1; i < i_end; i++) {
+					hz[(uint64)i * m + j] -= 0.7 * (ex[(uint64)i * m + j + 1] - ex[(uint64)i * m + j] + ey[(uint64)(i + 1) * m + j] - ey[(uint64)i * m + j]);
+				}
+			}
 		}
 	} else {
 		int64 end = (uint64)n - 1;

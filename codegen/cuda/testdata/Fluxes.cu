@@ -46,28 +46,47 @@ Fluxes(int nx, int ny, double dt, double* xarea, int xarea_len, double* xvel0, i
 			(int64)ny * w + nx + 1 <= (int64)xarea_len + w && (int64)ny * w + nx + 1 <= (int64)xvel0_len + w &&
 			(int64)ny * w + nx + 1 <= xvel0_len && (int64)ny * w + nx + 1 <= (int64)xvel1_len + w &&
 			(int64)ny * w + nx + 1 <= xvel1_len && w < 134217728 && ny < 134217728 && -134217728 < ny) {
-			int end = ny;
+			int end = (max(ny, 0) + 3) / 4;
 			int count = max(end, 0);
 			int end_2 = nx + 1;
 			int count_2 = max(end_2, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 				int rows = (unsigned)it / (unsigned)count_2;
-				int k = rows;
+				int block = rows;
 				int j = it - (unsigned)rows * count_2;
-				volFluxX[(unsigned)k * w + j] = 0.25 * dt * xarea[(unsigned)k * w + j] * (xvel0[(unsigned)k * w + j] + xvel0[(unsigned)(k + 1) * w + j] + xvel1[(unsigned)k * w + j] + xvel1[(unsigned)(k + 1) * w + j]);
+				int top = min((int64)block * 4, (int64)ny);
+				if (top + 4 <= ny) {
+					int k = top;
+					int k_2 = top + 1;
+					int k_3 = top + 2;
+					int k_4 = top + 3;
+					double value = 0.25 * dt * xarea[(unsigned)k * w + j] * (xvel0[(unsigned)k * w + j] + xvel0[(unsigned)(k + 1) * w + j] + xvel1[(unsigned)k * w + j] + xvel1[(unsigned)(k + 1) * w + j]);
+					double value_2 = 0.25 * dt * xarea[(unsigned)k_2 * w + j] * (xvel0[(unsigned)k_2 * w + j] + xvel0[(unsigned)(k_2 + 1) * w + j] + xvel1[(unsigned)k_2 * w + j] + xvel1[(unsigned)(k_2 + 1) * w + j]);
+					double value_3 = 0.25 * dt * xarea[(unsigned)k_3 * w + j] * (xvel0[(unsigned)k_3 * w + j] + xvel0[(unsigned)(k_3 + 1) * w + j] + xvel1[(unsigned)k_3 * w + j] + xvel1[(unsigned)(k_3 + 1) * w + j]);
+					double value_4 = 0.25 * dt * xarea[(unsigned)k_4 * w + j] * (xvel0[(unsigned)k_4 * w + j] + xvel0[(unsigned)(k_4 + 1) * w + j] + xvel1[(unsigned)k_4 * w + j] + xvel1[(unsigned)(k_4 + 1) * w + j]);
+					volFluxX[(unsigned)k * w + j] = value;
+					volFluxX[(unsigned)k_2 * w + j] = value_2;
+					volFluxX[(unsigned)k_3 * w + j] = value_3;
+					volFluxX[(unsigned)k_4 * w + j] = value_4;
+				} else {
+					for (int k = top; k < ny; k++) {
+						volFluxX[(unsigned)k * w + j] = 0.25 * dt * xarea[(unsigned)k * w + j] * (xvel0[(unsigned)k * w + j] + xvel0[(unsigned)(k + 1) * w + j] + xvel1[(unsigned)k * w + j] + xvel1[(unsigned)(k + 1) * w + j]);
+					}
+				}
 			}
 		} else {
 			int end = ny;
 			int count = max(end, 0);
 			int end_2 = nx + 1;
 			int count_2 = max(end_2, 0);
-			int total = count * count_2;
-			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
-				int k = rows;
-				int j = it - (unsigned)rows * count_2;
-				volFluxX[check_index((int64)k * w + j, volFluxX_len, 1, fault)] = 0.25 * dt * xarea[check_index((int64)k * w + j, xarea_len, 2, fault)] * (xvel0[check_index((int64)k * w + j, xvel0_len, 3, fault)] + xvel0[check_index((int64)(k + 1) * w + j, xvel0_len, 4, fault)] + xvel1[check_index((int64)k * w + j, xvel1_len, 5, fault)] + xvel1[check_index((int64)(k + 1) * w + j, xvel1_len, 6, fault)]);
+			int64 total = (int64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 k = rows;
+				int64 j = it - (uint64)rows * count_2;
+				volFluxX[check_index((int64)((uint64)k * w + j), volFluxX_len, 1, fault)] = 0.25 * dt * xarea[check_index((int64)((uint64)k * w + j), xarea_len, 2, fault)] * (xvel0[check_index((int64)((uint64)k * w + j), xvel0_len, 3, fault)] + xvel0[check_index((int64)((uint64)(k + 1) * w + j), xvel0_len, 4, fault)] + xvel1[check_index((int64)((uint64)k * w + j), xvel1_len, 5, fault)] + xvel1[check_index((int64)((uint64)(k + 1) * w + j), xvel1_len, 6, fault)]);
 			}
 		}
 	} else if (0 <= w && (int64)ny * w + nx + 1 <= (int64)volFluxX_len + w &&
@@ -92,28 +111,47 @@ Fluxes(int nx, int ny, double dt, double* xarea, int xarea_len, double* xvel0, i
 		if (0 <= w && (int64)ny * w + nx <= volFluxY_len && (int64)ny * w + nx <= yarea_len &&
 			(int64)ny * w + nx + 1 <= yvel0_len && (int64)ny * w + nx + 1 <= yvel1_len && w < 134217728 &&
 			ny < 134217728 && -134217728 < ny) {
-			int end = ny + 1;
+			int end = (max(ny + 1, 0) + 3) / 4;
 			int count = max(end, 0);
 			int end_2 = nx;
 			int count_2 = max(end_2, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 				int rows = (unsigned)it / (unsigned)count_2;
-				int k = rows;
+				int block = rows;
 				int j = it - (unsigned)rows * count_2;
-				volFluxY[(unsigned)k * w + j] = 0.25 * dt * yarea[(unsigned)k * w + j] * (yvel0[(unsigned)k * w + j] + yvel0[(unsigned)k * w + j + 1] + yvel1[(unsigned)k * w + j] + yvel1[(unsigned)k * w + j + 1]);
+				int top = min((int64)block * 4, (int64)(ny + 1));
+				if (top + 4 <= ny + 1) {
+					int k = top;
+					int k_2 = top + 1;
+					int k_3 = top + 2;
+					int k_4 = top + 3;
+					double value = 0.25 * dt * yarea[(unsigned)k * w + j] * (yvel0[(unsigned)k * w + j] + yvel0[(unsigned)k * w + j + 1] + yvel1[(unsigned)k * w + j] + yvel1[(unsigned)k * w + j + 1]);
+					double value_2 = 0.25 * dt * yarea[(unsigned)k_2 * w + j] * (yvel0[(unsigned)k_2 * w + j] + yvel0[(unsigned)k_2 * w + j + 1] + yvel1[(unsigned)k_2 * w + j] + yvel1[(unsigned)k_2 * w + j + 1]);
+					double value_3 = 0.25 * dt * yarea[(unsigned)k_3 * w + j] * (yvel0[(unsigned)k_3 * w + j] + yvel0[(unsigned)k_3 * w + j + 1] + yvel1[(unsigned)k_3 * w + j] + yvel1[(unsigned)k_3 * w + j + 1]);
+					double value_4 = 0.25 * dt * yarea[(unsigned)k_4 * w + j] * (yvel0[(unsigned)k_4 * w + j] + yvel0[(unsigned)k_4 * w + j + 1] + yvel1[(unsigned)k_4 * w + j] + yvel1[(unsigned)k_4 * w + j + 1]);
+					volFluxY[(unsigned)k * w + j] = value;
+					volFluxY[(unsigned)k_2 * w + j] = value_2;
+					volFluxY[(unsigned)k_3 * w + j] = value_3;
+					volFluxY[(unsigned)k_4 * w + j] = value_4;
+				} else {
+					for (int k = top; k < ny + 1; k++) {
+						volFluxY[(unsigned)k * w + j] = 0.25 * dt * yarea[(unsigned)k * w + j] * (yvel0[(unsigned)k * w + j] + yvel0[(unsigned)k * w + j + 1] + yvel1[(unsigned)k * w + j] + yvel1[(unsigned)k * w + j + 1]);
+					}
+				}
 			}
 		} else {
 			int end = ny + 1;
 			int count = max(end, 0);
 			int end_2 = nx;
 			int count_2 = max(end_2, 0);
-			int total = count * count_2;
-			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
-				int k = rows;
-				int j = it - (unsigned)rows * count_2;
-				volFluxY[check_index((int64)k * w + j, volFluxY_len, 13, fault)] = 0.25 * dt * yarea[check_index((int64)k * w + j, yarea_len, 14, fault)] * (yvel0[check_index((int64)k * w + j, yvel0_len, 15, fault)] + yvel0[check_index((int64)k * w + j + 1, yvel0_len, 16, fault)] + yvel1[check_index((int64)k * w + j, yvel1_len, 17, fault)] + yvel1[check_index((int64)k * w + j + 1, yvel1_len, 18, fault)]);
+			int64 total = (int64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 k = rows;
+				int64 j = it - (uint64)rows * count_2;
+				volFluxY[check_index((int64)((uint64)k * w + j), volFluxY_len, 13, fault)] = 0.25 * dt * yarea[check_index((int64)((uint64)k * w + j), yarea_len, 14, fault)] * (yvel0[check_index((int64)((uint64)k * w + j), yvel0_len, 15, fault)] + yvel0[check_index((int64)((uint64)k * w + j + 1), yvel0_len, 16, fault)] + yvel1[check_index((int64)((uint64)k * w + j), yvel1_len, 17, fault)] + yvel1[check_index((int64)((uint64)k * w + j + 1), yvel1_len, 18, fault)]);
 			}
 		}
 	} else {

@@ -34,28 +34,47 @@ Gemver(int n, double* a, int a_len, double* u1, int u1_len, double* v1, int v1_l
 {
 	if (0 <= n && (int64)n * n <= a_len && n <= u1_len && n <= v1_len && n <= u2_len && n <= v2_len &&
 		n < 134217728) {
-		int end = n;
+		int end = (max(n, 0) + 3) / 4;
 		int count = max(end, 0);
 		int end_2 = n;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
+			int block = rows;
 			int j = it - (unsigned)rows * count_2;
-			a[(unsigned)i * n + j] += u1[i] * v1[j] + u2[i] * v2[j];
+			int top = min((int64)block * 4, (int64)n);
+			if (top + 4 <= n) {
+				int i = top;
+				int i_2 = top + 1;
+				int i_3 = top + 2;
+				int i_4 = top + 3;
+				double value = a[(unsigned)i * n + j] + (u1[i] * v1[j] + u2[i] * v2[j]);
+				double value_2 = a[(unsigned)i_2 * n + j] + (u1[i_2] * v1[j] + u2[i_2] * v2[j]);
+				double value_3 = a[(unsigned)i_3 * n + j] + (u1[i_3] * v1[j] + u2[i_3] * v2[j]);
+				double value_4 = a[(unsigned)i_4 * n + j] + (u1[i_4] * v1[j] + u2[i_4] * v2[j]);
+				a[(unsigned)i * n + j] = value;
+				a[(unsigned)i_2 * n + j] = value_2;
+				a[(unsigned)i_3 * n + j] = value_3;
+				a[(unsigned)i_4 * n + j] = value_4;
+			} else {
+				for (int i = top; i < n; i++) {
+					a[(unsigned)i * n + j] += u1[i] * v1[j] + u2[i] * v2[j];
+				}
+			}
 		}
 	} else {
 		int end = n;
 		int count = max(end, 0);
 		int end_2 = n;
 		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int j = it - (unsigned)rows * count_2;
-			a[check_index((int64)i * n + j, a_len, 1, fault)] += u1[check_index(i, u1_len, 2, fault)] * v1[check_index(j, v1_len, 3, fault)] + u2[check_index(i, u2_len, 4, fault)] * v2[check_index(j, v2_len, 5, fault)];
+		int64 total = (int64)count * count_2;
+		bool small = total <= 4294967295ll;
+		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+			int64 i = rows;
+			int64 j = it - (uint64)rows * count_2;
+			a[check_index((int64)((uint64)i * n + j), a_len, 1, fault)] += u1[check_index(i, u1_len, 2, fault)] * v1[check_index(j, v1_len, 3, fault)] + u2[check_index(i, u2_len, 4, fault)] * v2[check_index(j, v2_len, 5, fault)];
 		}
 	}
 }

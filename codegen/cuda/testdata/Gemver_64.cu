@@ -34,7 +34,7 @@ Gemver(int64 n, double* a, int64 a_len, double* u1, int64 u1_len, double* v1, in
 {
 	if (0 <= n && (int64)((uint64)n * n) <= a_len && n <= u1_len && n <= v1_len && n <= u2_len && n <= v2_len &&
 		n < 134217728) {
-		int64 end = n;
+		int64 end = (int64)((uint64)max(n, (int64)0) + 3) / 4;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = n;
 		int64 count_2 = max(end_2, (int64)0);
@@ -42,9 +42,27 @@ Gemver(int64 n, double* a, int64 a_len, double* u1, int64 u1_len, double* v1, in
 		bool small = total <= 4294967295ll;
 		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
+			int64 block = rows;
 			int64 j = it - (uint64)rows * count_2;
-			a[(uint64)i * n + j] += u1[i] * v1[j] + u2[i] * v2[j];
+			int64 top = min((int64)((uint64)block * 4), n);
+			if ((int64)((uint64)top + 4) <= n) {
+				int64 i = top;
+				int64 i_2 = (uint64)top + 1;
+				int64 i_3 = (uint64)top + 2;
+				int64 i_4 = (uint64)top + 3;
+				double value = a[(uint64)i * n + j] + (u1[i] * v1[j] + u2[i] * v2[j]);
+				double value_2 = a[(uint64)i_2 * n + j] + (u1[i_2] * v1[j] + u2[i_2] * v2[j]);
+				double value_3 = a[(uint64)i_3 * n + j] + (u1[i_3] * v1[j] + u2[i_3] * v2[j]);
+				double value_4 = a[(uint64)i_4 * n + j] + (u1[i_4] * v1[j] + u2[i_4] * v2[j]);
+				a[(uint64)i * n + j] = value;
+				a[(uint64)i_2 * n + j] = value_2;
+				a[(uint64)i_3 * n + j] = value_3;
+				a[(uint64)i_4 * n + j] = value_4;
+			} else {
+				for (int64 i = top; i < n; i++) {
+					a[(uint64)i * n + j] += u1[i] * v1[j] + u2[i] * v2[j];
+				}
+			}
 		}
 	} else {
 		int64 end = n;

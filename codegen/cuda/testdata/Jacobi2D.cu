@@ -34,28 +34,47 @@ Jacobi2D(int n, int m, double* b, int b_len, double* a, int a_len, gompss_fault*
 	if (0 <= m && (int64)n * m <= m + b_len + 1 && (int64)n * m <= (int64)(2 * m) + a_len + 1 &&
 		(int64)n * m <= a_len + 1 && (int64)n * m <= m + a_len && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		int end = n - 1;
-		int count = max(end - 1, 0);
+		int end = (max(n - 1 - 1, 0) + 3) / 4;
+		int count = max(end, 0);
 		int end_2 = m - 1;
 		int count_2 = max(end_2 - 1, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 			int rows = (unsigned)it / (unsigned)count_2;
-			int i = 1 + rows;
+			int block = rows;
 			int j = 1 + (it - (unsigned)rows * count_2);
-			b[(unsigned)i * m + j] = 0.25 * (a[(unsigned)(i - 1) * m + j] + a[(unsigned)(i + 1) * m + j] + a[(unsigned)i * m + j - 1] + a[(unsigned)i * m + j + 1]);
+			int top = min(1 + (int64)block * 4, (int64)(n - 1));
+			if (top + 4 <= n - 1) {
+				int i = top;
+				int i_2 = top + 1;
+				int i_3 = top + 2;
+				int i_4 = top + 3;
+				double value = 0.25 * (a[(unsigned)(i - 1) * m + j] + a[(unsigned)(i + 1) * m + j] + a[(unsigned)i * m + j - 1] + a[(unsigned)i * m + j + 1]);
+				double value_2 = 0.25 * (a[(unsigned)(i_2 - 1) * m + j] + a[(unsigned)(i_2 + 1) * m + j] + a[(unsigned)i_2 * m + j - 1] + a[(unsigned)i_2 * m + j + 1]);
+				double value_3 = 0.25 * (a[(unsigned)(i_3 - 1) * m + j] + a[(unsigned)(i_3 + 1) * m + j] + a[(unsigned)i_3 * m + j - 1] + a[(unsigned)i_3 * m + j + 1]);
+				double value_4 = 0.25 * (a[(unsigned)(i_4 - 1) * m + j] + a[(unsigned)(i_4 + 1) * m + j] + a[(unsigned)i_4 * m + j - 1] + a[(unsigned)i_4 * m + j + 1]);
+				b[(unsigned)i * m + j] = value;
+				b[(unsigned)i_2 * m + j] = value_2;
+				b[(unsigned)i_3 * m + j] = value_3;
+				b[(unsigned)i_4 * m + j] = value_4;
+			} else {
+				for (int i = top; i < n - 1; i++) {
+					b[(unsigned)i * m + j] = 0.25 * (a[(unsigned)(i - 1) * m + j] + a[(unsigned)(i + 1) * m + j] + a[(unsigned)i * m + j - 1] + a[(unsigned)i * m + j + 1]);
+				}
+			}
 		}
 	} else {
 		int end = n - 1;
 		int count = max(end - 1, 0);
 		int end_2 = m - 1;
 		int count_2 = max(end_2 - 1, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = 1 + rows;
-			int j = 1 + (it - (unsigned)rows * count_2);
-			b[check_index((int64)i * m + j, b_len, 1, fault)] = 0.25 * (a[check_index((int64)(i - 1) * m + j, a_len, 2, fault)] + a[check_index((int64)(i + 1) * m + j, a_len, 3, fault)] + a[check_index((int64)i * m + j - 1, a_len, 4, fault)] + a[check_index((int64)i * m + j + 1, a_len, 5, fault)]);
+		int64 total = (int64)count * count_2;
+		bool small = total <= 4294967295ll;
+		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+			int64 i = 1 + rows;
+			int64 j = 1 + (it - (uint64)rows * count_2);
+			b[check_index((int64)((uint64)i * m + j), b_len, 1, fault)] = 0.25 * (a[check_index((int64)((uint64)(i - 1) * m + j), a_len, 2, fault)] + a[check_index((int64)((uint64)(i + 1) * m + j), a_len, 3, fault)] + a[check_index((int64)((uint64)i * m + j - 1), a_len, 4, fault)] + a[check_index((int64)((uint64)i * m + j + 1), a_len, 5, fault)]);
 		}
 	}
 }

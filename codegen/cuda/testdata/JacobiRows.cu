@@ -42,28 +42,47 @@ JacobiRows(int n, double* a, int a_len, double* b, int b_len, gompss_fault* faul
 		if (0 <= w && (int64)n * w + n + 1 <= a_len && (int64)n * w + n + 1 <= (int64)b_len + w &&
 			(int64)n * w + n + w + 1 <= b_len && (int64)n * w + n + 2 <= b_len && w < 134217728 &&
 			n < 134217728 && -134217728 < n) {
-			int end = n;
-			int count = max(end - 1 + 1, 0);
+			int end = (max(n - 1 + 1, 0) + 3) / 4;
+			int count = max(end, 0);
 			int end_2 = n;
 			int count_2 = max(end_2 - 1 + 1, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 				int rows = (unsigned)it / (unsigned)count_2;
-				int i = 1 + rows;
+				int block = rows;
 				int j = 1 + (it - (unsigned)rows * count_2);
-				a[(unsigned)i * w + j] = (b[(unsigned)(i - 1) * w + j] + b[(unsigned)(i + 1) * w + j] + b[(unsigned)i * w + j - 1] + b[(unsigned)i * w + j + 1]) / 4.0;
+				int top = min(1 + (int64)block * 4, (int64)(n + 1));
+				if (top + 4 <= n + 1) {
+					int i = top;
+					int i_2 = top + 1;
+					int i_3 = top + 2;
+					int i_4 = top + 3;
+					double value = (b[(unsigned)(i - 1) * w + j] + b[(unsigned)(i + 1) * w + j] + b[(unsigned)i * w + j - 1] + b[(unsigned)i * w + j + 1]) / 4.0;
+					double value_2 = (b[(unsigned)(i_2 - 1) * w + j] + b[(unsigned)(i_2 + 1) * w + j] + b[(unsigned)i_2 * w + j - 1] + b[(unsigned)i_2 * w + j + 1]) / 4.0;
+					double value_3 = (b[(unsigned)(i_3 - 1) * w + j] + b[(unsigned)(i_3 + 1) * w + j] + b[(unsigned)i_3 * w + j - 1] + b[(unsigned)i_3 * w + j + 1]) / 4.0;
+					double value_4 = (b[(unsigned)(i_4 - 1) * w + j] + b[(unsigned)(i_4 + 1) * w + j] + b[(unsigned)i_4 * w + j - 1] + b[(unsigned)i_4 * w + j + 1]) / 4.0;
+					a[(unsigned)i * w + j] = value;
+					a[(unsigned)i_2 * w + j] = value_2;
+					a[(unsigned)i_3 * w + j] = value_3;
+					a[(unsigned)i_4 * w + j] = value_4;
+				} else {
+					for (int i = top; i < n + 1; i++) {
+						a[(unsigned)i * w + j] = (b[(unsigned)(i - 1) * w + j] + b[(unsigned)(i + 1) * w + j] + b[(unsigned)i * w + j - 1] + b[(unsigned)i * w + j + 1]) / 4.0;
+					}
+				}
 			}
 		} else {
 			int end = n;
 			int count = max(end - 1 + 1, 0);
 			int end_2 = n;
 			int count_2 = max(end_2 - 1 + 1, 0);
-			int total = count * count_2;
-			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
-				int i = 1 + rows;
-				int j = 1 + (it - (unsigned)rows * count_2);
-				a[check_index((int64)i * w + j, a_len, 1, fault)] = (b[check_index((int64)(i - 1) * w + j, b_len, 2, fault)] + b[check_index((int64)(i + 1) * w + j, b_len, 3, fault)] + b[check_index((int64)i * w + j - 1, b_len, 4, fault)] + b[check_index((int64)i * w + j + 1, b_len, 5, fault)]) / 4.0;
+			int64 total = (int64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 i = 1 + rows;
+				int64 j = 1 + (it - (uint64)rows * count_2);
+				a[check_index((int64)((uint64)i * w + j), a_len, 1, fault)] = (b[check_index((int64)((uint64)(i - 1) * w + j), b_len, 2, fault)] + b[check_index((int64)((uint64)(i + 1) * w + j), b_len, 3, fault)] + b[check_index((int64)((uint64)i * w + j - 1), b_len, 4, fault)] + b[check_index((int64)((uint64)i * w + j + 1), b_len, 5, fault)]) / 4.0;
 			}
 		}
 	}

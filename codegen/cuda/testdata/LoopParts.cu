@@ -72,22 +72,40 @@ extern "C" __global__ void
 LoopParts_3(int n, double* x, int x_len, double* out, int out_len, gompss_fault* fault)
 {
 	if (0 <= n && (int64)3 * n <= out_len && n <= x_len) {
-		int end = n;
+		int end = (max(n, 0) + 3) / 4;
 		int count = max(end, 0);
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < count * 2; it += gridDim.x * blockDim.x) {
 			int rows = it / 2;
-			int i = rows;
+			int block = rows;
 			int j = it - rows * 2;
-			out[n + 2 * i + j] = x[i];
+			int top = min(block * 4, n);
+			if (top + 4 <= n) {
+				int i = top;
+				int i_2 = top + 1;
+				int i_3 = top + 2;
+				int i_4 = top + 3;
+				double value = x[i];
+				double value_2 = x[i_2];
+				double value_3 = x[i_3];
+				double value_4 = x[i_4];
+				out[(unsigned)n + 2 * i + j] = value;
+				out[(unsigned)n + 2 * i_2 + j] = value_2;
+				out[(unsigned)n + 2 * i_3 + j] = value_3;
+				out[(unsigned)n + 2 * i_4 + j] = value_4;
+			} else {
+				for (int i = top; i < n; i++) {
+					out[(unsigned)n + 2 * i + j] = x[i];
+				}
+			}
 		}
 	} else {
 		int end = n;
 		int count = max(end, 0);
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < count * 2; it += gridDim.x * blockDim.x) {
+		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < count * 2; it += gridDim.x * blockDim.x) {
 			int rows = it / 2;
 			int i = rows;
 			int j = it - rows * 2;
-			out[check_index(n + 2 * i + j, out_len, 5, fault)] = x[check_index(i, x_len, 6, fault)];
+			out[check_index((int64)n + 2 * i + j, out_len, 5, fault)] = x[check_index(i, x_len, 6, fault)];
 		}
 	}
 }

@@ -72,14 +72,31 @@ extern "C" __global__ void
 LoopParts_3(int64 n, double* x, int64 x_len, double* out, int64 out_len, gompss_fault* fault)
 {
 	if (0 <= n && (int64)(3ull * n) <= out_len && n <= x_len && n < 18014398509481984ll) {
-		int64 end = n;
+		int64 end = (int64)((uint64)max(n, (int64)0) + 3) / 4;
 		int64 count = max(end, (int64)0);
-		int64 total = (uint64)count * 2;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < count * 2; it += (int64)gridDim.x * blockDim.x) {
 			int64 rows = it / 2;
-			int64 i = rows;
+			int64 block = rows;
 			int64 j = it - rows * 2;
-			out[(uint64)n + 2 * i + j] = x[i];
+			int64 top = min(block * 4, n);
+			if (top + 4 <= n) {
+				int64 i = top;
+				int64 i_2 = top + 1;
+				int64 i_3 = top + 2;
+				int64 i_4 = top + 3;
+				double value = x[i];
+				double value_2 = x[i_2];
+				double value_3 = x[i_3];
+				double value_4 = x[i_4];
+				out[n + 2ull * i + j] = value;
+				out[n + 2ull * i_2 + j] = value_2;
+				out[n + 2ull * i_3 + j] = value_3;
+				out[n + 2ull * i_4 + j] = value_4;
+			} else {
+				for (int64 i = top; i < n; i++) {
+					out[n + 2ull * i + j] = x[i];
+				}
+			}
 		}
 	} else {
 		int64 end = n;

@@ -32,28 +32,47 @@ extern "C" __global__ void
 UndirectedNest(int n, int m, double* a, int a_len, gompss_fault* fault)
 {
 	if (0 <= m && (int64)n * m <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
-		int end = n;
+		int end = (max(n, 0) + 3) / 4;
 		int count = max(end, 0);
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
+			int block = rows;
 			int j = it - (unsigned)rows * count_2;
-			a[(unsigned)i * m + j] = a[(unsigned)i * m + j] * 0.5 + (double)i;
+			int top = min((int64)block * 4, (int64)n);
+			if (top + 4 <= n) {
+				int i = top;
+				int i_2 = top + 1;
+				int i_3 = top + 2;
+				int i_4 = top + 3;
+				double value = a[(unsigned)i * m + j] * 0.5 + (double)i;
+				double value_2 = a[(unsigned)i_2 * m + j] * 0.5 + (double)i_2;
+				double value_3 = a[(unsigned)i_3 * m + j] * 0.5 + (double)i_3;
+				double value_4 = a[(unsigned)i_4 * m + j] * 0.5 + (double)i_4;
+				a[(unsigned)i * m + j] = value;
+				a[(unsigned)i_2 * m + j] = value_2;
+				a[(unsigned)i_3 * m + j] = value_3;
+				a[(unsigned)i_4 * m + j] = value_4;
+			} else {
+				for (int i = top; i < n; i++) {
+					a[(unsigned)i * m + j] = a[(unsigned)i * m + j] * 0.5 + (double)i;
+				}
+			}
 		}
 	} else {
 		int end = n;
 		int count = max(end, 0);
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int j = it - (unsigned)rows * count_2;
-			a[check_index((int64)i * m + j, a_len, 1, fault)] = a[check_index((int64)i * m + j, a_len, 2, fault)] * 0.5 + (double)i;
+		int64 total = (int64)count * count_2;
+		bool small = total <= 4294967295ll;
+		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+			int64 i = rows;
+			int64 j = it - (uint64)rows * count_2;
+			a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] = a[check_index((int64)((uint64)i * m + j), a_len, 2, fault)] * 0.5 + (double)i;
 		}
 	}
 }
