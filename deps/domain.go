@@ -3,7 +3,6 @@ package deps
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 )
 
@@ -28,6 +27,7 @@ type Domain struct {
 	free   *cell // dropped cells, by left
 	swept  []*cell
 	found  []TaskID // predecessors of the node being submitted, for Edge
+	told   []TaskID // memory of such a list that has been told
 }
 
 // Submit adds n with its accesses and reports whether it is ready: whether no unfinished node has to come first. n.ID is
@@ -57,8 +57,8 @@ func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 	preds := d.takeFound()
 	follows := d.Follow != nil && n.more.behind > 0 && n.more.unlaunched.Load() == 0
 	d.mu.Unlock()
-	for _, p := range preds {
-		d.Edge(p, n.ID)
+	if len(preds) > 0 {
+		d.tellEdges(preds, n.ID)
 	}
 	if follows {
 		d.Follow(n, int(n.more.behind))
@@ -124,9 +124,19 @@ func (d *Domain) takeFound() []TaskID {
 	if len(d.found) == 0 {
 		return nil
 	}
-	preds := slices.Clone(d.found)
-	d.found = d.found[:0]
+	preds := d.found
+	d.found, d.told = d.told[:0], nil
 	return preds
+}
+
+// tellEdges calls Edge for the predecessors found, and keeps their memory for the next node.
+func (d *Domain) tellEdges(preds []TaskID, succ TaskID) {
+	for _, p := range preds {
+		d.Edge(p, succ)
+	}
+	d.mu.Lock()
+	d.told = preds[:0]
+	d.mu.Unlock()
 }
 
 // Complete takes n out of the graph: its memory may be used for another task when Complete has returned.

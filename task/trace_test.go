@@ -176,3 +176,30 @@ func BenchmarkTrace(b *testing.B) {
 		})
 	}
 }
+
+// With a recorder, a task costs no allocation either.
+func TestRecordedTasksAllocateNothing(t *testing.T) {
+	rec := record.New(record.Options{})
+	rt, err := task.New(task.Options{Devices: "smp:1", Observer: rec})
+	require.NoError(t, err)
+	x := make([]float64, 8)
+	require.NoError(t, task.Register(rt, x))
+	hundred := func() {
+		for i := range 100 {
+			c := i % 4
+			if _, err := rt.Go(nothing, task.In(x[c+1:c+2]), task.InOut(x[c:c+1])); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := rt.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 20 {
+		hundred()
+	}
+	perTask := testing.AllocsPerRun(50, hundred) / 100
+	require.Less(t, perTask, 0.1, "allocations a task")
+	require.NoError(t, rt.Close())
+	require.NoError(t, rec.Close())
+}

@@ -33,7 +33,8 @@ type content struct {
 
 	making sync.Mutex // held while a snapshot is made
 	made   snapshot
-	next   time.Time // no snapshot before that
+	next   time.Time     // no snapshot before that
+	spent  time.Duration // on all snapshots
 }
 
 // A snapshot is the bytes that all clients get.
@@ -90,6 +91,7 @@ func (c *content) snapshot() (snapshot, error) {
 		return c.made, err
 	}
 	c.made = snapshot{s.Version, text, cols, r, !live}
+	c.spent += time.Since(began)
 	c.next = time.Now().Add(max(refresh, costFactor*time.Since(began)))
 	return c.made, nil
 }
