@@ -74,8 +74,23 @@ func allocate[T any](rt *task.Runtime, n, length int) ([][]T, error) {
 	return out, nil
 }
 
-// options are those of every kernel task of the applications; hybrid runs give the kernels' resources.
-var options []task.Option
+// calls are the kernels of functions for the tasks of an application. With CPU workers beside accelerators a task there holds
+// 40 of the workers' 100 tokens, and one of the accelerators' 100: two at most keep workers busy.
+func calls(rt *task.Runtime, functions ...any) ([]task.Call, error) {
+	list, err := kernels(functions...)
+	if err != nil {
+		return nil, err
+	}
+	var options []task.Option
+	if _, workers := rt.Stats().ByDevice["smp"]; workers {
+		options = []task.Option{task.Resources(devices.SMP, 40), task.Resources(devices.Acc, 1)}
+	}
+	var out []task.Call
+	for _, k := range list {
+		out = append(out, k.With(options...))
+	}
+	return out, nil
+}
 
 // pick returns full, or quick for a quick run.
 func pick(quick bool, full, small int) int {
@@ -87,7 +102,7 @@ func pick(quick bool, full, small int) int {
 
 // buildStream adds the triads of blocks, 4 a part, that stay where they are. Only the first run moves anything.
 func buildStream(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
-	k, err := kernels(Triad)
+	k, err := calls(rt, Triad)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +140,7 @@ func buildStream(rt *task.Runtime, quick bool, parts, runs int) (*program, error
 
 // buildNBody moves bodies by one step a run, a block of them a part. Every step each part needs the positions of the others.
 func buildNBody(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
-	k, err := kernels(Move, Forces) // what a block is on is decided by the first Move, which needs nothing else
+	k, err := calls(rt, Move, Forces) // what a block is on is decided by the first Move, which needs nothing else
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +245,7 @@ func tiles(rt *task.Runtime, side, bs int) ([][]float64, error) {
 
 // buildMatMul multiplies matrices of tiles; every tile may have to be on every device once.
 func buildMatMul(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
-	k, err := kernels(Tile)
+	k, err := calls(rt, Tile)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +297,7 @@ func buildMatMul(rt *task.Runtime, quick bool, parts, runs int) (*program, error
 
 // buildCholesky factors a matrix of tiles once; runs after the first begin again from the same matrix.
 func buildCholesky(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
-	k, err := kernels(Potrf, Trsm, Update, UpdateDiagonal)
+	k, err := calls(rt, Potrf, Trsm, Update, UpdateDiagonal)
 	if err != nil {
 		return nil, err
 	}
@@ -363,7 +378,7 @@ const sweeps = 10
 
 // buildJacobi smooths a matrix in blocks of rows, 2 a part; what goes between devices is rows at the edges of blocks.
 func buildJacobi(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
-	k, err := kernels(Jacobi)
+	k, err := calls(rt, Jacobi)
 	if err != nil {
 		return nil, err
 	}
