@@ -29,7 +29,8 @@ type window struct {
 type tally struct {
 	over atomic.Int64
 	mark atomic.Int64 // who counts up to it looks whether somebody goes on
-	_    [48]byte
+	seen int64        // of over, when the mark was set; guarded by window.idle
+	_    [40]byte
 }
 
 // nobodyWaits is a mark that is never reached.
@@ -128,14 +129,21 @@ func (w *window) reached() bool {
 	}
 	limit := slices.Max(w.limits)
 	for {
-		missing := w.live() - limit
+		// The marks count from what missing was reckoned with: tasks that end meanwhile may not push them back.
+		over := int64(0)
+		for i := range w.tallies {
+			t := &w.tallies[i]
+			t.seen = t.over.Load()
+			over += t.seen
+		}
+		missing := w.entered.Load() - over - limit
 		if missing <= 0 {
 			return true
 		}
 		share := (missing + int64(len(w.tallies)) - 1) / int64(len(w.tallies))
 		for i := range w.tallies {
 			t := &w.tallies[i]
-			t.mark.Store(t.over.Load() + share)
+			t.mark.Store(t.seen + share)
 		}
 		// One that has passed its mark meanwhile may not have seen it.
 		if !w.passed() {
