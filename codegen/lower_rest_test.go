@@ -89,6 +89,45 @@ for k := 0; k < n; k++ {
 		}
 	}
 }`, rounds},
+		{"a small team after whole warps", `
+//omp:teams distribute
+for r := 0; r < 4; r++ {
+	s := x[r]
+	//omp:parallel num_threads(s + 1)
+	{
+		//omp:for
+		for i := 0; i < 10; i++ {
+			y[r*10+i]++
+		}
+		//omp:for
+		for i := 0; i < 10; i++ {
+			y[r*10+9-i] += r
+		}
+	}
+	//omp:parallel num_threads(5)
+	{
+		//omp:for
+		for i := 0; i < 10; i++ {
+			y[r*10+i] *= 2
+		}
+		//omp:for
+		for i := 0; i < 10; i++ {
+			y[r*10+9-i]++
+		}
+	}
+	//omp:parallel for reduction(+: s)
+	for i := 0; i < 10; i++ {
+		s += y[r*10+i]
+	}
+	x[r] = s
+}`, func(x, y []int, n int) {
+			for r := range 4 {
+				for i := range 10 {
+					y[r*10+i] = (y[r*10+i]+1+r)*2 + 1
+					x[r] += y[r*10+i]
+				}
+			}
+		}},
 		{"slices across launches", `
 z := x
 if x[0] > 2 {

@@ -79,6 +79,7 @@ func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 		regions: map[ir.Stmt]bool{}, crews: map[*ir.Directive]bool{}, eithers: map[*ir.Construct]*ir.If{}}
 	list, red := t.teamLevel()
 	list = t.withPostponed(t.expose(list))
+	t.limitAll(list)
 	t.settleMode(list, ir.DirectiveOf(s.list[0]))
 	t.place(list)
 	if t.leads() {
@@ -186,13 +187,43 @@ func (t *team) limitThreads(n ir.Expr) {
 	have, okHave := constInt(orZero(g.MaxThreads))
 	want, okWant := constInt(n)
 	switch {
-	case g.MaxThreads == nil || sameExpr(g.MaxThreads, n):
+	case g.MaxThreads == nil:
 		g.MaxThreads = n
+	case limitedBy(g.MaxThreads, n):
 	case okHave && okWant:
 		g.MaxThreads = intConst(min(have, want), n.Pos())
 	default:
 		g.MaxThreads = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{g.MaxThreads, n}, T: ir.IntType, At: n.Pos()}
 	}
+}
+
+// limitedBy reports whether e is n, or the least of n and others.
+func limitedBy(e, n ir.Expr) bool {
+	m, ok := e.(*ir.Math)
+	return sameExpr(e, n) || ok && m.Fn == ir.IMin && (limitedBy(m.Args[0], n) || limitedBy(m.Args[1], n))
+}
+
+// limitAll bounds the threads of the launch by all constructs in list that do, before code is made that rests on whole warps.
+func (t *team) limitAll(list []ir.Stmt) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if !forThreads(s) {
+			return true
+		}
+		d := ir.DirectiveOf(s)
+		if d.NumThreads == nil {
+			return false
+		}
+		c, body := s.(*ir.Construct)
+		host := t.seg.onHost(d.NumThreads)
+		one, known := constInt(d.NumThreads)
+		if host == nil || body && (known && one == 1 || t.mode == ir.ModeWarpSpecialized) {
+			return false
+		}
+		if t.isRoot(s) || body && meets(c) {
+			t.limitThreads(asInt(host))
+		}
+		return false
+	})
 }
 
 // ownCopies declares copies of vars, initialised with their values, for body, which is returned with the copies in.
