@@ -8,8 +8,10 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -180,6 +182,26 @@ func chunks(rng *rand.Rand) func(*cpu.Loop) error {
 		}
 		return errors.Join(errs...)
 	}
+}
+
+// BenchmarkCompileCPU compiles every kernel of the corpus that has vector code, and reports the median over the kernels.
+func BenchmarkCompileCPU(b *testing.B) {
+	p := loadCorpus(b)
+	var median time.Duration
+	for b.Loop() {
+		var times []time.Duration
+		for _, c := range corpus {
+			k, err := p.Kernel(name(c.kernel))
+			require.NoError(b, err)
+			began := time.Now()
+			if _, err := cpu.Compile(k, cpu.Options{AVX512: true}); err == nil {
+				times = append(times, time.Since(began))
+			}
+		}
+		slices.Sort(times)
+		median = times[len(times)/2]
+	}
+	b.ReportMetric(float64(median.Microseconds()), "us/median-kernel")
 }
 
 // faults turns a touch of a fence into an error.

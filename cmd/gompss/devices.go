@@ -91,7 +91,11 @@ func cpuDecision(k *ir.Kernel) string {
 	if err != nil {
 		return fmt.Sprintf("CPU: the Go function runs: %v", err)
 	}
-	return fmt.Sprintf("CPU: the iterations of the loop at %s -> lanes: %s, %d lanes, %d vectors at a time", code.Loop, o.Name(), code.Lanes, code.Unroll)
+	text := fmt.Sprintf("CPU: the iterations of the loop at %s -> lanes: %s, %d lanes, %d vectors at a time", code.Loop, o.Name(), code.Lanes, code.Unroll)
+	for _, n := range code.Notes {
+		text += "\n  CPU: " + n
+	}
+	return text
 }
 
 func emitAssembly(k *ir.Kernel, w, _ io.Writer) error {

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -24,6 +25,7 @@ type Code struct {
 	Loop    ir.Pos // the first loop whose iterations are lanes
 	Bytes   []byte
 	Lines   []Line
+	Notes   []string // what the author may want to know: bounds of functions, what Go computes
 	params  []*ir.Var
 	stages  []*stage
 	sites   []site
@@ -76,6 +78,14 @@ func (c *Code) add(s *stage, g *gen) error {
 	}
 	s.entry = len(c.Bytes)
 	c.past = append(c.past, g.pastStores...)
+	for _, n := range g.notes {
+		if !slices.Contains(c.Notes, n) {
+			c.Notes = append(c.Notes, n)
+		}
+	}
+	if s.alone {
+		c.Notes = append(c.Notes, fmt.Sprintf("the loop at %s runs on one worker: its atomic updates are cheap there", s.loop.At))
+	}
 	if s.loop != nil {
 		c.streams = c.streams || streams(s.loop)
 	}

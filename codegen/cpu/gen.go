@@ -71,7 +71,8 @@ type gen struct {
 	sawLoop           ir.Pos
 	round             int64 // iterations of the parallel loop that a round takes
 	sums              []leagueSum
-	inLoop            bool    // a stage of a parallel loop
+	inLoop            bool // a stage of a parallel loop
+	notes             []string
 	cutLoop           *ir.For // that loop, restricted to a chunk
 	parallelLo        ir.Expr // where parallelLanes began before it was cut
 	frame             frame

@@ -229,6 +229,10 @@ func (g *gen) vecPolynomial(dst []Reg, e *ir.Math) (out []Reg, ok bool) {
 		ir.Tanh:  s.tanh,
 		ir.Erf:   s.erf,
 	}[e.Fn]
+	if f != nil || e.Fn == ir.Sin || e.Fn == ir.Cos || e.Fn == ir.Tan {
+		ulp, _ := MathBound(e.Fn, e.T)
+		g.note("%s of %s by polynomial, at most %g ulp", e.Fn, e.T, ulp)
+	}
 	if e.Fn == ir.Sin || e.Fn == ir.Cos || e.Fn == ir.Tan {
 		return g.vecCircular(e), true
 	}

@@ -448,12 +448,19 @@ func (g *gen) rsqrt(dst []Reg, e *ir.Math) []Reg {
 		steps = 2
 	}
 	half := g.constVector(map[int]uint64{4: uint64(math.Float32bits(0.5)), 8: math.Float64bits(0.5)}[int(t.Size)], int(t.Size))
-	return g.lift(dst, x, x, func(d, x, _ Reg) {
+	return g.lift(dst, x, x, func(d, given, _ Reg) {
+		x, small := given, NoReg
+		s := series{g, t, w}
+		if !g.avx512 { // the estimate takes subnormal numbers for 0: scale them
+			small = s.compareTo(given, s.at(math.Ldexp(1, -126)), cmpLT)
+			x = s.copy(given)
+			s.choose(x, s.mul(given, s.at(1<<24)), small)
+		}
 		y := g.vector()
 		g.op(estimate, w, RegArg(y), RegArg(x))
 		for i := range steps { // y += y/2 * (1 - x*y*y)
 			r, next := g.vector(), g.vector()
-			if i == steps-1 && d != x {
+			if i == steps-1 && d != x && d != given {
 				next = d
 			}
 			g.op(pick(t, VMULPS, VMULPD), w, RegArg(r), RegArg(x), RegArg(y))
@@ -462,7 +469,10 @@ func (g *gen) rsqrt(dst []Reg, e *ir.Math) []Reg {
 			g.op(pick(t, VFMADD213PS, VFMADD213PD), w, RegArg(next), RegArg(r), RegArg(y))
 			y = next
 		}
-		g.rsqrtSpecials(y, x, t, w)
+		if !g.avx512 {
+			s.choose(y, s.mul(y, s.at(1<<12)), small)
+		}
+		g.rsqrtSpecials(y, given, t, w)
 		g.move(d, y)
 	})
 }

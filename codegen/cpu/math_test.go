@@ -116,6 +116,36 @@ func tryMath[T float32 | float64](t *testing.T, c mathCase, typ *ir.Type, o Opti
 
 var circular = map[ir.MathFn]bool{ir.Sin: true, ir.Cos: true, ir.Tan: true}
 
+// TestFastInverseRoot holds rsqrt under fastmath to the bound of the language, and its special values to Go's.
+func TestFastInverseRoot(t *testing.T) {
+	for machine, o := range machineOptions(t) {
+		k := mathKernel(ir.Rsqrt, ir.Float32Type)
+		k.Target.FastMath = true
+		code, err := Compile(k, o)
+		require.NoError(t, err)
+		arena, err := NewArena()
+		require.NoError(t, err)
+		p, err := arena.Install(code)
+		require.NoError(t, err)
+		x := []float32{0, float32(math.Inf(1)), float32(math.NaN()), -1, 1, 4, 1e-38, 3e38}
+		for e := -120; e < 120; e++ {
+			x = append(x, float32(math.Ldexp(1.37, e)))
+		}
+		out := make([]float32, len(x))
+		slice := func(x []float32) Value { return Value{Addr: unsafe.Pointer(unsafe.SliceData(x)), Len: int64(len(x))} }
+		require.NoError(t, NewRunner(p).Call([]Value{slice(out), slice(x)}, nil))
+		for i, v := range x {
+			want := 1 / math.Sqrt(float64(v))
+			if specialValue(want) {
+				require.Equal(t, fmt.Sprint(want), fmt.Sprint(out[i]), "%s: rsqrt(%v)", machine, v)
+				continue
+			}
+			require.InEpsilon(t, want, out[i], 1e-5, "%s: rsqrt(%v)", machine, v)
+		}
+		require.NoError(t, arena.Close())
+	}
+}
+
 // specialNear tells arguments at which overflow itself depends on the last place.
 func specialNear(x float64, c mathCase, t *ir.Type) bool {
 	limit := map[ir.MathFn]float64{ir.Exp: 88.7228, ir.Exp2: 128}[c.fn]

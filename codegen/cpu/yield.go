@@ -2,6 +2,8 @@ package cpu
 
 import (
 	"encoding/binary"
+	"fmt"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -144,6 +146,7 @@ func (g *gen) inGo(e ir.Expr, eval func(x, y ir.Bits) (ir.Bits, error), operands
 	if e.Type().Kind == ir.Bool {
 		g.refuse(e.Pos(), "%s has no vector form yet", ir.ExprString(e))
 	}
+	g.note("%s at %s is computed by Go, lane by lane, some 10 ns each", ir.ExprString(e), e.Pos())
 	n := g.newSite(s)
 	out := g.vectors(g.unroll)
 	one := g.shape(e).kind == uniform
@@ -163,6 +166,14 @@ func (g *gen) inGo(e ir.Expr, eval func(x, y ir.Bits) (ir.Bits, error), operands
 		g.callLanes(out[u], x[:len(args)], n, on, one)
 	}
 	return out
+}
+
+// note records something that the author of the kernel may want to know.
+func (g *gen) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !slices.Contains(g.notes, text) {
+		g.notes = append(g.notes, text)
+	}
 }
 
 // mathInGo is inGo for a library function.
