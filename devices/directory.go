@@ -281,16 +281,32 @@ func (d *Directory) Land(f *Flight, made bool) {
 	if made {
 		return
 	}
-	end.valid.Remove(f.Region)
+	removeAll(&end.valid, end.brought(f.Region))
 	if d.gone[f.From.Device] != nil {
 		e.from = int(f.From.Device)
 	}
 	for i := range f.given {
-		if by := f.given[i].by.Device; d.gone[by] == nil {
+		by := f.given[i].by.Device
+		switch {
+		case d.gone[by] == nil:
 			addAll(&e.at[by].valid, f.given[i].parts.Regions())
+		case !f.given[i].parts.Empty(): // what was given up there went with it, though the copy came from elsewhere
+			e.from = int(by)
 		}
 	}
 	addAll(&e.lost, d.nowhere(e, f.Region))
+}
+
+// brought returns the parts of r that no task is writing here: there the copy is what counts, and not what End will say.
+func (p *replicas) brought(r deps.Region) []deps.Region {
+	var rest deps.Set
+	rest.Add(r)
+	for _, g := range p.in {
+		if g.From == g.To {
+			rest.Remove(g.Region)
+		}
+	}
+	return rest.Regions()
 }
 
 func without(list []*Flight, f *Flight) []*Flight {

@@ -74,10 +74,10 @@ func (d *Directory) Lose(at SpaceID, cause *DeviceError) []deps.Region {
 		}
 		had := e.at[at.Device].valid.Regions()
 		e.at[at.Device].valid = deps.Set{}
+		e.from = int(at.Device) // also where a copy of it counts: it may not be made, and be heard of later
 		for _, r := range had {
 			for _, gone := range d.nowhere(e, r) {
 				e.lost.Add(gone)
-				e.from = int(at.Device)
 				lost = append(lost, gone)
 			}
 		}

@@ -72,8 +72,9 @@ type Item struct {
 	order  uint64
 	passed int32
 	short  bool          // was refused for want of tokens since it was pushed
-	expect time.Duration // under the versioning policy
-	flying bool          // and counted as in flight by it
+	expect time.Duration // what it takes of its place, in a ledger
+	flying bool          // and counted as in flight there
+	trial  bool          // and as one whose time is not known
 	lane   *lane
 	prev   *Item
 	next   *Item

@@ -1,6 +1,10 @@
 package sched
 
-import "github.com/gompss/gompss/deps"
+import (
+	"time"
+
+	"github.com/gompss/gompss/deps"
+)
 
 // homeFactor is how much dearer a byte moved is than a byte worked on, for data that have a home on an accelerator:
 // links are about that much slower than the memories at their ends. Data that were never moved must be moved once to
@@ -10,26 +14,43 @@ const homeFactor = 32
 // locality gives each item to the place where the fewest bytes must be moved, among equals to the one with the least
 // to do. A place with nothing of its own takes items meant for others: where that moves nothing more, where the
 // wait saved is worth the bytes, or where the other place lacks the tokens.
+//
+// Once it is known how long a kernel runs on a kind of device, bytes and waiting have one measure, time: the item goes where it
+// is over first, and is taken over by a place that is done with it first. Kinds that an item may run on are each tried a few times.
 type locality struct {
-	state  *State
+	ledger
 	queues []queue // by place
 	given  []int   // by place: items ever meant for it
 	len    int
 }
 
 func newLocality(s *State) Policy {
-	return &locality{state: s, queues: make([]queue, len(s.Places)), given: make([]int, len(s.Places))}
+	return &locality{ledger: newLedger(s), queues: make([]queue, len(s.Places)), given: make([]int, len(s.Places))}
 }
 
 func (l *locality) Push(it *Item) {
-	it.at = l.choose(it)
-	l.given[it.at]++
-	l.queues[it.at].push(it, it.Priority)
+	p := l.choose(it)
+	l.given[p]++
+	l.ledger.push(it, p)
+	l.queues[p].push(it, it.Priority)
 	l.len++
 }
 
 // choose returns the place that it is meant for.
 func (l *locality) choose(it *Item) PlaceID {
+	if it.Version != "" && it.Allowed.Len() > 1 {
+		if rare, n := l.rarest(it); n < fewTimes && l.state.kindsOf(it) > 1 {
+			return rare
+		}
+		if p, ok := l.soonest(it); ok {
+			return p
+		}
+	}
+	return l.nearest(it)
+}
+
+// nearest returns the place where the fewest bytes must be moved.
+func (l *locality) nearest(it *Item) PlaceID {
 	best := it.Allowed.First()
 	for rest := it.Allowed.Without(best); rest != 0; {
 		p := rest.First()
@@ -74,9 +95,13 @@ func (l *locality) Pop(p PlaceID) *Item {
 	}
 	if it != nil {
 		l.Remove(it)
+		l.ledger.pop(it, p)
 	}
 	return it
 }
+
+// Done learns how long it ran.
+func (l *locality) Done(it *Item) { l.done(it) }
 
 // steal returns the item of another place that p should run; the fullest places are asked first.
 func (l *locality) steal(p PlaceID) *Item {
@@ -99,26 +124,35 @@ func (l *locality) steal(p PlaceID) *Item {
 }
 
 func (l *locality) stealFrom(q, p PlaceID) *Item {
-	ahead := l.state.load[q]
+	ahead, wait := l.state.load[q], l.flying[q]
 	for _, ln := range l.queues[q].lanes {
 		if !ln.allowed.Has(p) {
 			continue
 		}
 		it := ln.head
 		for n := 0; it != nil && n < scanLimit; n++ {
-			if l.worth(it, q, p, ahead+n) && l.state.Admit(it, p) {
+			if l.worth(it, q, p, ahead+n, wait) && l.state.Admit(it, p) {
 				return it
 			}
+			wait += it.expect
 			it = it.next
 		}
 	}
 	return nil
 }
 
-// worth reports whether p should take it from q, where so many items are ahead of it. What q can start at once stays.
-func (l *locality) worth(it *Item, q, p PlaceID, ahead int) bool {
+// worth reports whether p should take it from q, where so many items are ahead of it, which take so long. What q can start at
+// once stays.
+func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait time.Duration) bool {
+	here, known := l.expect(it, p)
+	if there, both := l.expect(it, q); known && both {
+		return wait > 0 && here < wait+there
+	}
 	if l.state.Short(it, q) {
 		return true
+	}
+	if it.trial && l.state.Places[p].Kind != l.state.Places[q].Kind {
+		return l.state.Short(it, q)
 	}
 	rounds := ahead / max(1, l.state.Places[q].Width)
 	extra := it.missing(p) - it.missing(q)
@@ -131,13 +165,19 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int) bool {
 	return deps.Bytes(rounds)*it.Work >= extra
 }
 
-// WorthMoving reports whether an idle place should take it from a device that has others to run before it: whether that wait is
-// dearer than moving extra bytes away from where they have their home. It is the rule of the locality policy.
-func WorthMoving(it *Item, others int, extra deps.Bytes) bool {
+// WorthMoving reports whether place q, which is idle, should take it from place p, which has others to run before it: whether that
+// wait is dearer than moving extra bytes away from where they have their home. It is the rule of the locality policy.
+func (s *State) WorthMoving(it *Item, p, q PlaceID, others int, extra deps.Bytes) bool {
+	here, known := s.Times.Expect(it, s.Places[p].Kind)
+	if there, both := s.Times.Expect(it, s.Places[q].Kind); known && both {
+		move := moveLatency + time.Duration(float64(extra)/bytesPerSecond*float64(time.Second))
+		return there+move < here*time.Duration(others+1)
+	}
 	return others > 0 && deps.Bytes(others)*it.Work >= extra*homeFactor
 }
 
 func (l *locality) Remove(it *Item) {
+	l.ledger.remove(it)
 	it.remove()
 	l.len--
 }

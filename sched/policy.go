@@ -28,6 +28,11 @@ type Learner interface {
 	Done(it *Item)
 }
 
+// A granter is a policy that is told of items that run somewhere without having been pushed.
+type granter interface {
+	Granted(it *Item, p PlaceID)
+}
+
 // A State is what a policy may see of the machine.
 type State struct {
 	Places []Place
@@ -49,6 +54,21 @@ func (s *State) Admit(it *Item, p PlaceID) bool {
 	}
 	k := s.pool[p]
 	return it.Allowed.Has(p) && s.pools[k].admit(it, int(it.need[k]))
+}
+
+// kindsOf returns how many kinds of device it may run on.
+func (s *State) kindsOf(it *Item) int {
+	var seen [MaxKinds]bool
+	n := 0
+	for rest := it.Allowed; rest != 0; {
+		p := rest.First()
+		rest = rest.Without(p)
+		if k := s.pool[p]; !seen[k] {
+			seen[k] = true
+			n++
+		}
+	}
+	return n
 }
 
 // Short reports whether it lacks tokens at p, without ageing it.

@@ -23,6 +23,7 @@ type Scheduler struct {
 	State
 	policy  Policy
 	learner Learner // policy, if it is one
+	granter granter // policy, if it is one
 	name    string
 	order   uint64
 	retired PlaceSet
@@ -48,6 +49,7 @@ func New(o Options) (*Scheduler, error) {
 		return nil, err
 	}
 	s.learner, _ = s.policy.(Learner)
+	s.granter, _ = s.policy.(granter)
 	return s, nil
 }
 
@@ -163,8 +165,16 @@ func (s *Scheduler) Grant(it *Item, p PlaceID) {
 	if !s.Follows(it, p) {
 		panic("gompss: bug: sched: grant of an item that is queued, in flight or has no business there")
 	}
+	s.start(it, p)
+}
+
+// start puts it in flight at p, past the policy.
+func (s *Scheduler) start(it *Item, p PlaceID) {
 	it.state, it.at = inFlight, p
 	s.load[p]++
+	if s.granter != nil {
+		s.granter.Granted(it, p)
+	}
 }
 
 // Retired reports whether p was taken out.
@@ -192,8 +202,7 @@ func (s *Scheduler) Resume(it *Item, p PlaceID) {
 	if it.state != idle || it.needs || !it.Allowed.Has(p) {
 		panic("gompss: bug: sched: resume of an item that is queued, in flight, needs tokens or may not run there")
 	}
-	it.state, it.at = inFlight, p
-	s.load[p]++
+	s.start(it, p)
 }
 
 // Retire takes a place out for good and returns the ready items that can run nowhere else; those are no longer held.

@@ -145,7 +145,7 @@ func (rt *Runtime) takesFrom(r *record, p, q sched.PlaceID, extra deps.Bytes) bo
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	r.item.Work = r.work
-	return rt.sched.Load(q) == 0 && sched.WorthMoving(&r.item, rt.sched.Load(p), extra)
+	return rt.sched.Load(q) == 0 && rt.sched.WorthMoving(&r.item, p, q, rt.sched.Load(p), extra)
 }
 
 // takeFollower returns the first in the line of p, granted, or nil. Requires: mu held.

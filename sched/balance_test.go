@@ -1,0 +1,186 @@
+package sched
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/stretchr/testify/require"
+)
+
+// A play runs rounds of items over the blocks of an array on places with known speeds: item b of a round reads its neighbours'
+// edges, or everything, and writes block b. All items of a round are ready at once; virtual time.
+type play struct {
+	t      *testing.T
+	s      *Scheduler
+	places []Place
+	took   func(p PlaceID) time.Duration
+	blocks int
+	size   deps.Bytes
+	edge   deps.Bytes // what is read of each neighbour
+	all    bool       // or all of every block
+	need   []Tokens
+	home   []PlaceID // by block; the host at first
+	ran    map[PlaceID]int
+}
+
+func newPlay(t *testing.T, policy string, gpus, workers, blocks int) *play {
+	p := &play{t: t, blocks: blocks, ran: map[PlaceID]int{}, home: make([]PlaceID, blocks)}
+	p.places = append(p.places, Place{Name: "smp", Kind: "smp", Width: max(1, workers), Host: true})
+	for i := range gpus {
+		p.places = append(p.places, Place{Name: fmt.Sprint("gpu:", i), Kind: "gpu", Width: 1})
+	}
+	var err error
+	p.s, err = New(Options{Policy: policy, Places: p.places})
+	require.NoError(t, err)
+	return p
+}
+
+// missing is what item b would move to place q.
+func (p *play) missing(b int, q PlaceID) deps.Bytes {
+	n := deps.Bytes(0)
+	for other := range p.blocks {
+		switch {
+		case p.home[other] == q:
+		case other == b:
+			n += p.size
+		case p.all:
+			n += p.size / 4
+		case other == b-1 || other == b+1:
+			n += p.edge
+		}
+	}
+	return n
+}
+
+type flight struct {
+	it    *Item
+	block int
+	place PlaceID
+	over  time.Duration
+}
+
+// round runs one item for each block and returns how long that took.
+func (p *play) round(allowed PlaceSet) time.Duration {
+	items := make([]*Item, p.blocks)
+	blockOf := map[*Item]int{}
+	for b := range items {
+		it := &Item{Version: "k", Work: p.size}
+		require.NoError(p.t, p.s.Prepare(it, allowed, p.need))
+		for q := range p.places {
+			it.Missing = append(it.Missing, p.missing(b, PlaceID(q)))
+		}
+		blockOf[it] = b
+		require.True(p.t, p.s.Push(it))
+	}
+	now := time.Duration(0)
+	var flying []flight
+	for left := p.blocks; left > 0; left-- {
+		for again := true; again; {
+			again = false
+			for q := range p.places {
+				id := PlaceID(q)
+				if p.s.Load(id) >= p.places[q].Width {
+					continue
+				}
+				if it := p.s.Pop(id); it != nil {
+					again = true
+					move := time.Duration(float64(it.missing(id)) / (50 << 30) * float64(time.Second))
+					flying = append(flying, flight{it, blockOf[it], id, now + move + p.took(id)})
+				}
+			}
+		}
+		require.NotEmpty(p.t, flying)
+		first := 0
+		for i := range flying {
+			if flying[i].over < flying[first].over {
+				first = i
+			}
+		}
+		f := flying[first]
+		flying = append(flying[:first], flying[first+1:]...)
+		now = f.over
+		f.it.Took = p.took(f.place)
+		p.home[f.block] = f.place
+		p.ran[f.place]++
+		p.s.Done(f.it)
+	}
+	return now
+}
+
+func gpus(n int) PlaceSet { return PlaceSet(1)<<(n+1) - 2 }
+
+// TestNeighboursSpread: blocks that share edges are not drawn to the device that got the first.
+func TestNeighboursSpread(t *testing.T) {
+	p := newPlay(t, "locality", 4, 0, 16)
+	p.size, p.edge, p.took = 128<<20, 128<<10, func(PlaceID) time.Duration { return time.Millisecond }
+	for range 20 {
+		p.round(gpus(4))
+	}
+	for q := 1; q <= 4; q++ {
+		require.Equal(t, 80, p.ran[PlaceID(q)], "gpu:%d", q-1)
+	}
+	homes := append([]PlaceID{}, p.home...)
+	took := p.round(gpus(4))
+	require.Equal(t, homes, p.home, "data stay where they are")
+	require.Less(t, took, 5*time.Millisecond)
+}
+
+// TestReadersOfAllSpread: where each item reads what all wrote, work that is dear to run is shared.
+func TestReadersOfAllSpread(t *testing.T) {
+	for _, blocks := range []int{4, 8, 32} {
+		p := newPlay(t, "locality", 4, 0, blocks)
+		p.size, p.all, p.took = 1<<20, true, func(PlaceID) time.Duration { return 100 * time.Millisecond }
+		for range 10 {
+			p.round(gpus(4))
+		}
+		for q := 1; q <= 4; q++ {
+			require.InDelta(t, 10*blocks/4, p.ran[PlaceID(q)], float64(blocks/4), "gpu:%d of %d blocks", q-1, blocks)
+		}
+	}
+}
+
+// TestSlowWorkersGetWhatTheyCan: CPU workers, where the data are, are 25 times slower than an accelerator: they are tried, and get
+// no more than that and a share.
+func TestSlowWorkersGetWhatTheyCan(t *testing.T) {
+	for _, policy := range []string{"locality", "versioning"} {
+		p := newPlay(t, policy, 4, 56, 32)
+		p.size, p.edge, p.need = 1<<20, 1<<10, []Tokens{{Kind: "smp", Count: 40}, {Kind: "gpu", Count: 1}}
+		p.took = func(q PlaceID) time.Duration {
+			if q == 0 {
+				return 250 * time.Millisecond
+			}
+			return 10 * time.Millisecond
+		}
+		total := time.Duration(0)
+		for range 4 {
+			p.round(gpus(4) | 1)
+		}
+		tries := p.ran[0]
+		require.LessOrEqual(t, tries, 3+fewTimes, policy)
+		for range 20 {
+			total += p.round(gpus(4) | 1)
+		}
+		require.LessOrEqual(t, p.ran[0]-tries, 20, policy)
+		if policy == "locality" {
+			require.Less(t, total, 20*120*time.Millisecond, "8 items an accelerator and round are 80 ms")
+		}
+	}
+}
+
+// TestWorkersThatAreWorthItWork: with half the speed of an accelerator, two at a time, CPU workers get about a fifth.
+func TestWorkersThatAreWorthItWork(t *testing.T) {
+	p := newPlay(t, "locality", 4, 56, 60)
+	p.size, p.edge, p.need = 1<<16, 1<<8, []Tokens{{Kind: "smp", Count: 40}, {Kind: "gpu", Count: 1}}
+	p.took = func(q PlaceID) time.Duration {
+		if q == 0 {
+			return 20 * time.Millisecond
+		}
+		return 10 * time.Millisecond
+	}
+	for range 20 {
+		p.round(gpus(4) | 1)
+	}
+	require.InDelta(t, 20*60/5, p.ran[0], 60)
+}

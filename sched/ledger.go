@@ -1,0 +1,147 @@
+package sched
+
+import "time"
+
+// A ledger keeps what each place has to do, as time: policies that learn decide by it. What an item takes of a place is its time
+// there, moving and running, times the part of the place that it keeps: one of its Width, or its tokens of all.
+type ledger struct {
+	state  *State
+	queued []time.Duration // by place: what its queue is expected to take of it
+	flying []time.Duration // by place: what was popped and is not done
+	trying map[timeKey]int // items queued or in flight whose time is not known yet
+}
+
+func newLedger(s *State) ledger {
+	n := len(s.Places)
+	return ledger{state: s, queued: make([]time.Duration, n), flying: make([]time.Duration, n), trying: map[timeKey]int{}}
+}
+
+// bytesPerSecond is what a link is taken to carry, and moveLatency what it takes besides, to weigh moving against running.
+const (
+	bytesPerSecond = 8 << 30
+	moveLatency    = 10 * time.Microsecond
+)
+
+// unknownTime is what an item is taken to run that has not been tried.
+const unknownTime = 100 * time.Microsecond
+
+// expect is how long it will be at p, moving what is missing and running, and whether the latter is known.
+func (l *ledger) expect(it *Item, p PlaceID) (d time.Duration, known bool) {
+	run, known := l.state.Times.Expect(it, l.state.Places[p].Kind)
+	if !known {
+		run = unknownTime
+	}
+	if n := it.missing(p); n > 0 {
+		run += moveLatency + time.Duration(float64(n)/bytesPerSecond*float64(time.Second))
+	}
+	return run, known
+}
+
+// part is how much of p it keeps.
+func (l *ledger) part(it *Item, p PlaceID) float64 {
+	part := 1 / float64(max(1, l.state.Places[p].Width))
+	if !it.needs {
+		return part
+	}
+	k := l.state.pool[p]
+	return max(part, float64(it.need[k])/float64(max(1, l.state.pools[k].limit)))
+}
+
+// busy is how long p has to do with what it has.
+func (l *ledger) busy(p PlaceID) time.Duration { return l.queued[p] + l.flying[p] }
+
+// tried is how often it ran on the kind of p, or is about to.
+func (l *ledger) tried(it *Item, p PlaceID) int64 {
+	k := keyFor(it, l.state.Places[p].Kind)
+	n := int64(l.trying[k])
+	if h := l.state.Times.known[k]; h != nil {
+		n += h.samples
+	}
+	return n
+}
+
+// rarest returns the place with the least to do of the kind on which it was tried least, and how often that was.
+func (l *ledger) rarest(it *Item) (PlaceID, int64) {
+	rare, fewest := PlaceID(-1), int64(0)
+	for rest := it.Allowed; rest != 0; {
+		p := rest.First()
+		rest = rest.Without(p)
+		if n := l.tried(it, p); rare < 0 || n < fewest || n == fewest && l.over(it, p) < l.over(it, rare) {
+			rare, fewest = p, n
+		}
+	}
+	return rare, fewest
+}
+
+// over is when it would be over at p, from now.
+func (l *ledger) over(it *Item, p PlaceID) time.Duration {
+	d, _ := l.expect(it, p)
+	return l.busy(p) + d
+}
+
+// soonest returns the place where it would be over first, of those where its time is known; false when there is none.
+func (l *ledger) soonest(it *Item) (PlaceID, bool) {
+	best, first := PlaceID(-1), time.Duration(0)
+	for rest := it.Allowed; rest != 0; {
+		p := rest.First()
+		rest = rest.Without(p)
+		d, known := l.expect(it, p)
+		if known && (best < 0 || l.busy(p)+d < first) {
+			best, first = p, l.busy(p)+d
+		}
+	}
+	return best, best >= 0
+}
+
+// push enters it in the queue of p.
+func (l *ledger) push(it *Item, p PlaceID) {
+	l.enter(it, p)
+	l.queued[p] += it.expect
+}
+
+// remove takes it out of the queue that it is in.
+func (l *ledger) remove(it *Item) {
+	l.queued[it.at] -= it.expect
+	l.leave(it)
+}
+
+// pop enters it, which was removed, among what p runs.
+func (l *ledger) pop(it *Item, p PlaceID) {
+	l.enter(it, p)
+	it.flying = true
+	l.flying[p] += it.expect
+}
+
+// Granted enters an item that was never pushed.
+func (l *ledger) Granted(it *Item, p PlaceID) { l.pop(it, p) }
+
+// done takes it from what its place runs, and learns how long it ran.
+func (l *ledger) done(it *Item) {
+	if it.flying {
+		it.flying = false
+		l.flying[it.at] -= it.expect
+		l.leave(it)
+	}
+	if it.Took > 0 && it.Version != "" {
+		l.state.Times.Learn(it, l.state.Places[it.at].Kind, it.Took)
+	}
+}
+
+func (l *ledger) enter(it *Item, p PlaceID) {
+	d, known := l.expect(it, p)
+	it.at, it.expect = p, time.Duration(float64(d)*l.part(it, p))
+	if it.trial = !known && it.Version != ""; it.trial {
+		l.trying[keyFor(it, l.state.Places[p].Kind)]++
+	}
+}
+
+func (l *ledger) leave(it *Item) {
+	if !it.trial {
+		return
+	}
+	it.trial = false
+	k := keyFor(it, l.state.Places[it.at].Kind)
+	if l.trying[k]--; l.trying[k] == 0 {
+		delete(l.trying, k)
+	}
+}
