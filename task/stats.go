@@ -55,7 +55,7 @@ func (c *counts) end(p sched.PlaceID) { c.now[c.kind[p]]-- }
 
 // Stats returns what the runtime has done so far.
 func (rt *Runtime) Stats() Stats {
-	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.live(), Counters: rt.machine.Counters()}
+	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.seen(), Counters: rt.machine.Counters()}
 	rt.failing.Lock()
 	s.Failed, s.Skipped = rt.broken, rt.skipped
 	rt.failing.Unlock()

@@ -36,7 +36,11 @@ func TestTheRecordOfEveryTask(t *testing.T) {
 		x := make([]uint32, 256)
 		for i := range 64 {
 			lo := i % 4 * 64
-			_, err := add.Submit(rt, lo, lo+64, uint32(i), x)
+			k := add.With()
+			if i == 63 {
+				k = add.With(task.On("sim:0")) // so that something moves
+			}
+			_, err := k.Submit(rt, lo, lo+64, uint32(i), x)
 			require.NoError(t, err)
 		}
 		_, err := rt.Go(func() error { time.Sleep(time.Millisecond); return nil }, task.InOut(x), task.Label("all"))

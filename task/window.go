@@ -112,6 +112,12 @@ func (w *window) live() int64 {
 	return w.entered.Load() - over
 }
 
+// seen is the number of tasks in flight for those who look on: never more than there were, a little less while some end.
+func (w *window) seen() int64 {
+	entered := w.entered.Load()
+	return max(0, entered-w.over())
+}
+
 // look lets those go on who wait for nothing more, and sets the marks for the others.
 func (w *window) look() {
 	w.idle.Lock()
