@@ -1,6 +1,10 @@
 package sched
 
-import "time"
+import (
+	"time"
+
+	"github.com/gompss/gompss/deps"
+)
 
 // A ledger keeps what each place has to do, as time: policies that learn decide by it. What an item takes of a place is its time
 // there, moving and running, times the part of the place that it keeps: one of its Width, or its tokens of all.
@@ -32,9 +36,14 @@ func (l *ledger) expect(it *Item, p PlaceID) (d time.Duration, known bool) {
 		run = unknownTime
 	}
 	if n := it.missing(p); n > 0 {
-		run += moveLatency + time.Duration(float64(n)/bytesPerSecond*float64(time.Second))
+		run += moving(n)
 	}
 	return run, known
+}
+
+// moving is how long n bytes take on a link.
+func moving(n deps.Bytes) time.Duration {
+	return moveLatency + time.Duration(float64(n)/bytesPerSecond*float64(time.Second))
 }
 
 // part is how much of p it keeps.

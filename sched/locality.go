@@ -42,17 +42,47 @@ func (l *locality) choose(it *Item) PlaceID {
 		if rare, n := l.rarest(it); n < fewTimes && l.state.kindsOf(it) > 1 {
 			return rare
 		}
-		if p, ok := l.soonest(it); ok {
+		if p, ok := l.soonest(it); ok && l.heavy(it, p) {
 			return p
+		} else if ok {
+			return l.nearest(it, it.Allowed&l.alike(p))
 		}
 	}
-	return l.nearest(it)
+	return l.nearest(it, it.Allowed)
 }
 
-// nearest returns the place where the fewest bytes must be moved.
-func (l *locality) nearest(it *Item) PlaceID {
-	best := it.Allowed.First()
-	for rest := it.Allowed.Without(best); rest != 0; {
+// heavyFactor is how many times as long as what it works on is moved an item must run for time to count more than bytes among
+// devices of one kind: below, whoever takes it from where its data are makes the next one wait for them.
+const heavyFactor = 8
+
+// heavyTime is how long it must run for that at the least.
+const heavyTime = time.Millisecond
+
+// heavy reports whether it is known to run long at p for the bytes that it works on.
+func (l *locality) heavy(it *Item, p PlaceID) bool {
+	run, known := l.state.Times.Expect(it, l.state.Places[p].Kind)
+	return known && l.state.heavyRun(it, run)
+}
+
+func (s *State) heavyRun(it *Item, run time.Duration) bool {
+	return run >= max(heavyTime, heavyFactor*moving(it.Work))
+}
+
+// alike returns the places of the kind of p.
+func (l *locality) alike(p PlaceID) PlaceSet {
+	var set PlaceSet
+	for q := range l.state.Places {
+		if l.state.Places[q].Kind == l.state.Places[p].Kind {
+			set = set.With(PlaceID(q))
+		}
+	}
+	return set
+}
+
+// nearest returns the place of some where the fewest bytes must be moved.
+func (l *locality) nearest(it *Item, of PlaceSet) PlaceID {
+	best := of.First()
+	for rest := of.Without(best); rest != 0; {
 		p := rest.First()
 		rest = rest.Without(p)
 		if l.better(it, p, best) {
@@ -144,14 +174,15 @@ func (l *locality) stealFrom(q, p PlaceID) *Item {
 // worth reports whether p should take it from q, where so many items are ahead of it, which take so long. What q can start at
 // once stays.
 func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait time.Duration) bool {
+	same := l.state.Places[p].Kind == l.state.Places[q].Kind
 	here, known := l.expect(it, p)
-	if there, both := l.expect(it, q); known && both {
+	if there, both := l.expect(it, q); known && both && (!same || l.heavy(it, p)) {
 		return wait > 0 && here < wait+there
 	}
 	if l.state.Short(it, q) {
 		return true
 	}
-	if it.trial && l.state.Places[p].Kind != l.state.Places[q].Kind {
+	if it.trial && !same {
 		return l.state.Short(it, q)
 	}
 	rounds := ahead / max(1, l.state.Places[q].Width)
@@ -169,9 +200,8 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait time.Duration) 
 // wait is dearer than moving extra bytes away from where they have their home. It is the rule of the locality policy.
 func (s *State) WorthMoving(it *Item, p, q PlaceID, others int, extra deps.Bytes) bool {
 	here, known := s.Times.Expect(it, s.Places[p].Kind)
-	if there, both := s.Times.Expect(it, s.Places[q].Kind); known && both {
-		move := moveLatency + time.Duration(float64(extra)/bytesPerSecond*float64(time.Second))
-		return there+move < here*time.Duration(others+1)
+	if there, both := s.Times.Expect(it, s.Places[q].Kind); known && both && s.heavyRun(it, here) {
+		return there+moving(extra) < here*time.Duration(others+1)
 	}
 	return others > 0 && deps.Bytes(others)*it.Work >= extra*homeFactor
 }
