@@ -1,5 +1,13 @@
 // Package cpu makes vectorised x86-64 machine code of kernels at run time: SPMD on the lanes of AVX-512 or AVX2.
 //
-// Its lowest part is the assembler: a table of instruction forms (table.go) and an encoder of VEX, EVEX and the few plain instructions that loops need. Every form is tested
-// against the bytes of the Go assembler.
+// A kernel is prepared (prepare.go: calls inlined, local arrays and structs cut into scalars), split into stages (stage.go: parallel loops and
+// what stands between them), selected over virtual registers (gen*.go), allocated by linear scan (alloc.go) and encoded (encode.go, table.go).
+// A Runner runs the stages in short calls, and chooses vector width and kind of stores by where the slices lie (variant.go).
+//
+// Invariants: generated code touches no stack but one word, keeps all state in the argument block, leaves the upper halves of vectors clean, and
+// makes no access that it has not checked unless the kernel says so. It can yield to Go and go on (yield.go). A fault in it is a panic of the
+// goroutine that called it - for addresses near nil as for any Go code, for others where debug.SetPanicOnFault is on.
+//
+// Lock order: Loop.mu guards the sums of one launch; nothing is called under it. Every form of the assembler is tested against the bytes of the
+// Go assembler.
 package cpu
