@@ -499,12 +499,11 @@ func (m *modelRun) one(s *step, at task.Submitter) error {
 	case waitAll:
 		return m.told(waitIn(at))
 	case waitFor:
-		bad := m.wanted.tainted(waiting(s.accs))
-		var err error
 		if sc, ok := at.(*task.Scope); ok {
 			return m.told(sc.WaitOn(sc.Context(), m.option(s.accs[0])))
 		}
-		err = m.rt.WaitOn(context.Background(), m.option(s.accs[0]))
+		bad := m.wanted.tainted(waiting(s.accs))
+		err := m.rt.WaitOn(context.Background(), m.option(s.accs[0]))
 		if (err != nil) != bad {
 			return fmt.Errorf("wait on %v returned %v", s.accs[0], err)
 		}
