@@ -138,15 +138,16 @@ func (c *accessCheck) inside(v *ir.Var, r reach, may []ir.Access, verb string) {
 	}
 }
 
-// unproved warns of an affine place that may lie outside the regions. Where the host can tell it does, for every task;
-// then it is worth a warning in loops alone.
+// unproved warns of an affine place that may lie outside the regions, in loops that are understood. Where the host can
+// tell it does, for every task; then it is worth a warning in loops alone.
 func (c *accessCheck) unproved(v *ir.Var, r reach, verb, regions string) {
-	name := sourceText(r.expr)
-	if r.always && len(r.loops) == 0 || !c.once(v, "unproved "+verb+name) {
+	name, proves := sourceText(r.expr), newContractBuilder(c.k).proves(r)
+	unknown := slices.ContainsFunc(r.loops, func(l loopRange) bool { return !l.known && r.index.Has(l.Var) })
+	if unknown || proves && len(r.loops) == 0 || !c.once(v, "unproved "+verb+name) {
 		return
 	}
 	why, instead := fmt.Sprintf("the body %s %s, which cannot be proved to stay inside %s", verb, name, regions), "declare all of "+v.Name+", or make sure that it stays inside"
-	if r.always {
+	if proves {
 		why, instead = why+" before the arguments are known", "a task that goes outside is refused when it is submitted"
 	}
 	c.warn(r.at, "access to "+v.Name, why, instead)

@@ -17,11 +17,17 @@ import (
 // is never refused; what is under a condition, depends on data, or runs in a loop whose bounds the host does not know,
 // is left to the checks in the kernel. A Contract is immutable; a Proof applies it to the arguments of one launch.
 type Contract struct {
-	atoms  []Atom
+	atoms  []hostAtom
 	forms  []hostForm
 	checks []contractCheck
 	// Regions says whether a check needs the boxes of the declared regions.
 	Regions bool
+}
+
+// A hostAtom is a parameter, a length, or an expression over them that is not affine, such as max(lo, 1).
+type hostAtom struct {
+	Atom
+	expr ir.Expr
 }
 
 // A hostForm is a sum of products of atoms: its value is known from the arguments.
@@ -105,15 +111,30 @@ func Accesses(k *ir.Kernel) []ir.Access {
 
 // NewContract returns the contract of k.
 func NewContract(k *ir.Kernel) *Contract {
-	b := &contractBuilder{k: k, out: &Contract{forms: []hostForm{nil}}, accesses: Accesses(k), check: &accessCheck{k: k}}
+	b := newContractBuilder(k)
 	for _, r := range collect(k, k.Body) {
 		b.add(r)
 	}
 	return b.out
 }
 
+func newContractBuilder(k *ir.Kernel) *contractBuilder {
+	changed := ir.Assigned(k.Body)
+	for _, v := range ir.AddressTaken(k.Body).List() {
+		changed.Add(v)
+	}
+	return &contractBuilder{k: k, changed: changed, out: &Contract{forms: []hostForm{nil}}, accesses: Accesses(k), check: &accessCheck{k: k}}
+}
+
+// proves reports whether the host computes the ends of r for every launch.
+func (b *contractBuilder) proves(r reach) bool {
+	c := contractCheck{reach: r}
+	return r.always && len(r.loops) <= maxDepth && b.nest(&c) && b.linear(&c.index, r.index, r.loops)
+}
+
 type contractBuilder struct {
 	k        *ir.Kernel
+	changed  *ir.VarSet
 	out      *Contract
 	accesses []ir.Access
 	check    *accessCheck
@@ -174,12 +195,56 @@ func (b *contractBuilder) regions(r reach) (out []int, inside bool) {
 func (b *contractBuilder) nest(c *contractCheck) bool {
 	for i, l := range c.reach.loops {
 		n := nestLoop{step: l.step}
-		if !l.known || l.step == 0 || !b.linear(&n.first, l.first, c.reach.loops[:i]) || !b.linear(&n.last, l.last, c.reach.loops[:i]) {
+		past, ok := l.past()
+		if !ok || !b.bound(&n.first, l.first, l.Lo, 0, c.reach.loops[:i]) || !b.bound(&n.last, l.last, l.Hi, past, c.reach.loops[:i]) {
 			return false
 		}
 		c.loops = append(c.loops, n)
 	}
 	return true
+}
+
+// past returns what is added to the bound of a loop to get the last value that it allows; ok is false where the step is
+// not known or leads away.
+func (r loopRange) past() (add int64, ok bool) {
+	step, constant := constInt(r.Step)
+	switch {
+	case !constant:
+	case r.Rel == ir.Lt && step > 0, r.Rel == ir.Ne && step == 1:
+		return -1, true
+	case r.Rel == ir.Gt && step < 0, r.Rel == ir.Ne && step == -1:
+		return 1, true
+	case r.Rel == ir.Le && step > 0, r.Rel == ir.Ge && step < 0:
+		return 0, true
+	}
+	return 0, false
+}
+
+// bound is linear for a bound of a loop, of which form is the form, if it has one; else its value is taken from e.
+func (b *contractBuilder) bound(to *linear, form Affine, e ir.Expr, add int64, loops []loopRange) bool {
+	if form.Known() {
+		return b.linear(to, form, loops)
+	}
+	for _, v := range ir.ExprVars(e).List() {
+		if v.Space != ir.Param || !slices.Contains(b.k.Params, v) || b.changed.Has(v) {
+			return false
+		}
+	}
+	if readsMemory(e) != nil {
+		return false
+	}
+	to.base = b.number(hostForm{{coef: 1, atoms: []int{b.opaque(e)}}, {coef: add}})
+	return true
+}
+
+// opaque returns the number of the atom that is the value of e.
+func (b *contractBuilder) opaque(e ir.Expr) int {
+	i := slices.IndexFunc(b.out.atoms, func(a hostAtom) bool { return a.expr != nil && sameExpr(a.expr, e) })
+	if i < 0 {
+		b.out.atoms = append(b.out.atoms, hostAtom{expr: e})
+		i = len(b.out.atoms) - 1
+	}
+	return i
 }
 
 // linear takes a apart into the coefficients of the loop variables.
@@ -205,6 +270,11 @@ func (b *contractBuilder) form(a Affine) int {
 		}
 		f = append(f, term)
 	}
+	return b.number(f)
+}
+
+// number returns the number of f.
+func (b *contractBuilder) number(f hostForm) int {
 	equal := func(g hostForm) bool {
 		return slices.EqualFunc(f, g, func(x, y hostTerm) bool { return x.coef == y.coef && slices.Equal(x.atoms, y.atoms) })
 	}
@@ -216,9 +286,9 @@ func (b *contractBuilder) form(a Affine) int {
 }
 
 func (b *contractBuilder) atom(x Atom) int {
-	i := slices.Index(b.out.atoms, x)
+	i := slices.IndexFunc(b.out.atoms, func(a hostAtom) bool { return a.expr == nil && a.Atom == x })
 	if i < 0 {
-		b.out.atoms = append(b.out.atoms, x)
+		b.out.atoms = append(b.out.atoms, hostAtom{Atom: x})
 		i = len(b.out.atoms) - 1
 	}
 	return i

@@ -51,7 +51,11 @@ func (p *Proof) Load(k *ir.Kernel, c *Contract, env ir.Env) {
 	}
 }
 
-func valueOf(a Atom, env ir.Env) number {
+func valueOf(a hostAtom, env ir.Env) number {
+	if a.expr != nil {
+		x, err := ir.EvalInt(a.expr, env)
+		return number{x, err == nil}
+	}
 	if a.Of == ValueOf {
 		x, ok := env.Scalar(a.Var)
 		return number{int64(x), ok && (a.Var.Type.Kind != ir.Uint64 || x < 1<<63)}
