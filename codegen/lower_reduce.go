@@ -176,7 +176,7 @@ func (t *team) slotType(elem *ir.Type) *ir.Type {
 		return ir.ArrayOf(elem, maxWarps)
 	}
 	if n, ok := constInt(orZero(t.launch.MaxThreads)); ok && n > 0 && n < maxTeam {
-		return ir.ArrayOf(elem, n)
+		return ir.ArrayOf(elem, (n+31)/32*32) // a team that must be whole warps may have more than asked for
 	}
 	return ir.ArrayOf(elem, maxTeam)
 }

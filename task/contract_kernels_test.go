@@ -138,3 +138,14 @@ func Quotients(x, y []int) {
 func quotient(x, y int) int {
 	return x / y
 }
+
+// Halo reads one element beyond each end of its block, but for the ends of all; more of them where more is set.
+//
+//omp:target device(acc, smp)
+//omp:task in(a[max(lo-1, 0):min(hi+1, n)]) inout(b[lo:hi])
+func Halo(n, lo, hi, more int, a, b []int) {
+	//omp:teams distribute parallel for
+	for i := max(lo, 1); i < min(hi+more, n-1); i++ {
+		b[i] = a[i-1] + a[i+1]
+	}
+}

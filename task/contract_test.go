@@ -27,6 +27,10 @@ func contractKernel(t testing.TB, fn any) *task.Kernel {
 func TestAccessesAreProvedAtSubmission(t *testing.T) {
 	first, shifted, inferred, guarded := contractKernel(t, First), contractKernel(t, Shifted), contractKernel(t, Inferred), contractKernel(t, Guarded)
 	search, tile, lower := contractKernel(t, Search), contractKernel(t, Tile), contractKernel(t, Lower)
+	halo := contractKernel(t, Halo)
+	for _, w := range halo.Warnings() {
+		require.NotContains(t, w.Error(), "a[i - 1]", "nothing is to be said of a halo")
+	}
 	ints := func(n int) []int { return make([]int, n) }
 	three := []int{1, 2, 3, 4}
 	for _, c := range []struct {
@@ -50,6 +54,9 @@ func TestAccessesAreProvedAtSubmission(t *testing.T) {
 		{"a tile and a column", tile, []any{8, 2, 4, 3, 1, ints(64)}, "a[(r + i) * n + c + j] touches elements 20 to 39 (i = 2, j = 3) of a, outside its region a[r:r+b][c:c+b]"},
 		{"a triangle", lower, []any{4, 6, ints(6)}, ""},
 		{"a triangle too large", lower, []any{4, 5, ints(6)}, "x[i + j] touches element 5 (i = 3, j = 2) of x, outside its region x[0:m]"},
+		{"a halo", halo, []any{20, 5, 10, 0, ints(20), ints(20)}, ""},
+		{"a halo at the end", halo, []any{20, 15, 20, 0, ints(20), ints(20)}, ""},
+		{"a halo too far", halo, []any{20, 5, 10, 1, ints(20), ints(20)}, "a[i + 1] touches elements 6 to 11 (i = 10) of a, outside its region a[max(lo-1, 0):min(hi+1, n)]"},
 	} {
 		for _, on := range []string{"smp", "sim"} {
 			t.Run(c.name+" on "+on, func(t *testing.T) {
