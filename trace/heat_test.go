@@ -13,6 +13,9 @@ import (
 
 // The program of examples/dashboard shows itself; with GOMPSS_SHOTS these are the pictures of the README.
 func TestTheHeatSimulationInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short")
+	}
 	b := openBrowser(t, false)
 	program := filepath.Join(t.TempDir(), "heat")
 	out, err := exec.Command("go", "build", "-o", program, "../examples/dashboard").CombinedOutput()
