@@ -57,7 +57,7 @@ func TestManyTasksInConstantMemory(t *testing.T) {
 func TestNestedTasksInConstantMemory(t *testing.T) {
 	n := 60_000
 	if testing.Short() || raceEnabled {
-		n = 5000
+		n = 4800
 	}
 	rt := open(t, task.Options{Devices: "smp:2", Window: 100})
 	x := make([]int, 8)
