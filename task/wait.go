@@ -193,17 +193,13 @@ var ErrInsideTask = errors.New("task: wait: called in the body of a task: use it
 
 // insideBody reports whether the body of a task is on the stack of the caller.
 func insideBody() bool {
-	pcs := make([]uintptr, 256)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
-	for {
-		f, more := frames.Next()
-		if strings.HasSuffix(f.Function, "task.(*Runtime).runBody") {
+	var pcs [256]uintptr
+	for _, pc := range pcs[:runtime.Callers(2, pcs[:])] {
+		if f := runtime.FuncForPC(pc - 1); f != nil && strings.HasSuffix(f.Name(), "task.(*Runtime).runBody") {
 			return true
 		}
-		if !more {
-			return false
-		}
 	}
+	return false
 }
 
 // A WaitOption says how to wait.
