@@ -378,6 +378,10 @@ var corpus = []corpusCase{
 	{kernel: WeightedSum, tolerance: 1e-6, args: func(n int, r *rand.Rand) []any {
 		return []any{floats[float32](r, n), floats[float32](r, n), make([]float32, n)}
 	}},
+	{kernel: CGProduct, tolerance: 1e-11, args: func(n int, r *rand.Rand) []any {
+		m, pq := csr(r, n), 3.0
+		return []any{m[0], m[1], m[2], floats[float64](r, n), make([]float64, n), &pq}
+	}},
 }
 
 // matrices makes the arguments of a kernel of count square matrices of side s.

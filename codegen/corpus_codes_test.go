@@ -571,3 +571,19 @@ func unit(x, y float32) (a, b float32) {
 	s := kernel.Rsqrt(x*x + y*y + 1)
 	return x * s, y * s
 }
+
+// CGProduct is the product of CGStep and its dot product in one loop: a sum of the row inside a sum of all rows.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, val, p) out(q) inout(*pq)
+func CGProduct(start, col []int32, val, p, q []float64, pq *float64) {
+	//omp:teams distribute parallel for reduction(+: *pq)
+	for i := 0; i < len(q); i++ {
+		s := 0.0
+		for k := start[i]; k < start[i+1]; k++ {
+			s += val[k] * p[col[k]]
+		}
+		q[i] = s
+		*pq += s * p[i]
+	}
+}

@@ -42,6 +42,13 @@ func registers(avx512, divides bool, w Width) file {
 	return f
 }
 
+// keepOne leaves one register of each class to hand out.
+func (f *file) keepOne() {
+	for k := range f.free {
+		f.free[k] = f.free[k][:1]
+	}
+}
+
 // allocate gives every virtual register a machine register or a spill slot, by linear scan over covering intervals, and
 // rewrites the code. It returns how many vectors had to be spilled.
 //

@@ -14,6 +14,7 @@ type Options struct {
 	Width  Width // of vectors; W128 means the widest
 	Unroll int   // unrolled copies; 0: as many as the registers allow
 	Past   bool  // stores past the caches where possible
+	few    bool  // hand out one register of each class and spill the rest: for tests
 }
 
 // A Code is the vectorised variant of one kernel.
@@ -175,7 +176,11 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 	g.done()
 	g.cold += len(g.entry)
 	g.steps = append(g.entry, g.steps...)
-	spilled, err = g.allocate(registers(g.avx512, g.divides(), widthOf(g.bytes)))
+	f := registers(g.avx512, g.divides(), widthOf(g.bytes))
+	if c.options.few {
+		f.keepOne()
+	}
+	spilled, err = g.allocate(f)
 	return g, spilled, err
 }
 

@@ -345,3 +345,18 @@ func Odd(x, y []float32) {
 		x[i] = kernel.Cbrt(y[i]) + kernel.Pow(kernel.Abs(y[i]), 0.75)
 	}
 }
+
+//omp:target device(smp)
+func Conjugate(rows, cols []int32, vals, p, q, pq []float64) {
+	s := pq[0]
+	//omp:teams distribute parallel for reduction(+: s)
+	for i := 0; i < len(q); i++ {
+		sum := 0.0
+		for k := rows[i]; k < rows[i+1]; k++ {
+			sum += vals[k] * p[cols[k]]
+		}
+		q[i] = sum
+		s += sum * p[i]
+	}
+	pq[0] = s
+}

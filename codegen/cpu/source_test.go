@@ -81,6 +81,11 @@ func sparseArgs(r *rand.Rand, n int) []any {
 	return []any{rows, cols, floats32(r, nnz), floats32(r, n), floats32(r, n)}
 }
 
+func conjugateArgs(r *rand.Rand, n int) []any {
+	m := sparseArgs(r, n)
+	return []any{m[0], m[1], floats64(r, len(m[1].([]int32))), floats64(r, n), floats64(r, n), floats64(r, 1)}
+}
+
 var trials = map[string]trial{
 	"Triad64": {Triad64, func(r *rand.Rand, n int) []any {
 		return []any{floats64(r, n), floats64(r, n), floats64(r, n), 1.5}
@@ -135,7 +140,7 @@ var trials = map[string]trial{
 	"Guarded": {Guarded, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
 	"Ladder":  {Ladder, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), integers[int32](r, n)} }, 0},
 	"Fill": {Fill, func(r *rand.Rand, n int) []any {
-		lo := r.IntN(n)
+		lo := r.IntN(n + 1)
 		return []any{lo, lo + r.IntN(n-lo+1), r.Uint32(), make([]uint32, n)}
 	}, 0},
 	"FillBox": {FillBox, func(r *rand.Rand, n int) []any {
@@ -150,7 +155,8 @@ var trials = map[string]trial{
 	"Total": {Total, func(r *rand.Rand, n int) []any {
 		return []any{floats32(r, n), floats32(r, n), floats32(r, n+2)}
 	}, 1e-4},
-	"Odd": {Odd, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
+	"Conjugate": {Conjugate, conjugateArgs, 1e-11},
+	"Odd":       {Odd, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
 	"RowExtremes": {RowExtremes, func(r *rand.Rand, n int) []any {
 		h, w := 1+n/16, 1+n%67
 		return []any{h, w, floats32(r, h*w), floats32(r, h), floats32(r, h), make([]int32, h)}
@@ -174,7 +180,7 @@ func loadKernels(t testing.TB) *codegen.Package {
 	return p
 }
 
-// TestKernelsAgreeWithGo runs every kernel with random sizes, whole and in chunks, on every machine.
+// TestKernelsAgreeWithGo runs every kernel with all sizes up to 40 and random ones, whole and in chunks, on every machine.
 func TestKernelsAgreeWithGo(t *testing.T) {
 	p := loadKernels(t)
 	arena, err := cpu.NewArena()
@@ -191,9 +197,12 @@ func TestKernelsAgreeWithGo(t *testing.T) {
 				require.NoError(t, err)
 				prog, err := arena.Install(code)
 				require.NoError(t, err)
-				for seed := range uint64(60) {
-					r := rand.New(rand.NewPCG(seed, 9))
-					tr.compare(t, r, prog, k, 1+r.IntN(300))
+				for seed := range uint64(100) {
+					r, n := rand.New(rand.NewPCG(seed, 9)), int(seed)
+					if n > 40 {
+						n = 1 + r.IntN(300)
+					}
+					tr.compare(t, r, prog, k, n)
 					if t.Failed() {
 						t.Fatalf("seed %d\n%s", seed, code.Listing())
 					}
