@@ -150,11 +150,11 @@ func TestAgainSeesEveryChange(t *testing.T) {
 		{"a box", true, [][]task.Option{base[0], base[1], one(box(1, 3))}},
 		{"nothing is left", true, nil},
 	} {
-		_, changed, err := it.Again(build(base...))
+		_, _, err := it.Again(build(base...))
 		require.NoError(t, err)
 		require.NoError(t, rt.Wait())
 		ran.Store(0)
-		_, changed, err = it.Again(build(c.steps...))
+		_, changed, err := it.Again(build(c.steps...))
 		require.NoError(t, err)
 		require.Equal(t, c.changed, changed, c.name)
 		require.NoError(t, rt.Wait())

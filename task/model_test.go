@@ -87,10 +87,10 @@ func (a area) each(f func(i int)) {
 // --- making programs
 
 type maker struct {
-	rng                  *rand.Rand
-	next                 int
-	bufs                 int
-	faults, accelerators bool
+	rng    *rand.Rand
+	next   int
+	bufs   int
+	faults bool
 }
 
 func (m *maker) steps(n, depth int, inside []area) (out []step) {

@@ -278,8 +278,7 @@ func mergeDecls(body []ir.Stmt) []ir.Stmt {
 		return true
 	})
 	r := &ir.Rewrite{}
-	var list func(body []ir.Stmt) []ir.Stmt
-	list = func(body []ir.Stmt) []ir.Stmt {
+	list := func(body []ir.Stmt) []ir.Stmt {
 		waiting := map[*ir.Var]int{}
 		out := make([]ir.Stmt, 0, len(body))
 		for _, s := range body {
