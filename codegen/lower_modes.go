@@ -22,6 +22,7 @@ func (t *team) settleMode(list []ir.Stmt, d *ir.Directive) {
 	if onlyRegions(list) {
 		t.decide(d.At, "mode("+name+")", "needs nothing", "no code of the team is outside its parallel loops", "")
 		t.mode = ir.ModeAuto
+		t.limitAll(list)
 		return
 	}
 	if t.mode == ir.ModeWarpSpecialized && !t.shuffles() {

@@ -40,6 +40,8 @@ func (w *writer) element() string {
 
 func (w *writer) scalar() string { return w.pick("a", "b", "c") }
 
+func (w *writer) other(v string) string { return map[string]string{"a": "b", "b": "c", "c": "a"}[v] }
+
 func (w *writer) block(n int) {
 	w.depth++
 	for range n {
@@ -49,7 +51,7 @@ func (w *writer) block(n int) {
 }
 
 func (w *writer) stmt() {
-	kinds := []func(){w.assign, w.store, w.forEach, w.team, w.reduce, w.region}
+	kinds := []func(){w.assign, w.store, w.forEach, w.team, w.reduce, w.region, w.fold}
 	if w.depth < 4 {
 		kinds = append(kinds, w.branch, w.loop)
 	}
@@ -90,15 +92,43 @@ func (w *writer) team() {
 func (w *writer) reduce() {
 	v := w.scalar()
 	op := w.pick("+", "^", "|")
-	w.line("//omp:parallel for reduction(%s: %s)", op, v)
+	w.line("//omp:parallel for reduction(%s: %s)%s", op, v, w.few())
 	w.line("for i := 0; i < n; i++ {")
 	w.line("\t%s %s= x[r*n+i]*int32(i)", v, op)
 	w.line("}")
 }
 
+// few bounds the threads of a parallel construct, or does not.
+func (w *writer) few() string {
+	return w.pick("", " num_threads(5)", " num_threads(40)", " num_threads(70)", " num_threads(n)", " num_threads(int(a&31)+1)",
+		" num_threads(int(a&127)+1)", " if(a > 3)")
+}
+
+// fold is a parallel body whose threads combine what they have, of an array the parts.
+func (w *writer) fold() {
+	v, part, elem := w.scalar(), w.pick("t", "t[2:5]"), w.pick("2", "i%3+2", "4")
+	if w.pick("some", "first") == "first" {
+		part, elem = "t[:1]", "0"
+	}
+	w.line("//omp:parallel reduction(+: %s, %s)%s", v, part, w.few())
+	w.line("{")
+	if rapid.Bool().Draw(w.T, "both") {
+		w.line("\t//omp:for reduction(^: %s)", w.other(v))
+		w.line("\tfor i := 0; i < 9; i++ {")
+		w.line("\t\t%s ^= int32(i)", w.other(v))
+		w.line("\t}")
+	}
+	w.line("\t//omp:for%s", w.pick("", " nowait"))
+	w.line("\tfor i := 0; i < n; i++ {")
+	w.line("\t\t%s += x[r*n+i]", v)
+	w.line("\t\tt[%s] += int32(i)", elem)
+	w.line("\t}")
+	w.line("}")
+}
+
 // region is a parallel body with barriers of its own.
 func (w *writer) region() {
-	w.line("//omp:parallel%s", w.pick("", " num_threads(5)", " num_threads(40)", " num_threads(int(a&31)+1)", " if(a > 3)"))
+	w.line("//omp:parallel%s", w.few())
 	w.line("{")
 	w.line("\t//omp:for")
 	w.line("\tfor i := 0; i < 8; i++ {")
@@ -146,7 +176,8 @@ func (w *writer) kernel() string {
 	w.line("var _ = kernel.ThreadNum\n")
 	w.line("//omp:target device(acc)\n//omp:task inout(x, y, s)\nfunc K(x, y, s []int32, n int) {")
 	w.depth = 1
-	w.line("//omp:teams distribute%s", w.pick("", " mode(broadcast)", " mode(control_loop)", " mode(warp_specialized)"))
+	w.line("//omp:teams distribute%s", w.pick("", " mode(broadcast)", " mode(control_loop)", " mode(warp_specialized)")+
+		w.pick("", "", " thread_limit(5)", " thread_limit(33)", " thread_limit(64)", " thread_limit(n)"))
 	w.line("for r := 0; r < len(s); r++ {")
 	w.line("\tvar t [8]int32")
 	w.line("\ta, b, c := int32(1), s[r], int32(r)")
@@ -274,7 +305,7 @@ func checkRandom(t *testing.T, write func(*writer) string) {
 }
 
 // compareShapes runs one thread, and then many, on the same memory.
-func compareShapes(t *rapid.T, l *codegen.Lowering, text string) {
+func compareShapes(t rapid.TB, l *codegen.Lowering, text string) {
 	program, err := simt.New(l.Program)
 	require.NoError(t, err)
 	const rows, n = 5, 11
@@ -292,7 +323,7 @@ func compareShapes(t *rapid.T, l *codegen.Lowering, text string) {
 	if err := runDevice(program, want, simt.Config{Teams: 1, Threads: 1, Warp: 1}); err != nil {
 		t.Fatalf("one thread: %v\n%s", err, text)
 	}
-	for seed, shape := range []struct{ teams, threads, warp int }{{1, 4, 4}, {3, 8, 2}, {2, 13, 1}, {7, 16, 8}} {
+	for seed, shape := range []struct{ teams, threads, warp int }{{1, 4, 4}, {3, 8, 2}, {2, 13, 1}, {7, 16, 8}, {2, 96, 32}, {2, 128, 64}} {
 		got := args()
 		cfg := simt.Config{Teams: shape.teams, Threads: shape.threads, Warp: shape.warp, Seed: uint64(seed), Races: true}
 		if err := runDevice(program, got, cfg); err != nil {

@@ -190,7 +190,7 @@ func (t *team) shuffles() bool {
 		return true
 	}
 	n, ok := constInt(t.launch.MaxThreads)
-	return ok && n >= 64
+	return ok && n >= mostWarp
 }
 
 // slotsOf returns the team memory that finishing r uses, so that it can be free when the construct begins.

@@ -291,7 +291,11 @@ func (t *team) placeIn(s ir.Stmt) {
 		private[v] = true
 	}
 	reduced := map[*ir.Var]bool{}
-	reducedIn([]ir.Stmt{s}, reduced)
+	if c, ok := s.(*ir.Construct); ok && t.isApart(c) {
+		reducedBy(d, reduced) // loops inside reduce for a part of the threads, and all need to know
+	} else {
+		reducedIn([]ir.Stmt{s}, reduced)
+	}
 	written := ir.Assigned(bodyOf(s))
 	for _, v := range d.Lastprivate {
 		written.Add(v)
@@ -318,15 +322,19 @@ func bodyOf(s ir.Stmt) []ir.Stmt {
 func reducedIn(list []ir.Stmt, into map[*ir.Var]bool) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		if d := ir.DirectiveOf(s); d != nil {
-			for _, r := range d.Reductions {
-				into[ir.RootVar(r.Place)] = true
-				if r.Index != nil {
-					into[ir.RootVar(r.Index)] = true
-				}
-			}
+			reducedBy(d, into)
 		}
 		return true
 	})
+}
+
+func reducedBy(d *ir.Directive, into map[*ir.Var]bool) {
+	for _, r := range d.Reductions {
+		into[ir.RootVar(r.Place)] = true
+		if r.Index != nil {
+			into[ir.RootVar(r.Index)] = true
+		}
+	}
 }
 
 func (t *team) share(v *ir.Var, why string) {

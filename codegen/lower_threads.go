@@ -28,9 +28,13 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	for _, v := range t.slotsOf(red) {
 		x.writes.addVar(v)
 	}
-	before := t.sync(x, false, s.At)
+	var settle settled
+	if !grid { // threads of other teams could not wait
+		settle, count, only = t.settle(x, false, count, only, s.At)
+	}
+	before := append(settle.ahead, t.sync(x, false, s.At)...)
 	t.open.all.add(x)
-	out := append(append(firsts, red.decls...), lasts...)
+	out := append(append(append(settle.inside, firsts...), red.decls...), lasts...)
 	sp.body = body
 	out = append(out, t.versions(sp, func(sp *space) []ir.Stmt {
 		th := &threads{team: t, count: count, serial: true}
@@ -170,9 +174,8 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 		return t.apart(s)
 	}
 	var count, only ir.Expr
-	var before []ir.Stmt
 	if t.crews[d] {
-		count, only, before = t.crew(s)
+		count, only = t.crew(s)
 	} else {
 		count, only = t.region(s)
 	}
@@ -182,7 +185,8 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 	for _, v := range t.allSlots(s, red) {
 		x.writes.addVar(v)
 	}
-	ready := t.sync(x, false, s.At)
+	settle, count, only := t.settle(x, t.crews[d], count, only, s.At)
+	ready := append(settle.ahead, t.sync(x, false, s.At)...)
 	t.open.all.add(x)
 	th := &threads{team: t, count: count}
 	inner := append(decls, th.region(body)...)
@@ -193,7 +197,7 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 		inner = []ir.Stmt{&ir.If{Cond: only, Then: inner, At: s.At}}
 	}
 	red.perThread, red.league = true, false
-	out := append(before, red.decls...) // the copies must still be in scope when they are combined
+	out := append(settle.inside, red.decls...) // the copies must still be in scope when they are combined
 	out = append(out, inScope(inner, len(red.items) == 0, s.At)...)
 	t.decide(s.At, "parallel", "threads of one team", because(d), "")
 	return t.called(ready, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
@@ -233,8 +237,11 @@ func (t *team) isApart(s *ir.Construct) bool {
 	return t.mode == ir.ModeWarpSpecialized || t.seg.onHost(d.NumThreads) == nil
 }
 
-// leastWarp is the number of threads from which num_threads makes whole warps on every device that has them.
-const leastWarp = 32
+// leastWarp is the number of threads of the smallest warp of any device that has them, mostWarp that of the largest.
+const (
+	leastWarp = 32
+	mostWarp  = 64
+)
 
 // apart lowers a parallel body for the first threads of the team, which meet at a barrier of their own. That takes whole
 // warps: where num_threads allows less than one, or the device has none, one thread runs the body.
@@ -255,22 +262,47 @@ func (t *team) apart(s *ir.Construct) []ir.Stmt {
 		t.eithers[s] = either
 	}
 	t.decide(s.At, "parallel", "whole warps of the team", "they meet at a barrier of their own, the others wait for the end", "")
-	if known {
+	if known && n >= mostWarp {
 		return t.list(either.Then)
 	}
 	return t.branch(either)
 }
 
-// crew returns the threads of a body that apart prepared: their number, the test for them, and what declares it.
-func (t *team) crew(s *ir.Construct) (count, only ir.Expr, before []ir.Stmt) {
+// crew returns the threads of a body that apart prepared: their number and the test for them.
+func (t *team) crew(s *ir.Construct) (count, only ir.Expr) {
 	at := s.At
 	t.launch.Warps = true
-	v := t.local("active", ir.IntType, at)
 	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{query(ir.NumThreads, at), asInt(masterOf(s.Directive.NumThreads))},
 		T: ir.IntType, At: at}
 	warps := binary(ir.Div, least, query(ir.WarpSize, at), at)
-	before = []ir.Stmt{decl(v, binary(ir.Mul, warps, query(ir.WarpSize, at), at), at)}
-	return ref(v, at), compare(ir.Lt, query(ir.ThreadNum, at), ref(v, at), at), before
+	count = binary(ir.Mul, warps, query(ir.WarpSize, at), at)
+	return count, compare(ir.Lt, query(ir.ThreadNum, at), count, at)
+}
+
+// settled is what computes the number of threads of a construct once: ahead of the barrier in front of it, or inside.
+type settled struct{ ahead, inside []ir.Stmt }
+
+// settle has every thread compute the number of threads of a construct, and the test for them, before one of them writes
+// what these read; with once also where nothing writes it. x is what the construct touches.
+func (t *team) settle(x touch, once bool, count, only ir.Expr, at ir.Pos) (s settled, n, test ir.Expr) {
+	var c touch
+	t.effects.exprs(&c, count)
+	races := c.reads.meets(x.writes)
+	if !races && !once {
+		return s, count, only
+	}
+	v := t.local("active", ir.IntType, at)
+	known := []ir.Stmt{decl(v, count, at)}
+	switch {
+	case !races:
+		s.inside = known
+	case t.leads():
+		s.inside = append(known, t.barrier(at)...)
+	default:
+		s.ahead = append(t.sync(c, false, at), known...)
+		t.open.all.add(c)
+	}
+	return s, ref(v, at), compare(ir.Lt, query(ir.ThreadNum, at), ref(v, at), at)
 }
 
 // meets reports whether the threads that run s wait for each other, in it or at its end.

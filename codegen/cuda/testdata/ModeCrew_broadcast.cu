@@ -85,6 +85,7 @@ ModeCrew(int* x, int x_len, int* few, int few_len, int n, gompss_fault* fault)
 		cond_2 = cond;
 		if (cond_2) {
 			int active = min((int)blockDim.x, few[r]) / 32 * 32;
+			__syncthreads();
 			int s_3 = 0;
 			if ((int)threadIdx.x < active) {
 				int n_2 = n;

@@ -85,6 +85,7 @@ ModeCrew(int* x, int64 x_len, int* few, int64 few_len, int64 n, gompss_fault* fa
 		cond_2 = cond;
 		if (cond_2) {
 			int64 active = (int64)(min((int)blockDim.x, few[r]) / 32) * 32;
+			__syncthreads();
 			int s_3 = 0;
 			if (threadIdx.x < active) {
 				int64 n_2 = n;
