@@ -343,7 +343,7 @@ func TestPagesInABrowser(t *testing.T) {
 	s, err := trace.Serve("127.0.0.1:0")
 	require.NoError(t, err)
 	rec := record.New(record.Options{Sinks: []record.Sink{s}})
-	rt, err := task.New(task.Options{Devices: "smp:2,sim:4(memory=16KiB,granule=1KiB)", Observer: rec})
+	rt, err := task.New(task.Options{Devices: "smp:2,sim:4(memory=16KiB,granule=1KiB)", Policy: "random", Observer: rec})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
