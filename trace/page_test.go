@@ -326,7 +326,11 @@ func bodies(t *testing.T, rt *task.Runtime, ctx context.Context) {
 	px, v := make([]float32, n), make([]float32, n)
 	for ctx.Err() == nil {
 		for lo := 0; lo < n; lo += block {
-			_, err := pull.Submit(rt, lo, lo+block, px, v)
+			on := fmt.Sprintf("sim:%d", lo/block%4)
+			if lo%(2*block) == 0 {
+				on = "smp"
+			}
+			_, err := pull.With(task.On(on)).Submit(rt, lo, lo+block, px, v)
 			require.NoError(t, err)
 		}
 		for lo := 0; lo < n; lo += block {
@@ -343,7 +347,7 @@ func TestPagesInABrowser(t *testing.T) {
 	s, err := trace.Serve("127.0.0.1:0")
 	require.NoError(t, err)
 	rec := record.New(record.Options{Sinks: []record.Sink{s}})
-	rt, err := task.New(task.Options{Devices: "smp:2,sim:4(memory=16KiB,granule=1KiB)", Policy: "random", Observer: rec})
+	rt, err := task.New(task.Options{Devices: "smp:2,sim:4(memory=16KiB,granule=1KiB)", Observer: rec})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
