@@ -10,10 +10,15 @@ import (
 
 // Fetch makes regions valid on the host and then calls done, which must not block. What is lost is an error
 // (*LostError); the rest arrives all the same before done is called. The modes of the accesses do not matter.
-func (m *Machine) Fetch(accesses []deps.Access, done func(error)) {
+func (m *Machine) Fetch(accesses []deps.Access, done func(error)) { m.toHost(accesses, deps.In, done) }
+
+// Claim is Fetch for regions that the host is about to write: they are valid there and nowhere else then.
+func (m *Machine) Claim(accesses []deps.Access, done func(error)) { m.toHost(accesses, deps.InOut, done) }
+
+func (m *Machine) toHost(accesses []deps.Access, mode deps.Mode, done func(error)) {
 	ws := &WorkingSet{Space: Host, Label: "fetch", Accesses: make([]deps.Access, len(accesses))}
 	for i, a := range accesses {
-		ws.Accesses[i] = deps.Access{Region: a.Region, Mode: deps.In}
+		ws.Accesses[i] = deps.Access{Region: a.Region, Mode: mode}
 	}
 	ws.Ready = func(ws *WorkingSet, err error) {
 		m.ReleaseSet(ws, err)

@@ -161,6 +161,9 @@ func (s *Scope) enterWindow() {
 // Wait waits until all tasks are over and all data are valid on the host, and returns a *FailedError for the tasks that
 // failed since the last Wait; what they and the tasks that were skipped should have written is undefined.
 //
+// The program may then read and write its data, until it submits a task that uses them: devices give up their copies. With
+// Reading it may only read, and devices keep what they have.
+//
 // With tasks submitted meanwhile by other goroutines it waits for those too. A task body must not call it.
 func (rt *Runtime) Wait(options ...WaitOption) error {
 	o := waitOptions(options)
@@ -179,7 +182,7 @@ func (rt *Runtime) Wait(options ...WaitOption) error {
 		}
 		var err error
 		if !o.keep {
-			err = rt.flush()
+			err = rt.flush(o.read)
 		}
 		clear(rt.root.graph.taints)
 		rt.root.submitting.Unlock()
@@ -206,6 +209,7 @@ func insideBody() bool {
 type WaitOption struct {
 	ctx  context.Context
 	keep bool
+	read bool
 }
 
 // Until makes a wait end when ctx is done, with its error. Tasks go on.
@@ -214,18 +218,23 @@ func Until(ctx context.Context) WaitOption { return WaitOption{ctx: ctx} }
 // NoFlush leaves data where they are: on the devices that wrote them. The program must not touch them.
 func NoFlush() WaitOption { return WaitOption{keep: true} }
 
+// Reading says that the program only reads its data after the wait: devices keep their copies, and a task that reads the same
+// data there moves nothing.
+func Reading() WaitOption { return WaitOption{read: true} }
+
 func waitOptions(options []WaitOption) (all WaitOption) {
 	for _, o := range options {
 		if o.ctx != nil {
 			all.ctx = o.ctx
 		}
 		all.keep = all.keep || o.keep
+		all.read = all.read || o.read
 	}
 	return all
 }
 
-// flush makes all data valid on the host. Requires: submitting held and no task in flight.
-func (rt *Runtime) flush() error {
+// flush makes all data valid on the host, and nowhere else if the program does not only read them. Requires: submitting held and no task in flight.
+func (rt *Runtime) flush(read bool) error {
 	if !rt.accelerators {
 		return nil
 	}
@@ -240,7 +249,11 @@ func (rt *Runtime) flush() error {
 		return nil
 	}
 	done := make(chan error, 1)
-	rt.machine.Fetch(all, func(err error) { done <- err })
+	bring := rt.machine.Claim
+	if read {
+		bring = rt.machine.Fetch
+	}
+	bring(all, func(err error) { done <- err })
 	if err := <-done; err != nil {
 		return fmt.Errorf("task: wait: %w", err)
 	}
@@ -336,7 +349,7 @@ func (rt *Runtime) Close() error {
 	if rt.closed.Swap(true) {
 		return nil
 	}
-	err := rt.Wait()
+	err := rt.Wait(Reading())
 	rt.unhook()
 	rt.cancel()
 	if rt.workers != nil {
