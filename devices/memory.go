@@ -13,7 +13,9 @@ import (
 func (m *Machine) Fetch(accesses []deps.Access, done func(error)) { m.toHost(accesses, deps.In, done) }
 
 // Claim is Fetch for regions that the host is about to write: they are valid there and nowhere else then.
-func (m *Machine) Claim(accesses []deps.Access, done func(error)) { m.toHost(accesses, deps.InOut, done) }
+func (m *Machine) Claim(accesses []deps.Access, done func(error)) {
+	m.toHost(accesses, deps.InOut, done)
+}
 
 func (m *Machine) toHost(accesses []deps.Access, mode deps.Mode, done func(error)) {
 	ws := &WorkingSet{Space: Host, Label: "fetch", Accesses: make([]deps.Access, len(accesses))}
