@@ -56,7 +56,7 @@ func (l *locality) choose(it *Item) PlaceID {
 const heavyFactor = 8
 
 // heavyTime is how long it must run for that at the least.
-const heavyTime = time.Millisecond
+const heavyTime = 5 * time.Millisecond
 
 // heavy reports whether it is known to run long at p for the bytes that it works on.
 func (l *locality) heavy(it *Item, p PlaceID) bool {

@@ -124,7 +124,7 @@ func (s *Scope) lend(next *record) {
 func (s *Scope) regain() {
 	perturb()
 	s.worker = <-s.resume
-	s.rt.rise()
+	s.rt.rise(s.owner)
 }
 
 // announce says that somebody waits for the children, and reports whether wakeWaiter will be called.

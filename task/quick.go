@@ -230,9 +230,13 @@ func (w cpu) Ready() bool {
 	return false
 }
 
-// rise and rest count the workers that have a task.
-func (rt *Runtime) rise() {
+// rise and rest count the workers that have a task. The most at once is for plain tasks, which go past the scheduler: it counts
+// those with tokens, and a worker that is done with one is still busy.
+func (rt *Runtime) rise(r *record) {
 	n := rt.busy.Add(1)
+	if !rt.isPlain(r) {
+		return
+	}
 	for most := rt.mostBusy.Load(); n > most && !rt.mostBusy.CompareAndSwap(most, n); most = rt.mostBusy.Load() {
 	}
 }

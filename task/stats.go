@@ -70,7 +70,7 @@ func (rt *Runtime) Stats() Stats {
 	}
 	if rt.quick {
 		s.ByDevice[rt.places[rt.host].Name] += rt.window.ran()
-		s.MostAtOnce[devices.SMP] = int(rt.mostBusy.Load())
+		s.MostAtOnce[devices.SMP] = max(s.MostAtOnce[devices.SMP], int(rt.mostBusy.Load()))
 	}
 	return s
 }

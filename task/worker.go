@@ -47,7 +47,7 @@ func (w cpu) Take(worker int) bool {
 func (w cpu) Run(worker int) int {
 	r := w.rt.rooms[worker].next
 	w.rt.rooms[worker].next = nil
-	w.rt.rise()
+	w.rt.rise(r)
 	defer w.rt.rest()
 	for r != nil && worker != smp.None {
 		if r.parked { // its body goes on as this worker, and this goroutine is none
