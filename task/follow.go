@@ -167,14 +167,25 @@ func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 // followed says that the predecessors of r are over, and reports whether r has been started before: then it is none of the
 // ready ones.
 func (rt *Runtime) followed(r *record) bool {
-	word := r.follow.Load()
-	if word == 0 || r.follow.CompareAndSwap(r.id.Load()<<stageBits|inLine, 0) {
+	if !r.granted() {
 		return false
 	}
+	rt.meet(r)
+	return true
+}
+
+// granted reports whether r, whose predecessors are over, was granted to a place before: then it may be on a list of those who start
+// it, and must be put on no other. If it stands in a line still, it does so no longer.
+func (r *record) granted() bool {
+	word := r.follow.Load()
+	return word != 0 && !r.follow.CompareAndSwap(r.id.Load()<<stageBits|inLine, 0)
+}
+
+// meet says that the kernel of r is over, or that its predecessors are; the second of the two ends it.
+func (rt *Runtime) meet(r *record) {
 	if r.met.Add(1) == 2 {
 		rt.settle(r)
 	}
-	return true
 }
 
 // settle ends r: its kernel is over, or did not run, and its predecessors are over.

@@ -119,11 +119,14 @@ func (s *Scope) commit(r *record) Task {
 	s.joinReductions(r)
 	detail := r.detail // r may be over, and another task, once it is in the graph
 	now := r.now || !s.program() && (s.final || s.rt.window.full())
-	id := s.commitLocked(r, &ready)
+	id, late := s.commitLocked(r, &ready)
 	follows := s.rt.lines != nil && detail.added(id)
 	s.submitting.Unlock()
 	if follows {
 		s.rt.startOn(r)
+	}
+	if late {
+		s.rt.meet(r)
 	}
 	t := Task{s.rt, r, id}
 	if !now {
@@ -179,10 +182,11 @@ func (s *Scope) runNow(r *record) bool {
 	return true
 }
 
-// commitLocked is commit without what needs no lock. It adds r to ready if it has no predecessors. Requires: submitting held.
-func (s *Scope) commitLocked(r *record, ready *recordList) deps.TaskID {
+// commitLocked is commit without what needs no lock. It adds r to ready if it has no predecessors; late says that these were over
+// when r had been granted to a place already. Requires: submitting held.
+func (s *Scope) commitLocked(r *record, ready *recordList) (id deps.TaskID, late bool) {
 	rt := s.rt
-	id := deps.TaskID(rt.last.Add(1))
+	id = deps.TaskID(rt.last.Add(1))
 	r.id.Store(uint64(id))
 	if r.kind == waitBody {
 		rt.waits.Add(1)
@@ -192,9 +196,11 @@ func (s *Scope) commitLocked(r *record, ready *recordList) deps.TaskID {
 		rt.observeSubmit(r, id)
 	}
 	if rt.graphAdd(r) {
-		ready.push(r)
+		if late = rt.lines != nil && r.granted(); !late {
+			ready.push(r)
+		}
 	}
-	return id
+	return id, late
 }
 
 // startAll starts tasks that were submitted and have no predecessors.
