@@ -34,18 +34,17 @@ type program struct {
 
 // An application makes programs: parts is how many devices share the work, runs how often it will be run.
 type application struct {
-	name   string
-	goal   string // of several devices against one
-	policy string // "" is the default, locality
-	build  func(rt *task.Runtime, quick bool, parts, runs int) (*program, error)
+	name  string
+	goal  string // of several devices against one
+	build func(rt *task.Runtime, quick bool, parts, runs int) (*program, error)
 }
 
 var applications = []application{
-	{"stream triad", "3.95 times one on 4", "", buildStream},
-	{"nbody", "3.9 times one on 4", "", buildNBody},
-	{"matmul tiled", "", "", buildMatMul},
-	{"cholesky", "", "", buildCholesky},
-	{"jacobi halo", "", "", buildJacobi},
+	{"stream triad", "3.95 times one on 4", buildStream},
+	{"nbody", "3.9 times one on 4", buildNBody},
+	{"matmul tiled", "", buildMatMul},
+	{"cholesky", "", buildCholesky},
+	{"jacobi halo", "", buildJacobi},
 }
 
 func kernels(functions ...any) ([]*task.Kernel, error) {
@@ -450,15 +449,16 @@ type outcome struct {
 //
 // With CPU workers beside accelerators the policy goes by learned times alone; locality keeps data that have a home there.
 func play(a application, spec string, quick bool, parts, runs int) (*outcome, error) {
+	o := task.Options{Devices: spec, Window: -1}
 	if strings.Contains(spec, "smp") {
-		a.policy = "versioning"
+		o.Policy = "versioning"
 	}
-	rt, err := task.New(task.Options{Devices: spec, Window: -1, Policy: a.policy})
+	rt, err := task.New(o)
 	if err != nil {
 		return nil, err
 	}
-	o, err := playOn(rt, a, quick, parts, runs)
-	return o, errors.Join(err, rt.Close())
+	found, err := playOn(rt, a, quick, parts, runs)
+	return found, errors.Join(err, rt.Close())
 }
 
 func playOn(rt *task.Runtime, a application, quick bool, parts, runs int) (*outcome, error) {
