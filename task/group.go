@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -116,23 +117,17 @@ func (rt *Runtime) takeGroup(g *Group) error {
 	}
 	failed := g.told
 	g.told = FailedError{}
-	told := [2]*FailedError{&g.home.told, nil}
-	if g.outer != nil {
-		told[1] = &g.outer.told
-	}
-	for _, t := range told {
-		if t == nil {
-			continue
-		}
-		kept := t.Failed[:0:0]
-		for _, e := range t.Failed {
-			if !e.group.within(g) {
-				kept = append(kept, e)
-			}
-		}
-		t.Failed, t.Skipped = kept, max(0, t.Skipped-failed.Skipped)
+	g.home.told.without(&failed, g)
+	for o := g.outer; o != nil; o = o.outer {
+		o.told.without(&failed, g)
 	}
 	return &failed
+}
+
+// without takes out what g has told of.
+func (e *FailedError) without(told *FailedError, g *Group) {
+	e.Failed = slices.DeleteFunc(e.Failed, func(f *Error) bool { return f.group.within(g) })
+	e.Skipped = max(0, e.Skipped-told.Skipped)
 }
 
 // within reports whether g is o or inside it.

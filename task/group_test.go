@@ -351,3 +351,20 @@ func TestNoCopyDeps(t *testing.T) {
 	require.NoError(t, rt.Wait())
 	require.Equal(t, []int32{0, 1, 0, 0}, x)
 }
+
+// What the wait of a group has told, no wait of a group around it tells again, however deep it lies.
+func TestAFailureIsToldOnce(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:2"})
+	outer := task.NewGroup(rt)
+	middle := task.NewGroup(outer)
+	inner := task.NewGroup(middle)
+	x := make([]int, 1)
+	_, err := inner.Go(func() error { return errors.New("boom") }, task.Out(x))
+	require.NoError(t, err)
+	_, err = inner.Go(nothing, task.In(x))
+	require.NoError(t, err)
+	require.ErrorContains(t, inner.Wait(), "boom")
+	require.NoError(t, middle.Wait())
+	require.NoError(t, outer.Wait())
+	require.NoError(t, rt.Wait())
+}

@@ -16,434 +16,17 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-var modelSeeds = flag.Int("modelseeds", 2000, "random programs of all modes, nested, failing, to run")
+var modelSeeds = flag.Int("modelseeds", 5000, "random programs of all modes, nested, failing, to run")
 
-// This file runs random programs of tasks in every mode, nested, in groups, with waits, failures and retries, and compares
-// them with an interpreter that runs them one after the other: same values, same outcome of every task, each run once.
+// This file runs random programs of tasks in every mode, nested, in loops, shared by workers, in groups, with waits, failures,
+// retries and cancellation, on machines of random speed, and compares them with an interpreter that runs them one after the
+// other: same values, same outcome of every task, each run once. Which tasks a cancellation meets is chance, so there the
+// interpreter runs behind and is told that, and nothing else: all that follows from it must be as it says.
 
-// A step is one thing that a program, or the body of a task, does.
-type step struct {
-	kind stepKind
-	accs []area
-	k    uint32
-	body []step // of a nested task, or of a group
-
-	fails  bool
-	flaky  bool // fails once, and may be run again
-	kernel bool
-	tokens int
-	once   bool // if(false)
-	final  bool
-	event  bool
-	prio   int
-
-	id   int  // of a task
-	data bool // a wait compares what it has waited for
-}
-
-type stepKind uint8
-
-const (
-	plainTask stepKind = iota
-	nestedTask
-	groupOf // tasks without reductions, and a wait for them
-	waitAll
-	waitFor // accs[0]
+var (
+	errModel  = errors.New("made to fail")
+	errCancel = errors.New("cancelled by the model")
 )
-
-// An area is a box of a matrix with an access mode. A vector is a matrix of one row.
-type area struct {
-	buf            int
-	i0, i1, j0, j1 int
-	mode           deps.Mode
-	xor            bool // the operator of a reduction, or +
-}
-
-const modelRows, modelCols = 6, 40
-
-func (a area) meets(b area) bool {
-	return a.buf == b.buf && a.i0 < b.i1 && b.i0 < a.i1 && a.j0 < b.j1 && b.j0 < a.j1
-}
-
-// ordered reports whether tasks with these accesses come one after the other.
-func (a area) ordered(b area) bool {
-	if !a.meets(b) {
-		return false
-	}
-	if a.mode == b.mode && (a.mode == deps.In || a.mode >= deps.Concurrent) {
-		return a.mode == deps.Reduction && a.xor != b.xor
-	}
-	return true
-}
-
-func (a area) each(f func(i int)) {
-	for i := a.i0; i < a.i1; i++ {
-		for j := a.j0; j < a.j1; j++ {
-			f(i*modelCols + j)
-		}
-	}
-}
-
-// --- making programs
-
-type maker struct {
-	rng    *rand.Rand
-	next   int
-	bufs   int
-	faults bool
-}
-
-func (m *maker) steps(n, depth int, inside []area) (out []step) {
-	for range n {
-		if s, ok := m.step(depth, inside); ok {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-func (m *maker) step(depth int, inside []area) (step, bool) {
-	switch p := m.rng.IntN(20); {
-	case p < 2:
-		return step{kind: waitAll, data: true}, true
-	case p < 4:
-		a, ok := m.area(inside, []deps.Mode{deps.In, deps.InOut})
-		return step{kind: waitFor, accs: []area{a}, data: true}, ok
-	case p < 5 && depth > 0:
-		g := step{kind: groupOf}
-		for range 1 + m.rng.IntN(5) {
-			if t, ok := m.task(depth-1, inside, false); ok {
-				g.body = append(g.body, t)
-			}
-		}
-		return g, len(g.body) > 0
-	}
-	return m.task(depth, inside, true)
-}
-
-var modelModes = []deps.Mode{deps.In, deps.In, deps.Out, deps.InOut, deps.InOut, deps.Concurrent, deps.Commutative, deps.Commutative, deps.Reduction, deps.Reduction}
-
-func (m *maker) task(depth int, inside []area, reductions bool) (step, bool) {
-	modes := modelModes
-	if !reductions {
-		modes = modes[:len(modes)-2]
-	}
-	s := step{k: m.rng.Uint32() | 1, id: m.next, prio: m.rng.IntN(3) - 1}
-	for range 1 + m.rng.IntN(3) {
-		if a, ok := m.area(inside, modes); ok && !meetsAny(s.accs, a) {
-			s.accs = append(s.accs, a)
-		}
-	}
-	if len(s.accs) == 0 {
-		return s, false
-	}
-	m.next++
-	if m.rng.IntN(8) == 0 {
-		s.tokens = 10 + m.rng.IntN(90)
-	}
-	s.once, s.final = m.rng.IntN(10) == 0, m.rng.IntN(6) == 0
-	s.event = m.rng.IntN(12) == 0
-	s.kernel = m.isKernel(&s) && !(hasMode(inside, deps.Concurrent) && hasMode(s.accs, deps.Concurrent))
-	switch {
-	case s.kernel:
-	case m.rng.IntN(20) == 0:
-		s.flaky = !hasMode(s.accs, deps.Concurrent)
-	case m.faults && m.rng.IntN(12) == 0:
-		s.fails = true
-	case depth > 0 && m.rng.IntN(3) == 0:
-		s.kind = nestedTask
-		var mine []area
-		for _, a := range s.accs {
-			if a.mode != deps.Reduction {
-				mine = append(mine, a)
-			}
-		}
-		if len(mine) > 0 {
-			s.body = m.steps(1+m.rng.IntN(6), depth-1, mine)
-		}
-	}
-	return s, true
-}
-
-// isKernel makes s one of the kernels above, if its accesses are those of one.
-func (m *maker) isKernel(s *step) bool {
-	d := s.accs[0]
-	if d.i1-d.i0 != 1 || d.mode == deps.In || d.xor || m.rng.IntN(3) == 0 {
-		return false
-	}
-	if len(s.accs) == 2 {
-		return d.mode == deps.InOut && s.accs[1].mode == deps.In && s.accs[1].i1-s.accs[1].i0 == 1
-	}
-	return len(s.accs) == 1 && d.mode != deps.InOut
-}
-
-func meetsAny(list []area, a area) bool {
-	for _, b := range list {
-		if a.meets(b) {
-			return true
-		}
-	}
-	return false
-}
-
-func hasMode(list []area, mode deps.Mode) bool {
-	for _, a := range list {
-		if a.mode == mode {
-			return true
-		}
-	}
-	return false
-}
-
-// area returns a part of one of inside, in a mode that this permits.
-func (m *maker) area(inside []area, modes []deps.Mode) (area, bool) {
-	p := inside[m.rng.IntN(len(inside))]
-	a := area{buf: p.buf, mode: modes[m.rng.IntN(len(modes))], xor: m.rng.IntN(3) == 0}
-	if p.mode == deps.In || p.mode == deps.Concurrent || p.mode == deps.Commutative {
-		a.mode = p.mode // what is done in any order must come to the same
-	}
-	a.xor = a.xor && a.mode == deps.Reduction
-	a.i0, a.i1 = m.part(p.i0, p.i1, 2)
-	a.j0, a.j1 = m.part(p.j0, p.j1, 5)
-	if a.mode == p.mode && !contains(modes, p.mode) {
-		return a, false
-	}
-	return a, true
-}
-
-func contains(modes []deps.Mode, mode deps.Mode) bool {
-	for _, m := range modes {
-		if m == mode {
-			return true
-		}
-	}
-	return false
-}
-
-// part returns a part of [lo, hi): often one of the same tiles.
-func (m *maker) part(lo, hi, tile int) (int, int) {
-	switch m.rng.IntN(5) {
-	case 0:
-		return lo, hi
-	case 1, 2:
-		a := lo + m.rng.IntN((hi-lo+tile-1)/tile)*tile
-		return a, min(hi, a+tile)
-	}
-	a := lo + m.rng.IntN(hi-lo)
-	return a, a + 1 + m.rng.IntN(hi-a)
-}
-
-// --- what a task does
-
-// contribution is what a task that reads ins adds or mixes in.
-func contribution(s *step, at func(buf int) []uint32) uint32 {
-	k := s.k
-	for _, a := range s.accs {
-		if a.mode == deps.In {
-			a.each(func(i int) { k += at(a.buf)[i] })
-		}
-	}
-	return k
-}
-
-func apply(a area, k uint32, x []uint32) {
-	a.each(func(i int) {
-		switch {
-		case a.mode == deps.Out:
-			x[i] = uint32(i)*2654435761 + k
-		case a.mode == deps.InOut:
-			x[i] = x[i]*31 + k
-		case a.mode == deps.Concurrent:
-			atomic.AddUint32(&x[i], k)
-		case a.mode == deps.Reduction && a.xor:
-			x[i] ^= k
-		case a.mode != deps.In:
-			x[i] += k
-		}
-	})
-}
-
-// --- the interpreter
-
-type outcome uint8
-
-const (
-	notRun outcome = iota
-	good
-	failed
-	skipped
-)
-
-type interpreter struct {
-	x        [][]uint32
-	outcomes []outcome
-}
-
-// A world is one nesting level of the interpreter.
-type world struct {
-	taints []stain
-	open   []*pending
-	untold int // failures that no wait has told of
-}
-
-type stain struct {
-	area
-	group int // of the task, 0 for none
-}
-
-// A pending is a reduction that has not been combined.
-type pending struct {
-	areas []area
-	doing []func()
-	buf   int
-	xor   bool
-}
-
-func (w *world) tainted(accs []area) bool {
-	for _, t := range w.taints {
-		for _, a := range accs {
-			if t.ordered(a) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (w *world) taint(accs []area, group int) {
-	for _, a := range accs {
-		w.taints = append(w.taints, stain{a, group})
-	}
-}
-
-// combine ends the reductions that accs meet, all of them with nil.
-func (w *world) combine(accs []area) {
-	kept := w.open[:0:0]
-	for _, p := range w.open {
-		hit := accs == nil
-		for _, a := range accs {
-			for _, b := range p.areas {
-				hit = hit || b.ordered(a)
-			}
-		}
-		if !hit {
-			kept = append(kept, p)
-			continue
-		}
-		all := make([]area, len(p.areas))
-		for i, a := range p.areas {
-			a.mode = deps.InOut
-			all[i] = a
-		}
-		if w.tainted(all) {
-			w.taint(all, 0)
-			w.untold++
-			continue
-		}
-		for _, f := range p.doing {
-			f()
-		}
-	}
-	w.open = kept
-}
-
-// join adds a reduction access to the open reductions.
-func (w *world) join(a area, f func()) {
-	mine := &pending{areas: []area{a}, buf: a.buf, xor: a.xor}
-	kept := w.open[:0:0]
-	for _, p := range w.open {
-		if p.buf == a.buf && p.xor == a.xor && meetsAny(p.areas, a) {
-			mine.areas = append(mine.areas, p.areas...)
-			mine.doing = append(mine.doing, p.doing...)
-		} else {
-			kept = append(kept, p)
-		}
-	}
-	if f != nil {
-		mine.doing = append(mine.doing, f)
-	}
-	w.open = append(kept, mine)
-}
-
-func (in *interpreter) run(steps []step, w *world, group int) {
-	for i := range steps {
-		s := &steps[i]
-		switch s.kind {
-		case waitAll:
-			w.combine(nil)
-			w.taints, w.untold = nil, 0
-		case waitFor:
-			w.combine(waiting(s.accs))
-		case groupOf:
-			before := w.untold
-			in.run(s.body, w, i+1)
-			kept := w.taints[:0:0]
-			for _, t := range w.taints {
-				if t.group != i+1 {
-					kept = append(kept, t)
-				}
-			}
-			w.taints, w.untold = kept, before
-		default:
-			in.task(s, w, group)
-		}
-	}
-}
-
-func waiting(accs []area) []area {
-	out := append([]area(nil), accs...)
-	for i := range out {
-		if out[i].mode != deps.In {
-			out[i].mode = deps.InOut
-		}
-	}
-	return out
-}
-
-func (in *interpreter) task(s *step, w *world, group int) {
-	w.combine(s.accs)
-	result := good
-	if w.tainted(s.accs) {
-		result = skipped
-	} else if s.fails {
-		result = failed
-	}
-	var k uint32
-	if result == good {
-		k = contribution(s, func(buf int) []uint32 { return in.x[buf] })
-		for _, a := range s.accs {
-			if a.mode != deps.Reduction {
-				apply(a, k, in.x[a.buf])
-			}
-		}
-		if s.kind == nestedTask {
-			var inner world
-			in.run(s.body, &inner, 0)
-			inner.combine(nil)
-			if inner.untold > 0 {
-				result = failed
-			}
-		}
-	}
-	for _, a := range s.accs {
-		if a.mode == deps.Reduction {
-			var f func()
-			if result == good {
-				f = func() { apply(a, k, in.x[a.buf]) }
-			}
-			w.join(a, f)
-		}
-	}
-	in.outcomes[s.id] = result
-	if result != good {
-		w.taint(s.accs, group)
-		w.untold++
-	}
-}
-
-// --- the runtime
-
-var errModel = errors.New("made to fail")
 
 type modelRun struct {
 	rt      *task.Runtime
@@ -455,7 +38,16 @@ type modelRun struct {
 	ran     []atomic.Int32
 	tokens  atomic.Int64
 	events  sync.WaitGroup
+	cancel  context.CancelCauseFunc // of the runtime's context
+	behind  bool                    // the interpreter is: something is cancelled
+	waited  []waitedFor             // meanwhile
 	bad     atomic.Pointer[error]
+}
+
+// A waitedFor is what the wait of a group has returned.
+type waitedFor struct {
+	group *step
+	err   error
 }
 
 type modelKernels struct{ out, inout, add, atomic, sum *task.Kernel }
@@ -469,13 +61,17 @@ func (m *modelRun) complain(format string, args ...any) {
 func (m *modelRun) top(steps []step) error {
 	for i := range steps {
 		s := &steps[i]
-		m.want.run(steps[i:i+1], &m.wanted, 0)
-		err := m.one(s, m.rt)
-		if err != nil {
+		run := m.one
+		if s.cancel == cancelNothing {
+			m.want.run(steps[i:i+1], &m.wanted, 0)
+		} else {
+			run = m.cancelled
+		}
+		if err := run(s, m.rt); err != nil {
 			return fmt.Errorf("step %d: %w", i, err)
 		}
 		if s.kind == waitAll {
-			if err := m.compare(area{}); err != nil {
+			if err := m.compare(); err != nil {
 				return fmt.Errorf("step %d: %w", i, err)
 			}
 		}
@@ -483,7 +79,83 @@ func (m *modelRun) top(steps []step) error {
 	return nil
 }
 
-func (m *modelRun) compare(only area) error {
+// cancelled runs a group that is cancelled meanwhile, and then the interpreter.
+func (m *modelRun) cancelled(s *step, at task.Submitter) error {
+	g := task.NewGroup(at)
+	var canceller sync.WaitGroup
+	canceller.Go(func() {
+		delay(s.after)
+		if s.cancel == cancelRuntime {
+			m.cancel(errCancel)
+		} else {
+			g.Cancel(errCancel)
+		}
+	})
+	m.behind, m.waited = true, nil
+	err := m.all(s.body, g)
+	m.behind = false
+	if errors.Is(err, errCancel) {
+		err = nil
+	}
+	program := []step{*s}
+	m.waited = append(m.waited, waitedFor{&program[0], g.Wait()})
+	canceller.Wait()
+	if err != nil {
+		return err
+	}
+	m.want.sees = m.sees
+	m.want.run(program, &m.wanted, 0)
+	m.want.sees = nil
+	for _, w := range m.waited {
+		if err := told(w.group, w.err); err != nil {
+			return err
+		}
+	}
+	return m.adopt()
+}
+
+// sees says what became of a task of a group that was cancelled.
+func (m *modelRun) sees(s *step) sight {
+	var none task.Task
+	h := m.handles[s.id]
+	if h == none {
+		return notSubmitted
+	}
+	switch err := h.Err(); {
+	case err == nil || errors.Is(err, task.ErrSkipped) && isFirst(err):
+	case !errors.Is(err, errCancel) && !s.flaky: // one that has begun is not run again after the cancellation
+	case m.ran[s.id].Load() == 0:
+		return notBegun
+	default:
+		return begun
+	}
+	return asUsual
+}
+
+// adopt lets the interpreter go on with what there is where tasks were ended on their way. What depends on an earlier failure
+// can be had after the next wait only.
+func (m *modelRun) adopt() error {
+	kept := m.want.undefined[:0]
+	for _, a := range m.want.undefined {
+		in := a
+		in.mode = deps.In
+		switch err := m.rt.WaitOn(context.Background(), m.option(in)); {
+		case errors.Is(err, task.ErrSkipped):
+			kept = append(kept, a)
+		case err != nil:
+			return err
+		default:
+			a.each(func(i int) { m.want.x[a.buf][i] = m.x[a.buf][i] })
+		}
+	}
+	m.want.undefined = kept
+	return nil
+}
+
+func (m *modelRun) compare() error {
+	if err := m.adopt(); err != nil {
+		return err
+	}
 	for b := range m.x {
 		for i := range m.x[b] {
 			if m.x[b][i] != m.want.x[b][i] {
@@ -494,36 +166,33 @@ func (m *modelRun) compare(only area) error {
 	return nil
 }
 
+// all runs steps until one cannot be submitted.
+func (m *modelRun) all(steps []step, at task.Submitter) error {
+	for i := range steps {
+		if err := m.one(&steps[i], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (m *modelRun) one(s *step, at task.Submitter) error {
 	switch s.kind {
 	case waitAll:
-		return m.told(waitIn(at))
+		return told(s, waitIn(at))
 	case waitFor:
-		if sc, ok := at.(*task.Scope); ok {
-			return m.told(sc.WaitOn(sc.Context(), m.option(s.accs[0])))
-		}
-		bad := m.wanted.tainted(waiting(s.accs))
-		err := m.rt.WaitOn(context.Background(), m.option(s.accs[0]))
-		if (err != nil) != bad {
-			return fmt.Errorf("wait on %v returned %v", s.accs[0], err)
-		}
-		if err == nil {
-			s.accs[0].each(func(i int) {
-				b := s.accs[0].buf
-				if m.x[b][i] != m.want.x[b][i] {
-					m.complain("after the wait element %d of buffer %d is %#x, want %#x", i, b, m.x[b][i], m.want.x[b][i])
-				}
-			})
-		}
-		return nil
+		return m.waitFor(s, at)
 	case groupOf:
 		g := task.NewGroup(at)
-		for i := range s.body {
-			if err := m.one(&s.body[i], g); err != nil {
-				return err
-			}
+		err := m.all(s.body, g)
+		waited := g.Wait()
+		if m.behind {
+			m.waited = append(m.waited, waitedFor{s, waited})
+			return err
 		}
-		return m.told(g.Wait())
+		return errors.Join(err, told(s, waited))
+	case loopOf:
+		return m.loop(s, at)
 	}
 	return m.submit(s, at)
 }
@@ -535,13 +204,39 @@ func waitIn(at task.Submitter) error {
 	return at.(*task.Runtime).Wait()
 }
 
-// told lets only those failures pass that the program has not asked for.
-func (m *modelRun) told(err error) error {
+// told compares what a wait has returned with what the interpreter says.
+func told(s *step, err error) error {
 	var f *task.FailedError
-	if err == nil || errors.Is(err, errModel) || errors.As(err, &f) && len(f.Failed) == 0 {
-		return nil
+	failed, skipped := 0, 0
+	if errors.As(err, &f) {
+		failed, skipped = len(f.Failed), f.Skipped
 	}
-	return err
+	if failed != s.failed || skipped != s.skipped || (err != nil) != (failed+skipped > 0) {
+		return fmt.Errorf("a wait told of %d failures and %d skipped tasks, want %d and %d: %w", failed, skipped, s.failed, s.skipped, err)
+	}
+	return nil
+}
+
+func (m *modelRun) waitFor(s *step, at task.Submitter) error {
+	a := s.accs[0]
+	if sc, ok := at.(*task.Scope); ok {
+		if err := sc.WaitOn(sc.Context(), m.option(a)); (err != nil) != s.bad {
+			return fmt.Errorf("wait on %v in a task returned %v", a, err)
+		}
+		return nil // the interpreter is at the end of the task already, and has not kept what was here
+	}
+	err := m.rt.WaitOn(context.Background(), m.option(a))
+	if (err != nil) != s.bad {
+		return fmt.Errorf("wait on %v returned %v", a, err)
+	}
+	if err == nil {
+		a.each(func(i int) {
+			if m.x[a.buf][i] != m.want.x[a.buf][i] {
+				m.complain("after the wait element %d of buffer %d is %#x, want %#x", i, a.buf, m.x[a.buf][i], m.want.x[a.buf][i])
+			}
+		})
+	}
+	return nil
 }
 
 func (m *modelRun) option(a area) task.Option {
@@ -566,6 +261,37 @@ func (m *modelRun) option(a area) task.Option {
 	return o.Box([]int{modelRows, modelCols}, []int{a.i0, a.j0}, []int{a.i1, a.j1})
 }
 
+// loop submits a loop; its parts find themselves by where they begin.
+func (m *modelRun) loop(s *step, at task.Submitter) error {
+	part := func(lo int) *step {
+		for i := range s.body {
+			if s.body[i].accs[0].j0 == lo {
+				return &s.body[i]
+			}
+		}
+		panic(fmt.Sprintf("a loop of %d parts has one that begins at %d", len(s.body), lo))
+	}
+	how := task.Grain(s.grain)
+	if s.number {
+		how = task.Tasks(s.grain)
+	}
+	list, err := task.Loop(at, s.accs[0].j0, s.accs[0].j1,
+		func(sc *task.Scope, lo, hi int) error { return m.body(part(lo), sc) }, how, task.Every(task.Priority(s.prio)),
+		task.Each(func(lo, hi int) (options []task.Option) {
+			for _, a := range part(lo).accs {
+				options = append(options, m.option(a))
+			}
+			return options
+		}))
+	for i, t := range list {
+		m.handles[s.body[i].id] = t
+	}
+	if err == nil && len(list) != len(s.body) {
+		return fmt.Errorf("a loop became %d tasks, want %d", len(list), len(s.body))
+	}
+	return err
+}
+
 func (m *modelRun) submit(s *step, at task.Submitter) error {
 	options := []task.Option{task.Label(fmt.Sprint("task ", s.id)), task.Priority(s.prio), task.If(!s.once), task.Final(s.final)}
 	if s.tokens > 0 {
@@ -582,6 +308,10 @@ func (m *modelRun) submit(s *step, at task.Submitter) error {
 	}
 	for _, a := range s.accs {
 		options = append(options, m.option(a))
+	}
+	if s.kind == wideTask {
+		m.handles[s.id], err = task.Wide(at, s.accs[0].j0, s.accs[0].j1, s.grain, func(lo, hi int) error { return m.wide(s, lo, hi) }, options...)
+		return err
 	}
 	body := func(sc *task.Scope) error { return m.body(s, sc) }
 	switch at := at.(type) {
@@ -611,6 +341,28 @@ func (m *modelRun) submitKernel(s *step, at task.Submitter, options []task.Optio
 		return m.ks.atomic.With(options...).Submit(at, lo, hi, s.k, x)
 	}
 	return m.ks.sum.With(options...).Submit(at, lo, hi, s.k, x)
+}
+
+// wide is the body of a wide task for some of its columns; what is not cut is of the first part.
+func (m *modelRun) wide(s *step, lo, hi int) error {
+	first := lo == s.accs[0].j0
+	if first {
+		m.ran[s.id].Add(1)
+	}
+	if s.fails {
+		return errModel
+	}
+	delay(int(s.k>>20) % 500)
+	k := contribution(s, func(buf int) []uint32 { return m.x[buf] })
+	part := s.accs[0]
+	part.j0, part.j1 = lo, hi
+	apply(part, k, m.x[part.buf])
+	for _, a := range s.accs[1:] {
+		if first {
+			apply(a, k, m.x[a.buf])
+		}
+	}
+	return nil
 }
 
 func (m *modelRun) body(s *step, sc *task.Scope) error {
@@ -664,21 +416,33 @@ func (m *modelRun) body(s *step, sc *task.Scope) error {
 			}
 		})
 	}
-	for i := range s.body {
-		if err := m.one(&s.body[i], sc); err != nil {
-			m.complain("task %d: %w", s.id, err)
-			return err
-		}
+	err := m.all(s.body, sc)
+	if err != nil && !errors.Is(err, errCancel) {
+		m.complain("task %d: %w", s.id, err)
 	}
-	return nil
+	return err
+}
+
+// modelMachine is one of those of the graphs, the CPU alone, and accelerators that take their time, each its own.
+func modelMachine(rng *rand.Rand) string {
+	specs := append([]string{"smp:1", "smp:2", "smp:4"}, graphSpecs...)
+	if n := rng.IntN(len(specs) + 3); n < len(specs) {
+		return specs[n]
+	}
+	sim := func() string {
+		return fmt.Sprintf("sim(exec=cpu,speed=%dMB/s,bandwidth=%dMB/s,latency=%dus)", 5<<rng.IntN(8), 5<<rng.IntN(8), rng.IntN(40))
+	}
+	return fmt.Sprintf("smp:%d,%s", 1+rng.IntN(3), sim())
 }
 
 func runModel(ks modelKernels, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	policies := sched.Policies()
-	specs := append([]string{"smp:1", "smp:2", "smp:4"}, graphSpecs...)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
 	o := task.Options{
-		Devices: specs[rng.IntN(len(specs))],
+		Context: ctx,
+		Devices: modelMachine(rng),
 		Policy:  policies[rng.IntN(len(policies))],
 		Seed:    seed,
 		Window:  []int{0, 1, 3, 16}[rng.IntN(4)],
@@ -689,12 +453,12 @@ func runModel(ks modelKernels, seed uint64) error {
 	for b := range mk.bufs {
 		all = append(all, area{buf: b, i1: modelRows, j1: modelCols, mode: deps.InOut})
 	}
-	program := append(mk.steps(5+rng.IntN(40), rng.IntN(4), all), step{kind: waitAll, data: true})
+	program := mk.program(all)
 	rt, err := task.New(o)
 	if err != nil {
 		return err
 	}
-	m := &modelRun{rt: rt, ks: ks, want: &interpreter{outcomes: make([]outcome, mk.next)}, handles: make([]task.Task, mk.next), ran: make([]atomic.Int32, mk.next)}
+	m := &modelRun{rt: rt, ks: ks, cancel: cancel, want: &interpreter{outcomes: make([]outcome, mk.next), cut: make([]bool, mk.next)}, handles: make([]task.Task, mk.next), ran: make([]atomic.Int32, mk.next)}
 	for range mk.bufs {
 		x := make([]uint32, modelRows*modelCols)
 		for i := range x {
@@ -733,7 +497,13 @@ func (m *modelRun) outcomes(steps []step) error {
 		if s.kind == waitAll || s.kind == waitFor {
 			continue
 		}
-		if s.kind != groupOf {
+		if s.kind != groupOf && s.kind != loopOf {
+			if m.want.cut[s.id] {
+				if n := m.ran[s.id].Load(); n > 1 && !s.flaky || n > 2 {
+					return fmt.Errorf("task %d, which was cancelled, ran %d times", s.id, n)
+				}
+				continue
+			}
 			got, runs := good, int32(1)
 			switch err := m.handles[s.id].Err(); {
 			case m.want.outcomes[s.id] == notRun:
