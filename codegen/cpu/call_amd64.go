@@ -6,3 +6,6 @@ import "unsafe"
 //
 //go:noescape
 func call(code uintptr, block unsafe.Pointer)
+
+// tidy cleans the upper halves of the vectors, as generated code does before it returns: Go code is slow while they are in use.
+func tidy()

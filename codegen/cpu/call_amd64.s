@@ -12,3 +12,8 @@ TEXT ·call(SB), 0, $256-16
 	MOVQ block+8(FP), DI
 	CALL AX
 	RET
+
+// func tidy()
+TEXT ·tidy(SB), NOSPLIT, $0-0
+	VZEROUPPER
+	RET

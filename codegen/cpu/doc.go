@@ -5,8 +5,8 @@
 // A Runner runs the stages in short calls, and chooses vector width and kind of stores by where the slices lie (variant.go).
 //
 // Invariants: generated code touches no stack but one word, keeps all state in the argument block, leaves the upper halves of vectors clean, and
-// makes no access that it has not checked unless the kernel says so. It can yield to Go and go on (yield.go). A fault in it is a panic of the
-// goroutine that called it - for addresses near nil as for any Go code, for others where debug.SetPanicOnFault is on.
+// makes no access that it has not checked unless the kernel says so. It can yield to Go and go on (yield.go). A fault in it, at whatever
+// address, is the error of the Call or Run that it happened in (fault.go): the code is a leaf below a Go frame, so Go's unwinder finds its way.
 //
 // Lock order: Loop.mu guards the sums of one launch; nothing is called under it. Every form of the assembler is tested against the bytes of the
 // Go assembler.

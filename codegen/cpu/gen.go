@@ -36,6 +36,7 @@ const (
 const (
 	statusDone     = 0
 	statusReturned = 1<<31 - 1 // the kernel has returned: no stage follows
+	statusRunning  = 1 << 31   // set by Go: the code has not come back
 )
 
 func blockWord(i int) Arg { return MemArg(At(DI, int32(8*i))) }

@@ -59,6 +59,7 @@ func (p *Program) run(i int, b *block, lo, hi int64) error {
 	s := p.Code.stages[i]
 	b[wordLo], b[wordHi], b[wordBudget] = uint64(lo), uint64(hi), pauseRounds
 	for at := p.entry + uintptr(s.entry); ; at = p.entry + uintptr(s.resume) {
+		b[wordStatus] = statusRunning
 		call(at, unsafe.Pointer(b))
 		st := b[wordStatus]
 		if st == statusDone || st == statusReturned {

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,11 +10,10 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// callTime is how long one call of generated code shall take: the goroutine can be stopped between calls only. Calls expected to be shorter
-// than brief are timed only now and then.
+// callTime is how long one call of generated code shall take: the goroutine can be stopped between calls only. What is expected to be one
+// call is timed only now and then.
 const (
 	callTime = 50 * time.Microsecond
-	brief    = 2 * time.Microsecond
 	seldom   = 16
 )
 
@@ -42,7 +42,8 @@ func (r *Runner) ProgramFor(args []Value) *Program { return r.choose(args) }
 type launch struct {
 	block   block
 	loop    Loop
-	untimed int // short calls since the last that was timed
+	untimed int  // short calls since the last that was timed
+	ended   bool // nothing uses the launch any more
 }
 
 func (r *Runner) take() *launch {
@@ -72,16 +73,17 @@ type Loop struct {
 }
 
 // Call runs the kernel. Every parallel loop is handed to share, which must have run all its iterations when it returns; nil runs them here.
-// The caller keeps what the arguments point at alive. A failed check is a *BoundsError. With share nil it does not allocate.
-func (r *Runner) Call(args []Value, share func(*Loop) error) error {
-	l := r.take()
-	err := r.stages(l, args, share)
-	r.giveBack(l) // a launch that panicked is left to the collector
+// The caller keeps what the arguments point at alive. A failed check is a *BoundsError, a fault a *FaultError. With share nil it does not
+// allocate.
+func (r *Runner) Call(args []Value, share func(*Loop) error) (err error) {
+	l, p := r.take(), r.choose(args)
+	defer r.watched(l, p.Code, debug.SetPanicOnFault(true), &err)
+	err = r.stages(p, l, args, share)
+	l.ended = true
 	return err
 }
 
-func (r *Runner) stages(l *launch, args []Value, share func(*Loop) error) error {
-	p := r.choose(args)
+func (r *Runner) stages(p *Program, l *launch, args []Value, share func(*Loop) error) error {
 	l.block.bind(p.Code.params, args)
 	for i, s := range p.Code.stages {
 		if s.count.set {
@@ -139,11 +141,12 @@ func (l *Loop) Grain() int64 {
 }
 
 // Run runs iterations [lo, hi), on a block of its own.
-func (l *Loop) Run(lo, hi int64) error {
+func (l *Loop) Run(lo, hi int64) (err error) {
 	r := l.runner
 	own := r.take()
-	err := l.onBlock(own, lo, hi)
-	r.giveBack(own)
+	defer r.watched(own, l.program.Code, debug.SetPanicOnFault(true), &err)
+	err = l.onBlock(own, lo, hi)
+	own.ended = true
 	return err
 }
 
@@ -174,7 +177,7 @@ func (l *Loop) onBlock(own *launch, lo, hi int64) error {
 func (l *Loop) run(own *launch, lo, hi int64) error {
 	p, b := l.program, &own.block
 	each := l.pace.Load()
-	if each > 0 && (hi-lo)*each < int64(brief)*1000 {
+	if each > 0 && (hi-lo)*each < int64(callTime)*1000 {
 		if own.untimed++; own.untimed%seldom != 0 {
 			return p.run(l.number, b, lo, hi)
 		}

@@ -1,0 +1,67 @@
+package cpu
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A FaultError is a touch of memory that is not there, or not to be read or written, by generated code: the memory behind a slice was
+// unmapped or protected, or a kernel without checks went astray. What the kernel had written before stays written.
+type FaultError struct {
+	Kernel string
+	At     ir.Pos  // of the kernel
+	Addr   uintptr // that was touched; 0 where the system does not say
+	Slice  string  // the parameter that it lies in, "" for none
+	Index  int64   // of the element
+}
+
+func (e *FaultError) Error() string {
+	where := "in no slice of the kernel"
+	if e.Slice != "" {
+		where = fmt.Sprintf("element %d of %s", e.Index, e.Slice)
+	}
+	return fmt.Sprintf("%s: %s: memory fault: address %#x, %s", e.At, e.Kernel, e.Addr, where)
+}
+
+// watched is what must happen when a goroutine has run code on a launch: faults at any address are panics of the goroutine meanwhile, as those
+// near nil are anyway, and one that came out of generated code becomes an error here. All other panics go on, and their launch is left to the
+// collector: who knows what still uses it. It must be deferred itself.
+func (r *Runner) watched(l *launch, c *Code, old bool, err *error) {
+	debug.SetPanicOnFault(old)
+	if l.ended {
+		l.ended = false
+		r.giveBack(l)
+		return
+	}
+	if l.block[wordStatus] == statusRunning {
+		tidy()
+		*err = c.fault(&l.block, recover())
+	}
+}
+
+// fault says where the address of a fault lies.
+func (c *Code) fault(b *block, cause any) error {
+	e := &FaultError{Kernel: c.Kernel.Name, At: c.Kernel.At}
+	if a, ok := cause.(interface {
+		runtime.Error
+		Addr() uintptr
+	}); ok {
+		e.Addr = a.Addr()
+	}
+	word := wordParams
+	for _, v := range c.params {
+		if v.Type.Kind != ir.Slice {
+			word++
+			continue
+		}
+		size := int64(v.Type.Elem.Size)
+		if off := int64(e.Addr) - int64(b[word]); size > 0 && off >= 0 && off < int64(b[word+1])*size {
+			e.Slice, e.Index = v.Name, off/size
+		}
+		word += 2
+	}
+	return e
+}
