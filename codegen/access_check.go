@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -127,8 +128,11 @@ func (c *accessCheck) inside(v *ir.Var, r reach, may []ir.Access, verb string) {
 	if slices.ContainsFunc(may, func(a ir.Access) bool { return c.inRegion(r, a.Region) }) {
 		return
 	}
-	for _, a := range may {
-		if !c.outside(r, a.Region) {
+	switch c.constant(r, may) {
+	case allInside:
+		return
+	case undecided:
+		if !c.outsideAll(r, may) {
 			c.unproved(v, r, verb, regions)
 			return
 		}
@@ -164,14 +168,54 @@ func regionList(list []ir.Access) string {
 	return text
 }
 
-// outside reports whether r provably touches an element outside region: any where it may not happen at all, else the
-// first or the last one that it comes to.
-func (c *accessCheck) outside(r reach, region ir.Region) bool {
+// constant decides whether all that r touches lies in the regions together, where no parameter is in the way.
+func (c *accessCheck) constant(r reach, may []ir.Access) verdict {
+	b := newContractBuilder(c.k)
+	b.accesses = may
+	check := contractCheck{reach: r, passed: new(launches)}
+	if !r.always || len(r.loops) > maxDepth || !b.nest(&check) || !b.linear(&check.index, r.index, r.loops) || len(b.out.atoms) > 0 {
+		return undecided
+	}
+	w := where{}
+	for i, a := range may {
+		boxes, err := EvalRegion(a.Region, math.MaxInt64, ir.Values{})
+		if err != nil {
+			return undecided
+		}
+		w.boxes, w.regions = append(w.boxes, boxes), append(w.regions, i)
+	}
+	var p Proof
+	p.Load(c.k, b.out, ir.Values{})
+	return p.stays(&check, w)
+}
+
+// Edges is a set of bits, one for the elements at the low or the high end of a dimension of what is touched.
+type edges uint64
+
+const everywhere edges = 1<<64 - 1
+
+// outsideAll reports whether r provably touches an element that none of the regions holds: any where it may not happen at
+// all, else the first or the last one that it comes to.
+func (c *accessCheck) outsideAll(r reach, may []ir.Access) bool {
+	at := everywhere
+	for i, a := range may {
+		out := c.outside(r, a.Region)
+		if i > 0 && out != everywhere && len(a.Region.Shape)+len(may[0].Region.Shape) > 0 {
+			out = 0 // a shape of its own: its ends are other elements
+		}
+		at &= out
+	}
+	return at != 0
+}
+
+// outside returns the edges of r that provably lie outside of region; everywhere where no element is in it.
+func (c *accessCheck) outside(r reach, region ir.Region) edges {
 	spans, ok := r.spans(region.Shape, c.k.Params)
 	if !ok || !insideRows(spans, region) {
-		return false
+		return 0
 	}
-	ends := r.certain && rectangularNest(r.loops)
+	attained := r.certain && rectangularNest(r.loops)
+	out := edges(0)
 	for i, d := range region.Dims {
 		a, b, ok := rangeForms(d)
 		if !ok {
@@ -179,13 +223,19 @@ func (c *accessCheck) outside(r reach, region ir.Region) bool {
 		}
 		s := spans[i]
 		if atLeast(s.lo.Sub(b), 0) || atLeast(a.Sub(s.hi), 1) {
-			return true
+			return everywhere
 		}
-		if ends && s.dense && (atLeast(s.hi.Sub(b), 0) || atLeast(a.Sub(s.lo), 1)) {
-			return true
+		if !attained || !s.dense {
+			continue
+		}
+		if atLeast(a.Sub(s.lo), 1) || atLeast(s.lo.Sub(b), 0) {
+			out |= 1 << (2 * i)
+		}
+		if atLeast(s.hi.Sub(b), 0) || atLeast(a.Sub(s.hi), 1) {
+			out |= 2 << (2 * i)
 		}
 	}
-	return false
+	return out
 }
 
 // inRegion reports whether all that r touches is provably in region.

@@ -12,10 +12,10 @@ import (
 // A Contract is the part of a kernel's accesses that the host proves for every launch, before anything is written: the
 // elements that an affine access is sure to touch, against the length of its slice and the declared regions.
 //
-// For each such access the host computes the two iterations in which its index is least and greatest, and looks at the
-// index there. An access is refused only where both the iteration and the index are real, so that a conforming launch
-// is never refused; what is under a condition, depends on data, or runs in a loop whose bounds the host does not know,
-// is left to the checks in the kernel. A Contract is immutable; a Proof applies it to the arguments of one launch.
+// For each such access the host decides whether an iteration exists whose index is outside: exactly, so that a
+// conforming launch is never refused and one that is not never passes. What is under a condition, depends on data, or
+// runs in a loop whose bounds the host does not know, is left to the checks in the kernel. A Contract is immutable but for
+// a memory of launches that took long to prove; a Proof applies it to the arguments of one launch.
 type Contract struct {
 	atoms  []hostAtom
 	forms  []hostForm
@@ -62,6 +62,7 @@ type contractCheck struct {
 	index   linear
 	length  int   // the form of the length that the index stays below; 0 where that is proved, or no matter
 	regions []int // the declared regions of which one holds the index, in the order of Accesses; nil where that is proved
+	passed  *launches
 }
 
 // An AccessError says that a kernel with these arguments would touch what it must not. Nothing has been written. It is
@@ -161,6 +162,7 @@ func (b *contractBuilder) add(r reach) {
 	if len(b.out.forms) > maxForms || slices.ContainsFunc(b.out.checks, c.same) {
 		return
 	}
+	c.passed = new(launches)
 	b.out.checks = append(b.out.checks, c)
 	b.out.Regions = b.out.Regions || c.regions != nil
 }

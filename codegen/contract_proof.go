@@ -8,7 +8,13 @@ type Proof struct {
 	c      *Contract
 	k      *ir.Kernel
 	atoms  []number
-	values []number // of the forms
+	values []number        // of the forms
+	point  [maxDepth]int64 // an iteration that a search is at
+	steps  int             // of that search
+	key    []int64
+	slice  [1]Box // all of a slice, for below
+	whole  [1][]Box
+	ends   [3]int64
 }
 
 // A number is an int64, or not known: a value that leaves 64 bits.
@@ -20,6 +26,10 @@ type number struct {
 func (a number) plus(b number) number {
 	c := a.n + b.n
 	return number{c, a.ok && b.ok && (c > a.n) == (b.n > 0)}
+}
+
+func (a number) minus(b number) number {
+	return a.plus(number{-b.n, b.ok && (b.n == 0 || b.n != -b.n)})
 }
 
 func (a number) times(b number) number {
@@ -93,28 +103,42 @@ func (p *Proof) Inside(boxes [][]Box) error {
 	return nil
 }
 
-// examine looks at both ends of an access: that they are below length where boxes is nil, else in one of the boxes.
+// examine looks at the elements that c touches: that they are below length where boxes is nil, else in the boxes.
 func (p *Proof) examine(c *contractCheck, boxes [][]Box, length number) error {
+	w := where{boxes, c.regions}
+	if boxes == nil {
+		if !length.ok {
+			return nil
+		}
+		w = p.below(length.n)
+	}
+	found := p.stays(c, w)
+	if found == allInside {
+		return nil
+	}
 	var points [2][maxDepth]int64
 	var ends [2]number
 	bad := -1
 	for end := range ends {
 		ends[end] = p.extreme(c, end == 1, &points[end])
-		n := ends[end]
-		switch {
-		case !n.ok || bad >= 0:
-		case boxes == nil && length.ok && (n.n < 0 || n.n >= length.n), boxes != nil && !holdsElement(c.regions, boxes, n.n):
+		if n := ends[end]; bad < 0 && n.ok && !w.holds(n.n) {
 			bad = end
 		}
 	}
-	if bad < 0 {
+	e := &AccessError{Kernel: p.k.Name, Pos: c.at, Access: sourceText(c.expr), Param: c.base.Name, Length: length.n}
+	switch {
+	case bad >= 0:
+		e.First, e.Last = ends[bad].n, ends[bad].n
+		if ends[0].ok && ends[1].ok {
+			e.First, e.Last = ends[0].n, ends[1].n
+		}
+		e.At = c.point(points[bad][:len(c.loops)])
+	case found == someOutside:
+		e.First = p.at(&c.index, len(c.loops), &p.point).n
+		e.Last, e.At = e.First, c.point(p.point[:len(c.loops)])
+	default:
 		return nil
 	}
-	e := &AccessError{Kernel: p.k.Name, Pos: c.at, Access: sourceText(c.expr), Param: c.base.Name, First: ends[bad].n, Last: ends[bad].n, Length: length.n}
-	if ends[0].ok && ends[1].ok {
-		e.First, e.Last = ends[0].n, ends[1].n
-	}
-	e.At = c.point(points[bad][:len(c.loops)])
 	if boxes != nil {
 		var declared []ir.Access
 		all := Accesses(p.k)
@@ -124,18 +148,6 @@ func (p *Proof) examine(c *contractCheck, boxes [][]Box, length number) error {
 		e.Regions = regionList(declared)
 	}
 	return e
-}
-
-// holdsElement reports whether element n lies in a box of one of the regions.
-func holdsElement(regions []int, boxes [][]Box, n int64) bool {
-	for _, r := range regions {
-		for i := range boxes[r] {
-			if boxes[r][i].holds(n) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // holds reports whether element n of the slice lies in the box.
@@ -182,8 +194,8 @@ func (p *Proof) extreme(c *contractCheck, greatest bool, point *[maxDepth]int64)
 	for k := range c.loops {
 		l := &c.loops[k]
 		first, last := p.at(&l.first, k, point), p.at(&l.last, k, point)
-		span := last.plus(number{-first.n, first.ok})
-		if !span.ok || -first.n == first.n && first.n != 0 || span.n != 0 && span.n > 0 != (l.step > 0) {
+		span := last.minus(first)
+		if !span.ok || span.n != 0 && span.n > 0 != (l.step > 0) {
 			return number{} // the loop makes no iteration here
 		}
 		point[k] = first.n

@@ -27,7 +27,7 @@ func contractKernel(t testing.TB, fn any) *task.Kernel {
 func TestAccessesAreProvedAtSubmission(t *testing.T) {
 	first, shifted, inferred, guarded := contractKernel(t, First), contractKernel(t, Shifted), contractKernel(t, Inferred), contractKernel(t, Guarded)
 	search, tile, lower := contractKernel(t, Search), contractKernel(t, Tile), contractKernel(t, Lower)
-	halo := contractKernel(t, Halo)
+	halo, gap, halves := contractKernel(t, Halo), contractKernel(t, Gap), contractKernel(t, Halves)
 	for _, w := range halo.Warnings() {
 		require.NotContains(t, w.Error(), "a[i - 1]", "nothing is to be said of a halo")
 	}
@@ -54,6 +54,14 @@ func TestAccessesAreProvedAtSubmission(t *testing.T) {
 		{"a tile and a column", tile, []any{8, 2, 4, 3, 1, ints(64)}, "a[(r + i) * n + c + j] touches elements 20 to 39 (i = 2, j = 3) of a, outside its region a[r:r+b][c:c+b]"},
 		{"a triangle", lower, []any{4, 6, ints(6)}, ""},
 		{"a triangle too large", lower, []any{4, 5, ints(6)}, "x[i + j] touches element 5 (i = 3, j = 2) of x, outside its region x[0:m]"},
+		{"a gap", gap, []any{10, 20, 1, ints(30), ints(30)}, "x[i * step] touches element 10 (i = 10) of x, outside its region x[0:a], x[b:len(x)]"},
+		{"no gap", gap, []any{10, 10, 1, ints(30), ints(30)}, ""},
+		{"regions that overlap", gap, []any{20, 10, 1, ints(30), ints(30)}, ""},
+		{"a step over the gap", gap, []any{1, 20, 20, ints(30), ints(2)}, ""},
+		{"a step into the gap", gap, []any{1, 20, 10, ints(30), ints(3)}, "x[i * step] touches element 10 (i = 1) of x, outside its region x[0:a], x[b:len(x)]"},
+		{"two halves", halves, []any{4, 10, 5, 5, 0, ints(40)}, ""},
+		{"one half", halves, []any{4, 10, 2, 5, 5, ints(40)}, ""},
+		{"a column between", halves, []any{4, 10, 4, 5, 0, ints(40)}, "a[i * m + j] touches element 4 (i = 0, j = 4) of a, outside its region a[0:n][0:l], a[0:n][r:m]"},
 		{"a halo", halo, []any{20, 5, 10, 0, ints(20), ints(20)}, ""},
 		{"a halo at the end", halo, []any{20, 15, 20, 0, ints(20), ints(20)}, ""},
 		{"a halo too far", halo, []any{20, 5, 10, 1, ints(20), ints(20)}, "a[i + 1] touches elements 6 to 11 (i = 10) of a, outside its region a[max(lo-1, 0):min(hi+1, n)]"},
