@@ -35,31 +35,6 @@ func Inferred(n, step int, x []int) {
 	}
 }
 
-// Gap declares two parts of x, and none between.
-//
-//omp:target device(acc, smp)
-//omp:task in(x[0:a]) in(x[b:len(x)]) inout(y)
-func Gap(a, b, step int, x, y []int) {
-	//omp:teams distribute parallel for
-	for i := 0; i < len(y); i++ {
-		y[i] = x[i*step]
-	}
-}
-
-// Halves declares a matrix by its left and right columns, and sets the columns from c on.
-//
-//omp:target device(acc, smp)
-//omp:task inout(a[0:n][0:l], a[0:n][r:m])
-//omp:shape a [n][m]
-func Halves(n, m, l, r, c int, a []int) {
-	//omp:teams distribute parallel for collapse(2)
-	for i := 0; i < n; i++ {
-		for j := c; j < m; j++ {
-			a[i*m+j] = 1
-		}
-	}
-}
-
 // Guarded stays inside by its conditions alone.
 //
 //omp:target device(acc, smp)
@@ -172,5 +147,30 @@ func Halo(n, lo, hi, more int, a, b []int) {
 	//omp:teams distribute parallel for
 	for i := max(lo, 1); i < min(hi+more, n-1); i++ {
 		b[i] = a[i-1] + a[i+1]
+	}
+}
+
+// Gap declares two parts of x, and none between.
+//
+//omp:target device(acc, smp)
+//omp:task in(x[0:a]) in(x[b:len(x)]) inout(y)
+func Gap(a, b, step int, x, y []int) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(y); i++ {
+		y[i] = x[i*step]
+	}
+}
+
+// Halves declares a matrix by its left and right columns, and sets the columns from c on.
+//
+//omp:target device(acc, smp)
+//omp:task inout(a[0:n][0:l], a[0:n][r:m])
+//omp:shape a [n][m]
+func Halves(n, m, l, r, c int, a []int) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := c; j < m; j++ {
+			a[i*m+j] = 1
+		}
 	}
 }
