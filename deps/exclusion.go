@@ -75,6 +75,17 @@ func (e *Exclusion) Release(n *Node, visit func(granted *Node)) {
 	}
 }
 
+// Len returns how many nodes have regions or wait for them.
+func (e *Exclusion) Len() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := len(e.held)
+	for _, q := range e.waiting {
+		n += len(q.waiters) - q.next
+	}
+	return n
+}
+
 // grant gives the waiting heads what is free, oldest first, and appends them to granted. Requires: e.mu held.
 func (e *Exclusion) grant(granted []*Node) []*Node {
 	slices.SortFunc(e.waiting, func(p, q *queue) int {

@@ -77,7 +77,8 @@ func runWithFaults(t *testing.T, mix *task.Kernel, faults sim.Faults) bool {
 	if hurt {
 		require.Error(t, waited)
 	}
-	_ = rt.Close() // what is lost is told again
+	var leak *task.LeakError // what is lost is told again
+	require.False(t, errors.As(rt.Close(), &leak), "faults %+v: %v", faults, leak)
 	return hurt || waited != nil
 }
 

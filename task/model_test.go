@@ -346,11 +346,12 @@ func (m *modelRun) submitKernel(s *step, at task.Submitter, options []task.Optio
 // wide is the body of a wide task for some of its columns; what is not cut is of the first part.
 func (m *modelRun) wide(s *step, lo, hi int) error {
 	first := lo == s.accs[0].j0
+	if s.fails {
+		m.ran[s.id].Store(1) // the first part may be one that does not begin because of another
+		return errModel
+	}
 	if first {
 		m.ran[s.id].Add(1)
-	}
-	if s.fails {
-		return errModel
 	}
 	delay(int(s.k>>20) % 500)
 	k := contribution(s, func(buf int) []uint32 { return m.x[buf] })

@@ -205,6 +205,7 @@ type records struct {
 	returned atomic.Pointer[record]
 	mu       sync.Mutex
 	own      *record // of those who submit
+	made     int64
 }
 
 func (l *records) get(rt *Runtime) *record {
@@ -215,6 +216,7 @@ func (l *records) get(rt *Runtime) *record {
 	}
 	r := l.own
 	if r == nil {
+		l.made++
 		return &record{detail: rt.none}
 	}
 	l.own, r.link = r.link, nil
@@ -238,6 +240,7 @@ func (l *records) putAll(first, last *record) {
 type details struct {
 	mu   sync.Mutex
 	list *detail
+	made int64
 }
 
 func (l *details) get(rt *Runtime) *detail {
@@ -245,6 +248,7 @@ func (l *details) get(rt *Runtime) *detail {
 	defer l.mu.Unlock()
 	d := l.list
 	if d == nil {
+		l.made++
 		return &detail{rt: rt}
 	}
 	l.list, d.next = d.next, nil

@@ -25,7 +25,8 @@ func traced(t testing.TB, o task.Options, f func(rt *task.Runtime)) *run.Run {
 	rt, err := task.New(o)
 	require.NoError(t, err)
 	f(rt)
-	_ = rt.Close() // its error is that of the tasks, which the caller has seen
+	var leak *task.LeakError
+	require.False(t, errors.As(rt.Close(), &leak), "%v", leak) // its error is that of the tasks, which the caller has seen
 	require.NoError(t, rec.Close())
 	return r
 }

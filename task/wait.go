@@ -344,7 +344,8 @@ func (rt *Runtime) stop() {
 }
 
 // Close waits for all tasks, makes all data valid on the host, ends the workers and gives everything back: slices of
-// Alloc must not be used any more. It returns what Wait would. Calls after the first return nil.
+// Alloc must not be used any more. It returns what Wait would, and a *LeakError if the runtime has lost sight of something.
+// Calls after the first return nil.
 func (rt *Runtime) Close() error {
 	if rt.closed.Swap(true) {
 		return nil
@@ -357,9 +358,10 @@ func (rt *Runtime) Close() error {
 	}
 	rt.cleaning.Wait()
 	rt.checkNone()
+	err = errors.Join(err, rt.leak())
 	for _, b := range rt.buffers.list() {
 		rt.buffers.remove(b)
 		err = errors.Join(err, rt.buffers.free(b))
 	}
-	return errors.Join(err, rt.learned.save(), rt.leaks, rt.vectors.close(), rt.machine.Close(), rt.session.Close())
+	return errors.Join(err, rt.leakOfMemory(), rt.learned.save(), rt.leaks, rt.vectors.close(), rt.machine.Close(), rt.session.Close())
 }

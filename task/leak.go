@@ -1,0 +1,125 @@
+package task
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/sched"
+)
+
+// A LeakError says what a runtime still held when Close had waited for its tasks: our own mistake, and no failure of a task.
+type LeakError struct {
+	Held []string
+}
+
+func (e *LeakError) Error() string {
+	return "gompss: bug: task: close: still held: " + strings.Join(e.Held, "; ")
+}
+
+// leak returns a *LeakError when something is not back where it was before the first task. Requires: no task is in flight and
+// the workers have ended.
+func (rt *Runtime) leak() error {
+	e := &LeakError{}
+	e.count("tasks in the window", rt.window.live())
+	e.count("open reductions", int64(len(rt.root.reductions)))
+	if d := rt.root.graph.domain; d != nil {
+		e.count("tasks in the graph", int64(d.Live()))
+	}
+	e.count("commutative regions of tasks", int64(rt.root.exclusion.Len()))
+	rt.leakOfScheduler(e)
+	rt.leakOfRecords(e)
+	rt.leakOfPrivates(e)
+	if text := rt.machine.Leak(); text != "" {
+		e.Held = append(e.Held, text)
+	}
+	if len(e.Held) == 0 {
+		return nil
+	}
+	return e
+}
+
+func (e *LeakError) count(what string, n int64) {
+	if n != 0 {
+		e.Held = append(e.Held, fmt.Sprintf("%s: %d", what, n))
+	}
+}
+
+func (rt *Runtime) leakOfScheduler(e *LeakError) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	e.count("ready tasks", int64(rt.sched.Len()))
+	e.count("tasks for workers", int64(rt.handedLen))
+	e.count("data being fetched", int64(rt.fetching))
+	e.count("tasks with concurrent accesses", int64(len(rt.gathered.held)+len(rt.gathered.waiting)))
+	for p, place := range rt.places {
+		id := sched.PlaceID(p)
+		e.count("tasks on "+place.Name, int64(rt.sched.Load(id)))
+		e.count("tokens of "+string(place.Kind), int64(rt.sched.Limit(id)-rt.sched.Free(id)))
+	}
+	for k, n := range rt.counts.now {
+		e.count("tasks counted on "+string(rt.counts.kinds[k]), int64(n))
+	}
+	for i := range rt.rooms {
+		e.count("tasks of a worker", int64(rt.rooms[i].queue.len.Load()))
+		if rt.rooms[i].next != nil {
+			e.count("tasks taken by a worker", 1)
+		}
+	}
+	e.count("tasks in the inbox", int64(rt.inbox.len.Load()))
+}
+
+// leakOfRecords counts the records and details that nobody uses against those that were made.
+func (rt *Runtime) leakOfRecords(e *LeakError) {
+	free := rt.free.count()
+	for i := range rt.rooms {
+		free += lengthOf(rt.rooms[i].spare.head)
+	}
+	e.count("records", rt.free.made-free)
+	n := int64(0)
+	for d := rt.details.list; d != nil; d = d.next {
+		n++
+	}
+	e.count("details of records", rt.details.made-n)
+}
+
+// leakOfPrivates counts the private copies of reductions that are in no list of spare ones.
+func (rt *Runtime) leakOfPrivates(e *LeakError) {
+	n := int64(0)
+	for _, b := range rt.buffers.list() {
+		if b.copied {
+			n++
+		}
+	}
+	for _, list := range rt.spares {
+		for _, c := range list {
+			if n--; c.busy {
+				e.count("busy private copies", 1)
+			}
+		}
+	}
+	e.count("private copies", n)
+}
+
+// leakOfMemory returns a *LeakError when accelerators hold memory. Requires: all buffers were dropped.
+func (rt *Runtime) leakOfMemory() error {
+	for _, s := range rt.spaces {
+		if s != devices.Host && rt.machine.Retired(s) != nil {
+			return nil // what it holds is gone with it
+		}
+	}
+	if n := rt.machine.Held(); n != 0 {
+		return &LeakError{[]string{fmt.Sprintf("memory of accelerators: %v", n)}}
+	}
+	return nil
+}
+
+func lengthOf(r *record) (n int64) {
+	for ; r != nil; r = r.link {
+		n++
+	}
+	return n
+}
+
+// count returns how many records are free.
+func (l *records) count() int64 { return lengthOf(l.own) + lengthOf(l.returned.Load()) }
