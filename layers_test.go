@@ -20,6 +20,7 @@ const module = "github.com/gompss/gompss"
 var layers = map[string][]string{
 	"codegen/kernel": {},
 	"deps":           {},
+	"trace/clock":    {},
 	"trace/probe":    {"deps"},
 	"codegen/ir":     {"deps"},
 	"codegen":        {"codegen/ir", "deps"},
@@ -36,7 +37,7 @@ var layers = map[string][]string{
 	"devices/devicetest": {"devices", "codegen/ir", "deps", "trace/probe"},
 	"sched":              {"devices", "deps", "trace/probe"},
 	"task": {"codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
-		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "sched", "trace/session"},
+		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "sched", "trace/clock", "trace/session"},
 	"devices/all":   {"devices/smp", "devices/sim", "devices/cuda", "devices/opencl"},
 	"trace/record":  {"trace/probe", "deps"},
 	"trace/run":     {"trace/probe", "trace/record", "deps"},

@@ -30,6 +30,7 @@ type Options struct {
 // A Machine is the opened devices and what is known of their memory. Its methods may be called from any goroutine.
 type Machine struct {
 	options Options
+	phases  []probe.Point // of Open
 	devices []Device
 	spaces  []*space // by SpaceID.Device; spaces[0] is the host
 	buffers atomic.Pointer[[]*buffer]
@@ -110,7 +111,9 @@ func (m *Machine) open(c Config) error {
 	c.First = SpaceID{Device: uint16(len(m.spaces))}
 	c.Options = m.options.ByKind[c.Kind]
 	c.Timed = m.options.Observer != nil
+	began := m.options.Now()
 	opened, err := open(c)
+	m.phases = append(m.phases, probe.Point{Kind: probe.Phase, Label: probe.PhaseInit, Device: string(c.Kind), Begin: began, Time: m.options.Now()})
 	if err != nil {
 		return fmt.Errorf("devices: open %s: %w", c.Kind, err)
 	}
@@ -139,6 +142,9 @@ func (m *Machine) add(d Device) {
 func (m *Machine) reaches(from, to SpaceID) bool {
 	return from == Host || to == Host || m.spaces[to.Device].device.Reaches(from)
 }
+
+// Phases returns how long each kind of device took to open, for who was not there to be told.
+func (m *Machine) Phases() []probe.Point { return m.phases }
 
 // Devices returns the devices in the order of the specification. The caller must not change the result.
 func (m *Machine) Devices() []Device { return m.devices }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/trace/probe"
 )
 
 // MaxPlaces and MaxKinds bound a machine.
@@ -76,6 +77,7 @@ type Item struct {
 	flying bool          // and counted as in flight there
 	trial  bool          // and as one whose time is not known
 	lane   *lane
+	seen   []probe.Candidate // what the policy saw when it was pushed
 	prev   *Item
 	next   *Item
 }
@@ -95,16 +97,6 @@ func (it *Item) Place() PlaceID { return it.at }
 // Short reports whether it was refused for want of tokens since it was pushed.
 func (it *Item) Short() bool { return it.short }
 
-// Considered returns Missing with -1 for the places where the item may not run. It changes Missing: for an item in flight.
-func (it *Item) Considered() []deps.Bytes {
-	for p := range it.Missing {
-		if !it.Allowed.Has(PlaceID(p)) {
-			it.Missing[p] = -1
-		}
-	}
-	return it.Missing
-}
-
 // missing returns the bytes to move to p.
 func (it *Item) missing(p PlaceID) deps.Bytes {
 	if len(it.Missing) == 0 {
@@ -115,9 +107,9 @@ func (it *Item) missing(p PlaceID) deps.Bytes {
 
 // Reset makes a finished item ready for another task. The scheduler must not hold it.
 func (it *Item) Reset() {
-	missing, owner := it.Missing[:0], it.Owner
+	missing, seen, owner := it.Missing[:0], it.seen[:0], it.Owner
 	if it.state != idle {
 		panic("gompss: bug: sched: reset of an item that is queued or in flight")
 	}
-	*it = Item{Owner: owner, Missing: missing}
+	*it = Item{Owner: owner, Missing: missing, seen: seen}
 }

@@ -16,6 +16,8 @@ type Options struct {
 	Tokens map[devices.Kind]int // by kind, devices.Acc for all accelerators; DefaultTokens where nothing is said
 	Seed   uint64               // of policies that draw lots
 	Times  *Times               // what is known from before; nil is nothing
+	// Watched says that somebody wants to know what the policy saw of each item: Item.Seen.
+	Watched bool
 }
 
 // A Scheduler holds the ready items. See the package comment for its rules.
@@ -24,6 +26,8 @@ type Scheduler struct {
 	policy  Policy
 	learner Learner // policy, if it is one
 	granter granter // policy, if it is one
+	viewer  viewer  // policy, if it is one
+	watched bool
 	name    string
 	order   uint64
 	retired PlaceSet
@@ -37,7 +41,7 @@ func New(o Options) (*Scheduler, error) {
 	if o.Policy == "" {
 		o.Policy = DefaultPolicy
 	}
-	s := &Scheduler{name: o.Policy, State: State{Places: o.Places, Seed: o.Seed, load: make([]int, len(o.Places)), Times: o.Times}}
+	s := &Scheduler{name: o.Policy, watched: o.Watched, State: State{Places: o.Places, Seed: o.Seed, load: make([]int, len(o.Places)), Times: o.Times}}
 	if s.Times == nil {
 		s.Times = &Times{}
 	}
@@ -50,6 +54,7 @@ func New(o Options) (*Scheduler, error) {
 	}
 	s.learner, _ = s.policy.(Learner)
 	s.granter, _ = s.policy.(granter)
+	s.viewer, _ = s.policy.(viewer)
 	return s, nil
 }
 
@@ -115,7 +120,9 @@ func (s *Scheduler) Push(it *Item) bool {
 	}
 	s.order++
 	it.state, it.order, it.passed, it.short = queued, s.order, 0, false
+	s.look(it)
 	s.policy.Push(it)
+	s.mean(it)
 	return true
 }
 
@@ -170,7 +177,7 @@ func (s *Scheduler) Grant(it *Item, p PlaceID) {
 
 // start puts it in flight at p, past the policy.
 func (s *Scheduler) start(it *Item, p PlaceID) {
-	it.state, it.at = inFlight, p
+	it.state, it.at, it.seen = inFlight, p, it.seen[:0]
 	s.load[p]++
 	if s.granter != nil {
 		s.granter.Granted(it, p)

@@ -44,6 +44,7 @@ func (rt *Runtime) observe(o *Options) error {
 	if rt.recorder != nil {
 		points = append(points, rt.recorder)
 	}
+	rt.seen = rt.observer != nil || rt.recorder != nil
 	o.Machine.Observer, o.Machine.Now = probe.Tee(points...), rt.now
 	return nil
 }
@@ -60,13 +61,17 @@ func (rt *Runtime) describe() {
 	if rt.recorder == nil {
 		return
 	}
-	m := &probe.Machine{Policy: rt.sched.PolicyName(), Opened: rt.opened}
+	m := &probe.Machine{Policy: rt.sched.PolicyName(), Opened: rt.clock.Opened()}
 	for p, d := range rt.machine.Devices() {
 		of := d.Properties()
 		m.Places = append(m.Places, probe.Place{Name: of.Name, Kind: string(of.Kind), Description: of.Description, Workers: of.Workers,
 			Memory: of.Memory, Tokens: rt.sched.Limit(sched.PlaceID(p)), Host: of.Kind == devices.SMP, ClockError: of.ClockError})
 	}
 	rt.recorder.Open(m)
+	for _, p := range rt.machine.Phases() {
+		rt.recorder.Observe(p)
+	}
+	rt.observePhase(probe.PhaseOpen, 0)
 }
 
 // observeSubmit tells that r has become task id. Requires: submitting held.
@@ -85,7 +90,7 @@ func (rt *Runtime) observeSubmit(r *record, id deps.TaskID) {
 			return
 		}
 		r.need()
-		r.seen = probe.Task{ID: id, Submit: rt.now(), Kernel: r.kernelName(), Label: r.label, Place: -1}
+		r.seen = probe.Task{ID: id, Submit: rt.soon(), Kernel: r.kernelName(), Label: r.label, Place: -1}
 	}
 }
 
@@ -175,7 +180,9 @@ func (rt *Runtime) seenChoice(r *record, o probe.Recorder) {
 	r.seen.Tokens = int32(rt.sched.Need(&r.item, p))
 	if len(r.item.Missing) > 0 {
 		r.seen.Missing = r.item.Missing[p]
-		o.Considered(r.taskID(), int(p), r.item.Considered())
+	}
+	if seen := r.item.Seen(); len(seen) > 0 {
+		o.Considered(r.taskID(), int(p), seen)
 	}
 }
 
@@ -226,9 +233,9 @@ func (rt *Runtime) observeEnd(r *record) {
 	switch {
 	case rt.recorder == nil:
 	case r.detail == rt.none:
-		rt.sight(r).release = rt.now()
+		rt.sight(r).release = rt.soon()
 	default:
-		r.seen.Release = rt.now()
+		r.seen.Release = rt.soon()
 		switch {
 		case accelerator && r.set.Began > 0:
 			r.seen.Start, r.seen.End = r.set.Began, r.set.Ended
@@ -290,6 +297,16 @@ func (rt *Runtime) observeCompile(k *Kernel, d devices.Device, began time.Durati
 	if c, ok := d.(devices.Caching); ok {
 		p.Hit = c.FromCache(&k.device)
 	}
+	rt.observeAny(p)
+}
+
+// observePhase tells of what the runtime or the program did since began.
+func (rt *Runtime) observePhase(label string, began time.Duration) {
+	rt.observeAny(probe.Point{Kind: probe.Phase, Label: label, Begin: began, Time: rt.now()})
+}
+
+// observeAny tells of a point that belongs to no task.
+func (rt *Runtime) observeAny(p probe.Point) {
 	if rt.observer != nil {
 		rt.observer.Observe(p)
 	}
@@ -298,8 +315,8 @@ func (rt *Runtime) observeCompile(k *Kernel, d devices.Device, began time.Durati
 	}
 }
 
-// watched reports whether anybody wants to know.
-func (rt *Runtime) watched() bool { return rt.observer != nil || rt.recorder != nil }
+// watched reports whether anybody wants to know. A plain task asks six times, and nothing else is done for traces where nobody does.
+func (rt *Runtime) watched() bool { return rt.seen }
 
 // point fills a point of r.
 func (rt *Runtime) point(kind probe.Kind, r *record) probe.Point {

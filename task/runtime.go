@@ -14,6 +14,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/trace/clock"
 	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/session"
 )
@@ -83,11 +84,12 @@ type Runtime struct {
 	vectors      *vectors
 	observer     probe.Observer   // of points, or nil
 	recorder     probe.Recorder   // of whole tasks, or nil
+	seen         bool             // one of them is there
 	session      *session.Session // nil when nothing is recorded
 	profile      profile
-	sights       []sight      // of tasks without a detail, for the recorder
-	telling      []probe.Task // by worker: what the recorder is being told
-	opened       time.Time
+	sights       []sight // of tasks without a detail, for the recorder
+	telling      []told  // by worker
+	clock        *clock.Clock
 	hostAt       func(deps.BufferID) unsafe.Pointer
 	followAt     func(n *deps.Node, stream int) // of graphs, when tasks may follow
 	buffers      buffers
@@ -151,7 +153,7 @@ func New(o Options) (*Runtime, error) {
 	if o.Devices == "" {
 		o.Devices = string(devices.SMP)
 	}
-	rt := &Runtime{opened: time.Now(), host: -1, failures: map[deps.TaskID]*Error{}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*private{}}
+	rt := &Runtime{clock: clock.New(), host: -1, failures: map[deps.TaskID]*Error{}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*private{}}
 	rt.root.rt = rt
 	rt.check = o.Check || os.Getenv(CheckVariable) != "" && os.Getenv(CheckVariable) != "0"
 	rt.none = &detail{rt: rt}
@@ -179,7 +181,7 @@ func (rt *Runtime) start(o Options) error {
 	if err = rt.learned.load(o.Learned); err != nil {
 		return err
 	}
-	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.learned.times})
+	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.learned.times, Watched: rt.recorder != nil})
 	if err != nil {
 		return err
 	}
@@ -232,7 +234,9 @@ func (rt *Runtime) watch(parent context.Context) {
 	rt.unhook = context.AfterFunc(parent, rt.stop)
 }
 
-func (rt *Runtime) now() time.Duration { return time.Since(rt.opened) }
+// now is read after all that was done before, soon perhaps some ten nanoseconds early: it suits the end of something, and costs less.
+func (rt *Runtime) now() time.Duration  { return rt.clock.Now() }
+func (rt *Runtime) soon() time.Duration { return rt.clock.Early() }
 
 func (rt *Runtime) addBuffer(b *buffer) error {
 	return rt.machine.AddBuffer(b.id, b.base, b.size(), b.elem)

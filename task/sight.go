@@ -33,7 +33,7 @@ func (rt *Runtime) makeSights(window int64) {
 		n *= 2
 	}
 	rt.sights = make([]sight, n)
-	rt.telling = make([]probe.Task, len(rt.rooms))
+	rt.telling = make([]told, len(rt.rooms))
 }
 
 // sightFor finds a sight for task id. It returns false when that is taken by a task from long ago that is still in flight: then the
@@ -46,7 +46,7 @@ func (rt *Runtime) sightFor(id deps.TaskID) bool {
 	if x.id.Load() != 0 {
 		return false
 	}
-	x.last, x.submit, x.ready, x.start, x.release = 0, rt.now(), 0, 0, 0
+	x.last, x.submit, x.ready, x.start, x.release = 0, rt.soon(), 0, 0, 0
 	x.id.Store(uint64(id))
 	return true
 }
@@ -64,13 +64,20 @@ func (rt *Runtime) sight(r *record) *sight {
 // tell tells the recorder of a task without a detail that is over, and gives its sight back.
 func (rt *Runtime) tell(o probe.Recorder, r *record, id deps.TaskID) {
 	x := rt.sight(r)
-	var t *probe.Task
-	if x.start > 0 && r.worker >= 0 {
-		t = &rt.telling[r.worker] // it ends on the worker that ran it
-	} else {
-		t = new(probe.Task)
+	if x.start == 0 || r.worker < 0 || r.err != nil {
+		rt.tellAll(o, r, x, id)
+		return
 	}
-	*t = probe.Task{ID: id, Last: x.last, Submit: x.submit, Ready: x.ready, Choice: x.start, Start: x.start, End: x.release, Release: x.release, Worker: int16(r.worker)}
+	b := &rt.telling[r.worker].Brief // it ends on the worker that ran it
+	*b = probe.Brief{ID: id, Last: x.last, Submit: x.submit, Ready: x.ready, Start: x.start, End: x.release, Worker: int16(r.worker), Place: int16(rt.host)}
+	x.id.Store(0)
+	o.Ran(b)
+}
+
+// tellAll is tell for tasks that failed or did not run.
+func (rt *Runtime) tellAll(o probe.Recorder, r *record, x *sight, id deps.TaskID) {
+	b := probe.Brief{ID: id, Last: x.last, Submit: x.submit, Ready: x.ready, Start: x.start, End: x.release, Worker: int16(r.worker), Place: int16(rt.host)}
+	t := b.Task()
 	if r.err != nil {
 		t.Err = r.err.Error()
 	}
@@ -78,5 +85,11 @@ func (rt *Runtime) tell(o probe.Recorder, r *record, id deps.TaskID) {
 		t.Place, t.Release, t.Skipped = -1, rt.now(), r.poison.Load() != nil
 	}
 	x.id.Store(0)
-	o.Ended(t)
+	o.Ended(&t)
+}
+
+// A told is what the recorder is being told by a worker; those of two workers share no cache line.
+type told struct {
+	probe.Brief
+	_ [64]byte
 }

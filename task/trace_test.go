@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -149,37 +148,6 @@ func TestTraceOption(t *testing.T) {
 	require.ErrorContains(t, err, "must import")
 	_, err = task.New(task.Options{Devices: "nosuch", Trace: "summary"})
 	require.Error(t, err)
-}
-
-// BenchmarkTrace is an empty task without and with a recorder, interleaved in one run: take the difference. cpu-ns/op is of all
-// threads, the collecting goroutine included, and says more than ns/op when others use the machine.
-func BenchmarkTrace(b *testing.B) {
-	for _, mode := range []string{"off", "on", "off", "on", "off", "on"} {
-		b.Run(mode, func(b *testing.B) {
-			o := task.Options{Devices: "smp:1"}
-			rec := record.New(record.Options{})
-			if mode == "on" {
-				o.Observer = rec
-			}
-			rt, err := task.New(o)
-			require.NoError(b, err)
-			b.ReportAllocs()
-			b.ResetTimer()
-			var before, after syscall.Rusage
-			require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &before))
-			for range b.N {
-				if _, err := rt.Go(nothing); err != nil {
-					b.Fatal(err)
-				}
-			}
-			require.NoError(b, rt.Wait())
-			b.StopTimer()
-			require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &after))
-			b.ReportMetric(float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/float64(b.N), "cpu-ns/op")
-			require.NoError(b, rt.Close())
-			require.NoError(b, rec.Close())
-		})
-	}
 }
 
 // With a recorder, a task costs no allocation either.

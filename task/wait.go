@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
 )
 
 // A Task names a submitted task. It stays valid when the task is over, and may be copied; the zero Task is over.
@@ -170,6 +171,9 @@ func (rt *Runtime) Wait(options ...WaitOption) error {
 	if rt.window.live() > 0 && insideBody() {
 		return ErrInsideTask
 	}
+	if rt.watched() {
+		defer rt.observePhase(probe.PhaseWait, rt.now())
+	}
 	for {
 		rt.root.endReductions()
 		if err := rt.window.wait(0, o.ctx); err != nil {
@@ -266,6 +270,9 @@ func (rt *Runtime) flush(read bool) error {
 //
 // Errors: the context's, and then the data are not to be touched; an *Error when a task it waits for failed.
 func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
+	if rt.watched() {
+		defer rt.observePhase(probe.PhaseWait, rt.now())
+	}
 	return rt.root.WaitOn(ctx, accesses...)
 }
 
@@ -350,6 +357,7 @@ func (rt *Runtime) Close() error {
 	if rt.closed.Swap(true) {
 		return nil
 	}
+	began := rt.now()
 	err := rt.Wait(Reading())
 	rt.unhook()
 	rt.cancel()
@@ -363,5 +371,9 @@ func (rt *Runtime) Close() error {
 		rt.buffers.remove(b)
 		err = errors.Join(err, rt.buffers.free(b))
 	}
-	return errors.Join(err, rt.leakOfMemory(), rt.learned.save(), rt.leaks, rt.vectors.close(), rt.machine.Close(), rt.session.Close())
+	err = errors.Join(err, rt.leakOfMemory(), rt.learned.save(), rt.leaks, rt.vectors.close(), rt.machine.Close())
+	if rt.watched() {
+		rt.observePhase(probe.PhaseClose, began)
+	}
+	return errors.Join(err, rt.session.Close())
 }

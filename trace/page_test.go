@@ -65,7 +65,8 @@ func small() *run.Run {
 		if i > 0 {
 			x.Last = deps.TaskID(i)
 			r.Details = append(r.Details, record.Detail{Task: x.ID, What: record.Waits, Count: 1, Values: [6]int64{int64(i)}}, record.Detail{Task: x.ID, What: record.Accesses, Mode: deps.InOut, Count: 1, Values: [6]int64{3, 0, 10, 9}},
-				record.Detail{Task: x.ID, What: record.Considered, Count: 2, Values: [6]int64{0, 0, 4096}})
+				record.Detail{Task: x.ID, What: record.Candidate, Place: 0, Values: [6]int64{0, 0, 0, 0, 0}},
+				record.Detail{Task: x.ID, What: record.Candidate, Place: 1, Count: 3, Values: [6]int64{4096, 7000, 9000, 2<<32 | 1, 30<<32 | 20}})
 		}
 		r.Tasks = append(r.Tasks, x)
 	}

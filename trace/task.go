@@ -24,10 +24,14 @@ type taskState struct {
 	Why                                         string
 }
 
-// A candidate is a place that a task could have run at.
+// A candidate is a place that a task could have run at, as the policy saw it.
 type candidate struct {
-	Place   string
-	Missing deps.Bytes
+	Place        string
+	Meant, Known bool
+	Missing      deps.Bytes
+	Run, Ahead   time.Duration
+	Queued, Load int32
+	Need, Free   int32
 }
 
 func taskOf(r *run.Run, id deps.TaskID) *taskState {
@@ -43,38 +47,74 @@ func taskOf(r *run.Run, id deps.TaskID) *taskState {
 		case record.Accesses:
 			v := d.Values
 			s.Accesses = append(s.Accesses, fmt.Sprintf("%v buffer %d, elements %d to %d, %d of them", d.Mode, v[0], v[1], v[3], v[2]))
-		case record.Considered:
-			for i, b := range d.Values[1 : 1+min(int(d.Count), 5)] {
-				if b >= 0 {
-					s.Considered = append(s.Considered, candidate{r.PlaceName(int16(d.Values[0]) + int16(i)), deps.Bytes(b)})
-				}
-			}
+		case record.Candidate:
+			c := d.Candidate()
+			s.Considered = append(s.Considered, candidate{r.PlaceName(c.Place), c.Meant, c.Known, c.Missing, c.Run, c.Ahead, c.Queued, c.Load, c.Need, c.Free})
 		}
 	}
 	s.Why = s.why(r.Machine.Policy)
 	return s
 }
 
-// why says in a sentence why the task ran where it did.
+// why says in a few words why the task ran where it did, from what the policy saw when the task became ready.
 func (s *taskState) why(policy string) string {
-	switch {
-	case s.Place == "":
+	if s.Place == "" {
 		return "it got no place: " + s.Err
-	case len(s.Considered) == 0:
-		return fmt.Sprintf("policy %s: nothing had to be moved for it, or it could run on %s alone", policy, s.Place)
 	}
-	least := s.Considered[0]
-	for _, c := range s.Considered {
-		if c.Missing < least.Missing {
-			least = c
+	if len(s.Considered) == 0 {
+		return fmt.Sprintf("policy %s: it could run on %s alone, or was handed on by the task before it", policy, s.Place)
+	}
+	var here, meant *candidate
+	for i := range s.Considered {
+		c := &s.Considered[i]
+		if c.Place == s.Place {
+			here = c
+		}
+		if c.Meant {
+			meant = c
 		}
 	}
-	text := fmt.Sprintf("policy %s gave it to %s, where %v were missing", policy, s.Place, s.Missing)
-	if s.Missing > least.Missing {
-		text += fmt.Sprintf("; %s missed only %v, and had more to do or lacked tokens", least.Place, least.Missing)
+	text := fmt.Sprintf("policy %s gave it to %s", policy, s.Place)
+	if meant != nil && meant.Place != s.Place {
+		text = fmt.Sprintf("policy %s meant it for %s, %s; %s had nothing to do and took it", policy, meant.Place, meant.say(), s.Place)
+	}
+	if here != nil {
+		text += ", " + here.say()
+	}
+	if other := s.better(here); other != nil && other != meant {
+		text += fmt.Sprintf("; on %s, %s", other.Place, other.say())
 	}
 	if s.Short {
 		text += "; it was short of tokens for a while"
+	}
+	return text
+}
+
+// better returns a candidate that was better than here in something, the one with the fewest bytes missing; nil when there is none.
+func (s *taskState) better(here *candidate) (best *candidate) {
+	for i := range s.Considered {
+		c := &s.Considered[i]
+		if here != nil && c != here && (c.Missing < here.Missing || c.Known && here.Known && c.Run+c.Ahead < here.Run+here.Ahead) && (best == nil || c.Missing < best.Missing) {
+			best = c
+		}
+	}
+	return best
+}
+
+// say describes what the policy saw.
+func (c *candidate) say() string {
+	text := fmt.Sprintf("where %v were missing", c.Missing)
+	if c.Known {
+		text += fmt.Sprintf(", it was expected to run %v", run.Round(c.Run))
+	}
+	if c.Queued > 0 || c.Load > 0 {
+		text += fmt.Sprintf(", %d tasks were queued and %d started", c.Queued, c.Load)
+		if c.Ahead > 0 {
+			text += fmt.Sprintf(" (about %v)", run.Round(c.Ahead))
+		}
+	}
+	if c.Need > c.Free {
+		text += fmt.Sprintf(", %d of the %d tokens it needs were free", c.Free, c.Need)
 	}
 	return text
 }

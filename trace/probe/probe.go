@@ -35,10 +35,19 @@ const (
 	Alloc                    // Device, Other: the buffer, Bytes: memory was backed
 	Evict                    // Device, Other: the buffer, Bytes: memory was taken away to make room
 	Compile                  // Device, Kernel, Begin, Hit, Err: a variant was made, or taken from a cache
+	Phase                    // Label, Device, Begin, Err: what the runtime or the program did that is no task: see the phases below
 )
 
 var kindNames = [...]string{"?", "submit", "edge", "ready", "choice", "transfer", "launch", "start", "end", "release", "failure",
-	"arrive", "alloc", "evict", "compile"}
+	"arrive", "alloc", "evict", "compile", "phase"}
+
+// The labels of phases.
+const (
+	PhaseOpen  = "open devices" // devices were found and opened, with all that was set up before the first task
+	PhaseInit  = "open device"  // Device: one of them
+	PhaseWait  = "wait"         // the program waited for tasks
+	PhaseClose = "close"        // what was left was waited for and the devices were closed
+)
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {

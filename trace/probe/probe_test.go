@@ -8,7 +8,7 @@ import (
 
 func TestKindsHaveNames(t *testing.T) {
 	seen := map[string]bool{}
-	for k := Submit; k <= Compile; k++ {
+	for k := Submit; k <= Phase; k++ {
 		require.False(t, seen[k.String()], "two kinds are called %s", k)
 		seen[k.String()] = true
 	}

@@ -35,6 +35,33 @@ type Task struct {
 	Skipped bool // a predecessor failed, so it did not run
 }
 
+// A Brief is a task without kernel and label that has run on a CPU worker and not failed: most tasks of a program of small Go functions
+// are that, and a cache line is all there is to say. It was chosen when it started, and its release was noticed when it ended.
+type Brief struct {
+	ID, Last                  deps.TaskID
+	Submit, Ready, Start, End time.Duration
+	Worker                    int16
+	Place                     int16
+}
+
+// Task returns the task that b stands for.
+func (b *Brief) Task() Task {
+	return Task{ID: b.ID, Last: b.Last, Submit: b.Submit, Ready: b.Ready, Choice: b.Start, Start: b.Start, End: b.End, Release: b.End, Worker: b.Worker, Place: b.Place}
+}
+
+// A Candidate is a place that a task may run at, as the policy saw it when the task became ready.
+type Candidate struct {
+	Place   int16      // index in Machine.Places
+	Meant   bool       // the policy meant the task for it; another place may have taken it
+	Known   bool       // Run was learned; else it is a guess
+	Missing deps.Bytes // to be copied there
+	// Run is how long the task is expected to run there, of policies that learn, else 0; Ahead is how long the place has to do before it.
+	Run, Ahead time.Duration
+	Queued     int32 // tasks that wait for this place, of policies with a queue for each
+	Load       int32 // tasks that it was given and that are not over
+	Need, Free int32 // tokens: what the task needs of the kind, and what the kind has left
+}
+
 // A Recorder is an observer that is told of a task once, when it is over, and not of each point: that is what makes it
 // cheap. Points that belong to no task, such as copies, come through Observe. All methods are called from many
 // goroutines at once, must be quick and must not block or keep what they are given.
@@ -45,11 +72,11 @@ type Recorder interface {
 	// Submitted tells what a task touches, and Waits which tasks it waits for.
 	Submitted(id deps.TaskID, accesses []deps.Access)
 	Waits(id deps.TaskID, predecessors []deps.TaskID)
-	// Considered tells what was known when a task with several candidates was given to a place: the bytes that had to be
-	// copied, by place; -1 for a place that may not run it.
-	Considered(id deps.TaskID, place int, missing []deps.Bytes)
-	// Ended tells of a task that is over: it ran, failed or was skipped.
+	// Considered tells what was known of the candidates when a task with several of them became ready, and where it was given to.
+	Considered(id deps.TaskID, place int, candidates []Candidate)
+	// Ended tells of a task that is over: it ran, failed or was skipped. Ran does that for those of which a Brief says all.
 	Ended(t *Task)
+	Ran(b *Brief)
 }
 
 // A Machine is what tasks run on.

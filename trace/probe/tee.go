@@ -54,9 +54,15 @@ func (l tee) Waits(id deps.TaskID, predecessors []deps.TaskID) {
 	}
 }
 
-func (l tee) Considered(id deps.TaskID, place int, missing []deps.Bytes) {
+func (l tee) Considered(id deps.TaskID, place int, candidates []Candidate) {
 	for _, r := range l {
-		r.Considered(id, place, missing)
+		r.Considered(id, place, candidates)
+	}
+}
+
+func (l tee) Ran(b *Brief) {
+	for _, r := range l {
+		r.Ran(b)
 	}
 }
 

@@ -178,7 +178,11 @@ func (e *encoder) point(p *probe.Point) {
 	e.u(uint64(p.Other))
 	e.d(p.Begin)
 	e.d(p.Time - p.Begin)
-	e.text(p.Kernel)
+	if p.Kind == probe.Phase { // it has no kernel
+		e.text(p.Label)
+	} else {
+		e.text(p.Kernel)
+	}
 	e.text(p.Device)
 	e.text(p.From)
 	e.text(p.To)
@@ -322,6 +326,9 @@ func (d *decoder) point() probe.Point {
 	p.Begin = d.d()
 	p.Time = p.Begin + d.d()
 	p.Kernel, p.Device, p.From, p.To = d.text(), d.text(), d.text(), d.text()
+	if p.Kind == probe.Phase {
+		p.Label, p.Kernel = p.Kernel, ""
+	}
 	if text := d.text(); text != "" {
 		p.Err = errors.New(text)
 	}

@@ -30,9 +30,11 @@ type Options struct {
 type Recorder struct {
 	options Options
 	tasks   rings[probe.Task]
+	briefs  rings[brief]
 	details rings[Detail]
 	points  rings[probe.Point]
 	workers int
+	taken   []brief // of the collecting goroutine
 
 	wake         chan struct{}
 	stop         chan struct{}
@@ -48,6 +50,9 @@ func New(o Options) *Recorder {
 	}
 	return &Recorder{options: o, wake: make(chan struct{}, 1), stop: make(chan struct{})}
 }
+
+// A brief is a slot of tasks of which little is to say.
+type brief probe.Brief
 
 // ringMemory bounds the slots of all rings for tasks together.
 const ringMemory = 1 << 18
@@ -68,7 +73,8 @@ func (r *Recorder) Open(m *probe.Machine) {
 	if slots == 0 {
 		slots = min(1<<14, max(1<<10, ringMemory/(writers+spare)))
 	}
-	r.tasks = newRings[probe.Task](writers, slots)
+	r.tasks = newRings[probe.Task](writers, slots/2)
+	r.briefs = newRings[brief](r.workers, slots)
 	r.details = newRings[Detail](1+len(m.Places), 4*slots)
 	r.points = newRings[probe.Point](1+len(m.Places), max(2, slots/2))
 	r.errs = make([]error, len(r.options.Sinks))
@@ -85,44 +91,65 @@ func (r *Recorder) Observe(p probe.Point) {
 	}
 }
 
+// room makes room for n details. It returns nil when there is none.
+func (r *Recorder) room(writer, n int) (*ring[Detail], int64) {
+	to, at := r.details.claim(writer, n)
+	if to == nil {
+		r.hurry()
+	}
+	return to, at
+}
+
+// enter publishes what was written to the room for n details.
+func (r *Recorder) enter(to *ring[Detail], at int64, n int) {
+	if to.publish(at, n) {
+		r.hurry()
+	}
+}
+
 // Submitted implements probe.Recorder.
 func (r *Recorder) Submitted(id deps.TaskID, accesses []deps.Access) {
-	for i := range accesses {
-		d := accessDetail(id, &accesses[i])
-		if r.details.put(0, &d) {
-			r.hurry()
+	if to, at := r.room(0, len(accesses)); to != nil {
+		for i := range accesses {
+			to.slot(at+int64(i)).access(id, &accesses[i])
 		}
+		r.enter(to, at, len(accesses))
 	}
 }
 
 // Waits implements probe.Recorder.
 func (r *Recorder) Waits(id deps.TaskID, predecessors []deps.TaskID) {
-	for len(predecessors) > 0 {
-		d := Detail{Task: id, What: Waits}
-		n := min(len(predecessors), len(d.Values))
-		for i, p := range predecessors[:n] {
-			d.Values[i] = int64(p)
-		}
-		d.Count, predecessors = uint8(n), predecessors[n:]
-		if r.details.put(0, &d) {
-			r.hurry()
+	const each = len(Detail{}.Values)
+	n := (len(predecessors) + each - 1) / each
+	to, at := r.room(0, n)
+	if to == nil {
+		return
+	}
+	for i := range n {
+		some := predecessors[i*each : min(len(predecessors), (i+1)*each)]
+		d := to.slot(at + int64(i))
+		*d = Detail{Task: id, What: Waits, Count: uint8(len(some))}
+		for k, p := range some {
+			d.Values[k] = int64(p)
 		}
 	}
+	r.enter(to, at, n)
 }
 
 // Considered implements probe.Recorder.
-func (r *Recorder) Considered(id deps.TaskID, place int, missing []deps.Bytes) {
-	for first := 0; first < len(missing); first += 5 {
-		d := Detail{Task: id, What: Considered, Place: int16(place)}
-		d.Values[0] = int64(first)
-		n := min(5, len(missing)-first)
-		for i, b := range missing[first : first+n] {
-			d.Values[1+i] = int64(b)
+func (r *Recorder) Considered(id deps.TaskID, place int, candidates []probe.Candidate) {
+	if to, at := r.room(1+place, len(candidates)); to != nil {
+		for i := range candidates {
+			to.slot(at+int64(i)).candidate(id, &candidates[i])
 		}
-		d.Count = uint8(n)
-		if r.details.put(1+place, &d) {
-			r.hurry()
-		}
+		r.enter(to, at, len(candidates))
+	}
+}
+
+// Ran implements probe.Recorder.
+func (r *Recorder) Ran(b *probe.Brief) {
+	if r.briefs.put(int(b.Worker), (*brief)(b)) {
+		r.hurry()
 	}
 }
 
@@ -169,6 +196,10 @@ func (r *Recorder) collect() {
 func (r *Recorder) hand(b *Batch) bool {
 	// Tasks before details: what is known of a task was put before it ended, so it comes with it or came before.
 	b.Tasks = r.tasks.take(b.Tasks[:0])
+	r.taken = r.briefs.take(r.taken[:0])
+	for i := range r.taken {
+		b.Tasks = append(b.Tasks, (*probe.Brief)(&r.taken[i]).Task())
+	}
 	b.Details = r.details.take(b.Details[:0])
 	b.Points = r.points.take(b.Points[:0])
 	b.Dropped = r.Dropped()
@@ -180,12 +211,12 @@ func (r *Recorder) hand(b *Batch) bool {
 			r.errs[i] = s.Take(b)
 		}
 	}
-	return len(b.Tasks) > len(r.tasks[0].slots)/2
+	return len(b.Tasks) > len(r.tasks[0].slots)
 }
 
 // Dropped returns how many tasks, details and points were lost so far because a ring was full.
 func (r *Recorder) Dropped() uint64 {
-	return r.tasks.dropped() + r.details.dropped() + r.points.dropped()
+	return r.tasks.dropped() + r.briefs.dropped() + r.details.dropped() + r.points.dropped()
 }
 
 // Close hands over what is left and closes the sinks. Errors: theirs. Call it when the runtime is closed.

@@ -18,31 +18,39 @@ type ring[T any] struct {
 
 // newRing returns a ring of at least n slots.
 func newRing[T any](n int) *ring[T] {
-	size := 2
+	size := 4
 	for size < n {
 		size *= 2
 	}
 	return &ring[T]{slots: make([]T, size)}
 }
 
-// put copies v into the ring, or drops it when the ring is full. It returns false when somebody else is writing, and then has done
-// nothing. half says that it is time to empty the ring.
-func (r *ring[T]) put(v *T) (done, half bool) {
+// claim makes room for n slots from at on, which the caller fills and publishes. It returns at < 0 when they do not fit, which is counted,
+// and false when somebody else is writing, and then has done nothing.
+func (r *ring[T]) claim(n int) (at int64, done bool) {
 	s := r.state.Load()
 	if s&1 != 0 || !r.state.CompareAndSwap(s, s|1) {
-		return false, false
+		return 0, false
 	}
-	at, size := s/2, uint64(len(r.slots))
-	if at-r.freed >= size {
-		if r.freed = r.tail.Load(); at-r.freed >= size {
-			r.dropped.Store(r.dropped.Load() + 1)
+	from, size := s/2, uint64(len(r.slots))
+	if from-r.freed+uint64(n) > size {
+		if r.freed = r.tail.Load(); from-r.freed+uint64(n) > size {
+			r.dropped.Store(r.dropped.Load() + uint64(n))
 			r.state.Store(s)
-			return true, true
+			return -1, true
 		}
 	}
-	r.slots[at&(size-1)] = *v
-	r.state.Store(s + 2)
-	return true, at&(size/4-1) == 0
+	return int64(from), true
+}
+
+// slot returns one of the slots that were claimed.
+func (r *ring[T]) slot(at int64) *T { return &r.slots[uint64(at)&uint64(len(r.slots)-1)] }
+
+// publish hands n slots from at on to the reader. It reports whether it is time to empty the ring.
+func (r *ring[T]) publish(at int64, n int) bool {
+	r.state.Store(2 * uint64(at+int64(n)))
+	quarter := int64(len(r.slots) / 4)
+	return at&(quarter-1)+int64(n) >= quarter
 }
 
 // take appends what is in the ring to out and frees the slots.
@@ -72,16 +80,28 @@ func newRings[T any](writers, slots int) rings[T] {
 // spare is how many rings belong to nobody.
 const spare = 2
 
-// put copies v into the ring of a writer, or the next one that nobody writes to.
-func (l rings[T]) put(writer int, v *T) (half bool) {
+// claim makes room in the ring of a writer, or in the next one that nobody writes to. It returns nil when it is full.
+func (l rings[T]) claim(writer, n int) (r *ring[T], at int64) {
 	for i := writer; ; i++ {
 		if i >= len(l) || i < 0 {
 			i = 0
 		}
-		if done, half := l[i].put(v); done {
-			return half
+		if at, done := l[i].claim(n); done && at >= 0 {
+			return l[i], at
+		} else if done {
+			return nil, 0
 		}
 	}
+}
+
+// put copies v into a ring, or drops it when that is full. It reports whether it is time to empty the rings.
+func (l rings[T]) put(writer int, v *T) bool {
+	r, at := l.claim(writer, 1)
+	if r == nil {
+		return true
+	}
+	*r.slot(at) = *v
+	return r.publish(at, 1)
 }
 
 func (l rings[T]) take(out []T) []T {

@@ -12,7 +12,7 @@ func Compare(w io.Writer, a, b *Summary) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "\tbefore\tafter\tchange\n")
 	row := func(name string, x, y time.Duration) {
-		fmt.Fprintf(t, "%s\t%v\t%v\t%s\n", name, round(x), round(y), change(float64(x), float64(y)))
+		fmt.Fprintf(t, "%s\t%v\t%v\t%s\n", name, Round(x), Round(y), change(float64(x), float64(y)))
 	}
 	row("elapsed", a.Elapsed, b.Elapsed)
 	row("critical path", a.Critical, b.Critical)

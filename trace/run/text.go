@@ -10,17 +10,17 @@ import (
 func (s *Summary) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "verdict\t%s\n\t%s\n", s.Verdict.Sentence, s.Verdict.Evidence)
-	fmt.Fprintf(t, "elapsed\t%v, critical path %v (%.0f %%)\n", round(s.Elapsed), round(s.Critical), percent(s.Critical, s.Elapsed))
+	fmt.Fprintf(t, "elapsed\t%v, critical path %v (%.0f %%)\n", Round(s.Elapsed), Round(s.Critical), percent(s.Critical, s.Elapsed))
 	fmt.Fprintf(t, "tasks\t%d, failed %d, skipped %d\n", s.Tasks, s.Failed, s.Skipped)
 	fmt.Fprintf(t, "records\t%s\n", s.records())
 	s.writePlaces(t)
 	s.writeKernels(t)
 	s.writeLinks(t)
 	if s.Short > 0 {
-		fmt.Fprintf(t, "tokens\t%d tasks waited %v\n", s.Short, round(s.Waited))
+		fmt.Fprintf(t, "tokens\t%d tasks waited %v\n", s.Short, Round(s.Waited))
 	}
 	if s.Compiled > 0 {
-		fmt.Fprintf(t, "variants\t%d made in %v, %d from a cache\n", s.Compiled, round(s.Compile), s.Cached)
+		fmt.Fprintf(t, "variants\t%d made in %v, %d from a cache\n", s.Compiled, Round(s.Compile), s.Cached)
 	}
 	return t.Flush()
 }
@@ -66,7 +66,7 @@ func (s *Summary) writeKernels(t io.Writer) {
 		if variant == "" {
 			variant = "-"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%v\t%v\t%v\t%v\n", k.Sort, variant, k.Kind, k.Count, round(k.Total), round(k.Mean()), round(k.Middle), round(k.Most))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%v\t%v\t%v\t%v\n", k.Sort, variant, k.Kind, k.Count, Round(k.Total), Round(k.Mean()), Round(k.Middle), Round(k.Most))
 	}
 }
 
@@ -77,6 +77,6 @@ func (s *Summary) writeLinks(t io.Writer) {
 	fmt.Fprintf(t, "\nlink\tcopies\tbytes\tunder way\trate\n")
 	for i := range s.Links {
 		l := &s.Links[i]
-		fmt.Fprintf(t, "%s -> %s\t%d\t%v\t%v\t%.3g GB/s\n", l.From, l.To, l.Copies, l.Bytes, round(l.Time), l.Rate()/1e9)
+		fmt.Fprintf(t, "%s -> %s\t%d\t%v\t%v\t%.3g GB/s\n", l.From, l.To, l.Copies, l.Bytes, Round(l.Time), l.Rate()/1e9)
 	}
 }

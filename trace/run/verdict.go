@@ -54,8 +54,8 @@ func (s *Summary) smallTasks() (Verdict, bool) {
 	if n < 100 || busy/time.Duration(n) >= smallTask || percent(busy, all) > 50 {
 		return Verdict{}, false
 	}
-	return Verdict{"tasks", fmt.Sprintf("tasks too small: %v on average", round(busy/time.Duration(n))),
-		fmt.Sprintf("%d tasks ran for %v together, %.0f %% of the lanes' time; the runtime had %.0f %%", n, round(busy), percent(busy, all), percent(s.Overhead, all))}, true
+	return Verdict{"tasks", fmt.Sprintf("tasks too small: %v on average", Round(busy/time.Duration(n))),
+		fmt.Sprintf("%d tasks ran for %v together, %.0f %% of the lanes' time; the runtime had %.0f %%", n, Round(busy), percent(busy, all), percent(s.Overhead, all))}, true
 }
 
 func (s *Summary) boundByTransfers() (Verdict, bool) {
@@ -85,7 +85,7 @@ func (s *Summary) boundByTokens() (Verdict, bool) {
 		return Verdict{}, false
 	}
 	return Verdict{"tokens", "bound by tokens",
-		fmt.Sprintf("tasks on the chain to the end waited %v of %v ready and short of tokens; %d tasks in all were short at some time", round(s.Chain.Tokens), round(s.Elapsed), s.Short)}, true
+		fmt.Sprintf("tasks on the chain to the end waited %v of %v ready and short of tokens; %d tasks in all were short at some time", Round(s.Chain.Tokens), Round(s.Elapsed), s.Short)}, true
 }
 
 func (s *Summary) boundByPath() (Verdict, bool) {
@@ -99,7 +99,7 @@ func (s *Summary) boundByPath() (Verdict, bool) {
 		}
 	}
 	return Verdict{"path", "bound by the critical path: more devices will not help",
-		fmt.Sprintf("its tasks run for %v of %v elapsed (%.0f %%); most of it is %s x %d with %v", round(s.Critical), round(s.Elapsed), percent(s.Critical, s.Elapsed), most.Sort, most.Count, round(most.Time))}, true
+		fmt.Sprintf("its tasks run for %v of %v elapsed (%.0f %%); most of it is %s x %d with %v", Round(s.Critical), Round(s.Elapsed), percent(s.Critical, s.Elapsed), most.Sort, most.Count, Round(most.Time))}, true
 }
 
 func (s *Summary) boundByDevices() (Verdict, bool) {
@@ -122,7 +122,7 @@ func (s *Summary) boundBySubmission() (Verdict, bool) {
 		return Verdict{}, false
 	}
 	return Verdict{"submission", "bound by submission: the program submits tasks too late",
-		fmt.Sprintf("on the chain of tasks to the end, %v of %v passed between the end of a task and the submission of the next", round(s.Chain.Submit), round(s.Elapsed))}, true
+		fmt.Sprintf("on the chain of tasks to the end, %v of %v passed between the end of a task and the submission of the next", Round(s.Chain.Submit), Round(s.Elapsed))}, true
 }
 
 func (s *Summary) unbalanced() Verdict {
@@ -132,8 +132,8 @@ func (s *Summary) unbalanced() Verdict {
 			percent(c.Run, s.Elapsed), percent(c.Fetch, s.Elapsed), percent(c.Queue, s.Elapsed), percent(c.Tell, s.Elapsed), percent(c.Submit, s.Elapsed))}
 }
 
-// round makes a duration readable: three digits.
-func round(d time.Duration) time.Duration {
+// Round makes a duration readable: three digits.
+func Round(d time.Duration) time.Duration {
 	for unit := time.Duration(1); ; unit *= 10 {
 		if d < 1000*unit && d > -1000*unit {
 			return d.Round(unit)
