@@ -4,9 +4,18 @@ import "github.com/gompss/gompss/codegen/ir"
 
 // proveBounds clears Checked where loop bounds and slice lengths prove an index to be in range.
 func (l *lowering) proveBounds() {
-	p := &prover{changed: ir.Assigned(l.kernel.Body), taken: ir.AddressTaken(l.kernel.Body),
-		defs: definitions{}, lengths: map[*ir.Var]Affine{}}
+	p := newProver(l.kernel.Body)
 	p.list(l.kernel.Body)
+}
+
+func newProver(list []ir.Stmt) prover {
+	p := prover{changed: ir.Assigned(list), taken: ir.AddressTaken(list), defs: definitions{}, lengths: map[*ir.Var]Affine{}}
+	changed := ir.Assigned(list)
+	for _, v := range p.taken.List() {
+		changed.Add(v)
+	}
+	p.first = valuesOf(list, changed)
+	return p
 }
 
 // prover walks the loop IR with what is known of the variables in scope.
@@ -16,6 +25,7 @@ type prover struct {
 	lengths        map[*ir.Var]Affine // of slice variables made in the kernel
 	ranges         []bounds           // of the loop variables in scope, innermost last
 	facts          []fact             // what the conditions around say
+	first          firstValues        // of variables that never change
 }
 
 // A fact is that form is not negative, known from a comparison of x and y.
@@ -192,6 +202,12 @@ func (p *prover) boundsOf(f *ir.For) bounds {
 	lo, hi := p.bound(f.Lo), p.bound(f.Hi)
 	b := bounds{v: f.Var, lo: Affine{unknown: true}, hi: Affine{unknown: true}}
 	step, ok := constInt(f.Step)
+	if !ok && p.first.positive(f.Step) {
+		step, ok = 2, true // 1 or more
+	}
+	if !lo.Known() && p.first.nonNegative(f.Lo) {
+		lo = constAffine(0) // or more: the place in the grid has no form
+	}
 	switch {
 	case !ok || !f.Var.Type.IsInteger():
 	case step > 0 && f.Rel == ir.Lt:
@@ -255,6 +271,9 @@ func (p *prover) expr(e ir.Expr) {
 }
 
 func (p *prover) inRange(ix *ir.Index) bool {
+	if n, ok := below(ix.I); ok && ix.X.Type().Kind == ir.Array && n <= ix.X.Type().Len {
+		return true
+	}
 	i := p.replaceLengths(p.defs.form(ix.I))
 	n := constAffine(ix.X.Type().Len)
 	if ix.X.Type().Kind == ir.Slice {
@@ -308,7 +327,21 @@ func (p *prover) notNegative(a Affine) bool {
 		}
 		a = a.Subst(b.v, least)
 	}
-	return a.Known() && positiveTerms(a)
+	return a.Known() && positiveOver(a, p.notNegativeAtoms(a))
+}
+
+// notNegativeAtoms returns the variables in a whose first values, which they keep, are not negative.
+func (p *prover) notNegativeAtoms(a Affine) map[Atom]bool {
+	var out map[Atom]bool
+	for _, x := range a.Atoms() {
+		if first := p.first[x.Var]; x.Of == ValueOf && first != nil && p.first.nonNegative(first) {
+			if out == nil {
+				out = map[Atom]bool{}
+			}
+			out[x] = true
+		}
+	}
+	return out
 }
 
 // positiveTerms reports whether a is a sum of terms that cannot be negative: constants and products of lengths.

@@ -60,6 +60,7 @@ var passes = []pass{
 	{"inline orphaned constructs", (*lowering).inlineOrphans, checkKernelIR},
 	{"keep parameters", (*lowering).keepParameters, checkKernelIR},
 	{"structure returns", (*lowering).structureReturns, checkKernelIR},
+	{"count loops", (*lowering).countLoops, checkKernelIR},
 	{"stage distributed arrays", (*lowering).stageDistArrays, checkKernelIR},
 	{"collapse rows", (*lowering).collapseRows, checkKernelIR},
 	{"map loops", (*lowering).mapLoops, checkKernelIR},

@@ -45,6 +45,7 @@ type team struct {
 	regions    map[ir.Stmt]bool            // statements of parallel regions
 	cost       int64                       // of the longest path through the code of a team
 	sequential bool                        // there is code of the team outside its parallel loops
+	first      firstValues                 // of variables that never change
 	last       *ir.If                      // what the last team does after the latest reduction over the league
 }
 
@@ -86,6 +87,7 @@ func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 		t.placeLed(list, t.allEnds(red)...)
 	}
 	t.effects = &effects{shared: t.isShared, exact: t.exact(list)}
+	t.first = newProver(list).first
 	t.findNeeded(list)
 	t.needEnds(t.allEnds(red)...)
 	body := t.list(list)

@@ -47,10 +47,12 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 				return out
 			}
 		}
-		if len(last) == 0 && grid && len(red.items) == 0 {
-			if out := t.jam(sp, d, p, body); out != nil {
+		if len(last) == 0 && grid {
+			if out := t.jam(sp, d, p, body, red); out != nil {
 				return out
 			}
+		}
+		if len(last) == 0 && grid && len(red.items) == 0 {
 			if out := t.jamRows(sp, d, p, body); out != nil {
 				return out
 			}
@@ -442,8 +444,12 @@ func (p *threads) loop(s *ir.For, tail bool) []ir.Stmt {
 }
 
 func (p *threads) plain(s *ir.For) []ir.Stmt {
-	return []ir.Stmt{&ir.For{Label: s.Label, Var: s.Var, Lo: p.expr(s.Lo), Hi: p.expr(s.Hi), Step: p.expr(s.Step), Rel: s.Rel,
-		Unroll: s.Unroll, Body: p.list(s.Body), At: s.At}}
+	f := &ir.For{Label: s.Label, Var: s.Var, Lo: p.expr(s.Lo), Hi: p.expr(s.Hi), Step: p.expr(s.Step), Rel: s.Rel,
+		Unroll: s.Unroll, Body: p.list(s.Body), At: s.At}
+	if out := p.ahead(f); out != nil {
+		return out
+	}
+	return []ir.Stmt{f}
 }
 
 // nestedIn is for a parallel construct inside this one: each thread runs it alone.

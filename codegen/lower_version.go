@@ -20,8 +20,7 @@ func (t *team) version(sp *space) (test ir.Expr, fast *space) {
 		return nil, nil
 	}
 	fast = t.freshSpace(sp)
-	v := &versioner{team: t, at: sp.at, prover: prover{changed: ir.Assigned(fast.body), taken: ir.AddressTaken(fast.body),
-		defs: definitions{}, lengths: map[*ir.Var]Affine{}}}
+	v := &versioner{team: t, at: sp.at, prover: newProver(fast.body)}
 	v.inside = ir.Declared(fast.body)
 	for _, f := range fast.loops {
 		v.ranges = append(v.ranges, v.boundsOf(f))

@@ -37,9 +37,41 @@ AllAny(const int* __restrict__ x, int x_len, bool* out, int out_len, bool* all, 
 	__shared__ bool last;
 	bool all_2 = true;
 	bool some_2 = false;
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {
-		all_2 = all_2 && x[i] >= 0;
-		some_2 = some_2 || x[i] == 3;
+	{
+		int end = x_len;
+		for (int base = blockIdx.x * blockDim.x * 8; base < end; base += gridDim.x * blockDim.x * 8) {
+			if (base + blockDim.x * 8 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				int i_5 = base + (blockDim.x * 4 + threadIdx.x);
+				int i_6 = base + (blockDim.x * 5 + threadIdx.x);
+				int i_7 = base + (blockDim.x * 6 + threadIdx.x);
+				int i_8 = base + (blockDim.x * 7 + threadIdx.x);
+				all_2 = all_2 && x[i] >= 0;
+				all_2 = all_2 && x[i_2] >= 0;
+				all_2 = all_2 && x[i_3] >= 0;
+				all_2 = all_2 && x[i_4] >= 0;
+				all_2 = all_2 && x[i_5] >= 0;
+				all_2 = all_2 && x[i_6] >= 0;
+				all_2 = all_2 && x[i_7] >= 0;
+				all_2 = all_2 && x[i_8] >= 0;
+				some_2 = some_2 || x[i] == 3;
+				some_2 = some_2 || x[i_2] == 3;
+				some_2 = some_2 || x[i_3] == 3;
+				some_2 = some_2 || x[i_4] == 3;
+				some_2 = some_2 || x[i_5] == 3;
+				some_2 = some_2 || x[i_6] == 3;
+				some_2 = some_2 || x[i_7] == 3;
+				some_2 = some_2 || x[i_8] == 3;
+			} else {
+				for (int i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					all_2 = all_2 && x[i] >= 0;
+					some_2 = some_2 || x[i] == 3;
+				}
+			}
+		}
 	}
 	for (int d = 16; d > 0; d /= 2) {
 		bool other = (bool)__shfl_down_sync(0xffffffff, (int)all_2, d);

@@ -37,9 +37,41 @@ AllAny(const int* __restrict__ x, int64 x_len, bool* out, int64 out_len, bool* a
 	__shared__ bool last;
 	bool all_2 = true;
 	bool some_2 = false;
-	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-		all_2 = all_2 && x[i] >= 0;
-		some_2 = some_2 || x[i] == 3;
+	{
+		int64 end = x_len;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 8; base < end; base += (int64)gridDim.x * blockDim.x * 8) {
+			if (base + (int64)blockDim.x * 8 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				int64 i_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
+				int64 i_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
+				int64 i_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
+				int64 i_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
+				all_2 = all_2 && x[i] >= 0;
+				all_2 = all_2 && x[i_2] >= 0;
+				all_2 = all_2 && x[i_3] >= 0;
+				all_2 = all_2 && x[i_4] >= 0;
+				all_2 = all_2 && x[i_5] >= 0;
+				all_2 = all_2 && x[i_6] >= 0;
+				all_2 = all_2 && x[i_7] >= 0;
+				all_2 = all_2 && x[i_8] >= 0;
+				some_2 = some_2 || x[i] == 3;
+				some_2 = some_2 || x[i_2] == 3;
+				some_2 = some_2 || x[i_3] == 3;
+				some_2 = some_2 || x[i_4] == 3;
+				some_2 = some_2 || x[i_5] == 3;
+				some_2 = some_2 || x[i_6] == 3;
+				some_2 = some_2 || x[i_7] == 3;
+				some_2 = some_2 || x[i_8] == 3;
+			} else {
+				for (int64 i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					all_2 = all_2 && x[i] >= 0;
+					some_2 = some_2 || x[i] == 3;
+				}
+			}
+		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {
 		bool other = (bool)__shfl_down_sync(0xffffffff, (int)all_2, d);

@@ -37,10 +37,58 @@ ArgMin(float* x, int x_len, float* out, int out_len, int64* at, int at_len, floa
 	__shared__ bool last;
 	float best_2 = __int_as_float(0x7f800000);
 	int64 where_2 = 9223372036854775807ll;
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {
-		if (x[i] < best_2) {
-			best_2 = x[i];
-			where_2 = i;
+	{
+		int end = x_len;
+		for (int base = blockIdx.x * blockDim.x * 8; base < end; base += gridDim.x * blockDim.x * 8) {
+			if (base + blockDim.x * 8 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				int i_5 = base + (blockDim.x * 4 + threadIdx.x);
+				int i_6 = base + (blockDim.x * 5 + threadIdx.x);
+				int i_7 = base + (blockDim.x * 6 + threadIdx.x);
+				int i_8 = base + (blockDim.x * 7 + threadIdx.x);
+				if (x[i] < best_2) {
+					best_2 = x[i];
+					where_2 = i;
+				}
+				if (x[i_2] < best_2) {
+					best_2 = x[i_2];
+					where_2 = i_2;
+				}
+				if (x[i_3] < best_2) {
+					best_2 = x[i_3];
+					where_2 = i_3;
+				}
+				if (x[i_4] < best_2) {
+					best_2 = x[i_4];
+					where_2 = i_4;
+				}
+				if (x[i_5] < best_2) {
+					best_2 = x[i_5];
+					where_2 = i_5;
+				}
+				if (x[i_6] < best_2) {
+					best_2 = x[i_6];
+					where_2 = i_6;
+				}
+				if (x[i_7] < best_2) {
+					best_2 = x[i_7];
+					where_2 = i_7;
+				}
+				if (x[i_8] < best_2) {
+					best_2 = x[i_8];
+					where_2 = i_8;
+				}
+			} else {
+				for (int i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					if (x[i] < best_2) {
+						best_2 = x[i];
+						where_2 = i;
+					}
+				}
+			}
 		}
 	}
 	for (int d = 16; d > 0; d /= 2) {

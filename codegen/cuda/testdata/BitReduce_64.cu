@@ -47,10 +47,50 @@ BitReduce_2(unsigned* x, int64 x_len, unsigned* out, int64 out_len, unsigned* a,
 	unsigned a_2 = 0xffffffffu;
 	unsigned o_2 = 0;
 	unsigned e_2 = 0;
-	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-		a_2 &= x[i];
-		o_2 |= x[i];
-		e_2 ^= x[i];
+	{
+		int64 end = x_len;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 8; base < end; base += (int64)gridDim.x * blockDim.x * 8) {
+			if (base + (int64)blockDim.x * 8 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				int64 i_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
+				int64 i_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
+				int64 i_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
+				int64 i_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
+				a_2 &= x[i];
+				a_2 &= x[i_2];
+				a_2 &= x[i_3];
+				a_2 &= x[i_4];
+				a_2 &= x[i_5];
+				a_2 &= x[i_6];
+				a_2 &= x[i_7];
+				a_2 &= x[i_8];
+				o_2 |= x[i];
+				o_2 |= x[i_2];
+				o_2 |= x[i_3];
+				o_2 |= x[i_4];
+				o_2 |= x[i_5];
+				o_2 |= x[i_6];
+				o_2 |= x[i_7];
+				o_2 |= x[i_8];
+				e_2 ^= x[i];
+				e_2 ^= x[i_2];
+				e_2 ^= x[i_3];
+				e_2 ^= x[i_4];
+				e_2 ^= x[i_5];
+				e_2 ^= x[i_6];
+				e_2 ^= x[i_7];
+				e_2 ^= x[i_8];
+			} else {
+				for (int64 i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					a_2 &= x[i];
+					o_2 |= x[i];
+					e_2 ^= x[i];
+				}
+			}
+		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {
 		unsigned other = __shfl_down_sync(0xffffffff, a_2, d);

@@ -61,8 +61,22 @@ CGStep_2(int x_len, double* p, int p_len, double* q, int q_len, double* rho, int
 	int n = x_len;
 	double pq_2 = 0.0;
 	if (n <= q_len && n <= p_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			pq_2 += q[i] * p[i];
+		int end = n;
+		for (int base = blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+			if (base + blockDim.x * 4 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				pq_2 += q[i] * p[i];
+				pq_2 += q[i_2] * p[i_2];
+				pq_2 += q[i_3] * p[i_3];
+				pq_2 += q[i_4] * p[i_4];
+			} else {
+				for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+					pq_2 += q[i] * p[i];
+				}
+			}
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {

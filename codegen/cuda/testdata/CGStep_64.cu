@@ -61,8 +61,22 @@ CGStep_2(int64 x_len, double* p, int64 p_len, double* q, int64 q_len, double* rh
 	int64 n = x_len;
 	double pq_2 = 0.0;
 	if (n <= q_len && n <= p_len) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64)gridDim.x * blockDim.x) {
-			pq_2 += q[i] * p[i];
+		int64 end = n;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+			if (base + (int64)blockDim.x * 4 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				pq_2 += q[i] * p[i];
+				pq_2 += q[i_2] * p[i_2];
+				pq_2 += q[i_3] * p[i_3];
+				pq_2 += q[i_4] * p[i_4];
+			} else {
+				for (int64 i = base + threadIdx.x; i < n; i += blockDim.x) {
+					pq_2 += q[i] * p[i];
+				}
+			}
 		}
 	} else {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64)gridDim.x * blockDim.x) {

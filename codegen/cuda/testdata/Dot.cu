@@ -36,8 +36,22 @@ Dot(double* x, int x_len, double* y, int y_len, double* out, int out_len, double
 	__shared__ bool last;
 	double s_2 = 0.0;
 	if (x_len <= y_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {
-			s_2 += x[i] * y[i];
+		int end = x_len;
+		for (int base = blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+			if (base + blockDim.x * 4 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				s_2 += x[i] * y[i];
+				s_2 += x[i_2] * y[i_2];
+				s_2 += x[i_3] * y[i_3];
+				s_2 += x[i_4] * y[i_4];
+			} else {
+				for (int i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					s_2 += x[i] * y[i];
+				}
+			}
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {

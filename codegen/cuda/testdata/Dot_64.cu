@@ -36,8 +36,22 @@ Dot(double* x, int64 x_len, double* y, int64 y_len, double* out, int64 out_len, 
 	__shared__ bool last;
 	double s_2 = 0.0;
 	if (x_len <= y_len) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-			s_2 += x[i] * y[i];
+		int64 end = x_len;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+			if (base + (int64)blockDim.x * 4 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				s_2 += x[i] * y[i];
+				s_2 += x[i_2] * y[i_2];
+				s_2 += x[i_3] * y[i_3];
+				s_2 += x[i_4] * y[i_4];
+			} else {
+				for (int64 i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					s_2 += x[i] * y[i];
+				}
+			}
 		}
 	} else {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {

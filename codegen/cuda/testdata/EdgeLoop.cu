@@ -34,9 +34,49 @@ EdgeLoop(int* start, int start_len, int* falls, bool* branch, int* fallsParts, u
 	__shared__ int slots[32];
 	__shared__ bool last;
 	int falls_2 = (-2147483647 - 1);
-	for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < start_len - 1; r += gridDim.x * blockDim.x) {
-		if (start[r] > start[r + 1]) {
-			falls_2 = 1;
+	{
+		int end = start_len - 1;
+		for (int base = blockIdx.x * blockDim.x * 8; base < end; base += gridDim.x * blockDim.x * 8) {
+			if ((int)(base + blockDim.x * 8) <= end) {
+				int r = base + threadIdx.x;
+				int r_2 = base + (blockDim.x + threadIdx.x);
+				int r_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int r_4 = base + (blockDim.x * 3 + threadIdx.x);
+				int r_5 = base + (blockDim.x * 4 + threadIdx.x);
+				int r_6 = base + (blockDim.x * 5 + threadIdx.x);
+				int r_7 = base + (blockDim.x * 6 + threadIdx.x);
+				int r_8 = base + (blockDim.x * 7 + threadIdx.x);
+				if (start[r] > start[r + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_2] > start[r_2 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_3] > start[r_3 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_4] > start[r_4 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_5] > start[r_5 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_6] > start[r_6 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_7] > start[r_7 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_8] > start[r_8 + 1]) {
+					falls_2 = 1;
+				}
+			} else {
+				for (int r = base + threadIdx.x; r < start_len - 1; r += blockDim.x) {
+					if (start[r] > start[r + 1]) {
+						falls_2 = 1;
+					}
+				}
+			}
 		}
 	}
 	for (int d = 16; d > 0; d /= 2) {

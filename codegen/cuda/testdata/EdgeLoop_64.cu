@@ -34,9 +34,49 @@ EdgeLoop(int* start, int64 start_len, int* falls, bool* branch, int* fallsParts,
 	__shared__ int slots[32];
 	__shared__ bool last;
 	int falls_2 = (-2147483647 - 1);
-	for (int64 r = (int64)blockIdx.x * blockDim.x + threadIdx.x; r < start_len - 1; r += (int64)gridDim.x * blockDim.x) {
-		if (start[r] > start[r + 1]) {
-			falls_2 = 1;
+	{
+		int64 end = start_len - 1;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 8; base < end; base += (int64)gridDim.x * blockDim.x * 8) {
+			if (base + (int64)blockDim.x * 8 <= end) {
+				int64 r = base + threadIdx.x;
+				int64 r_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 r_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 r_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				int64 r_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
+				int64 r_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
+				int64 r_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
+				int64 r_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
+				if (start[r] > start[r + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_2] > start[r_2 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_3] > start[r_3 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_4] > start[r_4 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_5] > start[r_5 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_6] > start[r_6 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_7] > start[r_7 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_8] > start[r_8 + 1]) {
+					falls_2 = 1;
+				}
+			} else {
+				for (int64 r = base + threadIdx.x; r < start_len - 1; r += blockDim.x) {
+					if (start[r] > start[r + 1]) {
+						falls_2 = 1;
+					}
+				}
+			}
 		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {

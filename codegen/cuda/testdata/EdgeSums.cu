@@ -34,9 +34,33 @@ EdgeSums(const int64* __restrict__ start, int start_len, int* falls, bool* branc
 	__shared__ int slots[32];
 	__shared__ bool last;
 	int falls_2 = (-2147483647 - 1);
-	for (int r = 2 + (blockIdx.x * blockDim.x + threadIdx.x); r < start_len - 1; r += gridDim.x * blockDim.x) {
-		if (start[r] > start[r + 1]) {
-			falls_2 = 1;
+	{
+		int end = start_len - 1;
+		for (int base = 2 + blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+			if ((int)(base + blockDim.x * 4) <= end) {
+				int r = base + threadIdx.x;
+				int r_2 = base + (blockDim.x + threadIdx.x);
+				int r_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int r_4 = base + (blockDim.x * 3 + threadIdx.x);
+				if (start[r] > start[r + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_2] > start[r_2 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_3] > start[r_3 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_4] > start[r_4 + 1]) {
+					falls_2 = 1;
+				}
+			} else {
+				for (int r = base + threadIdx.x; r < start_len - 1; r += blockDim.x) {
+					if (start[r] > start[r + 1]) {
+						falls_2 = 1;
+					}
+				}
+			}
 		}
 	}
 	for (int d = 16; d > 0; d /= 2) {

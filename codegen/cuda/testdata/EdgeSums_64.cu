@@ -34,9 +34,33 @@ EdgeSums(const int64* __restrict__ start, int64 start_len, int* falls, bool* bra
 	__shared__ int slots[32];
 	__shared__ bool last;
 	int falls_2 = (-2147483647 - 1);
-	for (int64 r = 2 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); r < start_len - 1; r += (int64)gridDim.x * blockDim.x) {
-		if (start[r] > start[r + 1]) {
-			falls_2 = 1;
+	{
+		int64 end = start_len - 1;
+		for (int64 base = 2 + (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+			if (base + (int64)blockDim.x * 4 <= end) {
+				int64 r = base + threadIdx.x;
+				int64 r_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 r_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 r_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				if (start[r] > start[r + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_2] > start[r_2 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_3] > start[r_3 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[r_4] > start[r_4 + 1]) {
+					falls_2 = 1;
+				}
+			} else {
+				for (int64 r = base + threadIdx.x; r < start_len - 1; r += blockDim.x) {
+					if (start[r] > start[r + 1]) {
+						falls_2 = 1;
+					}
+				}
+			}
 		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {

@@ -37,8 +37,27 @@ HistogramTeams(int* x, int64 x_len, int* hist, int64 hist_len, gompss_fault* fau
 	}
 	__syncthreads();
 	int64 first = (int64)blockIdx.x * blockDim.x + threadIdx.x;
-	for (int64 i = first; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-		atomicAdd(&part[check_index(x[check_index(i, x_len, 1, fault)] & 15, 16, 2, fault)], 1);
+	int64 stride = (int64)gridDim.x * blockDim.x;
+	{
+		int64 step = stride;
+		int64 i = first;
+		for (; (int64)((uint64)x_len - i) > step * 3; i = (uint64)i + step * 4) {
+			int64 i_2 = i;
+			int value = x[i_2];
+			int64 i_3 = (uint64)i + step;
+			int value_2 = x[i_3];
+			int64 i_4 = (uint64)i + step * 2;
+			int value_3 = x[i_4];
+			int64 i_5 = (uint64)i + step * 3;
+			int value_4 = x[i_5];
+			atomicAdd(&part[value & 15], 1);
+			atomicAdd(&part[value_2 & 15], 1);
+			atomicAdd(&part[value_3 & 15], 1);
+			atomicAdd(&part[value_4 & 15], 1);
+		}
+		for (int64 i_2 = i; i_2 < x_len; i_2 += stride) {
+			atomicAdd(&part[x[i_2] & 15], 1);
+		}
 	}
 	__syncthreads();
 	if (16 <= hist_len) {
@@ -47,7 +66,7 @@ HistogramTeams(int* x, int64 x_len, int* hist, int64 hist_len, gompss_fault* fau
 		}
 	} else {
 		for (int64 b = threadIdx.x; b < 16; b += blockDim.x) {
-			atomicAdd(&hist[check_index(b, hist_len, 3, fault)], part[b]);
+			atomicAdd(&hist[check_index(b, hist_len, 1, fault)], part[b]);
 		}
 	}
 }

@@ -53,10 +53,58 @@ MinMax_2(int16* x, int x_len, int16* outi, int outi_len, float* outf, int outf_l
 	__shared__ bool last;
 	int16 lo_2 = 32767;
 	int16 hi_2 = -32768;
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {
-		lo_2 = min(lo_2, x[i]);
-		if (x[i] > hi_2) {
-			hi_2 = x[i];
+	{
+		int end = x_len;
+		for (int base = blockIdx.x * blockDim.x * 8; base < end; base += gridDim.x * blockDim.x * 8) {
+			if (base + blockDim.x * 8 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				int i_5 = base + (blockDim.x * 4 + threadIdx.x);
+				int i_6 = base + (blockDim.x * 5 + threadIdx.x);
+				int i_7 = base + (blockDim.x * 6 + threadIdx.x);
+				int i_8 = base + (blockDim.x * 7 + threadIdx.x);
+				lo_2 = min(lo_2, x[i]);
+				lo_2 = min(lo_2, x[i_2]);
+				lo_2 = min(lo_2, x[i_3]);
+				lo_2 = min(lo_2, x[i_4]);
+				lo_2 = min(lo_2, x[i_5]);
+				lo_2 = min(lo_2, x[i_6]);
+				lo_2 = min(lo_2, x[i_7]);
+				lo_2 = min(lo_2, x[i_8]);
+				if (x[i] > hi_2) {
+					hi_2 = x[i];
+				}
+				if (x[i_2] > hi_2) {
+					hi_2 = x[i_2];
+				}
+				if (x[i_3] > hi_2) {
+					hi_2 = x[i_3];
+				}
+				if (x[i_4] > hi_2) {
+					hi_2 = x[i_4];
+				}
+				if (x[i_5] > hi_2) {
+					hi_2 = x[i_5];
+				}
+				if (x[i_6] > hi_2) {
+					hi_2 = x[i_6];
+				}
+				if (x[i_7] > hi_2) {
+					hi_2 = x[i_7];
+				}
+				if (x[i_8] > hi_2) {
+					hi_2 = x[i_8];
+				}
+			} else {
+				for (int i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					lo_2 = min(lo_2, x[i]);
+					if (x[i] > hi_2) {
+						hi_2 = x[i];
+					}
+				}
+			}
 		}
 	}
 	for (int d = 16; d > 0; d /= 2) {
@@ -133,9 +181,41 @@ MinMax_3(float* f, int f_len, float* outf, int outf_len, float* least, float* mo
 	__shared__ bool last;
 	float least_2 = __int_as_float(0x7f800000);
 	float most_2 = __int_as_float(0xff800000);
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < f_len; i += gridDim.x * blockDim.x) {
-		least_2 = go_min(least_2, f[i]);
-		most_2 = go_max(most_2, f[i]);
+	{
+		int end = f_len;
+		for (int base = blockIdx.x * blockDim.x * 8; base < end; base += gridDim.x * blockDim.x * 8) {
+			if (base + blockDim.x * 8 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				int i_5 = base + (blockDim.x * 4 + threadIdx.x);
+				int i_6 = base + (blockDim.x * 5 + threadIdx.x);
+				int i_7 = base + (blockDim.x * 6 + threadIdx.x);
+				int i_8 = base + (blockDim.x * 7 + threadIdx.x);
+				least_2 = go_min(least_2, f[i]);
+				least_2 = go_min(least_2, f[i_2]);
+				least_2 = go_min(least_2, f[i_3]);
+				least_2 = go_min(least_2, f[i_4]);
+				least_2 = go_min(least_2, f[i_5]);
+				least_2 = go_min(least_2, f[i_6]);
+				least_2 = go_min(least_2, f[i_7]);
+				least_2 = go_min(least_2, f[i_8]);
+				most_2 = go_max(most_2, f[i]);
+				most_2 = go_max(most_2, f[i_2]);
+				most_2 = go_max(most_2, f[i_3]);
+				most_2 = go_max(most_2, f[i_4]);
+				most_2 = go_max(most_2, f[i_5]);
+				most_2 = go_max(most_2, f[i_6]);
+				most_2 = go_max(most_2, f[i_7]);
+				most_2 = go_max(most_2, f[i_8]);
+			} else {
+				for (int i = base + threadIdx.x; i < f_len; i += blockDim.x) {
+					least_2 = go_min(least_2, f[i]);
+					most_2 = go_max(most_2, f[i]);
+				}
+			}
+		}
 	}
 	for (int d = 16; d > 0; d /= 2) {
 		float other = __shfl_down_sync(0xffffffff, least_2, d);

@@ -53,10 +53,58 @@ MinMax_2(int16* x, int64 x_len, int16* outi, int64 outi_len, float* outf, int64 
 	__shared__ bool last;
 	int16 lo_2 = 32767;
 	int16 hi_2 = -32768;
-	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-		lo_2 = min(lo_2, x[i]);
-		if (x[i] > hi_2) {
-			hi_2 = x[i];
+	{
+		int64 end = x_len;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 8; base < end; base += (int64)gridDim.x * blockDim.x * 8) {
+			if (base + (int64)blockDim.x * 8 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				int64 i_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
+				int64 i_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
+				int64 i_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
+				int64 i_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
+				lo_2 = min(lo_2, x[i]);
+				lo_2 = min(lo_2, x[i_2]);
+				lo_2 = min(lo_2, x[i_3]);
+				lo_2 = min(lo_2, x[i_4]);
+				lo_2 = min(lo_2, x[i_5]);
+				lo_2 = min(lo_2, x[i_6]);
+				lo_2 = min(lo_2, x[i_7]);
+				lo_2 = min(lo_2, x[i_8]);
+				if (x[i] > hi_2) {
+					hi_2 = x[i];
+				}
+				if (x[i_2] > hi_2) {
+					hi_2 = x[i_2];
+				}
+				if (x[i_3] > hi_2) {
+					hi_2 = x[i_3];
+				}
+				if (x[i_4] > hi_2) {
+					hi_2 = x[i_4];
+				}
+				if (x[i_5] > hi_2) {
+					hi_2 = x[i_5];
+				}
+				if (x[i_6] > hi_2) {
+					hi_2 = x[i_6];
+				}
+				if (x[i_7] > hi_2) {
+					hi_2 = x[i_7];
+				}
+				if (x[i_8] > hi_2) {
+					hi_2 = x[i_8];
+				}
+			} else {
+				for (int64 i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					lo_2 = min(lo_2, x[i]);
+					if (x[i] > hi_2) {
+						hi_2 = x[i];
+					}
+				}
+			}
 		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {
@@ -133,9 +181,41 @@ MinMax_3(float* f, int64 f_len, float* outf, int64 outf_len, float* least, float
 	__shared__ bool last;
 	float least_2 = __int_as_float(0x7f800000);
 	float most_2 = __int_as_float(0xff800000);
-	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < f_len; i += (int64)gridDim.x * blockDim.x) {
-		least_2 = go_min(least_2, f[i]);
-		most_2 = go_max(most_2, f[i]);
+	{
+		int64 end = f_len;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 8; base < end; base += (int64)gridDim.x * blockDim.x * 8) {
+			if (base + (int64)blockDim.x * 8 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				int64 i_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
+				int64 i_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
+				int64 i_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
+				int64 i_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
+				least_2 = go_min(least_2, f[i]);
+				least_2 = go_min(least_2, f[i_2]);
+				least_2 = go_min(least_2, f[i_3]);
+				least_2 = go_min(least_2, f[i_4]);
+				least_2 = go_min(least_2, f[i_5]);
+				least_2 = go_min(least_2, f[i_6]);
+				least_2 = go_min(least_2, f[i_7]);
+				least_2 = go_min(least_2, f[i_8]);
+				most_2 = go_max(most_2, f[i]);
+				most_2 = go_max(most_2, f[i_2]);
+				most_2 = go_max(most_2, f[i_3]);
+				most_2 = go_max(most_2, f[i_4]);
+				most_2 = go_max(most_2, f[i_5]);
+				most_2 = go_max(most_2, f[i_6]);
+				most_2 = go_max(most_2, f[i_7]);
+				most_2 = go_max(most_2, f[i_8]);
+			} else {
+				for (int64 i = base + threadIdx.x; i < f_len; i += blockDim.x) {
+					least_2 = go_min(least_2, f[i]);
+					most_2 = go_max(most_2, f[i]);
+				}
+			}
+		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {
 		float other = __shfl_down_sync(0xffffffff, least_2, d);

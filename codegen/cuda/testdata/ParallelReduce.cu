@@ -29,12 +29,14 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-ParallelReduce(int64* x, int x_len, int64* s, gompss_fault* fault)
+ParallelReduce(int64* x, int x_len, int64* s)
 {
 	__shared__ int64 slots[32];
 	int64 s_2 = 0;
-	for (int i = threadIdx.x; i < x_len; i += blockDim.x) {
-		s_2 = (uint64)s_2 + x[check_index(i, x_len, 1, fault)];
+	{
+		for (int i = threadIdx.x; i < x_len; i += blockDim.x) {
+			s_2 = (uint64)s_2 + x[i];
+		}
 	}
 	for (int d = 16; d > 0; d /= 2) {
 		int64 other = __shfl_down_sync(0xffffffff, s_2, d);
@@ -56,5 +58,5 @@ ParallelReduce(int64* x, int x_len, int64* s, gompss_fault* fault)
 extern "C" __global__ void __launch_bounds__(1)
 ParallelReduce_2(int64* out, int out_len, int64* s, gompss_fault* fault)
 {
-	out[check_index(0, out_len, 2, fault)] = s[0];
+	out[check_index(0, out_len, 1, fault)] = s[0];
 }

@@ -42,8 +42,32 @@ Product_2(uint8* x, int x_len, uint8* out, int out_len, uint8* p, unsigned* pPar
 	__shared__ uint8 slots[32];
 	__shared__ bool last;
 	uint8 p_2 = 1;
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {
-		p_2 *= x[i] | 1;
+	{
+		int end = x_len;
+		for (int base = blockIdx.x * blockDim.x * 8; base < end; base += gridDim.x * blockDim.x * 8) {
+			if (base + blockDim.x * 8 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				int i_5 = base + (blockDim.x * 4 + threadIdx.x);
+				int i_6 = base + (blockDim.x * 5 + threadIdx.x);
+				int i_7 = base + (blockDim.x * 6 + threadIdx.x);
+				int i_8 = base + (blockDim.x * 7 + threadIdx.x);
+				p_2 *= x[i] | 1;
+				p_2 *= x[i_2] | 1;
+				p_2 *= x[i_3] | 1;
+				p_2 *= x[i_4] | 1;
+				p_2 *= x[i_5] | 1;
+				p_2 *= x[i_6] | 1;
+				p_2 *= x[i_7] | 1;
+				p_2 *= x[i_8] | 1;
+			} else {
+				for (int i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					p_2 *= x[i] | 1;
+				}
+			}
+		}
 	}
 	for (int d = 16; d > 0; d /= 2) {
 		uint8 other = (uint8)__shfl_down_sync(0xffffffff, (int)p_2, d);

@@ -42,8 +42,32 @@ Product_2(uint8* x, int64 x_len, uint8* out, int64 out_len, uint8* p, unsigned* 
 	__shared__ uint8 slots[32];
 	__shared__ bool last;
 	uint8 p_2 = 1;
-	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-		p_2 *= x[i] | 1;
+	{
+		int64 end = x_len;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 8; base < end; base += (int64)gridDim.x * blockDim.x * 8) {
+			if (base + (int64)blockDim.x * 8 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				int64 i_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
+				int64 i_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
+				int64 i_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
+				int64 i_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
+				p_2 *= x[i] | 1;
+				p_2 *= x[i_2] | 1;
+				p_2 *= x[i_3] | 1;
+				p_2 *= x[i_4] | 1;
+				p_2 *= x[i_5] | 1;
+				p_2 *= x[i_6] | 1;
+				p_2 *= x[i_7] | 1;
+				p_2 *= x[i_8] | 1;
+			} else {
+				for (int64 i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					p_2 *= x[i] | 1;
+				}
+			}
+		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {
 		uint8 other = (uint8)__shfl_down_sync(0xffffffff, (int)p_2, d);

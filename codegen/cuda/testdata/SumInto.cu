@@ -34,8 +34,24 @@ SumInto(int64* x, int x_len, int64* p, int64* partParts, unsigned* ticket, gomps
 	__shared__ int64 slots[32];
 	__shared__ bool last;
 	int64 part = 0;
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {
-		part = (uint64)part + x[i];
+	{
+		int end = x_len;
+		for (int base = blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+			if (base + blockDim.x * 4 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				part = (uint64)part + x[i];
+				part = (uint64)part + x[i_2];
+				part = (uint64)part + x[i_3];
+				part = (uint64)part + x[i_4];
+			} else {
+				for (int i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					part = (uint64)part + x[i];
+				}
+			}
+		}
 	}
 	for (int d = 16; d > 0; d /= 2) {
 		int64 other = __shfl_down_sync(0xffffffff, part, d);

@@ -34,8 +34,24 @@ SumInto(int64* x, int64 x_len, int64* p, int64* partParts, unsigned* ticket, gom
 	__shared__ int64 slots[32];
 	__shared__ bool last;
 	int64 part = 0;
-	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-		part = (uint64)part + x[i];
+	{
+		int64 end = x_len;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+			if (base + (int64)blockDim.x * 4 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				part = (uint64)part + x[i];
+				part = (uint64)part + x[i_2];
+				part = (uint64)part + x[i_3];
+				part = (uint64)part + x[i_4];
+			} else {
+				for (int64 i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					part = (uint64)part + x[i];
+				}
+			}
+		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {
 		int64 other = __shfl_down_sync(0xffffffff, part, d);

@@ -35,8 +35,24 @@ TeamsReduce(int64* x, int x_len, int64* out, int out_len, int64* s, int64* sPart
 	__shared__ bool last;
 	int64 s_2 = 0;
 	int64 s_3 = 0;
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {
-		s_3 = (uint64)s_3 + x[i];
+	{
+		int end = x_len;
+		for (int base = blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+			if (base + blockDim.x * 4 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				s_3 = (uint64)s_3 + x[i];
+				s_3 = (uint64)s_3 + x[i_2];
+				s_3 = (uint64)s_3 + x[i_3];
+				s_3 = (uint64)s_3 + x[i_4];
+			} else {
+				for (int i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					s_3 = (uint64)s_3 + x[i];
+				}
+			}
+		}
 	}
 	for (int d = 16; d > 0; d /= 2) {
 		int64 other = __shfl_down_sync(0xffffffff, s_3, d);

@@ -36,8 +36,24 @@ TeamsReduce(int64* x, int64 x_len, int64* out, int64 out_len, int64* s, int64* s
 	__shared__ bool last;
 	int64 s_2 = 0;
 	int64 s_3 = 0;
-	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-		s_3 = (uint64)s_3 + x[i];
+	{
+		int64 end = x_len;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+			if (base + (int64)blockDim.x * 4 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				s_3 = (uint64)s_3 + x[i];
+				s_3 = (uint64)s_3 + x[i_2];
+				s_3 = (uint64)s_3 + x[i_3];
+				s_3 = (uint64)s_3 + x[i_4];
+			} else {
+				for (int64 i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+					s_3 = (uint64)s_3 + x[i];
+				}
+			}
+		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {
 		int64 other = __shfl_down_sync(0xffffffff, s_3, d);
