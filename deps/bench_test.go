@@ -189,7 +189,9 @@ func BenchmarkContended(b *testing.B) {
 		var n Node
 		for pb.Next() {
 			n.ID = 0
+			mu.Lock()
 			d.Submit(&n, as)
+			mu.Unlock()
 			d.Complete(&n, func(*Node, bool) {})
 		}
 	})

@@ -1,15 +1,17 @@
 package deps
 
-// A cell is one region that tasks access, with the unfinished accesses to it that later ones may have to wait for.
+// A cell is one region that tasks access, with the accesses to it that later ones may have to wait for.
 //
 //   - writers is the latest group of accesses that write: one alone, or several of one shared mode (key);
 //   - readers are those after it; every reader waits for every writer;
 //   - before is what the members of a shared group wait for, as one that joins late has to wait for it too.
 //
-// What came earlier is in no list: whatever is in the lists waits for it, so nobody else needs to. Cells whose regions have a
-// common element know each other (over), so a region that repeats costs one look into the table and no search.
+// What came earlier is in no list: whatever is in the lists waits for it, so nobody else needs to. Tasks that are over stay in a
+// list until somebody submits an access that looks there: that costs who completes a task nothing. Where all readers are over, so
+// are the writers before them. Cells whose regions have a common element know each other (over), so a region that repeats costs
+// one look into the table and no search.
 type cell struct {
-	writers, readers, before *link
+	writers, readers, before refs
 
 	over   []*cell
 	key    modeKey
@@ -23,56 +25,99 @@ type cell struct {
 	end, top    int64
 }
 
-// idle reports whether nobody has to wait for an access of c.
-func (c *cell) idle() bool { return c.writers == nil && c.readers == nil && c.before == nil }
+// refs are accesses to one region.
+type refs []ref
 
-// enter puts the access l of n into the cell and returns the number of edges found.
-func (d *Domain) enter(n *Node, c *cell, l *link, key modeKey) int32 {
+// keptRefs is how many a cell keeps the memory for when it is used again.
+const keptRefs = 64
+
+// add appends n.
+func (l *refs) add(n *Node) {
+	if len(*l) == cap(*l) && len(*l) > 0 {
+		if l.tidy(); 2*len(*l) > cap(*l) {
+			*l = append(make(refs, 0, 2*cap(*l)), *l...)
+		}
+	}
+	*l = append(*l, ref{n, uint32(n.ID)})
+}
+
+// tidy drops those that are over.
+func (l *refs) tidy() {
+	kept := (*l)[:0]
+	for _, r := range *l {
+		if !r.over() {
+			kept = append(kept, r)
+		}
+	}
+	clear((*l)[len(kept):])
+	*l = kept
+}
+
+// empty drops all.
+func (l *refs) empty() {
+	if cap(*l) > keptRefs {
+		*l = nil
+		return
+	}
+	*l = (*l)[:0]
+}
+
+// idle reports whether nobody has to wait for an access of c.
+func (c *cell) idle() bool {
+	c.writers.tidy()
+	c.readers.tidy()
+	c.before.tidy()
+	return len(c.writers) == 0 && len(c.readers) == 0 && len(c.before) == 0
+}
+
+// enter puts an access of n into the cell and returns the number of edges found.
+func (d *Domain) enter(n *Node, c *cell, key modeKey) int32 {
 	edges := int32(0)
 	if key == reading {
-		edges += d.after(n, c.writers)
+		edges += d.after(n, &c.writers)
 		for _, o := range c.over {
-			edges += d.after(n, o.writers)
+			edges += d.after(n, &o.writers)
 		}
-		l.push(&c.readers)
+		c.readers.add(n)
 		return edges
 	}
-	if key == c.key && key.shared() && c.readers == nil {
-		edges += d.after(n, c.before)
-	} else {
-		edges += d.after(n, c.latest())
+	edges += d.after(n, c.latest(key))
+	if !c.joins(key) {
 		c.open(key)
 	}
 	for _, o := range c.over {
-		if key == o.key && key.shared() && o.readers == nil {
-			edges += d.after(n, o.before)
-		} else {
-			edges += d.after(n, o.latest())
-		}
+		edges += d.after(n, o.latest(key))
 	}
-	l.push(&c.writers)
+	c.writers.add(n)
 	return edges
 }
 
-// latest is what a writer waits for: the readers, who wait for the writers before them, or else those.
-func (c *cell) latest() *link {
-	if c.readers != nil {
-		return c.readers
+// joins reports whether an access that writes goes together with the writers.
+func (c *cell) joins(key modeKey) bool { return key == c.key && key.shared() && len(c.readers) == 0 }
+
+// latest is what a writer waits for: what the group that it joins does, or the readers, who wait for the writers before them, or
+// else those.
+func (c *cell) latest(key modeKey) *refs {
+	switch {
+	case c.joins(key):
+		return &c.before
+	case len(c.readers) > 0:
+		return &c.readers
 	}
-	return c.writers
+	return &c.writers
 }
 
 // open begins a new group of writers.
 func (c *cell) open(key modeKey) {
-	detach(&c.before)
+	c.before.empty()
 	if key.shared() {
-		if c.readers != nil {
-			move(&c.readers, &c.before)
+		if len(c.readers) > 0 {
+			c.before, c.readers = c.readers, c.before
 		} else {
-			move(&c.writers, &c.before)
+			c.before, c.writers = c.writers, c.before
 		}
 	}
-	detach(&c.readers)
-	detach(&c.writers)
+	c.readers.empty()
+	c.writers.empty()
 	c.key = key
 }

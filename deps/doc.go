@@ -8,11 +8,16 @@
 //   - a Region is canonical: two regions of one buffer are == if and only if they have the same elements;
 //   - regions hold buffer ids and element offsets, never addresses, and edges depend on nothing but the order of submission and
 //     what has completed, so that every process that submits the same program builds the same graph;
-//   - a completed node is referenced by nothing in the graph: its memory can be used for another task.
+//   - nothing in the graph waits for a completed node, and its memory can be used for another task of the domain. The lists of the
+//     graph may still name it, as the task that it was, until somebody looks there: a node says by its tag which task it is (ref). Memory
+//     goes to another domain when the one that it was in has been Reset or is gone.
 //
 // Two tiers: a region that repeats is found in a table, and regions that overlap in part know each other from the first use of
 // the later one, so that buffers whose regions are equal or disjoint (tiles) never search.
 //
-// The package is pure: no goroutine, no clock, no device. Lock order: Domain.mu and Exclusion.mu are never held together, and no
-// function of the user's runs under either.
+// To complete a node takes no lock and touches none of the lists: they belong to those who submit, one at a time. The two meet in one
+// word of the node (Node.word), where an edge is made or refused, and in its count of predecessors.
+//
+// The package is pure: no goroutine, no clock, no device. Lock order: Domain.mu, which is there for Follow alone, and Exclusion.mu are
+// never held together, and no function of the user's runs under either.
 package deps

@@ -8,7 +8,8 @@ import (
 
 // A Domain is one nesting level of the graph: it orders the nodes submitted to it. The zero Domain is empty and ready.
 //
-// Submit and Complete may be called from any goroutine; the order of Submit calls is the program order.
+// Submit, Busy, Forget and Reset are called by one goroutine at a time; the order of Submit calls is the program order. Complete and
+// Launch may be called from any goroutine at any time.
 type Domain struct {
 	// Edge, when set before the first Submit, is called for every edge found, before the successor can become ready: for traces.
 	Edge func(pred, succ TaskID)
@@ -19,20 +20,20 @@ type Domain struct {
 	// the node can be ready, at most once for each node, and not for one whose predecessors complete meanwhile.
 	Follow func(n *Node, stream int)
 
-	mu     sync.Mutex
-	next   uint64 // submissions so far
-	live   int    // nodes submitted and not complete
+	_ [64]byte // who completes nodes reads Follow, and nothing of what follows
+
+	mu     sync.Mutex // held over Launch, and over that part of Submit and Complete which it must not meet, where Follow is set
+	next   uint64     // submissions so far
 	table  table
 	tracts map[BufferID]*tract
 	free   *cell // dropped cells, by left
 	swept  []*cell
 	found  []TaskID // predecessors of the node being submitted, for Edge
-	told   []TaskID // memory of such a list that has been told
 }
 
 // Submit adds n with its accesses and reports whether it is ready: whether no unfinished node has to come first. n.ID is
-// assigned, from 1 in order of submission, where it is 0. The accesses are not kept. Empty regions are no accesses; the
-// same or an overlapping region may come more than once, though Merge makes that cheaper.
+// assigned, from 1 in order of submission, where it is 0; in one domain that is all nodes or none. The accesses are not kept. Empty
+// regions are no accesses; the same or an overlapping region may come more than once, though Merge makes that cheaper.
 //
 // n may be visited by Complete before Submit has returned false, so whatever visit needs must be in place. Cost: O(accesses) for
 // regions that repeat and overlap with no others, plus O(edges), plus O(regions of the buffer in use that overlap); the first
@@ -40,37 +41,53 @@ type Domain struct {
 // allocation in the steady state.
 func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 	n.begin(accesses)
-	if d.Follow != nil {
-		n.spill()
-	}
-	lock(&d.mu)
 	d.next++
-	d.live++
-	n.mark = d.next
 	if n.ID == 0 {
 		n.ID = TaskID(d.next)
 	}
-	edges := int32(0)
-	for i := range accesses {
-		edges += d.access(n, n.link(i), &accesses[i])
+	n.mark = n.ID
+	if d.Follow != nil {
+		return d.submitFollowing(n, accesses)
 	}
-	preds := d.takeFound()
-	follows := d.Follow != nil && n.more.behind > 0 && n.more.unlaunched.Load() == 0
-	d.mu.Unlock()
-	if len(preds) > 0 {
-		d.tellEdges(preds, n.ID)
-	}
-	if follows {
-		d.Follow(n, int(n.more.behind))
+	edges := d.enterAll(n, accesses)
+	if len(d.found) > 0 {
+		d.tellEdges(n.ID)
 	}
 	// Predecessors that completed since have been subtracted already; the last one to come to 0 makes n ready.
 	return edges == 0 || n.pending.Add(edges) == 0
 }
 
-// access enters one access of n into the graph and returns the number of edges found. Requires: d.mu held.
-func (d *Domain) access(n *Node, l *link, a *Access) int32 {
+// submitFollowing is Submit where nodes may follow others before those are complete.
+func (d *Domain) submitFollowing(n *Node, accesses []Access) (ready bool) {
+	m := n.spill()
+	lock(&d.mu)
+	edges := d.enterAll(n, accesses)
+	follows := m.behind > 0 && m.unlaunched.Load() == 0
+	stream := int(m.behind)
+	d.mu.Unlock()
+	if len(d.found) > 0 {
+		d.tellEdges(n.ID)
+	}
+	if follows {
+		d.Follow(n, stream)
+	}
+	return edges == 0 || n.pending.Add(edges) == 0
+}
+
+// enterAll enters n into the graph, and returns the number of its edges: from here on others find it.
+func (d *Domain) enterAll(n *Node, accesses []Access) int32 {
+	n.word.Store(uint64(uint32(n.ID))<<32 | open)
+	edges := int32(0)
+	for i := range accesses {
+		edges += d.access(n, i, &accesses[i])
+	}
+	return edges
+}
+
+// access enters access i of n into the graph and returns the number of edges found.
+func (d *Domain) access(n *Node, i int, a *Access) int32 {
 	if a.Region.N == 0 {
-		l.cell = nil
+		n.keep(i, nil, a.Mode)
 		if d.KeepVersions {
 			n.keepVersion(0)
 		}
@@ -78,98 +95,129 @@ func (d *Domain) access(n *Node, l *link, a *Access) int32 {
 	}
 	hash := hashOf(&a.Region)
 	c := d.table.find(&a.Region, hash)
-	if c != nil {
-		c.used = true
-	} else {
+	if c == nil {
 		c = d.newCell(&a.Region, hash)
+	} else if !c.used {
+		c.used = true
 	}
+	n.keep(i, c, a.Mode)
 	key := keyOf(a)
-	l.node, l.cell = n, c
 	if d.KeepVersions {
 		n.keepVersion(c.tract.writes)
 	}
 	if key != reading {
 		c.tract.writes++
 	}
-	return d.enter(n, c, l, key)
+	return d.enter(n, c, key)
 }
 
-// after makes n a successor of the nodes in a list and returns the number of new edges. Requires: d.mu held.
-func (d *Domain) after(n *Node, l *link) int32 {
-	edges := int32(0)
-	for ; l != nil; l = l.next {
-		p := l.node
-		if p.mark == n.mark { // n itself, or one that it waits for already
-			continue
+// after makes n a successor of the nodes in a list, drops those that are over, and returns the number of new edges.
+func (d *Domain) after(n *Node, list *refs) int32 {
+	edges, kept := int32(0), 0
+	for i, r := range *list {
+		p := r.node
+		if p.mark != n.mark { // not n itself, nor one that it waits for already
+			if !r.precede(n) {
+				continue
+			}
+			p.mark = n.mark
+			edges++
+			d.noteEdge(r.node, n)
 		}
-		p.mark = n.mark
-		p.precede(n)
-		edges++
-		switch {
-		case d.Follow == nil:
-		case p.more.stream == 0:
-			n.more.unlaunched.Add(1)
-		default:
-			n.more.isBehind(p.more.stream)
+		if kept != i {
+			(*list)[kept] = r
 		}
-		if d.Edge != nil {
-			d.found = append(d.found, p.ID)
-		}
+		kept++
 	}
+	*list = (*list)[:kept]
 	return edges
 }
 
-// takeFound returns the predecessors found for Edge, none when it is nil. Requires: d.mu held.
-func (d *Domain) takeFound() []TaskID {
-	if len(d.found) == 0 {
-		return nil
+// noteEdge keeps what others want to know of an edge.
+func (d *Domain) noteEdge(p, n *Node) {
+	switch {
+	case d.Follow == nil:
+	case p.more.stream == 0:
+		n.more.unlaunched.Add(1)
+	default:
+		n.more.isBehind(p.more.stream)
 	}
-	preds := d.found
-	d.found, d.told = d.told[:0], nil
-	return preds
+	if d.Edge != nil {
+		d.found = append(d.found, p.ID)
+	}
 }
 
-// tellEdges calls Edge for the predecessors found, and keeps their memory for the next node.
-func (d *Domain) tellEdges(preds []TaskID, succ TaskID) {
-	for _, p := range preds {
+// tellEdges calls Edge for the predecessors found.
+func (d *Domain) tellEdges(succ TaskID) {
+	for _, p := range d.found {
 		d.Edge(p, succ)
 	}
-	d.mu.Lock()
-	d.told = preds[:0]
-	d.mu.Unlock()
+	d.found = d.found[:0]
 }
 
-// Complete takes n out of the graph: its memory may be used for another task when Complete has returned.
+// Complete takes n out of the graph: its memory may be used for another task of the domain when Complete has returned.
 //
 // visit is called without a lock, at least once for every successor: with ready false before n lets go of it, so that what is
 // noted of a failure is there before anybody can start the successor; with ready true, once for each successor whose last
 // predecessor this was. A successor that waits for n alone is visited only with ready true.
 func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
-	lock(&d.mu)
-	if n.state != submitted || n.pending.Load() != 0 {
-		d.mu.Unlock()
-		panic(fmt.Sprintf("gompss: bug: node %d completed in state %d with %d predecessors", n.ID, n.state, n.pending.Load()))
-	}
-	for i := range int(n.accesses) {
-		n.link(i).unlink()
-	}
-	d.live--
-	counted := d.Follow != nil && n.more.stream == 0
-	d.mu.Unlock()
-	// Nothing leads to n any more, so its successors are final.
-	for i := range n.successors {
-		s := n.takeSuccessor(i)
+	count, counted := d.take(n)
+	at := walk{node: n}
+	for range count {
+		slot := at.next()
+		s := *slot
+		*slot = nil
 		if s.pending.Load() != 1 {
 			visit(s, false)
 		}
-		if counted && s.more.unlaunched.Add(-1) == 0 && s.more.behind > 0 && s.pending.Load() > 1 {
-			d.Follow(s, int(s.more.behind))
-		}
+		d.follows(s, counted)
 		if s.pending.Add(-1) == 0 {
 			visit(s, true)
 		}
 	}
-	n.end()
+	if count > nearSuccessors+extraSuccessors+keptChunks*chunkSuccessors {
+		n.shrink()
+	}
+}
+
+// Finish is Complete for a node that did not fail: visit is called only for successors that are ready.
+func (d *Domain) Finish(n *Node, visit func(ready *Node)) {
+	count, counted := d.take(n)
+	at := walk{node: n}
+	for range count {
+		slot := at.next()
+		s := *slot
+		*slot = nil
+		if counted {
+			d.follows(s, counted)
+		}
+		if s.pending.Add(-1) == 0 { // one access to the line of s: a look first would fetch it twice
+			visit(s)
+		}
+	}
+	if count > nearSuccessors+extraSuccessors+keptChunks*chunkSuccessors {
+		n.shrink()
+	}
+}
+
+// take closes n: nobody becomes its successor any more. It returns how many there are, and whether they count n as not launched.
+func (d *Domain) take(n *Node) (count uint32, counted bool) {
+	if n.word.Load() == 0 || n.pending.Load() != 0 {
+		panic(fmt.Sprintf("gompss: bug: node %d completed in state %d with %d predecessors", n.ID, n.word.Load()>>31&1, n.pending.Load()))
+	}
+	if d.Follow == nil {
+		return uint32(n.word.Swap(0)) &^ open, false
+	}
+	lock(&d.mu)
+	defer d.mu.Unlock()
+	return uint32(n.word.Swap(0)) &^ open, n.more.stream == 0
+}
+
+// follows counts a predecessor of s that is complete, and tells of s if it may follow the others now.
+func (d *Domain) follows(s *Node, counted bool) {
+	if counted && s.more.unlaunched.Add(-1) == 0 && s.more.behind > 0 && s.pending.Load() > 1 {
+		d.Follow(s, int(s.more.behind))
+	}
 }
 
 // Launch says that n is on its way on a stream (1 to 127), where what is launched later and conflicts with it comes behind it: its
@@ -185,8 +233,9 @@ func (d *Domain) Launch(n *Node, stream int) {
 	n.more.stream = int8(stream)
 	var room [16]*Node
 	follow := room[:0]
-	for i := range n.successors {
-		s := n.successor(i)
+	at := walk{node: n}
+	for range uint32(n.word.Load()) &^ open {
+		s := *at.next()
 		s.more.isBehind(n.more.stream)
 		if s.more.unlaunched.Add(-1) == 0 && s.more.behind > 0 {
 			follow = append(follow, s)
@@ -212,11 +261,17 @@ func lock(mu *sync.Mutex) {
 	mu.Lock()
 }
 
-// Live is the number of nodes that are submitted and not complete.
-func (d *Domain) Live() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.live
+// Busy is the number of regions that are accessed by nodes which are submitted and not complete, and that a later access might wait
+// for. It is 0 if and only if all nodes with accesses are complete. Cost: O(regions).
+func (d *Domain) Busy() (regions int) {
+	for _, t := range d.tracts {
+		t.root.each(func(c *cell) {
+			if !c.idle() {
+				regions++
+			}
+		})
+	}
+	return regions
 }
 
 // keptCells is how many cells Reset keeps the memory of.
@@ -224,10 +279,8 @@ const keptCells = 1 << 10
 
 // Reset makes d empty, as the zero Domain, but for Edge and some memory. Requires: all its nodes are complete.
 func (d *Domain) Reset() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.live != 0 {
-		panic(fmt.Sprintf("gompss: bug: domain with %d nodes in flight is reset", d.live))
+	if n := d.Busy(); n > 0 {
+		panic(fmt.Sprintf("gompss: bug: domain with %d regions in use is reset", n))
 	}
 	d.next = 0
 	if d.table.count > keptCells {
@@ -264,8 +317,6 @@ func (e *BusyError) Unwrap() error { return ErrBusy }
 
 // Forget drops what the domain knows of a buffer that is being freed. Error: *BusyError when nodes in flight still access it.
 func (d *Domain) Forget(b BufferID) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	t := d.tracts[b]
 	if t == nil {
 		return nil

@@ -28,7 +28,7 @@ func TestFollowIsToldOnceWhenAllPredecessorsAreLaunched(t *testing.T) {
 	d.Launch(b, 1)
 	d.Launch(b, 2) // the first counts
 	require.Equal(t, []string{"ab@1"}, told)
-	ab := a.succs[0]
+	ab := a.near[0]
 	d.Launch(ab, 1)
 	require.Equal(t, []string{"ab@1"}, told, "h is not launched")
 	d.Complete(h, none)

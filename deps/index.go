@@ -184,7 +184,10 @@ func (d *Domain) drop(c *cell) {
 	if cap(over) > keptNeighbours {
 		over = nil
 	}
-	*c = cell{over: over, left: d.free}
+	c.writers.empty()
+	c.readers.empty()
+	c.before.empty()
+	*c = cell{over: over, left: d.free, writers: c.writers, readers: c.readers, before: c.before}
 	d.free = c
 }
 

@@ -24,7 +24,9 @@ func TestIndexAgainstAllPairs(t *testing.T) {
 			switch c := cells[region]; {
 			case c == nil:
 				c = d.newCell(&region, hash)
-				c.readers = &link{} // or a sweep would take it
+				n := &Node{ID: 1}
+				n.word.Store(1<<32 | open)
+				c.readers.add(n) // or a sweep would take it
 				cells[region] = c
 			case r.IntN(2) == 0:
 				d.drop(c)

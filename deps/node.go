@@ -5,64 +5,81 @@ import (
 	"sync/atomic"
 )
 
-// inlineLinks and inlineSuccessors are how many a node holds without memory of its own. They are chosen so that a pending task
-// with three accesses takes 184 bytes.
+// What a node holds without memory of its own: a pending task with up to four accesses and nine successors takes the node alone.
 const (
-	inlineLinks      = 3
-	inlineSuccessors = 4
-	keptSuccessors   = 64 // a recycled node keeps no more
+	inlineAccesses  = 4
+	nearSuccessors  = 3
+	extraSuccessors = 6
+	chunkSuccessors = 15
+	keptChunks      = 4 // a recycled node keeps no more
 )
 
 // A Node is one task in a Domain. It is embedded in the task's record, submitted once, completed once, and may then be
-// submitted again as another task. The zero Node is ready for use. Owner is the caller's way back to its record.
+// submitted again as another task of the domain. The zero Node is ready for use. Owner is the caller's way back to its record.
 //
-// All fields but pending and spill.unlaunched are guarded by the lock of the domain.
+// A task costs little as long as each cache line has one writer. Owner does not change. What lies between it and word belongs to
+// those who submit; who completes a node reads there only where it has more than three successors or is no plain task. word, near
+// and pending are what goes from one processor to the other and back.
 type Node struct {
-	ID    TaskID
 	Owner any
 
+	ID       TaskID
+	mark     TaskID // latest submission that found this node: an edge is made once
+	cells    [inlineAccesses]*cell
+	modes    [inlineAccesses]Mode // of the cells
+	accesses int32
+	more     *spill // memory for larger nodes, kept for the next task
+
+	chunks, last *chunk // of successors: the first one, and the one that is being filled
+	extra        [extraSuccessors]*Node
+
+	// word is 0 for a node that is not in flight, else its tag, open and the number of successors. Who submits notes a successor and
+	// then counts it by a compare-and-swap; who completes takes the word by a swap. One of the two comes first: either the swap finds
+	// the successor counted, and with it what was noted, or the compare-and-swap fails and there is no edge, as the node is complete.
+	word atomic.Uint64
+	near [nearSuccessors]*Node
 	// pending is the number of predecessors that are not complete. While Submit counts them it is at most 0: those that
 	// complete meanwhile have already been taken away.
-	pending    atomic.Int32
-	successors int32
-	accesses   int32
-	state      nodeState
-	modes      [inlineLinks]Mode // of the links here
-	mark       uint64            // latest submission that found this node: an edge is made once
-	links      [inlineLinks]link
-	succs      [inlineSuccessors]*Node
-	more       *spill // memory for larger nodes, kept for the next task
+	pending atomic.Int32
 }
+
+// open is in the word of every node in flight: above it is the tag, below it the number of successors.
+const open = 1 << 31
+
+// A ref is a node as one task. The node may be another task by now, which then has another tag in its word.
+//
+// Tags are the lower halves of ids. Should a ref outlive 2^32 submissions and meet its tag again, then there is an edge from a
+// task of the same domain, submitted earlier and in flight: an order too many, and no cycle.
+type ref struct {
+	node *Node
+	tag  uint32
+}
+
+// means reports whether w is the word of the task that r means, which is in flight then.
+func (r ref) means(w uint64) bool { return w>>31 == uint64(r.tag)<<1|1 }
+
+// over reports whether the task is complete.
+func (r ref) over() bool { return !r.means(r.node.word.Load()) }
 
 // mixed is behind of a node whose predecessors were launched on different streams.
 const mixed = -1
 
-type nodeState uint8
+// A chunk is successors that do not fit into a node.
+type chunk struct {
+	nodes [chunkSuccessors]*Node
+	next  *chunk
+}
 
-const (
-	idle nodeState = iota
-	submitted
-)
-
-// A spill is what does not fit into a node.
+// A spill is what else does not fit into a node.
 type spill struct {
-	links    []link
-	modes    []Mode // of links
-	succs    []*Node
+	cells    []*cell
+	modes    []Mode // of cells
 	commutes []Region
 	versions []uint64 // by access, where the domain keeps them
 	// unlaunched is how many of the predecessors are neither launched nor complete; stream is where the node was launched, behind
-	// where its predecessors were: 0 is nowhere, mixed several places. Counted where Domain.Follow is set.
+	// where its predecessors were: 0 is nowhere, mixed several places. Counted where Domain.Follow is set, and guarded by Domain.mu.
 	unlaunched     atomic.Int32
 	stream, behind int8
-}
-
-// A link is one access of a node in a list of its cell. at is the pointer that points at the link, nil when it is in no list.
-type link struct {
-	node *Node
-	next *link
-	at   **link
-	cell *cell
 }
 
 // Version returns, for access i of a node in flight in a domain that keeps versions, how many writing accesses to its buffer
@@ -75,12 +92,17 @@ func (n *Node) Accesses() int { return int(n.accesses) }
 
 // Access returns access i of a node in flight, but for the operator of a reduction: the node itself does not keep the regions.
 func (n *Node) Access(i int) Access {
-	// The cell is in use as long as n is: its own access is in a list of the cell, or that of a node that waits for n.
-	a := Access{Mode: n.mode(i)}
-	if c := n.link(i).cell; c != nil {
-		a.Region = c.region
+	// The cell is in use as long as n is: it refers to n, or to a node that waits for n.
+	c, mode := (*cell)(nil), Mode(0)
+	if i < inlineAccesses {
+		c, mode = n.cells[i], n.modes[i]
+	} else {
+		c, mode = n.more.cells[i-inlineAccesses], n.more.modes[i-inlineAccesses]
 	}
-	return a
+	if c == nil {
+		return Access{Mode: mode}
+	}
+	return Access{Region: c.region, Mode: mode}
 }
 
 // Exclusive returns the regions that n accesses in mode Commutative: what Exclusion keeps for n while it runs. Valid until n is
@@ -92,45 +114,35 @@ func (n *Node) Exclusive() []Region {
 	return n.more.commutes
 }
 
-func (n *Node) link(i int) *link {
-	if i < inlineLinks {
-		return &n.links[i]
-	}
-	return &n.more.links[i-inlineLinks]
-}
-
-// begin prepares n for the links of its accesses. The memory may not move once links are in lists.
+// begin prepares n for its accesses.
 func (n *Node) begin(accesses []Access) {
-	if n.state != idle {
+	if n.word.Load() != 0 {
 		panic(fmt.Sprintf("gompss: bug: node %d submitted twice", n.ID))
 	}
-	n.state, n.accesses = submitted, int32(len(accesses))
-	if over := len(accesses) - inlineLinks; over > 0 {
-		m := n.spill()
-		if cap(m.links) < over {
-			m.links = make([]link, over)
-		}
-		m.links, m.modes = m.links[:over], m.modes[:0]
+	n.accesses = int32(len(accesses))
+	if m := n.more; m != nil {
+		m.cells, m.modes, m.commutes, m.versions = m.cells[:0], m.modes[:0], m.commutes[:0], m.versions[:0]
+		m.stream, m.behind = 0, 0
 	}
 	for i := range accesses {
-		a := &accesses[i]
-		if i < inlineLinks {
-			n.modes[i] = a.Mode
-		} else {
-			n.more.modes = append(n.more.modes, a.Mode)
-		}
-		if a.Mode == Commutative && a.Region.N > 0 {
+		if a := &accesses[i]; a.Mode == Commutative && a.Region.N > 0 {
 			m := n.spill()
 			m.commutes = append(m.commutes, a.Region)
 		}
 	}
 }
 
-func (n *Node) mode(i int) Mode {
-	if i < inlineLinks {
-		return n.modes[i]
+// keep notes access i.
+func (n *Node) keep(i int, c *cell, mode Mode) {
+	if i < inlineAccesses {
+		n.modes[i] = mode
+		if n.cells[i] != c {
+			n.cells[i] = c
+		}
+		return
 	}
-	return n.more.modes[i-inlineLinks]
+	m := n.spill()
+	m.cells, m.modes = append(m.cells, c), append(m.modes, mode)
 }
 
 func (n *Node) keepVersion(v uint64) {
@@ -145,84 +157,84 @@ func (n *Node) spill() *spill {
 	return n.more
 }
 
-// end makes n ready for its next task. Requires: no list and no node refers to n.
-func (n *Node) end() {
-	n.successors, n.accesses = 0, 0
-	if m := n.more; m != nil {
-		m.commutes, m.versions = m.commutes[:0], m.versions[:0]
-		m.stream, m.behind = 0, 0
-		if m.succs = m.succs[:0]; cap(m.succs) > keptSuccessors {
-			m.succs = nil
+// precede makes s a successor of p, and reports whether p was in flight. Requires: s is being submitted.
+func (p ref) precede(s *Node) bool {
+	n := p.node
+	for {
+		w := n.word.Load()
+		if !p.means(w) {
+			return false
+		}
+		*n.room(uint32(w) &^ open) = s // nobody reads it before it is counted
+		if n.word.CompareAndSwap(w, w+1) {
+			return true
 		}
 	}
-	n.state = idle
 }
 
-// precede makes s a successor of n.
-func (n *Node) precede(s *Node) {
-	if i := n.successors; i < inlineSuccessors {
-		n.succs[i] = s
-	} else {
-		m := n.spill()
-		m.succs = append(m.succs, s)
+// room returns where successor i, the next one, is noted. Requires: submitting.
+func (n *Node) room(i uint32) **Node {
+	if i < nearSuccessors {
+		return &n.near[i]
 	}
-	n.successors++
-}
-
-func (n *Node) slot(i int32) **Node {
-	if i < inlineSuccessors {
-		return &n.succs[i]
+	if i -= nearSuccessors; i < extraSuccessors {
+		return &n.extra[i]
 	}
-	return &n.more.succs[i-inlineSuccessors]
-}
-
-func (n *Node) successor(i int32) *Node { return *n.slot(i) }
-
-// takeSuccessor returns successor i and forgets it.
-func (n *Node) takeSuccessor(i int32) *Node {
-	slot := n.slot(i)
-	s := *slot
-	*slot = nil
-	return s
-}
-
-// push puts l at the head of a list.
-func (l *link) push(head **link) {
-	l.next, l.at = *head, head
-	if l.next != nil {
-		l.next.at = &l.next
+	i -= extraSuccessors
+	switch at := i % chunkSuccessors; {
+	case i == 0:
+		if n.chunks == nil {
+			n.chunks = &chunk{}
+		}
+		n.last = n.chunks
+	case at == 0:
+		// The chunk may be the last one for who completes n now, but that one does not look for a next one then.
+		if n.last.next == nil {
+			n.last.next = &chunk{}
+		}
+		n.last = n.last.next
 	}
-	*head = l
+	return &n.last.nodes[i%chunkSuccessors]
 }
 
-// unlink takes l out of its list, if it is in one.
-func (l *link) unlink() {
-	if l.at == nil {
-		return
-	}
-	*l.at = l.next
-	if l.next != nil {
-		l.next.at = l.at
-	}
-	l.next, l.at = nil, nil
+// A walk goes through the successors of a node that were counted, in order.
+type walk struct {
+	node  *Node
+	chunk *chunk
+	i     uint32
 }
 
-// detach takes all links out of a list.
-func detach(head **link) {
-	l := *head
-	*head = nil
-	for l != nil {
-		next := l.next
-		l.next, l.at = nil, nil
-		l = next
+// next returns where the next successor is noted. Requires: one more was counted.
+func (k *walk) next() **Node {
+	i, n := k.i, k.node
+	k.i++
+	if i < nearSuccessors {
+		return &n.near[i]
 	}
+	if i -= nearSuccessors; i < extraSuccessors {
+		return &n.extra[i]
+	}
+	i -= extraSuccessors
+	switch {
+	case i == 0:
+		k.chunk = n.chunks
+	case i%chunkSuccessors == 0:
+		k.chunk = k.chunk.next
+	}
+	return &k.chunk.nodes[i%chunkSuccessors]
 }
 
-// move makes the list at from the list at to, which is empty.
-func move(from, to **link) {
-	*to, *from = *from, nil
-	if *to != nil {
-		(*to).at = to
+// shrink lets chunks go after a task with very many successors. Requires: that is complete.
+func (n *Node) shrink() {
+	c := n.chunks
+	for range keptChunks - 1 {
+		if c == nil {
+			return
+		}
+		c = c.next
+	}
+	if c != nil {
+		c.next = nil
 	}
 }
 

@@ -400,7 +400,7 @@ func (rt *Runtime) conclude(r *record, worker int) *record {
 		}
 	}
 	r.clear()
-	rt.giveBack(r, worker)
+	home.giveBack(r, worker)
 	rt.window.leave(worker)
 	member.leave()
 	if home.program() {

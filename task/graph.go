@@ -72,7 +72,10 @@ func (rt *Runtime) graphAdd(r *record) bool {
 	if g.domain == nil {
 		g.domain = rt.getDomain(r.home)
 	}
-	r.node.Owner, r.node.ID = r, r.taskID()
+	if r.node.Owner == nil {
+		r.node.Owner = r
+	}
+	r.node.ID = r.taskID()
 	if rt.lines != nil {
 		r.adding.Store(r.id.Load()<<stageBits | isAdded)
 	}
@@ -123,11 +126,7 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	if r.err != nil && r.kind != waitBody {
 		rt.graphFail(r, &free)
 	} else {
-		r.home.graph.domain.Complete(&r.node, func(s *deps.Node, last bool) {
-			if last {
-				free.push(s.Owner.(*record))
-			}
-		})
+		r.home.graph.domain.Finish(&r.node, func(s *deps.Node) { free.push(s.Owner.(*record)) })
 	}
 	for s := free.pop(); s != nil; s = free.pop() {
 		rt.becomesReady(s, r, over, ready)

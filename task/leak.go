@@ -24,7 +24,7 @@ func (rt *Runtime) leak() error {
 	e.count("tasks in the window", rt.window.live())
 	e.count("open reductions", int64(len(rt.root.reductions)))
 	if d := rt.root.graph.domain; d != nil {
-		e.count("tasks in the graph", int64(d.Live()))
+		e.count("regions of tasks in the graph", int64(d.Busy()))
 	}
 	e.count("commutative regions of tasks", int64(rt.root.exclusion.Len()))
 	rt.leakOfScheduler(e)
@@ -61,21 +61,18 @@ func (rt *Runtime) leakOfScheduler(e *LeakError) {
 		e.count("tasks counted on "+string(rt.counts.kinds[k]), int64(n))
 	}
 	for i := range rt.rooms {
-		e.count("tasks of a worker", int64(rt.rooms[i].queue.len.Load()))
+		e.count("tasks of a worker", int64(rt.rooms[i].queue.count))
 		if rt.rooms[i].next != nil {
 			e.count("tasks taken by a worker", 1)
 		}
 	}
-	e.count("tasks in the inbox", int64(rt.inbox.len.Load()))
+	e.count("tasks in the inbox", int64(rt.inbox.count))
 }
 
 // leakOfRecords counts the records and details that nobody uses against those that were made.
 func (rt *Runtime) leakOfRecords(e *LeakError) {
-	free := rt.free.count()
-	for i := range rt.rooms {
-		free += lengthOf(rt.rooms[i].spare.head)
-	}
-	e.count("records", rt.free.made-free)
+	free, made := rt.freeRecords()
+	e.count("records", made-free)
 	n := int64(0)
 	for d := rt.details.list; d != nil; d = d.next {
 		n++
@@ -113,13 +110,3 @@ func (rt *Runtime) leakOfMemory() error {
 	}
 	return nil
 }
-
-func lengthOf(r *record) (n int64) {
-	for ; r != nil; r = r.link {
-		n++
-	}
-	return n
-}
-
-// count returns how many records are free.
-func (l *records) count() int64 { return lengthOf(l.own) + lengthOf(l.returned.Load()) }

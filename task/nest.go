@@ -276,6 +276,7 @@ func (rt *Runtime) closeScope(r *record) {
 		r.fail("", err)
 	}
 	rt.putDomain(&s.graph)
+	s.giveAll()
 }
 
 // complete ends a task whose body is over and whose last child is; nil is none.

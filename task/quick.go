@@ -17,56 +17,94 @@ import (
 // Tasks that are not plain come first, but for those with a priority below 0, which come last.
 
 // A plainQueue is plain tasks that are ready, first in, first out.
+//
+// It is a ring of pointers and not a list through the records, whose lines may be with another processor. some, at which those look
+// who have nothing to do, has a line to itself and changes only when the queue becomes empty or is so no more: who looks does not
+// disturb who pushes.
 type plainQueue struct {
-	len  atomic.Int32
-	mu   sync.Mutex
-	list recordList
-	_    [40]byte
+	some  atomic.Bool
+	_     line128
+	mu    sync.Mutex
+	first uint32
+	count uint32
+	ring  []*record // a power of 2
+	_     line128
 }
 
-func (q *plainQueue) push(r *record) {
-	lock(&q.mu)
-	q.list.push(r)
-	q.len.Store(q.len.Load() + 1)
-	q.mu.Unlock()
-}
+const firstRing = 64
 
-func (q *plainQueue) pop() *record {
-	if q.len.Load() == 0 {
-		return nil
+// add appends r. Requires: mu held.
+func (q *plainQueue) add(r *record) {
+	if int(q.count) == len(q.ring) {
+		ring := make([]*record, max(firstRing, 2*len(q.ring)))
+		for i := range q.count {
+			ring[i] = q.ring[(q.first+i)&uint32(len(q.ring)-1)]
+		}
+		q.ring, q.first = ring, 0
 	}
-	lock(&q.mu)
-	defer q.mu.Unlock()
-	r := q.list.pop()
-	if r != nil {
-		q.len.Store(q.len.Load() - 1)
+	q.ring[(q.first+q.count)&uint32(len(q.ring)-1)] = r
+	if q.count++; q.count == 1 {
+		q.some.Store(true)
+	}
+}
+
+// next takes the first record. Requires: mu held, count > 0.
+func (q *plainQueue) next() *record {
+	at := &q.ring[q.first&uint32(len(q.ring)-1)]
+	r := *at
+	*at = nil
+	q.first++
+	if q.count--; q.count == 0 {
+		q.some.Store(false)
 	}
 	return r
 }
 
-// share takes a part of the queue for one of n who take: it returns the first task and puts the others into own.
-func (q *plainQueue) share(own *plainQueue, n int32) *record {
-	if q.len.Load() == 0 {
+func (q *plainQueue) push(r *record) {
+	lock(&q.mu)
+	q.add(r)
+	q.mu.Unlock()
+}
+
+func (q *plainQueue) pop() (r *record) {
+	if !q.some.Load() {
 		return nil
 	}
-	var list recordList
 	lock(&q.mu)
-	take := min(maxShare, (q.len.Load()+n-1)/n)
-	for range take {
-		list.push(q.list.pop())
+	if q.count > 0 {
+		r = q.next()
 	}
-	q.len.Store(q.len.Load() - take)
 	q.mu.Unlock()
-	first := list.pop()
+	return r
+}
+
+// share takes a part of the queue for one of n who take: it returns the first task and puts the others into own.
+func (q *plainQueue) share(own *plainQueue, n uint32) *record {
+	if !q.some.Load() {
+		return nil
+	}
+	var room [maxShare]*record
+	lock(&q.mu)
+	take := min(maxShare, (q.count+n-1)/n)
+	list := room[:take]
+	for i := range list {
+		list[i] = q.next()
+	}
+	q.mu.Unlock()
+	if take == 0 {
+		return nil
+	}
+	for _, r := range list {
+		r.link = nil // fetches the line from who made it ready, all of them at once
+	}
 	if take > 1 {
 		lock(&own.mu)
-		for r := list.pop(); r != nil; r = list.pop() {
-			own.list.push(r)
+		for _, r := range list[1:] {
+			own.add(r)
 		}
-		own.len.Store(own.len.Load() + take - 1)
 		own.mu.Unlock()
 	}
-	return first
+	return list[0]
 }
 
 // maxShare bounds what is taken at once: the tasks may be long.
@@ -167,7 +205,7 @@ func (rt *Runtime) takePlain(worker int) *record {
 		r = room.queue.pop()
 	}
 	if r == nil {
-		r = rt.inbox.share(&room.queue, int32(len(rt.rooms)))
+		r = rt.inbox.share(&room.queue, uint32(len(rt.rooms)))
 	}
 	if r == nil {
 		r = room.queue.pop()
@@ -175,27 +213,10 @@ func (rt *Runtime) takePlain(worker int) *record {
 	for i := 1; r == nil && i < len(rt.rooms); i++ {
 		r = rt.rooms[(worker+i)%len(rt.rooms)].queue.share(&room.queue, 2)
 	}
-	if r != nil && (room.queue.len.Load() > 0 || rt.inbox.len.Load() > 0) {
+	if r != nil && (room.queue.some.Load() || rt.inbox.some.Load()) {
 		rt.workers.Wake(1)
 	}
 	return r
-}
-
-// spareRecords is how many records a worker collects before it gives them back.
-const spareRecords = 32
-
-// giveBack returns a record that nobody uses; worker is as in conclude.
-func (rt *Runtime) giveBack(r *record, worker int) {
-	if worker == smp.None {
-		rt.free.put(r)
-		return
-	}
-	room := &rt.rooms[worker]
-	room.spare.push(r)
-	if room.spares++; room.spares == spareRecords {
-		rt.free.putAll(room.spare.head, room.spare.tail)
-		room.spare, room.spares = recordList{}, 0
-	}
 }
 
 // unlock unlocks mu, and tells those who look without it what there is for workers.
@@ -219,11 +240,11 @@ func (rt *Runtime) unlock() {
 // Ready reports whether there may be something for a worker.
 func (w cpu) Ready() bool {
 	rt := w.rt
-	if rt.waiting.Load() > 0 || rt.later.Load() > 0 || rt.inbox.len.Load() > 0 {
+	if rt.waiting.Load() > 0 || rt.later.Load() > 0 || rt.inbox.some.Load() {
 		return true
 	}
 	for i := range rt.rooms {
-		if rt.rooms[i].queue.len.Load() > 0 {
+		if rt.rooms[i].queue.some.Load() {
 			return true
 		}
 	}

@@ -20,23 +20,27 @@ import (
 // whoever runs it. poison, id and done are for all.
 //
 // Millions may be pending, so a record is 256 bytes at most, and what most tasks do not need is in its detail.
+//
+// It is four cache lines, in the order of the fields. The first one is the same for all plain tasks, and only written where something
+// changes in it, so all processors keep it. The next two are those of who submits; see deps.Node. The last one goes to who runs the
+// task and comes back.
 type record struct {
 	*detail
-	id   atomic.Uint64 // deps.TaskID; 0 once the task is over
-	node deps.Node
-	link *record // in lists that one goroutine owns
-	home *Scope  // where it was submitted
-	body func() error
+	home   *Scope // where it was submitted; stays
+	err    *Error
+	poison atomic.Pointer[Error] // a predecessor that failed or was skipped
+	done   atomic.Pointer[chan struct{}]
 
 	worker int32
 	kind   bodyKind
 	held   bool // set is acquired
 	parked bool // its body has lent its worker and wants one
-	plain  bool // it goes past the scheduler
+	plain  bool // it goes past the scheduler; means nothing while the record is free
 
-	err    *Error
-	poison atomic.Pointer[Error] // a predecessor that failed or was skipped
-	done   atomic.Pointer[chan struct{}]
+	node deps.Node
+	id   atomic.Uint64 // deps.TaskID; 0 once the task is over
+	body func() error
+	link *record // in lists that one goroutine owns
 }
 
 // A detail is the part of a record that plain Go tasks of the program with nothing but accesses do without: all of those have
@@ -177,8 +181,14 @@ func (r *record) clear() {
 		rt.details.put(r.detail)
 		r.detail = rt.none
 	}
-	r.home, r.body, r.err, r.link = nil, nil, nil, nil
-	r.worker, r.kind, r.held, r.parked, r.plain = 0, 0, false, false, false
+	r.body, r.link = nil, nil
+	// What is as it should be is not written, so that the line need not come here.
+	if r.err != nil {
+		r.err = nil
+	}
+	if r.kind != goBody || r.held || r.parked {
+		r.kind, r.held, r.parked = goBody, false, false
+	}
 	if r.poison.Load() != nil {
 		r.poison.Store(nil)
 	}
@@ -198,42 +208,6 @@ func (d *detail) clear() {
 	d.uses, d.bound, d.relaxed, d.exclusive, d.gathered, d.onHost = d.uses[:0], false, false, false, false, false
 	clear(d.args.List)
 	d.args.List, d.args.At = d.args.List[:0], nil
-}
-
-// records are the records that nobody uses. Those who end tasks push; one who submits takes them all at once.
-type records struct {
-	returned atomic.Pointer[record]
-	mu       sync.Mutex
-	own      *record // of those who submit
-	made     int64
-}
-
-func (l *records) get(rt *Runtime) *record {
-	lock(&l.mu)
-	defer l.mu.Unlock()
-	if l.own == nil {
-		l.own = l.returned.Swap(nil)
-	}
-	r := l.own
-	if r == nil {
-		l.made++
-		return &record{detail: rt.none}
-	}
-	l.own, r.link = r.link, nil
-	return r
-}
-
-// put returns r.
-func (l *records) put(r *record) { l.putAll(r, r) }
-
-// putAll returns the records from first to last.
-func (l *records) putAll(first, last *record) {
-	for {
-		last.link = l.returned.Load()
-		if l.returned.CompareAndSwap(last.link, first) {
-			return
-		}
-	}
 }
 
 // details are the details that nobody uses.

@@ -161,9 +161,9 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 	perturb()
 	rt := s.rt
 	rt.window.squeeze()
-	c := rt.free.get(rt)
+	c := s.take()
 	rt.detail(c)
-	c.kind, c.home, c.group, c.label = combineBody, s, s.group, "combine "+g.op.name
+	c.kind, c.group, c.label = combineBody, s.group, "combine "+g.op.name
 	for _, p := range g.regions.Regions() {
 		c.accesses = append(c.accesses, deps.Access{Region: p, Mode: deps.InOut})
 		c.work += deps.Bytes(p.Len()) * g.buffer.elem

@@ -98,20 +98,30 @@ type Runtime struct {
 	cancel context.CancelFunc
 	unhook func() bool
 
-	root     Scope // of the tasks of the program
-	last     atomic.Uint64
-	waits    atomic.Int64 // among them
-	variants sync.Map     // *Kernel to *variants
+	variants sync.Map // *Kernel to *variants
+	none     *detail  // of records that have none of their own; never written
+	check    bool     // Options.Check
+	quick    bool     // plain tasks go past the scheduler
+	closed   atomic.Bool
+	// Until here all is written rarely, and read by all for every task. What follows is kept apart from it and by who writes it.
+	_ line128
+
+	root   Scope // of the tasks of the program
+	bundle *bundle
+	last   atomic.Uint64
+	waits  atomic.Int64 // among them
+	_      line128
+
+	stock    stock
+	_        line128
 	free     records
 	details  details
-	none     *detail // of records that have none of their own; never written
 	domains  sync.Pool
 	cleaning sync.WaitGroup
 
 	reducing  sync.Mutex // innermost
 	operators map[any]deps.ReductionID
 	spares    map[deps.Bytes][]*private // by size
-	closed    atomic.Bool
 
 	mu        sync.Mutex // never held together with submitting's work on the graph; innermost
 	sched     *sched.Scheduler
@@ -125,14 +135,16 @@ type Runtime struct {
 	counts    counts
 	learned   learned
 
-	check    bool         // Options.Check
-	quick    bool         // plain tasks go past the scheduler
-	waiting  atomic.Int32 // in handed, arrived and in the scheduler, but for those that come after plain tasks
-	later    atomic.Int32 // these
-	low      int32        // items in the scheduler with a priority below that of plain tasks; guarded by mu
-	inbox    plainQueue   // plain tasks that no worker has made ready
+	low     int32 // items in the scheduler with a priority below that of plain tasks; guarded by mu
+	_       line128
+	waiting atomic.Int32 // in handed, arrived and in the scheduler, but for those that come after plain tasks
+	later   atomic.Int32 // these
+	_       line128
+	inbox   plainQueue // plain tasks that no worker has made ready
+
 	busy     atomic.Int32 // workers that have a task
 	mostBusy atomic.Int32
+	_        line128
 
 	window window
 

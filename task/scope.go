@@ -32,9 +32,13 @@ type Scope struct {
 	owner *record // nil for the tasks of the program; valid until the task is over
 	group *Group  // of owner
 
+	graph graph
+	_     [64]byte // those who end tasks read what comes before
+
 	submitting sync.Mutex    // one submission at a time: the order of submission is the meaning of the program
 	declared   []deps.Access // of the task that is being submitted, if its record has no detail
-	graph      graph
+	own        *record       // free; see Scope.take
+	returned   atomic.Pointer[record]
 	exclusion  deps.Exclusion // of commutative accesses
 	reductions []*reduction   // that more tasks may join
 	env        arguments
@@ -119,7 +123,7 @@ func (s *Scope) children() int64 { return s.pending.Load() & (holder - 1) }
 
 // enter takes the lock of submission, when tasks may be submitted.
 func (s *Scope) enter() error {
-	s.submitting.Lock()
+	lock(&s.submitting)
 	switch {
 	case s.over:
 		s.submitting.Unlock()

@@ -89,8 +89,10 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 		rt.window.leave(smp.None)
 		return nil, err
 	}
-	r := rt.free.get(rt)
-	r.kind, r.home = kind, s
+	r := s.take()
+	if kind != goBody {
+		r.kind, r.plain = kind, false
+	}
 	s.declared = s.declared[:0]
 	if !rt.quick || kind != goBody || g != nil || !s.program() || rt.observer != nil {
 		r.need()
@@ -106,7 +108,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 
 func (s *Scope) giveUp(r *record, err error) (Task, error) {
 	r.clear()
-	s.rt.free.put(r)
+	s.giveBack(r, smp.None)
 	s.submitting.Unlock()
 	s.rt.window.leave(smp.None)
 	return Task{}, err
@@ -272,7 +274,10 @@ func (rt *Runtime) describeGo(r *record, options []Option) error {
 			return fmt.Errorf("a go task runs on smp, and may run on %s only", rt.placeNames(r.settings.places))
 		}
 	}
-	if r.plain = rt.isPlain(r); r.plain {
+	if plain := rt.isPlain(r); plain != r.plain {
+		r.plain = plain
+	}
+	if r.plain {
 		return nil
 	}
 	r.item.Name = r.name()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,9 +17,12 @@ import (
 // tasks are over, one of the tallies must have come to its mark.
 type window struct {
 	limit   int64
+	tallies []tally // the first is of all who are no worker
+	_       line128 // who counts tasks out reads the tallies
+
 	entered atomic.Int64 // tasks so far
 	known   atomic.Int64 // that were over when somebody looked last
-	tallies []tally      // the first is of all who are no worker
+	_       line128
 
 	idle   sync.Mutex // guards what follows, and the marks
 	fell   *sync.Cond
@@ -30,7 +34,7 @@ type tally struct {
 	over atomic.Int64
 	mark atomic.Int64 // who counts up to it looks whether somebody goes on
 	seen int64        // of over, when the mark was set; guarded by window.idle
-	_    [40]byte
+	_    [104]byte
 }
 
 // nobodyWaits is a mark that is never reached.
@@ -56,7 +60,7 @@ func (w *window) enter() {
 		n := w.entered.Load()
 		if n-w.known.Load() >= w.limit {
 			if w.known.Store(w.over()); n-w.known.Load() >= w.limit {
-				_ = w.wait(w.limit-1-w.limit/4, nil) // without a context there is no error
+				_ = w.wait(w.limit-1-w.limit/2, nil) // without a context there is no error
 				continue
 			}
 		}
@@ -89,8 +93,9 @@ func (w *window) leave(worker int) {
 		n = t.over.Load() + 1
 		t.over.Store(n) // nobody else writes it
 	}
-	if n >= t.mark.Load() {
-		w.look()
+	if n >= t.mark.Load() && w.look() && worker >= 0 {
+		// Who was let go is first in the line of this processor, where nobody else may come for a while: workers do not pause.
+		runtime.Gosched()
 	}
 }
 
@@ -118,13 +123,15 @@ func (w *window) seen() int64 {
 	return max(0, entered-w.over())
 }
 
-// look lets those go on who wait for nothing more, and sets the marks for the others.
-func (w *window) look() {
+// look lets those go on who wait for nothing more, and sets the marks for the others. It reports whether there are some of the former.
+func (w *window) look() bool {
 	w.idle.Lock()
 	defer w.idle.Unlock()
-	if w.reached() {
-		w.fell.Broadcast()
+	if !w.reached() {
+		return false
 	}
+	w.fell.Broadcast()
+	return true
 }
 
 // reached reports whether somebody who waits can go on; if not, it sets the marks. Requires: idle held.

@@ -25,13 +25,12 @@ type cpu struct{ rt *Runtime }
 
 // A room is what one worker has taken and not run yet; padded, as neighbours are used by other processors.
 type room struct {
-	next   *record
-	turn   uint32 // how often it has looked for a plain task
-	spare  recordList
-	spares int
-	_      [64]byte // others look into the queue
-	queue  plainQueue
-	_      [64]byte
+	next  *record
+	turn  uint32  // how often it has looked for a plain task
+	spare *bundle // of records that it has ended
+	_     line128 // others look into the queue
+	queue plainQueue
+	_     line128
 }
 
 // Take finds a task for a worker.
@@ -62,7 +61,9 @@ func (w cpu) Run(worker int) int {
 
 // runOnHost runs r, if its data are there, and returns what the worker should run next, and which worker the goroutine is.
 func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
-	r.worker = int32(worker)
+	if r.worker != int32(worker) {
+		r.worker = int32(worker)
+	}
 	if len(r.uses) > 0 && !r.bound && !rt.bindPrivates(r, devices.Host) {
 		return rt.retire(r, worker), worker
 	}

@@ -34,9 +34,11 @@ type Workers struct {
 	loops  atomic.Int32 // open offers
 	ending atomic.Bool
 	done   sync.WaitGroup
+	_      [128]byte // what changes often is in another cache line than what all read
 
 	spinning atomic.Bool  // one worker looks for work before it goes to sleep
 	asleep   atomic.Int32 // workers that announced that they will sleep
+	_        [128]byte
 	mu       sync.Mutex
 	beds     []uint64 // a bit for each worker that sleeps, or is about to
 	open     []*offer
@@ -188,6 +190,11 @@ func (w *Workers) work(i int) {
 // spinTime is how long a worker without work looks for some before it sleeps: about what it takes to wake it.
 const spinTime = 20 * time.Microsecond
 
+// pauseTime is how long such a worker does not look at first. Where somebody makes short tasks and the worker is quicker, it would take
+// each as it comes, and both would wait for the cache lines of the other: it had better come for several. Where nobody makes tasks just
+// now, who comes later finds it looking.
+const pauseTime = time.Microsecond
+
 // spin looks for work for a while, unless another worker does, and reports whether there was some. Other goroutines run in
 // between: those who make work may need the processor.
 func (w *Workers) spin(i int) bool {
@@ -201,7 +208,10 @@ func (w *Workers) spin(i int) bool {
 			w.Wake(1)
 		}
 	}()
-	for began := time.Now(); ; {
+	began := time.Now()
+	for time.Since(began) < pauseTime {
+	}
+	for {
 		for range 32 {
 			if w.source.Ready() && w.source.Take(i) {
 				found = true
