@@ -219,6 +219,22 @@ var corpus = []corpusCase{
 		x[len(x)-1] = 5 // the last iteration sets last
 		return []any{s, s + 1, x, make([]int64, s*(s+1)+1)}
 	}},
+	{kernel: GuidedChunks, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int64](r, n, 100), make([]int64, n+1)}
+	}},
+	{kernel: GuidedRounds, args: func(n int, r *rand.Rand) []any {
+		return []any{n%5 + 1, ints[int64](r, n, 100), make([]int64, n)}
+	}},
+	{kernel: StaticChunks, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		x := ints[int64](r, s*(s+1), 9)
+		x[len(x)-1] = 5 // the last iteration sets last
+		return []any{s, s + 1, x, make([]int64, s*(s+1)+2)}
+	}},
+	{kernel: ChunksOfRows, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, floats[float64](r, n), floats[float64](r, n)}
+	}},
 	{kernel: Lanes, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), floats[float64](r, n)} }},
 	{kernel: LanesOfTeams, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), 40} }},
 	{kernel: LoopParts, args: func(n int, r *rand.Rand) []any {

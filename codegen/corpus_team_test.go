@@ -471,3 +471,66 @@ func Guarded(x, y []int32, n int) {
 		}
 	}
 }
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(out)
+func GuidedChunks(x, out []int64) {
+	s := int64(0)
+	//omp:teams distribute parallel for schedule(guided, 3) reduction(+: s)
+	for i := 0; i < len(x); i++ {
+		out[i+1] = x[i] * 2
+		s += x[i]
+	}
+	out[0] = s
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(out)
+func GuidedRounds(n int, x, out []int64) {
+	//omp:teams
+	for k := 0; k < n; k++ {
+		//omp:distribute parallel for schedule(guided)
+		for i := 0; i < len(x); i++ {
+			//omp:atomic
+			out[i] += x[i] + int64(k)
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(out)
+func StaticChunks(n, m int, x, out []int64) {
+	last, most := int64(-1), int64(-9)
+	//omp:teams distribute parallel for collapse(2) dist_schedule(static, m+3) schedule(static, 2) lastprivate(last) reduction(max: most)
+	for i := 0; i < n; i++ {
+		for j := 0; j < m; j++ {
+			if x[i*m+j] == 7 {
+				continue
+			}
+			last = x[i*m+j]
+			most = max(most, last)
+			out[i*m+j] += last
+		}
+	}
+	out[n*m], out[n*m+1] = last, most
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(out)
+func ChunksOfRows(n int, x, out []float64) {
+	//omp:teams distribute dist_schedule(static, 3)
+	for i := len(x)/n - 1; i >= 0; i-- {
+		scale := x[i*n]
+		//omp:parallel for schedule(static, 4)
+		for j := 0; j < n; j++ {
+			out[i*n+j] += scale * x[i*n+j]
+		}
+		//omp:parallel
+		{
+			//omp:for schedule(static, n-1)
+			for j := n - 1; j > 0; j-- {
+				out[i*n+j] -= x[i*n+j-1]
+			}
+		}
+	}
+}

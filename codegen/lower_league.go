@@ -134,9 +134,11 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 		return nil
 	}
 	if d.DistSchedule.Chunk != nil {
-		t.noteChunk(sp, d)
+		t.explainDealt(sp, d, true)
+		t.noteDealt(sp, d)
+	} else {
+		t.note(sp, &t.trips.team)
 	}
-	t.note(sp, &t.trips.team)
 	t.decide(s.At, "loop "+s.Var.Name, "teams", because(d), "")
 	var out, body, last []ir.Stmt
 	for _, f := range sp.loops {
@@ -154,7 +156,11 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 		}
 	})
 	p := portion{first: query(ir.TeamNum, s.At), stride: query(ir.NumTeams, s.At)}
-	out = append(out, t.walk(sp, p, body, last)...)
+	if d.DistSchedule.Chunk != nil {
+		out = append(out, t.walkDealt(sp, d, true, p, intConst(1, s.At), body, last)...)
+	} else {
+		out = append(out, t.walk(sp, p, body, last)...)
+	}
 	return append(out, t.finishReductions(ends.reductions, s.At, t.barrier)...)
 }
 

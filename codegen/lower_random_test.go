@@ -69,7 +69,7 @@ func (w *writer) forEach() {
 	if rapid.Bool().Draw(w.T, "swap") {
 		target, other = other, target
 	}
-	w.line("//omp:parallel for")
+	w.line("//omp:parallel for%s", w.threadChunks())
 	w.line("for i := 0; i < n; i++ {")
 	w.line("\t%s[r*n+i] %s %s + %s[r*n+n-1-i]", target, w.pick("=", "+=", "^="), w.element(), other)
 	w.line("}")
@@ -96,6 +96,17 @@ func (w *writer) reduce() {
 	w.line("for i := 0; i < n; i++ {")
 	w.line("\t%s %s= x[r*n+i]*int32(i)", v, op)
 	w.line("}")
+}
+
+// threadChunks is how the iterations of a loop of one team are dealt out.
+func (w *writer) threadChunks() string {
+	return w.pick("", "", " schedule(static, 2)", " schedule(static, n-8)", " schedule(guided, 2)", " schedule(static, int(b&3)+1)")
+}
+
+// chunks is how the iterations of a loop of the whole league are dealt out.
+func (w *writer) chunks() string {
+	return w.pick("", "", " schedule(guided)", " schedule(guided, 3)", " schedule(dynamic, 2)", " schedule(counter)", " schedule(static, 3)",
+		" schedule(static, n)", " dist_schedule(static, 5)", " dist_schedule(static, n) schedule(static, 2)", " dist_schedule(static, 7) schedule(guided)")
 }
 
 // few bounds the threads of a parallel construct, or does not.
@@ -138,7 +149,7 @@ func (w *writer) region() {
 	w.line("\t{")
 	w.line("\t\tt[1] += t[6]")
 	w.line("\t}")
-	w.line("\t//omp:for%s", w.pick("", " nowait"))
+	w.line("\t//omp:for%s%s", w.pick("", " nowait"), w.pick("", " schedule(static, 3)", " schedule(guided)"))
 	w.line("\tfor i := 0; i < n; i++ {")
 	w.line("\t\ty[r*n+i] += t[i%%8]")
 	w.line("\t}")
@@ -176,7 +187,7 @@ func (w *writer) kernel() string {
 	w.line("var _ = kernel.ThreadNum\n")
 	w.line("//omp:target device(acc)\n//omp:task inout(x, y, s)\nfunc K(x, y, s []int32, n int) {")
 	w.depth = 1
-	w.line("//omp:teams distribute%s", w.pick("", " mode(broadcast)", " mode(control_loop)", " mode(warp_specialized)")+
+	w.line("//omp:teams distribute%s%s", w.pick("", "", " dist_schedule(static, 2)", " dist_schedule(static, n)"), w.pick("", " mode(broadcast)", " mode(control_loop)", " mode(warp_specialized)")+
 		w.pick("", "", " thread_limit(5)", " thread_limit(33)", " thread_limit(64)", " thread_limit(n)"))
 	w.line("for r := 0; r < len(s); r++ {")
 	w.line("\tvar t [8]int32")
@@ -219,7 +230,7 @@ func (w *writer) grid() {
 	if rapid.Bool().Draw(w.T, "swap") {
 		target, other = other, target
 	}
-	w.line("//omp:%s", w.pick("teams distribute parallel for", "parallel for", "loop", "teams distribute", "parallel for num_threads(3)"))
+	w.line("//omp:%s", w.pick("teams distribute parallel for"+w.chunks(), "parallel for", "loop", "teams distribute", "parallel for num_threads(3)"))
 	w.line("for i := 0; i < m; i++ {")
 	w.line("\t%s[i] %s %s + %s[m-1-i]", target, w.pick("=", "+="), w.pick("a", "b*int32(i)", "c-a", "int32(i)"), other)
 	w.line("}")
@@ -227,7 +238,7 @@ func (w *writer) grid() {
 
 func (w *writer) gridReduce() {
 	v, op := w.scalar(), w.pick("+", "^", "&")
-	w.line("//omp:%s reduction(%s: %s)", w.pick("teams distribute parallel for", "teams distribute", "parallel for"), op, v)
+	w.line("//omp:%s reduction(%s: %s)", w.pick("teams distribute parallel for"+w.chunks(), "teams distribute", "parallel for"), op, v)
 	w.line("for i := range x {")
 	w.line("\t%s %s= x[i] * int32(i)", v, op)
 	w.line("}")
@@ -235,7 +246,7 @@ func (w *writer) gridReduce() {
 
 func (w *writer) gridLast() {
 	v := w.scalar()
-	w.line("//omp:teams distribute parallel for lastprivate(%s)", v)
+	w.line("//omp:teams distribute parallel for lastprivate(%s)%s", v, w.chunks())
 	w.line("for i := 0; i < m; i++ {")
 	w.line("\t%s = y[i] + int32(i)", v)
 	w.line("}")

@@ -264,10 +264,9 @@ func rounds(x, y []int, n int) {
 // A clause without a meaning on the device says so in explain, and changes nothing.
 func TestClausesWithoutAMeaningAreAnnounced(t *testing.T) {
 	for _, c := range []struct{ directive, want string }{
-		{"teams distribute parallel for schedule(guided)", "loop i -> schedule(auto): schedule(guided) has no meaning here"},
+		{"parallel for num_threads(64) schedule(guided)", "loop i -> schedule(auto): schedule(guided) has no meaning here"},
 		{"parallel for num_threads(64) schedule(dynamic, 4)", "loop i -> schedule(auto): schedule(dynamic) has no meaning here"},
-		{"teams distribute parallel for dist_schedule(static, 8)", "loop i -> dealt out one by one"},
-		{"teams distribute dist_schedule(static, 8)", "loop i -> dealt out one by one"},
+		{"teams distribute parallel for dist_schedule(static, 8) schedule(counter)", "schedule(counter) has no meaning here: the threads of one team"},
 		{"teams distribute parallel for mode(control_loop)", "mode(control_loop) -> needs nothing"},
 	} {
 		l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int) {\n//omp:"+c.directive+

@@ -19,6 +19,7 @@ type space struct {
 // only is not nil and false.
 type portion struct {
 	first, stride, only ir.Expr
+	deals               []deal // of chunks, outermost first: first and stride are then inside the innermost chunk
 }
 
 // nest collects the n perfectly nested loops that f begins. Declarations of plain values between the loops are allowed

@@ -420,8 +420,11 @@ func largestOf(list []ir.Expr) ir.Expr {
 }
 
 // note adds the count of a loop that is shared out to counts.
-func (t *team) note(sp *space, counts *[]ir.Expr) {
-	if n := t.seg.onHost(sp.count()); n != nil {
+func (t *team) note(sp *space, counts *[]ir.Expr) { t.noteCount(sp.count(), counts) }
+
+// noteCount adds count to counts, where the host can evaluate it.
+func (t *team) noteCount(count ir.Expr, counts *[]ir.Expr) {
+	if n := t.seg.onHost(count); n != nil {
 		*counts = append(*counts, n)
 	} else if counts != &t.trips.threads {
 		t.trips.unknown = true

@@ -38,10 +38,13 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	sp.body = body
 	out = append(out, t.versions(sp, func(sp *space) []ir.Stmt {
 		th := &threads{team: t, count: count, serial: true}
-		if grid && fromCounter(d.Schedule.Kind) {
+		if grid && asksCounter(d) {
 			return t.chunks(sp, d, t.portion(false, count, only, s.At), th.list(sp.body), last)
 		}
 		p, body := t.portion(grid, count, only, s.At), th.list(sp.body)
+		if inChunks(d, grid) {
+			return t.walkDealt(sp, d, grid, p, count, body, last)
+		}
 		if len(last) == 0 {
 			if out := t.tiles(sp, p, body); out != nil {
 				return out
@@ -60,7 +63,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 		return t.walk(sp, p, body, last)
 	})...)
 	red.perThread, red.league = true, grid
-	t.trips.resident = t.trips.resident || grid && (len(red.items) > 0 || fromCounter(d.Schedule.Kind))
+	t.trips.resident = t.trips.resident || grid && (len(red.items) > 0 || asksCounter(d))
 	return t.called(before, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
 }
 
@@ -85,16 +88,15 @@ func unwrapped(list []ir.Stmt) []ir.Stmt {
 
 func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
 	name := sp.loops[0].Var.Name
-	if k := d.Schedule.Kind; k == ir.ScheduleGuided || !grid && fromCounter(k) {
-		why := "a device has no chunks that shrink"
-		if k != ir.ScheduleGuided {
-			why = "the threads of one team run in step"
-		}
-		t.decide(sp.at, "loop "+name, "schedule(auto)", "schedule("+k.String()+") has no meaning here: "+why,
-			"teams distribute parallel for schedule(dynamic)")
+	if k := d.Schedule.Kind; fromCounter(k) && !(grid && asksCounter(d)) {
+		t.decide(sp.at, "loop "+name, "schedule(auto)", "schedule("+k.String()+") has no meaning here: the threads of one team run in step",
+			"teams distribute parallel for schedule("+k.String()+")")
 	}
-	if d.DistSchedule.Chunk != nil {
-		t.noteChunk(sp, d)
+	t.explainDealt(sp, d, grid)
+	if grid && inChunks(d, grid) {
+		t.noteDealt(sp, d)
+		t.decide(sp.at, "loop "+name, "threads of all teams", because(d), "")
+		return
 	}
 	if grid {
 		t.note(sp, &t.trips.grid)
@@ -104,12 +106,6 @@ func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
 	t.note(sp, &t.trips.threads)
 	t.decide(sp.at, "loop "+name, "threads of one team", because(d),
 		"teams distribute parallel for spreads it over all teams")
-}
-
-// noteChunk says what becomes of the chunk of dist_schedule.
-func (l *lowering) noteChunk(sp *space, d *ir.Directive) {
-	l.decide(sp.at, "loop "+sp.loops[0].Var.Name, "dealt out one by one", "neighbouring iterations belong to neighbouring threads "+
-		"or teams: the chunk of "+d.Text+" is not used", "schedule(counter, n)")
 }
 
 // portion deals iterations out one by one, so that neighbouring threads touch neighbouring memory.
@@ -479,7 +475,11 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 	inner := &threads{team: p.team, count: p.count, serial: true}
 	sp.body = body
 	out = append(out, p.versions(sp, func(sp *space) []ir.Stmt {
-		return p.walk(sp, portion{first: query(ir.ThreadNum, s.At), stride: p.count}, inner.list(sp.body), last)
+		mine, body := portion{first: query(ir.ThreadNum, s.At), stride: p.count}, inner.list(sp.body)
+		if inChunks(d, false) {
+			return p.walkDealt(sp, d, false, mine, p.count, body, last)
+		}
+		return p.walk(sp, mine, body, last)
 	})...)
 	red.perThread = true
 	plain := func(at ir.Pos) []ir.Stmt { return []ir.Stmt{barrier(at)} }

@@ -1,0 +1,113 @@
+package codegen
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// A deal gives the chunks of a range of iterations out in turns: those numbered first, first+stride and so on.
+type deal struct{ first, stride, chunk ir.Expr }
+
+// dealt returns the portion in which the chunks of dist_schedule(static, chunk) go to the teams and those of
+// schedule(static, chunk), of what is a team's then, to its threads. p is what the directive means without a chunk.
+func (t *team) dealt(d *ir.Directive, grid bool, p portion, count, total ir.Expr, at ir.Pos) (portion, []ir.Stmt) {
+	var out []ir.Stmt
+	chunk := func(e ir.Expr) ir.Expr {
+		var c ir.Expr
+		c, out = t.temp("chunk", t.chunkWithin(e, total, at), out)
+		return c
+	}
+	me := query(ir.ThreadNum, at)
+	if c := d.DistSchedule.Chunk; grid && c != nil {
+		p.deals = append(p.deals, deal{query(ir.TeamNum, at), query(ir.NumTeams, at), chunk(c)})
+		p.first, p.stride = me, count
+		if d.Parts&(ir.Parallel|ir.Workshare) == 0 {
+			p.first, p.stride = intConst(0, at), intConst(1, at)
+		}
+	}
+	if c := d.Schedule.Chunk; c != nil && d.Schedule.Kind == ir.ScheduleStatic {
+		p.deals = append(p.deals, deal{p.first, p.stride, chunk(c)})
+		p.first, p.stride = intConst(0, at), intConst(1, at)
+	}
+	return p, out
+}
+
+// chunkWithin is a chunk of at least one iteration and at most all: its products with numbers of threads then fit.
+func (t *team) chunkWithin(e, total ir.Expr, at ir.Pos) ir.Expr {
+	if c, ok := constInt(e); ok && c < 1<<20 {
+		return intConst(max(c, 1), at)
+	}
+	limit := func(fn ir.MathFn, x, y ir.Expr) ir.Expr {
+		return &ir.Math{Fn: fn, Args: []ir.Expr{x, y}, T: ir.IntType, At: at}
+	}
+	return limit(ir.IMax, limit(ir.IMin, asInt(masterOf(e)), total), intConst(1, at))
+}
+
+// inChunks reports whether d deals out chunks of iterations that are known before.
+func inChunks(d *ir.Directive, grid bool) bool {
+	return grid && d.DistSchedule.Chunk != nil || d.Schedule.Chunk != nil && d.Schedule.Kind == ir.ScheduleStatic
+}
+
+// walkDealt is walk for iterations dealt out in chunks.
+func (t *team) walkDealt(sp *space, d *ir.Directive, grid bool, p portion, count ir.Expr, body, last []ir.Stmt) []ir.Stmt {
+	at := sp.at
+	c, out := t.counted(sp)
+	p, chunks := t.dealt(d, grid, p, count, c.total, at)
+	out = append(out, chunks...)
+	lo, hi := ir.Expr(intConst(0, at)), c.total
+	inner := &out
+	for _, k := range p.deals {
+		base, end := t.local("base", ir.IntType, at), t.local("stop", ir.IntType, at)
+		var stride ir.Expr
+		start := binary(ir.Add, lo, binary(ir.Mul, k.first, k.chunk, at), at)
+		stride, *inner = t.temp("stride", binary(ir.Mul, k.stride, k.chunk, at), *inner)
+		least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{binary(ir.Add, ref(base, at), k.chunk, at), hi}, T: ir.IntType, At: at}
+		loop := &ir.While{Label: &ir.Label{}, Cond: compare(ir.Lt, ref(base, at), hi, at), At: at, Body: []ir.Stmt{decl(end, least, at)},
+			Post: []ir.Stmt{assign(ref(base, at), binary(ir.Add, ref(base, at), stride, at), at)}}
+		*inner = append(*inner, decl(base, start, at), loop)
+		lo, hi, inner = ref(base, at), ref(end, at), &loop.Body
+	}
+	it := t.local("it", ir.IntType, at)
+	*inner = append(*inner, decl(it, binary(ir.Add, lo, p.first, at), at),
+		t.iterate(sp, c, it, compare(ir.Lt, ref(it, at), hi, at), p.stride, body, last))
+	if p.only != nil {
+		return []ir.Stmt{&ir.If{Cond: p.only, Then: out, At: at}}
+	}
+	return []ir.Stmt{&ir.Block{Body: out, At: at}}
+}
+
+// noteDealt says how many teams and threads chunks are for, where the host can tell.
+func (t *team) noteDealt(sp *space, d *ir.Directive) {
+	at := sp.at
+	total := sp.count()
+	chunks := func(of, chunk ir.Expr) ir.Expr {
+		return &ir.Binary{Op: ir.Div, X: binary(ir.Add, of, binary(ir.Sub, chunk, intConst(1, at), at), at), Y: chunk, T: ir.IntType, At: at}
+	}
+	threads := total
+	if c := d.DistSchedule.Chunk; c != nil {
+		size := t.chunkWithin(c, total, at)
+		t.noteCount(chunks(total, size), &t.trips.team)
+		threads = size
+	}
+	static := d.Schedule.Chunk != nil && d.Schedule.Kind == ir.ScheduleStatic
+	if static {
+		threads = chunks(threads, t.chunkWithin(d.Schedule.Chunk, total, at))
+	}
+	switch {
+	case d.DistSchedule.Chunk == nil:
+		t.noteCount(threads, &t.trips.grid)
+	case d.Parts&(ir.Parallel|ir.Workshare) != 0:
+		t.noteCount(threads, &t.trips.threads)
+	}
+}
+
+// explainDealt says what the chunks of d are for.
+func (t *team) explainDealt(sp *space, d *ir.Directive, grid bool) {
+	name := "loop " + sp.loops[0].Var.Name
+	if c := d.DistSchedule.Chunk; grid && c != nil {
+		t.decide(sp.at, name, "chunks of "+ir.ExprString(c)+" iterations to the teams in turn",
+			"dist_schedule(static, "+ir.ExprString(c)+") says so", "dist_schedule(static), by which neighbours run next to each other")
+	}
+	if c := d.Schedule.Chunk; c != nil && d.Schedule.Kind == ir.ScheduleStatic {
+		t.decide(sp.at, name, "chunks of "+ir.ExprString(c)+" iterations to the threads in turn",
+			"schedule(static, "+ir.ExprString(c)+") says so, though neighbouring threads then touch memory that far apart",
+			"schedule(static), by which neighbouring threads touch neighbouring memory")
+	}
+}

@@ -1,0 +1,92 @@
+package codegen_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/simt"
+)
+
+// whoRuns lowers a loop over 40 iterations that notes which team and thread ran each, and returns what it noted.
+func whoRuns(t *testing.T, directive string, teams, threads int) []string {
+	l, err := lowerText(t, "import \"github.com/gompss/gompss/codegen/kernel\"\n\n//omp:target device(acc)\n//omp:task inout(x, y)\n"+
+		"func K(x, y []int, n int) {\n//omp:"+directive+
+		"\nfor i := 0; i < 40; i++ {\nx[i], y[i] = kernel.TeamNum(), kernel.ThreadNum()\n}\n}", codegen.LowerOptions{})
+	require.NoError(t, err)
+	program, err := simt.New(l.Program)
+	require.NoError(t, err)
+	x, y := make([]int, 40), make([]int, 40)
+	cfg := simt.Config{Teams: teams, Threads: threads, Warp: 1, Races: true, Steps: 1_000_000}
+	require.NoError(t, runDevice(program, []any{x, y, 3}, cfg), l.Program)
+	out := make([]string, 40)
+	for i := range out {
+		out[i] = fmt.Sprintf("%d.%d", x[i], y[i])
+	}
+	return out
+}
+
+// Chunks of iterations go round robin, to teams, to threads or to both, as the clauses say.
+func TestStaticChunksGoRoundRobin(t *testing.T) {
+	for _, c := range []struct {
+		directive string
+		team      func(i int) int
+		thread    func(i int) int
+	}{
+		{"teams distribute dist_schedule(static, 4)", func(i int) int { return i / 4 % 3 }, func(int) int { return 0 }},
+		{"teams distribute dist_schedule(static, n)", func(i int) int { return i / 3 % 3 }, func(int) int { return 0 }},
+		{"teams distribute parallel for dist_schedule(static, 6)", func(i int) int { return i / 6 % 3 }, func(i int) int { return i % 6 % 4 }},
+		{"teams distribute parallel for schedule(static, 2)", func(i int) int { return i / 8 % 3 }, func(i int) int { return i / 2 % 4 }},
+		{"teams distribute parallel for dist_schedule(static, 10) schedule(static, 3)", func(i int) int { return i / 10 % 3 },
+			func(i int) int { return i % 10 / 3 % 4 }},
+		{"teams distribute parallel for dist_schedule(static, 1<<62) schedule(static, 1<<62)", func(int) int { return 0 }, func(int) int { return 0 }},
+		{"parallel for num_threads(4) schedule(static, 5)", func(int) int { return 0 }, func(i int) int { return i / 5 % 4 }},
+		{"parallel for num_threads(4) schedule(static, n)", func(int) int { return 0 }, func(i int) int { return i / 3 % 4 }},
+	} {
+		want := make([]string, 40)
+		for i := range want {
+			want[i] = fmt.Sprintf("%d.%d", c.team(i), c.thread(i))
+		}
+		require.Equal(t, want, whoRuns(t, c.directive, 3, 4), c.directive)
+	}
+}
+
+// Chunks of schedule(guided) shrink from half an even share to what the clause says.
+func TestGuidedChunksShrink(t *testing.T) {
+	ran := whoRuns(t, "teams distribute parallel for schedule(guided, 3)", 2, 16)
+	var sizes []int
+	for i, who := range ran {
+		if strings.HasSuffix(who, ".0") {
+			sizes = append(sizes, 0)
+		}
+		require.NotEmpty(t, sizes, "thread 0 runs the first iteration of a chunk: %v", ran[:i+1])
+		sizes[len(sizes)-1]++
+	}
+	require.Equal(t, []int{10, 7, 5, 4, 3, 3, 3, 3, 2}, sizes)
+	require.NotEqual(t, whoRuns(t, "teams distribute parallel for schedule(guided)", 2, 4), ran)
+}
+
+// The grid that the device takes by itself has a team for each chunk, and a thread for each iteration or chunk in it.
+func TestChunksHaveTheirGrid(t *testing.T) {
+	for _, c := range []struct{ directive, trip, teams string }{
+		{"teams distribute dist_schedule(static, 4)", "", "(max(n, 0) + 3) / 4"},
+		{"teams distribute parallel for dist_schedule(static, 64)", "64", "(max(n, 0) + 63) / 64"},
+		{"teams distribute parallel for dist_schedule(static, 64) schedule(static, 2)", "65 / 2", "(max(n, 0) + 63) / 64"},
+		{"teams distribute parallel for schedule(static, 8)", "(max(n, 0) + 7) / 8", ""},
+	} {
+		l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int, n int) {\n//omp:"+c.directive+
+			"\nfor i := 0; i < n; i++ {\nx[i]++\n}\n}", codegen.LowerOptions{})
+		require.NoError(t, err)
+		text := l.Program.String()
+		if c.trip != "" {
+			require.Contains(t, text, "trip "+c.trip)
+		}
+		if c.teams != "" {
+			require.Contains(t, text, c.teams)
+		}
+		require.Contains(t, l.Explain(), "iterations to the")
+	}
+}
