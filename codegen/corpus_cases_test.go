@@ -235,6 +235,29 @@ var corpus = []corpusCase{
 		s := side(n)
 		return []any{s, floats[float64](r, n), floats[float64](r, n)}
 	}},
+	{kernel: SyrkTriangle, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, 4, floats[float64](r, 4*s), floats[float64](r, s*s)}
+	}},
+	{kernel: PairsBelow, args: func(n int, r *rand.Rand) []any {
+		return []any{n / 3, ints[int64](r, n, 50), make([]int64, 2)}
+	}},
+	{kernel: Band, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		return []any{s, s / 3, floats[float32](r, s), floats[float32](r, s*s)}
+	}},
+	{kernel: Tetrahedron, args: func(n int, r *rand.Rand) []any {
+		s := side(n) / 2
+		return []any{s, ints[int32](r, s*s*s, 9)}
+	}},
+	{kernel: RowsCollapsed, args: func(n int, r *rand.Rand) []any {
+		m := csr(r, n)
+		return []any{m[0], m[1], m[2], floats[float64](r, n), make([]float64, len(m[1].([]int32))), make([]float64, n)}
+	}},
+	{kernel: RowsInTeam, args: func(n int, r *rand.Rand) []any {
+		m := csr(r, n)
+		return []any{m[0], m[1], make([]int64, n)}
+	}},
 	{kernel: Lanes, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), floats[float64](r, n)} }},
 	{kernel: LanesOfTeams, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), 40} }},
 	{kernel: LoopParts, args: func(n int, r *rand.Rand) []any {

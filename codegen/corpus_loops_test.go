@@ -296,3 +296,87 @@ func EdgeSums(start []int, col []int32, in []int64) {
 		}
 	}
 }
+
+//omp:target device(acc, smp)
+//omp:task in(a) inout(c)
+func SyrkTriangle(n, m int, a, c []float64) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 0; j <= i; j++ {
+			s := 0.0
+			for k := 0; k < m; k++ {
+				s += a[i*m+k] * a[j*m+k]
+			}
+			c[i*n+j] += s
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(out)
+func PairsBelow(n int, x, out []int64) {
+	s, most := int64(0), int64(-1)
+	//omp:parallel for collapse(2) reduction(+: s) reduction(max: most) schedule(dynamic)
+	for i := n - 1; i >= 0; i-- {
+		for j := i - 1; j >= 0; j -= 2 {
+			if x[i] == x[j] {
+				continue
+			}
+			s += x[i] * x[j]
+			most = max(most, x[i]^x[j])
+		}
+	}
+	out[0], out[1] = s, most
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func Band(n, width int, x, y []float32) {
+	//omp:loop collapse(2)
+	for i := 0; i < n; i++ {
+		for j := max(i-width, 0); j < min(i+width, n); j++ {
+			y[i*n+j] += x[i] * x[j]
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func Tetrahedron(n int, x []int32) {
+	//omp:teams distribute parallel for collapse(3)
+	for i := 0; i < n; i++ {
+		for j := i; j < n; j++ {
+			for k := i + 1; k <= j; k++ {
+				x[(i*n+j)*n+k] += int32(i + 2*j - k)
+			}
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(start, col, val, x) inout(w, y)
+func RowsCollapsed(start, col []int32, val, x, w, y []float64) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < len(start)-1; i++ {
+		for k := start[i]; k < start[i+1]; k++ {
+			w[k] = val[k] * x[col[k]]
+			//omp:atomic
+			y[i] += float64(col[k])
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(start, col) inout(y)
+func RowsInTeam(start, col []int32, y []int64) {
+	//omp:teams num_teams(1)
+	{
+		//omp:parallel for collapse(2)
+		for i := 0; i < len(start)-1; i++ {
+			for k := start[i]; k < start[i+1]; k++ {
+				//omp:atomic
+				y[i] += int64(col[k])
+			}
+		}
+	}
+}

@@ -63,10 +63,12 @@ var passes = []pass{
 	{"count loops", (*lowering).countLoops, checkKernelIR},
 	{"stage distributed arrays", (*lowering).stageDistArrays, checkKernelIR},
 	{"collapse rows", (*lowering).collapseRows, checkKernelIR},
+	{"level dependent bounds", (*lowering).levelDependent, checkKernelIR},
 	{"map loops", (*lowering).mapLoops, checkKernelIR},
 	{"prove bounds", (*lowering).proveBounds, checkKernelIR},
 	{"split into launches", (*lowering).split, checkNothing},
 	{"lower launches", (*lowering).lowerSegments, checkNothing},
+	{"limit teams", (*lowering).limitTeams, checkNothing},
 	{"place scratch", (*lowering).placeScratch, checkNothing},
 	{"number variables", (*lowering).number, checkProgramIR},
 }
@@ -84,8 +86,9 @@ type lowering struct {
 	scratch  map[*ir.Var]*ir.Var // variables of the kernel's sequential code that live in scratch memory
 	initial  map[*ir.Var]ir.Expr // what variables hold before the reduction that first writes their memory
 
-	insisted map[*ir.Var]string // variables that a clause wants on chip, with its name
-	perTeam  map[*ir.Var]bool   // variables in scratch memory of which each team has one
+	insisted map[*ir.Var]string     // variables that a clause wants on chip, with its name
+	perTeam  map[*ir.Var]bool       // variables in scratch memory of which each team has one
+	fewTeams map[*ir.Launch]ir.Expr // bounds of num_teams that the device evaluates
 
 	decisions []Decision
 	warnings  []Diagnostic
@@ -97,7 +100,7 @@ func newLowering(k *ir.Kernel, opt LowerOptions) *lowering {
 		opt.Target = "device code"
 	}
 	l := &lowering{opt: opt, scratch: map[*ir.Var]*ir.Var{}, initial: map[*ir.Var]ir.Expr{},
-		insisted: map[*ir.Var]string{}, perTeam: map[*ir.Var]bool{}}
+		insisted: map[*ir.Var]string{}, perTeam: map[*ir.Var]bool{}, fewTeams: map[*ir.Launch]ir.Expr{}}
 	own := *k
 	own.Body = l.copyOf(k.Body, &own.NumVars)
 	l.kernel = &own

@@ -16,7 +16,7 @@ func (t *team) dealt(d *ir.Directive, grid bool, p portion, count, total ir.Expr
 	}
 	me := query(ir.ThreadNum, at)
 	if c := d.DistSchedule.Chunk; grid && c != nil {
-		p.deals = append(p.deals, deal{query(ir.TeamNum, at), query(ir.NumTeams, at), chunk(c)})
+		p.deals = append(p.deals, deal{query(ir.TeamNum, at), query(ir.NumTeams, at), chunk(masterOf(c))})
 		p.first, p.stride = me, count
 		if d.Parts&(ir.Parallel|ir.Workshare) == 0 {
 			p.first, p.stride = intConst(0, at), intConst(1, at)
@@ -37,12 +37,29 @@ func (t *team) chunkWithin(e, total ir.Expr, at ir.Pos) ir.Expr {
 	limit := func(fn ir.MathFn, x, y ir.Expr) ir.Expr {
 		return &ir.Math{Fn: fn, Args: []ir.Expr{x, y}, T: ir.IntType, At: at}
 	}
-	return limit(ir.IMax, limit(ir.IMin, asInt(masterOf(e)), total), intConst(1, at))
+	return limit(ir.IMax, limit(ir.IMin, asInt(e), total), intConst(1, at))
 }
 
 // inChunks reports whether d deals out chunks of iterations that are known before.
 func inChunks(d *ir.Directive, grid bool) bool {
 	return grid && d.DistSchedule.Chunk != nil || d.Schedule.Chunk != nil && d.Schedule.Kind == ir.ScheduleStatic
+}
+
+// settleChunks returns d with chunks that each thread has computed before another writes what they read. x is what the
+// loop touches.
+func (t *team) settleChunks(d *ir.Directive, x touch, at ir.Pos) (*ir.Directive, settled) {
+	c := *d
+	var s settled
+	for _, e := range []*ir.Expr{&c.Schedule.Chunk, &c.DistSchedule.Chunk} {
+		if *e == nil {
+			continue
+		}
+		*e = masterOf(*e)
+		if v := t.settleValue(x, "chunk", *e, &s, at); v != nil {
+			*e = ref(v, at)
+		}
+	}
+	return &c, s
 }
 
 // walkDealt is walk for iterations dealt out in chunks.
@@ -82,7 +99,7 @@ func (t *team) noteDealt(sp *space, d *ir.Directive) {
 	}
 	threads := total
 	if c := d.DistSchedule.Chunk; c != nil {
-		size := t.chunkWithin(c, total, at)
+		size := t.chunkWithin(masterOf(c), total, at)
 		t.noteCount(chunks(total, size), &t.trips.team)
 		threads = size
 	}

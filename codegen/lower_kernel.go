@@ -141,6 +141,11 @@ func breaksTo(list []ir.Stmt, label *ir.Label) bool {
 }
 
 func (sp *segmenter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
+	if oneTeam {
+		s = limitedTeams(s)
+	} else {
+		s = sp.hoistClauses(s)
+	}
 	sp.flush(guards)
 	if !oneTeam && len(guards) == 0 {
 		s = sp.results(s)

@@ -144,6 +144,9 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 	for _, f := range sp.loops {
 		out = append(out, t.reads(s.At, f.Lo, f.Hi, f.Step)...)
 	}
+	if c := d.DistSchedule.Chunk; c != nil {
+		out = append(out, t.reads(s.At, masterOf(c))...)
+	}
 	t.repeat(sp.label, true, func() {
 		body = t.list(sp.body)
 		if sp.label != nil {

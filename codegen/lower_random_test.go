@@ -109,6 +109,12 @@ func (w *writer) chunks() string {
 		" schedule(static, n)", " dist_schedule(static, 5)", " dist_schedule(static, n) schedule(static, 2)", " dist_schedule(static, 7) schedule(guided)")
 }
 
+// bounds are bounds of a league, some of which depend on what the loop writes.
+func (w *writer) bounds() string {
+	return w.pick("", "", "", " num_teams(2)", " num_teams(int(x[1]&3))", " num_teams(int(a&3)+1)", " thread_limit(int(y[0]&7)+1)",
+		" thread_limit(40)", " thread_limit(int(s[1]))")
+}
+
 // few bounds the threads of a parallel construct, or does not.
 func (w *writer) few() string {
 	return w.pick("", " num_threads(5)", " num_threads(40)", " num_threads(70)", " num_threads(n)", " num_threads(int(a&31)+1)",
@@ -202,7 +208,7 @@ func (w *writer) kernel() string {
 
 // once is a statement of the kernel's sequential code, or a construct in it.
 func (w *writer) once() {
-	kinds := []func(){w.onceAssign, w.onceStore, w.grid, w.grid, w.gridReduce, w.gridLast}
+	kinds := []func(){w.onceAssign, w.onceStore, w.grid, w.grid, w.gridReduce, w.gridLast, w.triangle}
 	if w.depth < 3 {
 		kinds = append(kinds, w.onceBranch, w.onceLoop)
 	}
@@ -230,7 +236,10 @@ func (w *writer) grid() {
 	if rapid.Bool().Draw(w.T, "swap") {
 		target, other = other, target
 	}
-	w.line("//omp:%s", w.pick("teams distribute parallel for"+w.chunks(), "parallel for", "loop", "teams distribute", "parallel for num_threads(3)"))
+	w.line("//omp:%s", w.pick("teams distribute parallel for"+w.chunks()+w.bounds(), "parallel for", "loop", "teams distribute"+w.bounds(),
+		"parallel for num_threads(3)", "parallel for num_threads(int(x[0]&3)+1)", "teams distribute parallel for if(x[0]+y[0] > 9)",
+		"teams distribute parallel for num_threads(int(x[0]&7))", "teams distribute parallel for schedule(static, int(x[3]&7))",
+		"teams distribute parallel for dist_schedule(static, int(y[3]&7)) schedule(dynamic)", "parallel for if(y[0] > 3)"))
 	w.line("for i := 0; i < m; i++ {")
 	w.line("\t%s[i] %s %s + %s[m-1-i]", target, w.pick("=", "+="), w.pick("a", "b*int32(i)", "c-a", "int32(i)"), other)
 	w.line("}")
@@ -238,7 +247,7 @@ func (w *writer) grid() {
 
 func (w *writer) gridReduce() {
 	v, op := w.scalar(), w.pick("+", "^", "&")
-	w.line("//omp:%s reduction(%s: %s)", w.pick("teams distribute parallel for"+w.chunks(), "teams distribute", "parallel for"), op, v)
+	w.line("//omp:%s reduction(%s: %s)", w.pick("teams distribute parallel for"+w.chunks()+w.bounds(), "teams distribute"+w.bounds(), "parallel for"), op, v)
 	w.line("for i := range x {")
 	w.line("\t%s %s= x[i] * int32(i)", v, op)
 	w.line("}")
@@ -249,6 +258,22 @@ func (w *writer) gridLast() {
 	w.line("//omp:teams distribute parallel for lastprivate(%s)%s", v, w.chunks())
 	w.line("for i := 0; i < m; i++ {")
 	w.line("\t%s = y[i] + int32(i)", v)
+	w.line("}")
+}
+
+// triangle is a collapsed nest whose inner bounds depend on the outer loop, over the elements of a 7 by 7 matrix.
+func (w *writer) triangle() {
+	v := w.scalar()
+	w.line("//omp:%s collapse(2) reduction(^: %s)", w.pick("teams distribute parallel for"+w.chunks()+w.bounds(), "parallel for", "loop"), v)
+	w.line("%s", w.pick("for i := 0; i < 7; i++ {", "for i := 6; i >= 0; i-- {", "for i := n - 11; i <= n-5; i += 2 {"))
+	w.line("\t%s", w.pick("for j := 0; j < i; j++ {", "for j := i; j < 7; j++ {", "for j := 6; j > i; j -= 2 {", "for j := i; j >= 0; j-- {",
+		"for j := max(i-2, 0); j < min(i+n-9, 7); j++ {", "for j := 3*i - n; j < i; j += 3 {"))
+	w.line("\t\tif j < 0 {")
+	w.line("\t\t\tcontinue")
+	w.line("\t\t}")
+	w.line("\t\ty[i*7+j] += int32(j-i)")
+	w.line("\t\t%s ^= x[i*7+j]*int32(i)", v)
+	w.line("\t}")
 	w.line("}")
 }
 

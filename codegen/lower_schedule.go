@@ -81,7 +81,7 @@ func (t *team) chunkOf(d *ir.Directive, p portion, total ir.Expr, at ir.Pos) ir.
 		turns := &ir.Binary{Op: ir.Div, X: total, Y: each, T: ir.IntType, At: at}
 		return mul(p.stride, limit(ir.IMin, limit(ir.IMax, turns, 1), chunkTurns))
 	}
-	return t.chunkWithin(d.Schedule.Chunk, total, at)
+	return t.chunkWithin(masterOf(d.Schedule.Chunk), total, at)
 }
 
 // guidedShare is how many turns of all teams a guided loop would take, did its chunks not shrink.

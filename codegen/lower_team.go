@@ -121,8 +121,8 @@ func (t *team) teamLevel() ([]ir.Stmt, *reductions) {
 		t.launch.MaxTeams = intConst(1, s.Pos())
 		return t.seg.list, &reductions{}
 	}
-	t.launch.MaxTeams = t.bound(d.NumTeams, "num_teams")
-	t.limitThreads(t.bound(d.ThreadLimit, "thread_limit"))
+	t.launch.MaxTeams = t.boundTeams(d.NumTeams)
+	t.limitThreads(t.bound(d.ThreadLimit))
 	if n, ok := constInt(orZero(t.launch.MaxTeams)); ok && n == 1 {
 		t.single = true
 	}
@@ -168,16 +168,26 @@ func orZero(e ir.Expr) ir.Expr {
 	return e
 }
 
-// bound returns the upper bound e of a clause for the host.
-func (t *team) bound(e ir.Expr, clause string) ir.Expr {
+// bound returns the upper bound e of a clause for the host, nil where it cannot evaluate it.
+func (t *team) bound(e ir.Expr) ir.Expr {
 	if e == nil {
 		return nil
 	}
-	host := t.seg.onHost(e)
-	if host == nil {
-		t.notYet(e.Pos(), clause+" that is not a function of the parameters")
+	if host := t.seg.onHost(e); host != nil {
+		return asInt(host)
 	}
-	return asInt(orZero(host))
+	return nil
+}
+
+// boundTeams is bound for num_teams: where the host cannot tell, teams that are too many end at once.
+func (t *team) boundTeams(e ir.Expr) ir.Expr {
+	host := t.bound(e)
+	if e != nil && host == nil {
+		t.fewTeams[t.launch] = e
+		t.decide(e.Pos(), "num_teams", "evaluated on the device: teams that are too many end at once", "it depends on memory",
+			"a bound that is a function of the parameters")
+	}
+	return host
 }
 
 // limitThreads lowers the upper bound on the threads of a team to n, which may be nil.

@@ -112,15 +112,6 @@ func K(x []int, n int) {
 		}
 	}
 }`, "not supported yet by device code"},
-		{"data dependent bound of teams", `
-//omp:target device(acc)
-//omp:task inout(x)
-func K(x []int) {
-	//omp:teams distribute parallel for num_teams(x[0])
-	for i := range x {
-		x[i]++
-	}
-}`, "num_teams that is not a function of the parameters"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := lowerText(t, c.text, codegen.LowerOptions{})

@@ -29,12 +29,16 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 		x.writes.addVar(v)
 	}
 	var settle settled
-	if !grid { // threads of other teams could not wait
+	if !grid || t.single { // threads of other teams could not wait: for them clauses are hoisted
 		settle, count, only = t.settle(x, false, count, only, s.At)
 	}
-	before := append(settle.ahead, t.sync(x, false, s.At)...)
+	var chunk settled
+	if !grid || t.single {
+		d, chunk = t.settleChunks(d, x, s.At)
+	}
+	before := append(append(settle.ahead, chunk.ahead...), t.sync(x, false, s.At)...)
 	t.open.all.add(x)
-	out := append(append(append(settle.inside, firsts...), red.decls...), lasts...)
+	out := append(append(append(append(settle.inside, chunk.inside...), firsts...), red.decls...), lasts...)
 	sp.body = body
 	out = append(out, t.versions(sp, func(sp *space) []ir.Stmt {
 		th := &threads{team: t, count: count, serial: true}
@@ -126,7 +130,7 @@ func (t *team) participants(d *ir.Directive, s ir.Stmt) (count, only ir.Expr) {
 		if host := t.seg.onHost(n); host != nil && t.isRoot(s) {
 			t.limitThreads(asInt(host))
 		} else {
-			count = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{count, asInt(masterOf(n))}, T: ir.IntType, At: at}
+			count = atMost(count, masterOf(n), at)
 			only = compare(ir.Lt, query(ir.ThreadNum, at), count, at)
 		}
 	}
@@ -135,6 +139,15 @@ func (t *team) participants(d *ir.Directive, s ir.Stmt) (count, only ir.Expr) {
 		only = compare(ir.Lt, query(ir.ThreadNum, at), count, at)
 	}
 	return count, only
+}
+
+// atMost is count, but no more than n: a clause that says 0 cannot leave the work undone.
+func atMost(count, n ir.Expr, at ir.Pos) ir.Expr {
+	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{count, asInt(n)}, T: ir.IntType, At: at}
+	if _, known := constInt(n); known {
+		return least
+	}
+	return &ir.Math{Fn: ir.IMax, Args: []ir.Expr{least, intConst(1, at)}, T: ir.IntType, At: at}
 }
 
 // isRoot reports whether s is what the whole launch is for, so that its bounds may be those of the launch.
@@ -222,7 +235,7 @@ func (t *team) region(s *ir.Construct) (count, only ir.Expr) {
 		t.decide(at, "parallel", "bounds the threads of the launch", "its threads meet at barriers, where all must come", "")
 		return count, nil
 	}
-	count = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{count, asInt(masterOf(d.NumThreads))}, T: ir.IntType, At: at}
+	count = atMost(count, masterOf(d.NumThreads), at)
 	return count, compare(ir.Lt, query(ir.ThreadNum, at), count, at)
 }
 
@@ -283,24 +296,33 @@ type settled struct{ ahead, inside []ir.Stmt }
 // settle has every thread compute the number of threads of a construct, and the test for them, before one of them writes
 // what these read; with once also where nothing writes it. x is what the construct touches.
 func (t *team) settle(x touch, once bool, count, only ir.Expr, at ir.Pos) (s settled, n, test ir.Expr) {
-	var c touch
-	t.effects.exprs(&c, count)
-	races := c.reads.meets(x.writes)
-	if !races && !once {
+	v := t.settleValue(x, "active", count, &s, at)
+	if v == nil && once {
+		v = t.local("active", ir.IntType, at)
+		s.inside = []ir.Stmt{decl(v, count, at)}
+	}
+	if v == nil {
 		return s, count, only
 	}
-	v := t.local("active", ir.IntType, at)
-	known := []ir.Stmt{decl(v, count, at)}
-	switch {
-	case !races:
-		s.inside = known
-	case t.leads():
-		s.inside = append(known, t.barrier(at)...)
-	default:
-		s.ahead = append(t.sync(c, false, at), known...)
+	return s, ref(v, at), compare(ir.Lt, query(ir.ThreadNum, at), ref(v, at), at)
+}
+
+// settleValue has every thread compute e before one of them writes what it reads; nil where nothing does.
+func (t *team) settleValue(x touch, name string, e ir.Expr, s *settled, at ir.Pos) *ir.Var {
+	var c touch
+	t.effects.exprs(&c, e)
+	if !c.reads.meets(x.writes) {
+		return nil
+	}
+	v := t.local(name, e.Type(), at)
+	known := []ir.Stmt{decl(v, e, at)}
+	if t.leads() {
+		s.inside = append(append(s.inside, known...), t.barrier(at)...)
+	} else {
+		s.ahead = append(append(s.ahead, t.sync(c, false, at)...), known...)
 		t.open.all.add(c)
 	}
-	return s, ref(v, at), compare(ir.Lt, query(ir.ThreadNum, at), ref(v, at), at)
+	return v
 }
 
 // meets reports whether the threads that run s wait for each other, in it or at its end.
@@ -471,7 +493,8 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 	firsts, body := p.ownCopies(d.Firstprivate, sp.body)
 	red := p.startReductions(d.Reductions, &body, s.At)
 	lasts, last, body := p.lastCopies(d.Lastprivate, body, s.At)
-	out := append(append(firsts, red.decls...), lasts...)
+	d, out := p.ownChunk(d, s)
+	out = append(append(append(out, firsts...), red.decls...), lasts...)
 	inner := &threads{team: p.team, count: p.count, serial: true}
 	sp.body = body
 	out = append(out, p.versions(sp, func(sp *space) []ir.Stmt {
@@ -488,6 +511,24 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 		out = append(out, barrier(s.At))
 	}
 	return out
+}
+
+// ownChunk computes the chunk of a loop, before any thread writes what it reads.
+func (p *threads) ownChunk(d *ir.Directive, s *ir.For) (*ir.Directive, []ir.Stmt) {
+	if d.Schedule.Chunk == nil {
+		return d, nil
+	}
+	c := *d
+	c.Schedule.Chunk = p.expr(d.Schedule.Chunk)
+	var reads touch
+	p.effects.exprs(&reads, c.Schedule.Chunk)
+	if !reads.reads.meets(p.effects.stmts([]ir.Stmt{s}).writes) {
+		return &c, nil
+	}
+	v := p.local("chunk", c.Schedule.Chunk.Type(), s.At)
+	known := []ir.Stmt{decl(v, c.Schedule.Chunk, s.At), barrier(s.At)}
+	c.Schedule.Chunk = ref(v, s.At)
+	return &c, known
 }
 
 func (p *threads) construct(s *ir.Construct, tail bool) []ir.Stmt {

@@ -3,7 +3,7 @@ package codegen
 import "github.com/gompss/gompss/codegen/ir"
 
 // collapseRows makes one loop of the two of a traversal by rows, as of a sparse matrix: for i { for j from start[i] to
-// start[i+1] }, where both say loop. Where start never falls, j runs
+// start[i+1] }, where both say loop, or collapse(2) does. Where start never falls, j runs
 // through all of start[lo] to start[hi], and i is found by bisection; whether it never falls is tested on the device, and
 // where it does the rows are run as they are written.
 // Source: 004_6454e45de51181e3, section 4.1.3; differs: no array holds what the iterations make, they know their row.
@@ -34,20 +34,34 @@ type traversal struct {
 // rowsOf returns the traversal that f begins, nil where it is none or is not to be collapsed.
 func rowsOf(f *ir.For) *traversal {
 	d := f.Directive
-	if d == nil || len(f.Body) != 1 || d.Parts&ir.Loop == 0 || d.Collapse > 1 || d.Bind != ir.BindNone ||
-		len(d.Lastprivate)+len(d.Private) > 0 {
+	if d == nil || len(f.Body) != 1 || d.Bind != ir.BindNone || len(d.Lastprivate)+len(d.Private) > 0 || d.NumThreads != nil || d.If != nil {
 		return nil
 	}
 	inner, ok := f.Body[0].(*ir.For)
-	step, okStep := constInt(f.Step)
-	if !ok || !okStep || step != 1 || f.Rel != ir.Lt || inner.Rel != ir.Lt || f.Var.Type.Kind != ir.Int64 {
-		return nil
-	}
-	if c, ok := constInt(inner.Step); !ok || c != 1 || leavesLoop(inner) {
+	if !ok || asksForPlace(f.Body) {
 		return nil
 	}
 	e := inner.Directive
-	if e == nil || e.Parts != ir.Loop || e.Bind != ir.BindNone || len(e.Reductions)+len(e.Lastprivate)+len(e.Private) > 0 {
+	const league = ir.Parallel | ir.Workshare // of the kernel's own code, so that it is spread over the league
+	switch {
+	case d.Collapse == 2 && e == nil && (d.Parts&ir.Loop != 0 || d.Parts&league == league):
+	case d.Collapse > 1 || d.Parts&ir.Loop == 0 || e == nil || e.Parts != ir.Loop || e.Bind != ir.BindNone:
+		return nil
+	case len(e.Reductions)+len(e.Lastprivate)+len(e.Private) > 0:
+		return nil
+	}
+	return rowOf(f, inner)
+}
+
+// isRow reports whether inner runs through the rows start[i] to start[i+1] of f's i.
+func isRow(f, inner *ir.For) bool { return rowOf(f, inner) != nil }
+
+func rowOf(f, inner *ir.For) *traversal {
+	step, okStep := constInt(f.Step)
+	if !okStep || step != 1 || f.Rel != ir.Lt || inner.Rel != ir.Lt || f.Var.Type.Kind != ir.Int64 {
+		return nil
+	}
+	if c, ok := constInt(inner.Step); !ok || c != 1 || leavesLoop(inner) {
 		return nil
 	}
 	x, i := startOf(inner.Lo)
@@ -88,8 +102,12 @@ func startOf(e ir.Expr) (*ir.Var, Affine) {
 // bisected returns the test, the loop over all j, and the rows for when start falls somewhere.
 func (l *lowering) bisected(t *traversal) []ir.Stmt {
 	f, at := t.outer, t.outer.At
+	instead := "bind(thread) on the inner loop"
+	if f.Directive.Collapse > 1 {
+		instead = "collapse(1)"
+	}
 	l.decide(at, "loop "+f.Var.Name, "one iteration space with loop "+t.inner.Var.Name+", whose rows are found by bisection",
-		"the rows follow each other where "+t.start.Name+" never falls, which is tested first", "bind(thread) on the inner loop")
+		"the rows follow each other where "+t.start.Name+" never falls, which is tested first", instead)
 	falls := l.local("falls", ir.Int32Type, at)
 	number := func(n uint64) ir.Expr { return &ir.Const{T: ir.Int32Type, Bits: n, At: at} }
 	i := l.local(f.Var.Name, ir.IntType, at)
@@ -99,10 +117,17 @@ func (l *lowering) bisected(t *traversal) []ir.Stmt {
 		Body: []ir.Stmt{&ir.If{Cond: compare(ir.Gt, t.at(ref(i, at)), t.at(binary(ir.Add, ref(i, at), intConst(1, at), at)), at),
 			Then: []ir.Stmt{assign(ref(falls, at), number(1), at)}, At: at}}}
 	all := l.copyOf([]ir.Stmt{l.overAll(t)}, &l.kernel.NumVars)
-	t.inner.Directive = nil
+	t.inner.Directive, f.Directive = nil, rowsAlone(f.Directive)
 	some := &ir.If{Cond: compare(ir.Lt, copyExpr(f.Lo), copyExpr(f.Hi), at), Then: all, At: at}
 	return []ir.Stmt{decl(falls, nil, at), test,
 		&ir.If{Cond: compare(ir.Eq, ref(falls, at), number(0), at), Then: []ir.Stmt{some}, Else: []ir.Stmt{f}, At: at}}
+}
+
+// rowsAlone is d for one loop.
+func rowsAlone(d *ir.Directive) *ir.Directive {
+	c := *d
+	c.Collapse = 0
+	return &c
 }
 
 func copyExpr(e ir.Expr) ir.Expr { return (&ir.Rewrite{}).CopyExpr(e) }
@@ -123,7 +148,6 @@ func (l *lowering) overAll(t *traversal) ir.Stmt {
 			&ir.If{Cond: compare(ir.Le, convert(kind, t.at(ref(mid, at)), at), ref(g.Var, at), at),
 				Then: []ir.Stmt{assign(ref(low, at), ref(mid, at), at)}, Else: []ir.Stmt{assign(ref(high, at), ref(mid, at), at)}, At: at}}}
 	body := []ir.Stmt{decl(low, copyExpr(f.Lo), at), decl(high, copyExpr(f.Hi), at), search, decl(f.Var, ref(low, at), at)}
-	d := *f.Directive
 	return &ir.For{Label: g.Label, Var: g.Var, Lo: convert(kind, t.at(copyExpr(f.Lo)), at), Hi: convert(kind, t.at(copyExpr(f.Hi)), at),
-		Step: g.Step, Rel: ir.Lt, Directive: &d, Body: append(body, g.Body...), At: f.At}
+		Step: g.Step, Rel: ir.Lt, Directive: rowsAlone(f.Directive), Body: append(body, g.Body...), At: f.At}
 }

@@ -243,10 +243,10 @@ func (c *nestingCheck) barrier(s *ir.Barrier, ctx context) {
 	}
 }
 
-// collapse checks that the loops that s makes one iteration space of are perfectly nested and rectangular.
+// collapse checks that the loops that s makes one iteration space of are perfectly nested, and rectangular or
+// with bounds that can be made so.
 func (c *nestingCheck) collapse(s *ir.For) {
-	outer := &ir.VarSet{}
-	outer.Add(s.Var)
+	nest := []*ir.For{s}
 	for n, l := 1, s; n < s.Directive.Collapse; n++ {
 		inner := onlyLoop(l.Body)
 		what := "clause collapse"
@@ -260,16 +260,12 @@ func (c *nestingCheck) collapse(s *ir.For) {
 		if inner.Directive != nil {
 			c.fail(inner.Directive.At, what, "this loop is collapsed into "+s.Directive.At.String()+" and has a directive of its own", "leave one of them out")
 		}
-		for _, e := range []ir.Expr{inner.Lo, inner.Hi, inner.Step} {
-			for _, v := range ir.ExprVars(e).List() {
-				if outer.Has(v) {
-					c.fail(inner.At, what, "the bounds of this loop depend on "+v.Name+", a loop variable of the same nest",
-						"collapse fewer loops, or test the bound inside the body")
-				}
+		if len(outerVars(nest, inner)) > 0 {
+			if why, instead := dependentFault(nest, inner, s.Directive); why != "" {
+				c.fail(inner.At, what, why, instead)
 			}
 		}
-		outer.Add(inner.Var)
-		l = inner
+		nest, l = append(nest, inner), inner
 	}
 }
 
