@@ -34,9 +34,49 @@ RowsCollapsed(int* start, int start_len, int* falls, bool* branch, int* fallsPar
 	__shared__ int slots[32];
 	__shared__ bool last;
 	int falls_2 = (-2147483647 - 1);
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < start_len - 1; i += gridDim.x * blockDim.x) {
-		if (start[i] > start[i + 1]) {
-			falls_2 = 1;
+	{
+		int end = start_len - 1;
+		for (int base = blockIdx.x * blockDim.x * 8; base < end; base += gridDim.x * blockDim.x * 8) {
+			if ((int)(base + blockDim.x * 8) <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				int i_5 = base + (blockDim.x * 4 + threadIdx.x);
+				int i_6 = base + (blockDim.x * 5 + threadIdx.x);
+				int i_7 = base + (blockDim.x * 6 + threadIdx.x);
+				int i_8 = base + (blockDim.x * 7 + threadIdx.x);
+				if (start[i] > start[i + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_2] > start[i_2 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_3] > start[i_3 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_4] > start[i_4 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_5] > start[i_5 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_6] > start[i_6 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_7] > start[i_7 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_8] > start[i_8 + 1]) {
+					falls_2 = 1;
+				}
+			} else {
+				for (int i = base + threadIdx.x; i < start_len - 1; i += blockDim.x) {
+					if (start[i] > start[i + 1]) {
+						falls_2 = 1;
+					}
+				}
+			}
 		}
 	}
 	for (int d = 16; d > 0; d /= 2) {

@@ -34,9 +34,49 @@ RowsCollapsed(int* start, int64 start_len, int* falls, bool* branch, int* fallsP
 	__shared__ int slots[32];
 	__shared__ bool last;
 	int falls_2 = (-2147483647 - 1);
-	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < start_len - 1; i += (int64)gridDim.x * blockDim.x) {
-		if (start[i] > start[i + 1]) {
-			falls_2 = 1;
+	{
+		int64 end = start_len - 1;
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 8; base < end; base += (int64)gridDim.x * blockDim.x * 8) {
+			if (base + (int64)blockDim.x * 8 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+				int64 i_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
+				int64 i_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
+				int64 i_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
+				int64 i_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
+				if (start[i] > start[i + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_2] > start[i_2 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_3] > start[i_3 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_4] > start[i_4 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_5] > start[i_5 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_6] > start[i_6 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_7] > start[i_7 + 1]) {
+					falls_2 = 1;
+				}
+				if (start[i_8] > start[i_8 + 1]) {
+					falls_2 = 1;
+				}
+			} else {
+				for (int64 i = base + threadIdx.x; i < start_len - 1; i += blockDim.x) {
+					if (start[i] > start[i + 1]) {
+						falls_2 = 1;
+					}
+				}
+			}
 		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {
