@@ -3,7 +3,6 @@ package deps
 import (
 	"errors"
 	"fmt"
-	"sync"
 )
 
 // A Domain is one nesting level of the graph: it orders the nodes submitted to it. The zero Domain is empty and ready.
@@ -22,8 +21,8 @@ type Domain struct {
 
 	_ [64]byte // who completes nodes reads Follow, and nothing of what follows
 
-	mu     sync.Mutex // held over Launch, and over that part of Submit and Complete which it must not meet, where Follow is set
-	next   uint64     // submissions so far
+	mu     mutex  // held over Launch, and over that part of Submit and Complete which it must not meet, where Follow is set
+	next   uint64 // submissions so far
 	table  table
 	tracts map[BufferID]*tract
 	free   *cell // dropped cells, by left
@@ -171,6 +170,7 @@ func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 			visit(s, false)
 		}
 		d.follows(s, counted)
+		perturb()
 		if s.pending.Add(-1) == 0 {
 			visit(s, true)
 		}
@@ -252,7 +252,7 @@ const spins = 400
 
 // lock locks mu. Unlike Lock it waits awake at first, also when other goroutines could run on this processor: to be put to sleep
 // and woken costs more than what is done under the lock.
-func lock(mu *sync.Mutex) {
+func lock(mu *mutex) {
 	for range spins {
 		if mu.TryLock() {
 			return

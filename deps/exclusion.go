@@ -3,7 +3,6 @@ package deps
 import (
 	"fmt"
 	"slices"
-	"sync"
 )
 
 // An Exclusion keeps tasks with overlapping Commutative regions apart, which the graph does not order: a node is granted all of
@@ -12,7 +11,7 @@ import (
 // Nodes that wait for the same first region stand in one queue, where only the head can be next. Nobody overtakes the node that
 // has waited longest if the two conflict, so nobody starves. Safe for concurrent use.
 type Exclusion struct {
-	mu      sync.Mutex
+	mu      mutex
 	held    []*Node
 	waiting []*queue // never empty ones
 	queues  map[Region]*queue

@@ -36,7 +36,7 @@ type Machine struct {
 	buffers atomic.Pointer[[]*buffer]
 	closed  atomic.Bool
 
-	mu      sync.Mutex
+	mu      mutex
 	dir     *Directory
 	steps   []step // what devices are to be asked, in order
 	spare   []step

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/trace/probe"
@@ -14,7 +13,7 @@ import (
 // A Graph is an observer (Options.Observer) that keeps which task waited for which, to write it in the language of
 // Graphviz. It keeps every task of the run: it is for programs that somebody wants to look at.
 type Graph struct {
-	mu    sync.Mutex
+	mu    mutex
 	tasks map[deps.TaskID]*graphTask
 	edges [][2]deps.TaskID
 }

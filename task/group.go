@@ -22,7 +22,7 @@ type Group struct {
 	cancel context.CancelCauseFunc
 	live   atomic.Int64
 	told   FailedError // guarded by Runtime.failing
-	mu     sync.Mutex
+	mu     mutex
 	fell   *sync.Cond
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/gompss/gompss/deps"
 )
@@ -16,7 +15,7 @@ import (
 // An Iteration belongs to one runtime; its methods may be called from any goroutine, but not from the body of a task.
 type Iteration struct {
 	rt     *Runtime
-	mu     sync.Mutex // one replay at a time
+	mu     mutex // one replay at a time
 	last   Task
 	broken error // why the steps cannot run as they are
 	run    replay
@@ -57,7 +56,7 @@ type slot interface{ advance() }
 
 // An Arg is a value that the steps of an iteration read and that every replay may set anew.
 type Arg[T any] struct {
-	mu        sync.Mutex
+	mu        mutex
 	now, next T
 }
 

@@ -3,7 +3,6 @@ package task
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 )
 
@@ -138,7 +137,7 @@ type wide struct {
 	rt     *Runtime
 	body   func(lo, hi int) error
 	failed atomic.Bool
-	mu     sync.Mutex
+	mu     mutex
 	errs   []error
 }
 

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"sort"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -72,7 +71,7 @@ type buffers struct {
 	table atomic.Pointer[bufferTable]
 	// lately holds buffers that were found, by the page of the address that was looked for: most tasks use what others used.
 	lately [latelySize]atomic.Pointer[buffer]
-	mu     sync.Mutex
+	mu     mutex
 	add    func(*buffer) error // tells the machine
 	drop   func(*buffer) error
 }

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/gompss/gompss/devices/smp"
@@ -24,7 +23,7 @@ import (
 type plainQueue struct {
 	some  atomic.Bool
 	_     line128
-	mu    sync.Mutex
+	mu    mutex
 	first uint32
 	count uint32
 	ring  []*record // a power of 2

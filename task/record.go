@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -212,7 +211,7 @@ func (d *detail) clear() {
 
 // details are the details that nobody uses.
 type details struct {
-	mu   sync.Mutex
+	mu   mutex
 	list *detail
 	made int64
 }

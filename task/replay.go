@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gompss/gompss/deps"
@@ -26,12 +25,12 @@ type replay struct {
 	over   atomic.Int64 // steps; told by workers that run out of work
 	desks  []desk
 	free   []*desk // that nobody sits at; the first desk is the owner's
-	seat   sync.Mutex
+	seat   mutex
 	asleep atomic.Bool // the owner
 	bell   chan struct{}
 
 	broken  atomic.Bool // a step failed or was skipped
-	failing sync.Mutex
+	failing mutex
 	doomed  map[int32]*Error // steps that are to be skipped, and because of whom
 	failed  FailedError
 }
@@ -39,7 +38,7 @@ type replay struct {
 // A desk is what one worker has before it.
 type desk struct {
 	queued atomic.Int32
-	mu     sync.Mutex
+	mu     mutex
 	steps  []int32
 	// What follows belongs to the worker alone.
 	lo, hi int64 // roots
@@ -102,6 +101,7 @@ func (r *replay) own() {
 			return
 		}
 		r.asleep.Store(true)
+		perturb()
 		if (r.over.Load() == r.total || r.Wanted()) && r.asleep.CompareAndSwap(true, false) {
 			continue
 		}
@@ -297,6 +297,7 @@ func (r *replay) finish(d *desk, i int32, s *step) int32 {
 // arrive counts a predecessor of step i that is over, and reports whether it was the last.
 func (r *replay) arrive(i int32) bool {
 	preds := r.it.steps[i].preds
+	perturb()
 	if preds == 1 {
 		return true
 	}

@@ -119,11 +119,11 @@ type Runtime struct {
 	domains  sync.Pool
 	cleaning sync.WaitGroup
 
-	reducing  sync.Mutex // innermost
+	reducing  mutex // innermost
 	operators map[any]deps.ReductionID
 	spares    map[deps.Bytes][]*private // by size
 
-	mu        sync.Mutex // never held together with submitting's work on the graph; innermost
+	mu        mutex // never held together with submitting's work on the graph; innermost
 	sched     *sched.Scheduler
 	handedLen int32
 	handed    recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
@@ -148,7 +148,7 @@ type Runtime struct {
 
 	window window
 
-	failing  sync.Mutex
+	failing  mutex
 	failures map[deps.TaskID]*Error
 	leaks    error // of giving things back
 	broken   int64

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gompss/gompss/codegen"
@@ -35,7 +34,7 @@ type Scope struct {
 	graph graph
 	_     [64]byte // those who end tasks read what comes before
 
-	submitting sync.Mutex    // one submission at a time: the order of submission is the meaning of the program
+	submitting mutex         // one submission at a time: the order of submission is the meaning of the program
 	declared   []deps.Access // of the task that is being submitted, if its record has no detail
 	own        *record       // free; see Scope.take
 	returned   atomic.Pointer[record]
@@ -50,12 +49,12 @@ type Scope struct {
 
 	pending atomic.Int64  // children that are not over, and holder for each reason why the task is not over without them
 	waiting atomic.Int32  // how somebody waits for the children
-	turn    sync.Mutex    // held by who waits for the children
+	turn    mutex         // held by who waits for the children
 	quiet   chan struct{} // for who waits without having lent the worker
 
-	lending sync.Mutex // held by who has lent the worker, until it has one again
-	worker  int        // that the body runs on, smp.None when there is none; guarded by lending
-	resume  chan int   // a worker for who has lent it
+	lending mutex    // held by who has lent the worker, until it has one again
+	worker  int      // that the body runs on, smp.None when there is none; guarded by lending
+	resume  chan int // a worker for who has lent it
 
 	submitted atomic.Bool // something was
 

@@ -2,7 +2,6 @@ package task
 
 import (
 	"runtime"
-	"sync"
 	"time"
 )
 
@@ -11,7 +10,7 @@ const spins = 400
 
 // lock locks mu, which is held for less time than it takes to be put to sleep and woken: it waits awake at first, also when
 // other goroutines could run on this processor.
-func lock(mu *sync.Mutex) {
+func lock(mu *mutex) {
 	for range spins {
 		if mu.TryLock() {
 			return

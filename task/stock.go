@@ -1,8 +1,6 @@
 package task
 
 import (
-	"sync"
-
 	"github.com/gompss/gompss/devices/smp"
 )
 
@@ -27,7 +25,7 @@ type bundle struct {
 
 // A stock is the free records of the program.
 type stock struct {
-	mu    sync.Mutex
+	mu    mutex
 	full  *bundle // with records
 	empty *bundle
 	made  int64 // guarded by the submitting of the program
@@ -166,7 +164,7 @@ func (s *Scope) giveAll() {
 
 // records are the free records of nested scopes that are over.
 type records struct {
-	mu   sync.Mutex
+	mu   mutex
 	list *record
 	made int64
 }

@@ -22,7 +22,7 @@ type vectors struct {
 	off     error // why there are none
 	options vec.Options
 
-	mu    sync.Mutex // guards what follows
+	mu    mutex // guards what follows
 	arena *vec.Arena
 	known sync.Map // *Kernel -> *vectorVariant; read without mu
 }

@@ -24,7 +24,7 @@ type window struct {
 	known   atomic.Int64 // that were over when somebody looked last
 	_       line128
 
-	idle   sync.Mutex // guards what follows, and the marks
+	idle   mutex // guards what follows, and the marks
 	fell   *sync.Cond
 	limits []int64 // what each of those who wait waits for
 }
@@ -64,6 +64,7 @@ func (w *window) enter() {
 				continue
 			}
 		}
+		perturb()
 		if w.entered.CompareAndSwap(n, n+1) {
 			return
 		}
@@ -93,6 +94,7 @@ func (w *window) leave(worker int) {
 		n = t.over.Load() + 1
 		t.over.Store(n) // nobody else writes it
 	}
+	perturb()
 	if n >= t.mark.Load() && w.look() && worker >= 0 {
 		// Who was let go is first in the line of this processor, where nobody else may come for a while: workers do not pause.
 		runtime.Gosched()

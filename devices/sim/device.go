@@ -3,7 +3,6 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -24,7 +23,7 @@ type Device struct {
 
 	toDevice, toHost, peers, kernels *stream
 
-	mu       sync.Mutex
+	mu       mutex
 	prepared map[*devices.Kernel]*program
 	closed   bool
 }

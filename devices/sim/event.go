@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"sync"
 	"time"
 
 	"github.com/gompss/gompss/devices"
@@ -9,7 +8,7 @@ import (
 
 // An event is a point in a stream: it happens once, with an error or without, at a moment of the device's time.
 type event struct {
-	mu   sync.Mutex
+	mu   mutex
 	done bool
 	err  error
 	at   time.Duration // virtual time

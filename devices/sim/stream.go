@@ -19,7 +19,7 @@ type operation struct {
 // A stream runs operations in order, on a goroutine of its own.
 type stream struct {
 	clock  Clock
-	mu     sync.Mutex
+	mu     mutex
 	queue  []operation
 	ending bool
 	wake   sync.Cond

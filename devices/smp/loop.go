@@ -153,6 +153,7 @@ func (l *loop) Help() {
 		// Guided: half of an even share of what is left, so that late chunks are small and early ones cheap to hand out.
 		size := max(l.grain, (l.hi-lo)/(2*l.workers))
 		hi := min(lo+size, l.hi)
+		perturb()
 		if l.next.CompareAndSwap(lo, hi) {
 			l.chunk(lo, hi)
 		}

@@ -39,7 +39,7 @@ type Workers struct {
 	spinning atomic.Bool  // one worker looks for work before it goes to sleep
 	asleep   atomic.Int32 // workers that announced that they will sleep
 	_        [128]byte
-	mu       sync.Mutex
+	mu       mutex
 	beds     []uint64 // a bit for each worker that sleeps, or is about to
 	open     []*offer
 	spares   []chan int // goroutines that are no worker and wait until they are one again
@@ -126,6 +126,7 @@ func (w *Workers) rest() int {
 // Wake wakes up to n sleeping workers, one less when one is awake and looks for work. It is called after work was put into the
 // source; cost: one atomic load when nobody sleeps. A source whose Take sees that there is more calls it too.
 func (w *Workers) Wake(n int) {
+	perturb()
 	if w.asleep.Load() == 0 {
 		return
 	}
@@ -204,6 +205,7 @@ func (w *Workers) spin(i int) bool {
 	found := false
 	defer func() {
 		w.spinning.Store(false)
+		perturb()
 		if found && w.source.Ready() { // put in by those who counted on this worker
 			w.Wake(1)
 		}
@@ -241,6 +243,7 @@ func (w *Workers) sleep(i int) {
 			w.getUp(i)
 		}
 	}()
+	perturb()
 	if !w.ending.Load() && !w.source.Take(i) && !w.assist() {
 		<-w.rooms[i].wake
 		woken = true
