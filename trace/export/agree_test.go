@@ -30,7 +30,7 @@ import (
 
 const source = `package k
 
-//omp:target device(acc, smp)
+//omp:target device(acc, smp) resources(acc: 30, smp: 20)
 //omp:task inout(x[lo:hi])
 func Twice(lo, hi int, x []float32) {
 	//omp:teams distribute parallel for
@@ -82,11 +82,24 @@ type view struct {
 	tasks   map[string]int           // by name: those that ran
 	busy    map[string]time.Duration // by place: sum of running times
 	bytes   map[string]int64         // by link
+	tokens  map[string]time.Duration // by kind: tokens times the time they were held
+	failed  int
+	skipped int
 	dropped int
 }
 
 func newView() view {
-	return view{map[string]int{}, map[string]time.Duration{}, map[string]int64{}, -1}
+	return view{map[string]int{}, map[string]time.Duration{}, map[string]int64{}, map[string]time.Duration{}, 0, 0, -1}
+}
+
+// end counts how a task ended, where an export says that in a word.
+func (v *view) end(outcome string) {
+	switch outcome {
+	case "failed":
+		v.failed++
+	case "skipped":
+		v.skipped++
+	}
 }
 
 func viewOfRun(r *run.Run) view {
@@ -95,6 +108,15 @@ func viewOfRun(r *run.Run) view {
 		if x := &r.Tasks[i]; run.Ran(x) {
 			v.tasks[run.Name(x)]++
 			v.busy[r.PlaceName(x.Place)] += x.End - x.Start
+			if x.Tokens > 0 {
+				v.tokens[r.Machine.Places[x.Place].Kind] += time.Duration(x.Tokens) * (x.End - x.Choice)
+			}
+		}
+		switch x := &r.Tasks[i]; {
+		case x.Skipped:
+			v.skipped++
+		case x.Err != "":
+			v.failed++
 		}
 	}
 	for i := range r.Points {
@@ -120,8 +142,34 @@ func viewOfSummary(s *run.Summary) view {
 	for _, l := range s.Links {
 		v.bytes[l.From+" -> "+l.To] = int64(l.Bytes)
 	}
-	v.dropped = int(s.Dropped)
+	for _, h := range s.Held {
+		v.tokens[h.Kind] = h.Time
+	}
+	v.failed, v.skipped, v.dropped = int(s.Failed), int(s.Skipped), int(s.Dropped)
 	return v
+}
+
+// A curve is a counter, whose area is what it counted times time.
+type curve struct {
+	at    time.Duration
+	value int64
+	area  time.Duration
+}
+
+func (c *curve) to(at time.Duration, value float64) {
+	c.area += time.Duration(c.value) * (at - c.at)
+	c.at, c.value = at, int64(value)
+}
+
+// areas returns those of the counters of tokens, by kind.
+func areas(counters map[string]*curve) map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for name, c := range counters {
+		if kind, ok := strings.CutSuffix(name, " tokens"); ok {
+			out[kind] = c.area
+		}
+	}
+	return out
 }
 
 func viewOfChrome(t *testing.T, r *run.Run) view {
@@ -137,6 +185,7 @@ func viewOfChrome(t *testing.T, r *run.Run) view {
 			Args          struct {
 				Name     string
 				Bytes    int64
+				Value    float64
 				From, To string
 			}
 		}
@@ -146,10 +195,18 @@ func viewOfChrome(t *testing.T, r *run.Run) view {
 	v.dropped = file.OtherData.Dropped
 	places := map[int]string{}
 	starts, ends := map[int]int{}, map[int]int{}
+	counters := map[string]*curve{}
 	for _, e := range file.TraceEvents {
 		switch {
 		case e.Ph == "M" && e.Name == "process_name":
 			places[e.Pid] = e.Args.Name
+		case e.Ph == "C":
+			if counters[e.Name] == nil {
+				counters[e.Name] = &curve{}
+			}
+			counters[e.Name].to(nanoseconds(t, e.Ts), e.Args.Value)
+		case e.Ph == "i":
+			v.end(e.Cat)
 		case e.Ph == "s":
 			starts[e.ID]++
 		case e.Ph == "f":
@@ -161,6 +218,7 @@ func viewOfChrome(t *testing.T, r *run.Run) view {
 			v.bytes[e.Args.From+" -> "+e.Args.To] += e.Args.Bytes
 		}
 	}
+	v.tokens = areas(counters)
 	require.NotEmpty(t, starts)
 	for id := range ends {
 		require.Equal(t, 1, starts[id], "flow %d has one beginning", id)
@@ -206,7 +264,12 @@ func viewOfCSV(t *testing.T, r *run.Run) view {
 		if row["place"] != "" && row["start_ns"] != "0" {
 			v.tasks[row["name"]]++
 			v.busy[row["place"]] += time.Duration(number(row["end_ns"]) - number(row["start_ns"]))
+			if n := number(row["tokens"]); n > 0 {
+				kind, _, _ := strings.Cut(row["place"], ":")
+				v.tokens[kind] += time.Duration(n * (number(row["end_ns"]) - number(row["choice_ns"])))
+			}
 		}
+		v.end(row["outcome"])
 	}
 	for _, row := range read(func(w *bytes.Buffer) error { return export.CopiesCSV(w, r) }) {
 		v.bytes[row["from"]+" -> "+row["to"]] += number(row["bytes"])
@@ -252,9 +315,12 @@ func viewOfPerfetto(t *testing.T, r *run.Run) view {
 	process, trackProcess, names := map[uint64]string{}, map[uint64]uint64{}, map[uint64]string{}
 	threads := map[uint64]string{}
 	type open struct {
-		at   uint64
-		name string
+		at    uint64
+		name  string
+		bytes int64
 	}
+	numbers, annotations := map[uint64]*curve{}, map[uint64]string{}
+	counterName := map[string]*curve{}
 	stack := map[uint64][]open{}
 	flows, ends := map[uint64]int{}, map[uint64]int{}
 	counters := 0
@@ -274,12 +340,18 @@ func viewOfPerfetto(t *testing.T, r *run.Run) view {
 			}
 			if track[8] != nil {
 				counters++
+				c := &curve{}
+				numbers[track[1][0].uint], counterName[string(track[2][0].bytes)] = c, c
 			}
 		}
 		if in := packet[12]; in != nil {
 			for _, n := range message(t, in[0].bytes)[2] {
 				m := message(t, n.bytes)
 				names[m[1][0].uint] = string(m[2][0].bytes)
+			}
+			for _, n := range message(t, in[0].bytes)[3] {
+				m := message(t, n.bytes)
+				annotations[m[1][0].uint] = string(m[2][0].bytes)
 			}
 		}
 		if packet[11] == nil {
@@ -290,7 +362,13 @@ func viewOfPerfetto(t *testing.T, r *run.Run) view {
 		switch e[9][0].uint {
 		case 1:
 			require.Empty(t, stack[track], "slices of one track do not overlap")
-			stack[track] = append(stack[track], open{at, names[e[10][0].uint]})
+			slice := open{at: at, name: names[e[10][0].uint]}
+			for _, a := range e[4] {
+				if m := message(t, a.bytes); annotations[m[1][0].uint] == "bytes" {
+					slice.bytes = int64(m[3][0].uint)
+				}
+			}
+			stack[track] = append(stack[track], slice)
 			for _, f := range e[47] {
 				flows[f.uint]++
 			}
@@ -302,16 +380,24 @@ func viewOfPerfetto(t *testing.T, r *run.Run) view {
 			require.Positive(t, n)
 			s := stack[track][n-1]
 			stack[track] = stack[track][:n-1]
-			if place := process[trackProcess[track]]; place == "copies" {
-				v.bytes[threads[track]] += 0
-			} else {
+			switch place := process[trackProcess[track]]; {
+			case place == "copies":
+				link, _, _ := strings.Cut(threads[track], " stream")
+				v.bytes[link] += s.bytes
+			case threads[track] != "program" && !strings.HasPrefix(threads[track], "program stream"):
 				v.tasks[s.name]++
 				v.busy[place] += time.Duration(at - s.at)
 			}
+		case 3:
+			word, _, _ := strings.Cut(names[e[10][0].uint], ":")
+			v.end(word)
 		case 4:
-			require.False(t, math.IsNaN(math.Float64frombits(e[44][0].uint)))
+			value := math.Float64frombits(e[44][0].uint)
+			require.False(t, math.IsNaN(value))
+			numbers[track].to(time.Duration(at), value)
 		}
 	}
+	v.tokens = areas(counterName)
 	require.Equal(t, flows, ends, "every flow has one beginning and one end")
 	require.GreaterOrEqual(t, counters, 3)
 	_, err := fmt.Sscanf(process[1], "gompss, dropped %d", &v.dropped)
@@ -344,6 +430,8 @@ func viewOfParaver(t *testing.T, r *run.Run, s *run.Summary) view {
 	duration, _ := strconv.ParseInt(head[1], 10, 64)
 	require.Equal(t, int64(s.Elapsed), duration)
 	states := map[int]int64{} // time by lane
+	type holding struct{ tokens, since int64 }
+	held := map[int64]*holding{}
 	last := int64(0)
 	for lines.Scan() {
 		text := lines.Text()
@@ -369,7 +457,17 @@ func viewOfParaver(t *testing.T, r *run.Run, s *run.Summary) view {
 			if n[6] == 9500001 && n[7] != 0 {
 				v.tasks[sorts[n[7]]]++
 			}
-			if n[6] == 9500009 {
+			kind, _, _ := strings.Cut(place, ":")
+			switch {
+			case n[6] == 9500004 && n[7] > 0:
+				held[n[4]] = &holding{tokens: n[7]}
+			case n[6] == 9500005:
+				held[n[4]].since = n[5] - n[7]
+			case n[6] == 9500004:
+				v.tokens[kind] += time.Duration(held[n[4]].tokens * (n[5] - held[n[4]].since))
+			case n[6] == 9500006:
+				v.end([]string{"", "failed", "skipped"}[n[7]])
+			case n[6] == 9500009:
 				v.dropped = int(n[7])
 			}
 		case 3:
@@ -428,13 +526,17 @@ func TestAllExportsAgree(t *testing.T) {
 	require.Greater(t, len(want.busy), 1, "several places worked")
 	require.NotEmpty(t, want.bytes)
 	require.Equal(t, want, viewOfSummary(s), "summary")
+	require.NotEmpty(t, want.tokens)
+	require.Positive(t, want.failed)
+	require.Positive(t, want.skipped)
 	require.Equal(t, want, viewOfChrome(t, r), "chrome")
 	require.Equal(t, want, viewOfCSV(t, r), "csv")
 	require.Equal(t, want, viewOfParaver(t, r, s), "paraver")
-	got := viewOfPerfetto(t, r)
-	require.Len(t, got.bytes, len(want.bytes), "a track for each link")
-	got.bytes = want.bytes
-	require.Equal(t, want, got, "perfetto")
+	require.Equal(t, want, viewOfPerfetto(t, r), "perfetto")
+	require.Equal(t, want, viewOfMetrics(t, r), "metrics")
+	require.Equal(t, want, viewOfReport(t, r), "report")
+	require.Equal(t, want, viewOfPage(t, r), "page")
+	require.Equal(t, want, viewOfDOT(t, r, want), "graph")
 	var file bytes.Buffer
 	w := record.NewWriter(&file)
 	require.NoError(t, w.Open(&r.Machine))
@@ -457,7 +559,7 @@ func TestDOT(t *testing.T) {
 	}
 	require.NotZero(t, edges)
 	require.Equal(t, edges, strings.Count(text, " -> t"), "edges to tasks of the run are all drawn")
-	require.Equal(t, len(r.Tasks), strings.Count(text, " on "))
+	require.Len(t, dotNode.FindAllString(text, -1), len(r.Tasks))
 	require.Equal(t, len(r.Critical().Tasks)-1, strings.Count(text, "[color=red"))
 
 	out.Reset()
@@ -500,17 +602,3 @@ func TestPerfettoSize(t *testing.T) {
 type countWriter int
 
 func (c *countWriter) Write(b []byte) (int, error) { *c += countWriter(len(b)); return len(b), nil }
-
-func BenchmarkPerfetto(b *testing.B) {
-	const n = 100000
-	r := million(n)
-	var out countWriter
-	for b.Loop() {
-		out = 0
-		if err := export.Perfetto(&out, r); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/task")
-	b.ReportMetric(float64(out)/n, "B/task")
-}

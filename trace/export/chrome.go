@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/run"
 )
 
@@ -17,6 +18,14 @@ func Chrome(w io.Writer, r *run.Run) error {
 	fmt.Fprintf(c.w, `{"displayTimeUnit":"ns","otherData":{"dropped":%d,"title":%s},"traceEvents":[`, r.Dropped, quote(title(r)))
 	tid := 0
 	flows := flowsOf(r)
+	c.meta("process_name", 0, 0, title(r))
+	for _, x := range r.Phases() {
+		c.event(`{"ph":"X","cat":"phase","name":%s,"pid":0,"tid":0,"ts":%s,"dur":%s}`, quote(x.Name), micros(x.From), micros(x.To-x.From))
+	}
+	for _, i := range flows.failed {
+		t := &r.Tasks[i]
+		c.event(`{"ph":"i","s":"g","cat":%s,"name":%s,"pid":0,"tid":0,"ts":%s,"args":{"task":%d}}`, quote(outcome(t)), quote(t.Err), micros(t.Release), t.ID)
+	}
 	for _, l := range r.TaskLanes() {
 		c.lane(r, &l, &tid, flows)
 	}
@@ -35,7 +44,7 @@ func Chrome(w io.Writer, r *run.Run) error {
 		}
 		tid += m.streams
 	}
-	for _, k := range countersOf(r) {
+	for _, k := range countersOf(r, flows) {
 		for _, s := range k.samples {
 			c.event(`{"ph":"C","name":%s,"pid":0,"ts":%s,"args":{"value":%g}}`, quote(k.name), micros(s.at), s.value)
 		}
@@ -89,6 +98,17 @@ func (c *chrome) lane(r *run.Run, l *run.Lane, tid *int, flows *flowSet) {
 		}
 	}
 	*tid += max(1, n)
+}
+
+// outcome says how a task ended.
+func outcome(t *probe.Task) string {
+	switch {
+	case t.Skipped:
+		return "skipped"
+	case t.Err != "":
+		return "failed"
+	}
+	return "ok"
 }
 
 func streamName(name string, i, n int) string {

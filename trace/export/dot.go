@@ -56,7 +56,14 @@ func dotTasks(w io.Writer, r *run.Run) {
 		if on[t.ID] {
 			style = ", color=red, penwidth=2"
 		}
-		fmt.Fprintf(w, "\tt%d [label=%s%s];\n", t.ID, quote(fmt.Sprintf("%s\n%d on %s, %v", run.Name(t), t.ID, r.PlaceName(t.Place), t.End-t.Start)), style)
+		text := fmt.Sprintf("%s\n%d", run.Name(t), t.ID)
+		if run.Ran(t) {
+			text += fmt.Sprintf(" on %s, %v", r.PlaceName(t.Place), t.End-t.Start)
+		}
+		if t.Err != "" {
+			text += "\n" + outcome(t)
+		}
+		fmt.Fprintf(w, "\tt%d [label=%s%s];\n", t.ID, quote(text), style)
 	}
 	for i := range r.Tasks {
 		for _, p := range r.Predecessors(r.Tasks[i].ID) {

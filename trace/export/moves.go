@@ -2,6 +2,7 @@ package export
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -69,21 +70,39 @@ func integrate(changes []sample) []sample {
 }
 
 func thin(list []sample) []sample {
-	if len(list) <= maxSamples {
-		return list
+	t := thinner{step: (len(list) + maxSamples - 1) / maxSamples}
+	for _, s := range list {
+		t.add(s)
 	}
-	step := (len(list) + maxSamples - 1) / maxSamples
-	out := list[:0:0]
-	for i := 0; i < len(list); i += step {
-		best := list[i]
-		for _, s := range list[i:min(i+step, len(list))] {
-			if s.value > best.value {
-				best = s
-			}
-		}
-		out = append(out, best)
+	return t.end()
+}
+
+// A thinner keeps the highest of every step samples, and the last.
+type thinner struct {
+	step int
+	n    int
+	best sample
+	last sample
+	out  []sample
+}
+
+func (t *thinner) add(s sample) {
+	if t.last = s; t.n == 0 || s.value > t.best.value {
+		t.best = s
 	}
-	return append(out, list[len(list)-1])
+	if t.n++; t.n >= t.step {
+		t.out, t.n = append(t.out, t.best), 0
+	}
+}
+
+func (t *thinner) end() []sample {
+	if t.n > 0 {
+		t.out = append(t.out, t.best)
+	}
+	if n := len(t.out); n > 0 && t.out[n-1] != t.last {
+		t.out = append(t.out, t.last)
+	}
+	return t.out
 }
 
 // A counter is a number over time.
@@ -94,14 +113,8 @@ type counter struct {
 }
 
 // countersOf returns the queue, the memory of the devices and the rates of the links.
-func countersOf(r *run.Run) []counter {
-	var ready []sample
-	for i := range r.Tasks {
-		if t := &r.Tasks[i]; run.Ran(t) {
-			ready = append(ready, sample{t.Ready, 1}, sample{t.Choice, -1})
-		}
-	}
-	out := []counter{{"ready tasks", "", integrate(ready)}}
+func countersOf(r *run.Run, f *flowSet) []counter {
+	out := append([]counter{{"ready tasks", "", readyOf(f.ready, f.taken)}}, tokensOf(r, f.holding)...)
 	for _, p := range r.Machine.Places {
 		if p.Memory > 0 {
 			out = append(out, counter{p.Name + " memory", "B", integrate(memoryOf(r, p.Name))})
@@ -116,6 +129,42 @@ func countersOf(r *run.Run) []counter {
 			}
 		}
 		out = append(out, counter{m.from + " -> " + m.to, "GB/s", integrate(rate)})
+	}
+	return out
+}
+
+// readyOf returns how many tasks are ready and have no place, from the moments at which that changes. These are nearly in order, so they
+// are sorted by themselves.
+func readyOf(up, down []time.Duration) []sample {
+	slices.Sort(up)
+	slices.Sort(down)
+	var out thinner
+	out.step = (2*len(up) + maxSamples) / maxSamples
+	for i, k := 0, 0; k < len(down); {
+		at := down[k]
+		if i < len(up) {
+			at = min(at, up[i])
+		}
+		for ; i < len(up) && up[i] == at; i++ {
+		}
+		for ; k < len(down) && down[k] == at; k++ {
+		}
+		out.add(sample{at, float64(i - k)})
+	}
+	return out.end()
+}
+
+// tokensOf returns the tokens that are held, by kind.
+func tokensOf(r *run.Run, holding []int32) (out []counter) {
+	held := map[string][]sample{}
+	for _, i := range holding {
+		if t := &r.Tasks[i]; int(t.Place) < len(r.Machine.Places) {
+			kind := r.Machine.Places[t.Place].Kind
+			held[kind] = append(held[kind], sample{t.Choice, float64(t.Tokens)}, sample{t.End, -float64(t.Tokens)})
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(held)) {
+		out = append(out, counter{kind + " tokens", "", integrate(held[kind])})
 	}
 	return out
 }

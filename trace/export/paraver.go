@@ -22,6 +22,10 @@ const (
 	prvSort    = 9500001
 	prvTask    = 9500002
 	prvReady   = 9500003
+	prvTokens  = 9500004
+	prvFetch   = 9500005
+	prvFailure = 9500006
+	prvPhase   = 9500007
 	prvDropped = 9500009
 )
 
@@ -72,6 +76,8 @@ type paraver struct {
 	from  time.Duration
 	to    time.Duration
 	sorts []string
+	// phases are the names of what is no task.
+	phases []string
 }
 
 func newParaver(r *run.Run) *paraver {
@@ -85,6 +91,11 @@ func newParaver(r *run.Run) *paraver {
 		}
 	}
 	slices.Sort(p.sorts)
+	for _, x := range r.Phases() {
+		p.phases = append(p.phases, x.Name)
+	}
+	slices.Sort(p.phases)
+	p.phases = slices.Compact(p.phases)
 	return p
 }
 
@@ -103,7 +114,7 @@ func (p *paraver) prv(w io.Writer) error {
 	for i := range p.lanes {
 		lines = p.lane(lines, i)
 	}
-	lines = p.copies(lines)
+	lines = p.program(p.copies(lines))
 	lines = append(lines, p.event(len(p.lanes), p.to, 2, prvDropped, int64(p.run.Dropped)))
 	slices.SortStableFunc(lines, func(a, b prvRecord) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order)) })
 	for i := range lines {
@@ -132,6 +143,31 @@ func (p *paraver) lane(lines []prvRecord, lane int) []prvRecord {
 		lines = append(lines,
 			p.event(lane, t.Start, 2, prvSort, int64(sort+1)), p.event(lane, t.Start, 2, prvTask, int64(t.ID)), p.event(lane, t.Start, 2, prvReady, int64(t.Start-t.Ready)),
 			p.event(lane, t.End, 1, prvSort, 0), p.event(lane, t.End, 1, prvTask, 0))
+		if t.Tokens > 0 {
+			lines = append(lines, p.event(lane, t.Start, 2, prvTokens, int64(t.Tokens)), p.event(lane, t.Start, 2, prvFetch, int64(t.Start-t.Choice)), p.event(lane, t.End, 1, prvTokens, 0))
+		}
+	}
+	return lines
+}
+
+// program appends what is of no lane, on that of the host's memory: failures, and what the program and the runtime did besides tasks, as far
+// as it is within the run.
+func (p *paraver) program(lines []prvRecord) []prvRecord {
+	last := len(p.lanes)
+	for i := range p.run.Tasks {
+		t := &p.run.Tasks[i]
+		switch {
+		case t.Skipped:
+			lines = append(lines, p.event(last, t.Release, 2, prvFailure, 2))
+		case t.Err != "":
+			lines = append(lines, p.event(last, t.Release, 2, prvFailure, 1))
+		}
+	}
+	for _, x := range p.run.Phases() {
+		from, to := max(x.From, p.from), min(x.To, p.to)
+		if k := slices.Index(p.phases, x.Name); k >= 0 && from < to {
+			lines = append(lines, p.event(last, from, 2, prvPhase, int64(k+1)), p.event(last, to, 1, prvPhase, 0))
+		}
 	}
 	return lines
 }
@@ -169,6 +205,12 @@ func (p *paraver) pcf(w io.Writer) error {
 		fmt.Fprintf(w, "%d      %s\n", i+1, strings.ReplaceAll(s, "\n", " "))
 	}
 	fmt.Fprintf(w, "\nEVENT_TYPE\n0    %d    Task number\n\nEVENT_TYPE\n0    %d    Time from ready to start (ns)\n", prvTask, prvReady)
+	fmt.Fprintf(w, "\nEVENT_TYPE\n0    %d    Tokens held\n\nEVENT_TYPE\n0    %d    Time from the choice of a place to start (ns)\n", prvTokens, prvFetch)
+	fmt.Fprintf(w, "\nEVENT_TYPE\n0    %d    Failures\nVALUES\n1      failed\n2      skipped\n", prvFailure)
+	fmt.Fprintf(w, "\nEVENT_TYPE\n0    %d    Program and runtime\nVALUES\n0      End\n", prvPhase)
+	for i, s := range p.phases {
+		fmt.Fprintf(w, "%d      %s\n", i+1, strings.ReplaceAll(s, "\n", " "))
+	}
 	_, err := fmt.Fprintf(w, "\nEVENT_TYPE\n0    %d    Records dropped\n", prvDropped)
 	return err
 }

@@ -21,6 +21,7 @@ type meters struct {
 	evicted  metric.Int64Counter
 	lookups  metric.Int64Counter
 	lost     metric.Int64Counter
+	held     metric.Float64Counter
 	live     metric.Int64ObservableUpDownCounter
 	tokens   metric.Int64ObservableUpDownCounter
 }
@@ -30,7 +31,7 @@ var bounds = metric.WithExplicitBucketBoundaries(1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0
 
 func (m *meters) open(meter metric.Meter) error {
 	m.meter = meter
-	var errs [12]error
+	var errs [13]error
 	m.tasks, errs[0] = meter.Int64Counter("gompss.task.count", metric.WithUnit("{task}"), metric.WithDescription("tasks that are over"))
 	m.duration, errs[1] = meter.Float64Histogram("gompss.task.duration", metric.WithUnit("s"), metric.WithDescription("running time of tasks"), bounds)
 	m.queued, errs[2] = meter.Float64Histogram("gompss.task.queue_time", metric.WithUnit("s"), metric.WithDescription("from ready to the choice of a place"), bounds)
@@ -43,6 +44,7 @@ func (m *meters) open(meter metric.Meter) error {
 	m.lost, errs[9] = meter.Int64Counter("gompss.trace.dropped", metric.WithUnit("{record}"), metric.WithDescription("records lost because a ring was full"))
 	m.live, errs[10] = meter.Int64ObservableUpDownCounter("gompss.task.live", metric.WithUnit("{task}"), metric.WithDescription("tasks in flight"))
 	m.tokens, errs[11] = meter.Int64ObservableUpDownCounter("gompss.token.held", metric.WithUnit("{token}"), metric.WithDescription("tokens held by tasks"))
+	m.held, errs[12] = meter.Float64Counter("gompss.token.time", metric.WithUnit("{token}.s"), metric.WithDescription("tokens times the time that tasks held them"))
 	return errors.Join(errs[:]...)
 }
 

@@ -159,6 +159,9 @@ func (s *Sink) task(t *probe.Task) {
 		s.duration.Record(s.ctx, took, s.set("task.name", sort, "hw.type", p.Kind, "", ""))
 		s.queued.Record(s.ctx, max(0, t.Choice-t.Ready).Seconds(), s.set("hw.type", p.Kind, "", "", "", ""))
 		s.busy.Add(s.ctx, took, s.set("hw.id", p.Name, "", "", "", ""))
+		if t.Tokens > 0 {
+			s.held.Add(s.ctx, float64(t.Tokens)*(t.End-t.Choice).Seconds(), s.set("hw.type", p.Kind, "", "", "", ""))
+		}
 	}
 	if s.options.TaskSpans > 0 {
 		s.taskSpan(t, p, sort)
@@ -185,7 +188,29 @@ func (s *Sink) point(p *probe.Point) {
 		s.memory.Add(s.ctx, n, of)
 	case probe.Compile:
 		s.compile(p)
+	case probe.Phase:
+		s.phase(p)
 	}
+}
+
+// phases are the names of their spans.
+var phases = map[string]string{probe.PhaseOpen: "gompss.open", probe.PhaseInit: "gompss.device.open", probe.PhaseWait: "gompss.wait", probe.PhaseClose: "gompss.close"}
+
+// phase tells of what the program or the runtime did besides tasks.
+func (s *Sink) phase(p *probe.Point) {
+	name := phases[p.Label]
+	if name == "" {
+		return
+	}
+	o := []trace.SpanStartOption{trace.WithTimestamp(s.machine.Opened.Add(p.Begin))}
+	if p.Device != "" {
+		o = append(o, trace.WithAttributes(attribute.String("hw.type", p.Device)))
+	}
+	_, span := s.tracer.Start(s.ctx, name, o...)
+	if p.Err != nil {
+		fail(span, "failed", p.Err)
+	}
+	span.End(trace.WithTimestamp(s.machine.Opened.Add(p.Time)))
 }
 
 func (s *Sink) compile(p *probe.Point) {

@@ -12,6 +12,41 @@ import (
 // A Span is the time from From to To.
 type Span struct{ From, To time.Duration }
 
+// A Phase is what the program or the runtime did besides tasks.
+type Phase struct {
+	Name string
+	Span
+	Err string
+}
+
+// Phases returns the phases of the run and what was compiled, by their beginning.
+func (r *Run) Phases() []Phase {
+	var out []Phase
+	for i := range r.Points {
+		p := &r.Points[i]
+		name := ""
+		switch p.Kind {
+		case probe.Phase:
+			name = p.Label
+		case probe.Compile:
+			if name = "compile " + p.Kernel; p.Hit {
+				name = "load " + p.Kernel
+			}
+		default:
+			continue
+		}
+		if p.Device != "" {
+			name += " " + p.Device
+		}
+		x := Phase{Name: name, Span: Span{p.Begin, max(p.Begin, p.Time)}}
+		if p.Err != nil {
+			x.Err = p.Err.Error()
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
 // A Lane is a CPU worker or an accelerator: what runs on it runs one after the other, or overlaps where the device can do that.
 type Lane struct {
 	Place  int
@@ -37,6 +72,7 @@ func (r *Run) Lanes() []Lane {
 // TaskLanes is Lanes without the states.
 func (r *Run) TaskLanes() []Lane {
 	lanes, first := r.emptyLanes()
+	latest, mixed := make([]time.Duration, len(lanes)), make([]bool, len(lanes))
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		if Ran(t) && int(t.Place) < len(first)-1 {
@@ -45,12 +81,13 @@ func (r *Run) TaskLanes() []Lane {
 				at += w
 			}
 			lanes[at].Tasks = append(lanes[at].Tasks, int32(i))
+			mixed[at] = mixed[at] || t.Start < latest[at]
+			latest[at] = t.Start
 		}
 	}
 	for i := range lanes {
-		byStart := func(a, b int32) int { return cmp.Compare(r.Tasks[a].Start, r.Tasks[b].Start) }
-		if !slices.IsSortedFunc(lanes[i].Tasks, byStart) {
-			slices.SortFunc(lanes[i].Tasks, byStart)
+		if mixed[i] {
+			slices.SortFunc(lanes[i].Tasks, func(a, b int32) int { return cmp.Compare(r.Tasks[a].Start, r.Tasks[b].Start) })
 		}
 	}
 	return lanes

@@ -27,11 +27,20 @@ type Summary struct {
 	Chain    Chain
 	Short    int64         // tasks that lacked tokens at some time
 	Waited   time.Duration // by them, ready, until they got a place
+	Held     []TokenUse
 	Overhead time.Duration // of all lanes
 	Compiled int64
 	Cached   int64         // of these, found in a cache
 	Compile  time.Duration // for all of them
 	Verdict  Verdict
+}
+
+// A TokenUse is what tasks held of a kind's tokens.
+type TokenUse struct {
+	Kind  string
+	Limit int
+	Tasks int64         // that held some
+	Time  time.Duration // tokens times the time from the choice of a place to the end, summed over tasks
 }
 
 // A PlaceUse is how a place spent its time: Busy, Transfer, Overhead and Idle add up to Elapsed times Lanes.
@@ -88,6 +97,7 @@ func (r *Run) Summary() *Summary {
 	from, to := r.Bounds()
 	s := &Summary{Elapsed: to - from, Tasks: int64(len(r.Tasks)) + r.Gone, Gone: r.Gone, Dropped: r.Dropped, Damage: r.Damage.String(), Policy: r.Machine.Policy}
 	r.countTasks(s)
+	s.Held = r.sumTokens()
 	r.sumPlaces(s)
 	r.sumMemory(s)
 	s.Kernels = r.sumKernels()
@@ -112,6 +122,27 @@ func (r *Run) countTasks(s *Summary) {
 			s.Waited += max(0, t.Choice-t.Ready)
 		}
 	}
+}
+
+func (r *Run) sumTokens() (out []TokenUse) {
+	at := map[string]int{}
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if t.Tokens <= 0 || !Ran(t) || int(t.Place) >= len(r.Machine.Places) {
+			continue
+		}
+		p := &r.Machine.Places[t.Place]
+		k, ok := at[p.Kind]
+		if !ok {
+			k = len(out)
+			at[p.Kind] = k
+			out = append(out, TokenUse{Kind: p.Kind, Limit: p.Tokens})
+		}
+		out[k].Tasks++
+		out[k].Time += time.Duration(t.Tokens) * (t.End - t.Choice)
+	}
+	slices.SortFunc(out, func(a, b TokenUse) int { return cmp.Compare(a.Kind, b.Kind) })
+	return out
 }
 
 func (r *Run) sumPlaces(s *Summary) {

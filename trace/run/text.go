@@ -16,6 +16,9 @@ func (s *Summary) Write(w io.Writer) error {
 	s.writePlaces(t)
 	s.writeKernels(t)
 	s.writeLinks(t)
+	for _, h := range s.Held {
+		fmt.Fprintf(t, "tokens of %s\t%d tasks held %.3g of %d on average\n", h.Kind, h.Tasks, float64(h.Time)/float64(max(1, s.Elapsed)), h.Limit)
+	}
 	if s.Short > 0 {
 		fmt.Fprintf(t, "tokens\t%d tasks waited %v\n", s.Short, Round(s.Waited))
 	}

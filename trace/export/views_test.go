@@ -1,0 +1,160 @@
+package export_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gompss/gompss/trace"
+	"github.com/gompss/gompss/trace/export"
+	"github.com/gompss/gompss/trace/otel"
+	"github.com/gompss/gompss/trace/record"
+	"github.com/gompss/gompss/trace/run"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+)
+
+// A meter keeps the sums of counters, by name and attributes.
+type meter struct {
+	noop.Meter
+	sums map[string]map[attribute.Distinct]float64
+	sets map[attribute.Distinct]attribute.Set
+}
+
+type provider struct {
+	noop.MeterProvider
+	m *meter
+}
+
+func (p provider) Meter(string, ...metric.MeterOption) metric.Meter { return p.m }
+
+func (m *meter) add(name string, v float64, o []metric.AddOption) {
+	c := metric.NewAddConfig(o)
+	set := c.Attributes()
+	if m.sums[name] == nil {
+		m.sums[name] = map[attribute.Distinct]float64{}
+	}
+	m.sums[name][set.Equivalent()] += v
+	m.sets[set.Equivalent()] = set
+}
+
+type ints struct {
+	noop.Int64Counter
+	m    *meter
+	name string
+}
+
+func (c ints) Add(_ context.Context, v int64, o ...metric.AddOption) { c.m.add(c.name, float64(v), o) }
+
+type floats struct {
+	noop.Float64Counter
+	m    *meter
+	name string
+}
+
+func (c floats) Add(_ context.Context, v float64, o ...metric.AddOption) { c.m.add(c.name, v, o) }
+
+func (m *meter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	return ints{m: m, name: name}, nil
+}
+
+func (m *meter) Float64Counter(name string, _ ...metric.Float64CounterOption) (metric.Float64Counter, error) {
+	return floats{m: m, name: name}, nil
+}
+
+// each calls f for every set of attributes of a metric.
+func (m *meter) each(name string, f func(of func(key attribute.Key) string, sum float64)) {
+	for d, sum := range m.sums[name] {
+		set := m.sets[d]
+		f(func(k attribute.Key) string { v, _ := set.Value(k); return v.AsString() }, sum)
+	}
+}
+
+// viewOfMetrics feeds the run to OpenTelemetry's metrics. Tasks are counted by kernel or label there, and by how they ended; those that
+// failed in their body ran, too.
+func viewOfMetrics(t *testing.T, r *run.Run) view {
+	m := &meter{sums: map[string]map[attribute.Distinct]float64{}, sets: map[attribute.Distinct]attribute.Set{}}
+	s, err := otel.New(otel.Options{MeterProvider: provider{m: m}})
+	require.NoError(t, err)
+	require.NoError(t, s.Open(&r.Machine))
+	require.NoError(t, s.Take(&record.Batch{Tasks: r.Tasks, Details: r.Details, Points: r.Points, Dropped: r.Dropped}))
+	require.NoError(t, s.Close())
+	v := newView()
+	seconds := func(x float64) time.Duration { return time.Duration(x*1e9 + 0.5) }
+	m.each("gompss.task.count", func(of func(attribute.Key) string, n float64) {
+		if of("hw.id") != "" {
+			v.tasks[of("task.name")] += int(n)
+		}
+		for range int(n) {
+			v.end(of("outcome"))
+		}
+	})
+	m.each("gompss.device.busy_time", func(of func(attribute.Key) string, n float64) { v.busy[of("hw.id")] += seconds(n) })
+	m.each("gompss.transfer.io", func(of func(attribute.Key) string, n float64) { v.bytes[of("src")+" -> "+of("dst")] += int64(n) })
+	m.each("gompss.token.time", func(of func(attribute.Key) string, n float64) { v.tokens[of("hw.type")] += seconds(n) })
+	m.each("gompss.trace.dropped", func(_ func(attribute.Key) string, n float64) { v.dropped = int(n) })
+	return v
+}
+
+// viewOfReport reads the state out of the page that is one file.
+func viewOfReport(t *testing.T, r *run.Run) view {
+	var out bytes.Buffer
+	require.NoError(t, trace.Report(&out, r))
+	_, rest, ok := strings.Cut(out.String(), `id="state">`)
+	require.True(t, ok)
+	text, _, _ := strings.Cut(rest, "</script>")
+	return viewOfState(t, []byte(text))
+}
+
+func viewOfState(t *testing.T, text []byte) view {
+	var state struct{ Summary *run.Summary }
+	require.NoError(t, json.Unmarshal(text, &state))
+	return viewOfSummary(state.Summary)
+}
+
+// viewOfPage asks the served page.
+func viewOfPage(t *testing.T, r *run.Run) view {
+	s, err := trace.ServeRun("127.0.0.1:0", "agree", r)
+	require.NoError(t, err)
+	defer s.Close()
+	answer, err := http.Get(s.URL() + "api/state")
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return viewOfState(t, text)
+}
+
+var dotNode = regexp.MustCompile(`(?m)^\tt\d+ \[label="(.*?)\\n\d+(?: on (\S+), (\S+?))?(?:\\n(failed|skipped))?"`)
+
+// viewOfDOT reads the nodes of the graph, which has neither copies nor tokens: these are taken from want.
+func viewOfDOT(t *testing.T, r *run.Run, want view) view {
+	var out bytes.Buffer
+	require.NoError(t, export.DOT(&out, r, export.DotOptions{}))
+	v := newView()
+	v.bytes, v.tokens = want.bytes, want.tokens
+	for _, m := range dotNode.FindAllStringSubmatch(out.String(), -1) {
+		if m[2] != "" {
+			d, err := time.ParseDuration(m[3])
+			require.NoError(t, err)
+			v.tasks[m[1]]++
+			v.busy[m[2]] += d
+		}
+		v.end(m[4])
+	}
+	_, rest, ok := strings.Cut(out.String(), "dropped ")
+	require.True(t, ok)
+	n, err := strconv.Atoi(strings.FieldsFunc(rest, func(c rune) bool { return c < '0' || c > '9' })[0])
+	require.NoError(t, err)
+	v.dropped = n
+	return v
+}
