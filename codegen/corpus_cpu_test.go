@@ -28,14 +28,23 @@ const page = 4096
 
 func newFence(t testing.TB, size int) *fence {
 	t.Helper()
+	f := newFenceUntil(t, size)
+	t.Cleanup(func() { require.NoError(t, f.free()) })
+	return f
+}
+
+// newFenceUntil is a fence until it is freed.
+func newFenceUntil(t testing.TB, size int) *fence {
+	t.Helper()
 	n := (size + page - 1) / page * page
 	mem, err := unix.Mmap(-1, 0, n+2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, unix.Munmap(mem)) })
 	require.NoError(t, unix.Mprotect(mem[:page], unix.PROT_NONE))
 	require.NoError(t, unix.Mprotect(mem[page+n:], unix.PROT_NONE))
 	return &fence{mem: mem}
 }
+
+func (f *fence) free() error { return unix.Munmap(f.mem) }
 
 // copyOf puts a copy of slice v right behind the first fence page, or right before the last one.
 func (f *fence) copyOf(v reflect.Value, atEnd bool) reflect.Value {

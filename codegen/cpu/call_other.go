@@ -11,3 +11,8 @@ func call(uintptr, unsafe.Pointer) {
 
 // tidy has nothing to do where no generated code runs.
 func tidy() {}
+
+// movePages cannot be reached either.
+func movePages(_, _ unsafe.Pointer, _ int64) {
+	panic("gompss: bug: generated x86-64 code called on another processor")
+}

@@ -33,6 +33,8 @@ type Code struct {
 	words   int
 	past    []pastStore
 	streams bool
+	far     bool // with stores past the caches
+	plain   bool // one parallel loop without reductions that Go counts, and no code that comes back before its end for anything but an error
 }
 
 // Compile makes machine code of the kernel. The error is a *Refusal where the kernel has a construct without a vector form.
@@ -54,6 +56,9 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 		if s.countable(c.frame, prepared.Params) {
 			continue
 		}
+		if s.loop != nil && c.options.Past {
+			s.copies, _ = copyOf(s.loop, c.frame)
+		}
 		g, err := c.stage(s, code.sites)
 		if err != nil {
 			return nil, err
@@ -65,8 +70,12 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if code.Lanes == 0 {
 		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: "there is no loop with a directive that lets its iterations run together: write //omp:teams distribute parallel for above it"}
 	}
+	code.plain = len(stages) == 2 && stages[0].count.set && stages[1].loop != nil && len(stages[1].sums) == 0 && !slices.ContainsFunc(code.sites, site.resumes)
 	return code, nil
 }
+
+// resumes tells whether the code goes on from the site.
+func (s site) resumes() bool { return s.kind == siteLanes || s.kind == sitePause }
 
 // add appends the code of a stage.
 func (c *Code) add(s *stage, g *gen) error {
@@ -79,6 +88,7 @@ func (c *Code) add(s *stage, g *gen) error {
 	}
 	s.entry = len(c.Bytes)
 	c.past = append(c.past, g.pastStores...)
+	c.far = c.far || len(c.past) > 0 || s.copies.size > 0
 	for _, n := range g.notes {
 		if !slices.Contains(c.Notes, n) {
 			c.Notes = append(c.Notes, n)

@@ -27,19 +27,15 @@ func (e *FaultError) Error() string {
 }
 
 // watched is what must happen when a goroutine has run code on a launch: faults at any address are panics of the goroutine meanwhile, as those
-// near nil are anyway, and one that came out of generated code becomes an error here. All other panics go on, and their launch is left to the
-// collector: who knows what still uses it. It must be deferred itself.
-func (r *Runner) watched(l *launch, c *Code, old bool, err *error) {
+// near nil are anyway, and one that came out of generated code becomes an error here. All other panics go on. It must be deferred itself.
+func watched(l *launch, c *Code, old bool, err *error) {
 	debug.SetPanicOnFault(old)
-	if l.ended {
-		l.ended = false
-		r.giveBack(l)
+	if l.block[wordStatus] != statusRunning {
 		return
 	}
-	if l.block[wordStatus] == statusRunning {
-		tidy()
-		*err = c.fault(&l.block, recover())
-	}
+	l.block[wordStatus] = statusDone
+	tidy()
+	*err = c.fault(&l.block, recover())
 }
 
 // fault says where the address of a fault lies.

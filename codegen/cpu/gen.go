@@ -92,9 +92,10 @@ type gen struct {
 }
 
 type constKey struct {
-	bits uint64
-	size int
-	iota int64 // stride of an iota vector, 0 for a broadcast
+	bits  uint64
+	size  int
+	iota  int64 // stride of an iota vector; it may be 0
+	lanes int   // of an iota vector, 0 for a broadcast
 }
 
 // A fail is code out of line that reports a failed check.
@@ -216,7 +217,7 @@ func (g *gen) constVector(bits uint64, size int) Reg {
 
 // iotaVector returns 0, stride, 2*stride, ... in lanes of size bytes.
 func (g *gen) iotaVector(stride int64, size int) Reg {
-	key := constKey{size: size, iota: stride, bits: uint64(g.lanes)}
+	key := constKey{size: size, iota: stride, lanes: g.lanes}
 	if r, ok := g.consts[key]; ok {
 		return r
 	}

@@ -22,7 +22,7 @@ func (g *gen) gp(e ir.Expr) Reg {
 		return g.gpConvert(e)
 	case *ir.Len:
 		return g.sliceOf(e.X).length
-	case *ir.Index:
+	case *ir.Index, *ir.Member:
 		return g.gpLoad(e)
 	case *ir.Math:
 		return g.gpMath(e)
@@ -288,7 +288,7 @@ func (g *gen) gpQuery(e *ir.Query) Reg {
 }
 
 // gpLoad loads a uniform integer or bool from memory.
-func (g *gen) gpLoad(e *ir.Index) Reg {
+func (g *gen) gpLoad(e ir.Expr) Reg {
 	m := g.scalarAddress(e)
 	r := g.general()
 	op := MOVQ
@@ -307,7 +307,7 @@ func (g *gen) gpLoad(e *ir.Index) Reg {
 		op = MOVL
 	case ir.Int64, ir.Uint64:
 	default:
-		g.refuse(e.At, "loading a %s as one value is not supported yet", e.Type())
+		g.refuse(e.Pos(), "loading a %s as one value is not supported yet", e.Type())
 	}
 	g.op(op, W128, RegArg(r), MemArg(m))
 	return r

@@ -29,6 +29,14 @@ func TriadStrict32(a, b, c []float32, s float32) {
 }
 
 //omp:target device(smp)
+func Move(a, b []int16) {
+	//omp:teams distribute parallel for
+	for i := 1; i < len(a); i++ {
+		a[i] = b[i]
+	}
+}
+
+//omp:target device(smp)
 func Reverse(a, b []float32) {
 	//omp:teams distribute parallel for
 	for i := 0; i < len(a); i++ {

@@ -26,9 +26,13 @@ type fixup struct {
 // link encodes allocated code: instructions, then the constant pool, with all distances filled in.
 func (c *vcode) link() (code []byte, lines []Line, places []int, err error) {
 	places = make([]int, c.labels)
+	tops := c.loopTops()
 	var fixups []fixup
 	for i := range c.steps {
 		s := &c.steps[i]
+		if s.kind == stepLabel && tops[s.label] {
+			code = pad(code, 32) // a short loop is fetched as it is: in one piece
+		}
 		start := len(code)
 		var fix *fixup
 		code, fix, err = c.encode(code, s, places)
@@ -55,6 +59,29 @@ func (c *vcode) link() (code []byte, lines []Line, places []int, err error) {
 		binary.LittleEndian.PutUint32(code[f.at:], uint32(int32(target-f.end)))
 	}
 	return code, lines, places, nil
+}
+
+// loopTops are the labels that loops go back to.
+func (c *vcode) loopTops() []bool {
+	tops := make([]bool, c.labels)
+	for i := range c.steps {
+		if c.steps[i].back {
+			tops[c.steps[i].label] = true
+		}
+	}
+	return tops
+}
+
+// pad adds instructions that do nothing until the length is a multiple of size.
+func pad(code []byte, size int) []byte {
+	nops := [...][]byte{nil, {0x90}, {0x66, 0x90}, {0x0F, 0x1F, 0x00}, {0x0F, 0x1F, 0x40, 0}, {0x0F, 0x1F, 0x44, 0, 0}, {0x66, 0x0F, 0x1F, 0x44, 0, 0},
+		{0x0F, 0x1F, 0x80, 0, 0, 0, 0}, {0x0F, 0x1F, 0x84, 0, 0, 0, 0, 0}}
+	for n := (size - len(code)%size) % size; n > 0; {
+		k := min(n, len(nops)-1)
+		code = append(code, nops[k]...)
+		n -= k
+	}
+	return code
 }
 
 func (c *vcode) encode(code []byte, s *step, places []int) ([]byte, *fixup, error) {

@@ -31,6 +31,15 @@ func (a *Arena) Install(c *Code) (*Program, error) {
 	return &Program{Code: c, entry: entry}, nil
 }
 
+// InstallPast puts code that stores past the caches into the arena: these stores must be aligned, so where a chunk is not, otherwise runs it.
+func (a *Arena) InstallPast(c *Code, otherwise *Program) (*Program, error) {
+	p, err := a.Install(c)
+	if err == nil {
+		p.otherwise = otherwise
+	}
+	return p, err
+}
+
 // maxWords bounds the argument block.
 const maxWords = 192
 
@@ -53,14 +62,32 @@ func (b *block) bind(params []*ir.Var, args []Value) {
 
 // run calls the code of a stage for iterations [lo, hi), and does what it asks for on the way.
 func (p *Program) run(i int, b *block, lo, hi int64) error {
-	if p.otherwise != nil && len(p.Code.past) > 0 && !p.Code.aligned(b, lo) {
-		p = p.otherwise
-	}
 	s := p.Code.stages[i]
-	b[wordLo], b[wordHi], b[wordBudget] = uint64(lo), uint64(hi), pauseRounds
-	for at := p.entry + uintptr(s.entry); ; at = p.entry + uintptr(s.resume) {
-		b[wordStatus] = statusRunning
-		call(at, unsafe.Pointer(b))
+	if p.Code.far {
+		if s.copies.size > 0 && s.copies.move(b, lo, hi) {
+			return nil
+		}
+		if p.otherwise != nil && !p.Code.aligned(b, lo) {
+			p = p.otherwise
+			s = p.Code.stages[i]
+		}
+	}
+	if b.enter(p.entry+uintptr(s.entry), lo, hi) {
+		return nil
+	}
+	return p.goOn(s, b)
+}
+
+// enter calls the code at an address and reports whether it ran to its end.
+func (b *block) enter(at uintptr, lo, hi int64) bool {
+	b[wordLo], b[wordHi], b[wordBudget], b[wordStatus] = uint64(lo), uint64(hi), pauseRounds, statusRunning
+	call(at, unsafe.Pointer(b))
+	return b[wordStatus] == statusDone
+}
+
+// goOn does what a stage asks for, and calls it again until it has run to its end.
+func (p *Program) goOn(s *stage, b *block) error {
+	for {
 		st := b[wordStatus]
 		if st == statusDone || st == statusReturned {
 			return nil
@@ -75,6 +102,8 @@ func (p *Program) run(i int, b *block, lo, hi int64) error {
 		default:
 			return p.failure(b)
 		}
+		b[wordStatus] = statusRunning
+		call(p.entry+uintptr(s.resume), unsafe.Pointer(b))
 	}
 }
 

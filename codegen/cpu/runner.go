@@ -11,10 +11,15 @@ import (
 )
 
 // callTime is how long one call of generated code shall take: the goroutine can be stopped between calls only. What is expected to be one
-// call is timed only now and then.
+// call is timed only now and then, as asking for the time takes some 50 ns.
+//
+// maxSums bounds the reductions of one loop.
 const (
+	maxSums  = 16
 	callTime = 50 * time.Microsecond
-	seldom   = 16
+	brief    = 2 * time.Microsecond
+	seldom   = 16  // calls
+	seldomer = 128 // brief calls
 )
 
 // A Runner runs a program in calls of about 50 microseconds, between which the goroutine can be stopped. Any number of goroutines may use
@@ -42,8 +47,8 @@ func (r *Runner) ProgramFor(args []Value) *Program { return r.choose(args) }
 type launch struct {
 	block   block
 	loop    Loop
-	untimed int  // short calls since the last that was timed
-	ended   bool // nothing uses the launch any more
+	untimed int // calls since the last that was timed
+	before  [maxSums]uint64
 }
 
 func (r *Runner) take() *launch {
@@ -65,7 +70,6 @@ type Loop struct {
 	runner  *Runner
 	program *Program
 	number  int // of the stage
-	pace    *atomic.Int64
 	stage   *stage
 	master  *block
 
@@ -76,15 +80,50 @@ type Loop struct {
 // The caller keeps what the arguments point at alive. A failed check is a *BoundsError, a fault a *FaultError. With share nil it does not
 // allocate.
 func (r *Runner) Call(args []Value, share func(*Loop) error) (err error) {
-	l, p := r.take(), r.choose(args)
-	defer r.watched(l, p.Code, debug.SetPanicOnFault(true), &err)
-	err = r.stages(p, l, args, share)
-	l.ended = true
+	l := r.take()
+	err = r.callOn(l, args, share)
+	r.giveBack(l) // a launch that panicked is left to the collector: who knows what still uses it
 	return err
 }
 
-func (r *Runner) stages(p *Program, l *launch, args []Value, share func(*Loop) error) error {
+// A Launcher is what one goroutine calls kernels with, again and again: nothing is shared with others, so that no atomic instruction waits
+// for what the kernel before has stored. The zero value is ready.
+type Launcher struct{ launch launch }
+
+// Call is Runner.Call.
+func (x *Launcher) Call(r *Runner, args []Value, share func(*Loop) error) error {
+	return r.callOn(&x.launch, args, share)
+}
+
+func (r *Runner) callOn(l *launch, args []Value, share func(*Loop) error) (err error) {
+	p := r.choose(args)
+	defer watched(l, p.Code, debug.SetPanicOnFault(true), &err)
 	l.block.bind(p.Code.params, args)
+	if share == nil && p.Code.plain && !p.Code.far {
+		if done, err := r.quick(p, l); done {
+			return err
+		}
+	}
+	return r.stages(p, l, share)
+}
+
+// quick runs a kernel that is one plain parallel loop and is expected to take but one brief call, unless it is time to learn how long that
+// takes.
+func (r *Runner) quick(p *Program, l *launch) (done bool, err error) {
+	trips := p.Code.stages[0].count.trips(&l.block)
+	expected := trips * r.pace[1].Load()
+	if expected <= 0 || expected >= int64(brief)*1000 || l.untimed >= seldomer {
+		return false, nil
+	}
+	l.untimed++
+	s := p.Code.stages[1]
+	if l.block.enter(p.entry+uintptr(s.entry), 0, trips) {
+		return true, nil
+	}
+	return true, p.goOn(s, &l.block)
+}
+
+func (r *Runner) stages(p *Program, l *launch, share func(*Loop) error) error {
 	for i, s := range p.Code.stages {
 		if s.count.set {
 			l.block[wordTrips] = uint64(s.count.trips(&l.block))
@@ -99,68 +138,108 @@ func (r *Runner) stages(p *Program, l *launch, args []Value, share func(*Loop) e
 			}
 			continue
 		}
-		l.loop.Trips, l.loop.runner, l.loop.program, l.loop.number = int64(l.block[wordTrips]), r, p, i
-		l.loop.pace, l.loop.stage, l.loop.master = &r.pace[i], s, &l.block
-		if l.loop.Trips <= 0 {
+		trips := int64(l.block[wordTrips])
+		if trips <= 0 {
 			continue
 		}
-		if err := l.all(share); err != nil {
+		if err := r.loopStage(p, i, l, trips, share); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *launch) all(share func(*Loop) error) error {
-	switch {
-	case share != nil && !l.loop.stage.alone:
-		return share(&l.loop)
-	case len(l.loop.stage.sums) > 0:
-		return l.loop.Run(0, l.loop.Trips)
+// loopStage runs all iterations of the parallel loop that stage i is.
+func (r *Runner) loopStage(p *Program, i int, l *launch, trips int64, share func(*Loop) error) error {
+	s := p.Code.stages[i]
+	if share == nil || s.alone {
+		return r.calls(p, i, l, 0, trips)
 	}
-	return l.loop.run(l, 0, l.loop.Trips)
+	o := &l.loop
+	o.Trips, o.runner, o.program, o.number, o.stage, o.master = trips, r, p, i, s, &l.block
+	return share(o)
 }
 
-// Each is how long an iteration took lately, 0 before the first run.
-func (l *Loop) Each() (picoseconds int64) { return l.pace.Load() }
-
-// Batch is the least number of iterations that keeps every vector of a round busy.
-func (l *Loop) Batch() int64 { return l.stage.round }
-
-// Grain is how many iterations take about the time of a call, in whole rounds; at least one.
-func (l *Loop) Grain() int64 {
-	each, round := l.pace.Load(), l.stage.round
-	if each == 0 {
-		return round
+// calls runs iterations [lo, hi) of stage i on a launch that no other goroutine uses meanwhile, in calls of about callTime. Reductions add to
+// what is in their words.
+func (r *Runner) calls(p *Program, i int, l *launch, lo, hi int64) error {
+	s := p.Code.stages[i]
+	for lo < hi {
+		end := min(hi, lo+grain(r.pace[i].Load(), s.round))
+		for k, x := range s.sums {
+			l.before[k] = l.block[x.word]
+		}
+		if err := r.one(p, i, l, lo, end); err != nil {
+			return err
+		}
+		for k, x := range s.sums {
+			l.block[x.word] = x.combine(l.before[k], l.block[x.word])
+		}
+		lo = end
 	}
-	n := int64(callTime) * 1000 / each
-	if n < round {
+	return nil
+}
+
+// one makes one call, and learns from it how long an iteration takes: always where that is not known yet or the call is long, else now and
+// then.
+func (r *Runner) one(p *Program, i int, l *launch, lo, hi int64) error {
+	if each := r.pace[i].Load(); each > 0 {
+		wait := 1
+		switch expected := (hi - lo) * each; {
+		case expected < int64(brief)*1000:
+			wait = seldomer
+		case expected < int64(callTime)*900:
+			wait = seldom
+		}
+		if l.untimed++; l.untimed < wait {
+			return p.run(i, &l.block, lo, hi)
+		}
+		l.untimed = 0
+	}
+	began := time.Now()
+	err := p.run(i, &l.block, lo, hi)
+	r.pace[i].Store(max(1, int64(time.Since(began))*1000/(hi-lo)))
+	return err
+}
+
+// grain is how many iterations of so many picoseconds take about the time of a call, in whole rounds; at least one.
+func grain(each, round int64) int64 {
+	n := int64(callTime) * 1000 / max(each, 1)
+	if each == 0 || n < round {
 		return round
 	}
 	return n / round * round
 }
 
+// Each is how long an iteration took lately, 0 before the first run.
+func (l *Loop) Each() (picoseconds int64) { return l.runner.pace[l.number].Load() }
+
+// Batch is the least number of iterations that keeps every vector of a round busy.
+func (l *Loop) Batch() int64 { return l.stage.round }
+
+// Grain is how many iterations take about the time of a call, in whole rounds; at least one.
+func (l *Loop) Grain() int64 { return grain(l.Each(), l.stage.round) }
+
 // Run runs iterations [lo, hi), on a block of its own.
-func (l *Loop) Run(lo, hi int64) (err error) {
-	r := l.runner
-	own := r.take()
-	defer r.watched(own, l.program.Code, debug.SetPanicOnFault(true), &err)
-	err = l.onBlock(own, lo, hi)
-	own.ended = true
+func (l *Loop) Run(lo, hi int64) error {
+	own := l.runner.take()
+	err := l.onBlock(own, lo, hi)
+	l.runner.giveBack(own)
 	return err
 }
 
-func (l *Loop) onBlock(own *launch, lo, hi int64) error {
+func (l *Loop) onBlock(own *launch, lo, hi int64) (err error) {
+	defer watched(own, l.program.Code, debug.SetPanicOnFault(true), &err)
 	r := l.runner
 	l.mu.Lock()
 	copy(own.block[wordParams:r.program.Code.words], l.master[wordParams:])
 	l.mu.Unlock()
 	if len(l.stage.sums) == 0 {
-		return l.run(own, lo, hi)
+		return r.calls(l.program, l.number, own, lo, hi)
 	}
 	for lo < hi {
 		end := min(hi, lo+l.Grain())
-		if err := l.run(own, lo, end); err != nil {
+		if err := r.one(l.program, l.number, own, lo, end); err != nil {
 			return err
 		}
 		l.mu.Lock()
@@ -168,27 +247,6 @@ func (l *Loop) onBlock(own *launch, lo, hi int64) error {
 			l.master[s.word] = s.combine(l.master[s.word], own.block[s.word])
 		}
 		l.mu.Unlock()
-		lo = end
-	}
-	return nil
-}
-
-// run makes calls of about callTime on the block of own, which no other goroutine uses meanwhile. With reductions, [lo, hi) is one call.
-func (l *Loop) run(own *launch, lo, hi int64) error {
-	p, b := l.program, &own.block
-	each := l.pace.Load()
-	if each > 0 && (hi-lo)*each < int64(callTime)*1000 {
-		if own.untimed++; own.untimed%seldom != 0 {
-			return p.run(l.number, b, lo, hi)
-		}
-	}
-	for lo < hi {
-		end := min(hi, lo+l.Grain())
-		began := time.Now()
-		if err := p.run(l.number, b, lo, end); err != nil {
-			return err
-		}
-		l.pace.Store(max(1, int64(time.Since(began))*1000/(end-lo)))
 		lo = end
 	}
 	return nil

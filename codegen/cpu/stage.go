@@ -12,10 +12,11 @@ type stage struct {
 	alone  bool    // one goroutine runs all iterations
 	next   *ir.For // sequential: the loop whose iterations it counts
 	sums   []leagueSum
-	entry  int   // offset in the code
-	resume int   // where it goes on after a yield
-	count  count // where no code counts the iterations of next
-	round  int64 // iterations of the loop that one round of vectors takes
+	entry  int      // offset in the code
+	resume int      // where it goes on after a yield
+	count  count    // where no code counts the iterations of next
+	copies copyLoop // where the loop does nothing else
+	round  int64    // iterations of the loop that one round of vectors takes
 }
 
 // at is where the stage stands in the source.
@@ -264,6 +265,9 @@ func (g *gen) openLeague(s *stage, f frame) {
 		word, ok := f.word[v]
 		if !ok {
 			g.refuse(r.At, "the reduction variable %s is not declared at the top of the kernel", v.Name)
+		}
+		if len(s.sums) == maxSums {
+			g.refuse(r.At, "the loop has more than %d reductions", maxSums)
 		}
 		s.sums = append(s.sums, leagueSum{op: r.Op, t: v.Type, word: word})
 	}

@@ -26,8 +26,25 @@ type variants struct {
 	arena   *Arena
 	kernel  *ir.Kernel
 	options Options
+	streams []sliceParam
 	once    [places]sync.Once
 	program [places]atomic.Pointer[Program]
+}
+
+// A sliceParam is which argument is a slice, and the bytes of its elements.
+type sliceParam struct {
+	arg  int
+	size int64
+}
+
+func sliceParams(params []*ir.Var) []sliceParam {
+	var out []sliceParam
+	for i, p := range params {
+		if p.Type.Kind == ir.Slice {
+			out = append(out, sliceParam{i, int64(p.Type.Elem.Size)})
+		}
+	}
+	return out
 }
 
 // NewKernelRunner compiles a kernel and returns its runner, which chooses vector width and kind of stores by launch. The error is a *Refusal
@@ -41,15 +58,25 @@ func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := NewRunner(p)
-	if code.streams && o.AVX512 && o.Width == W128 {
-		r.variants = &variants{arena: a, kernel: k, options: o}
+	if !code.streams || !o.AVX512 || o.Width != W128 {
+		return NewRunner(p), nil
 	}
+	v := &variants{arena: a, kernel: k, options: o, streams: sliceParams(code.params)}
+	if halves512 {
+		v.make(cached, p)
+		p = v.program[cached].Load()
+	}
+	r := NewRunner(p)
+	r.variants = v
 	return r, nil
 }
 
 // caches are the sizes between which the variants change.
 var caches = struct{ first, last int64 }{int64(max(cpuid.CPU.Cache.L1D, 16<<10)), int64(max(cpuid.CPU.Cache.L3, 4<<20))}
+
+// halves512 tells the processors that move 512 bits in two halves: streams gain nothing from long vectors there, also in the first cache. They
+// are AMD's before Zen 5.
+var halves512 = cpuid.CPU.VendorID == cpuid.AMD && cpuid.CPU.Family < 26
 
 // choose is the program for these arguments.
 func (r *Runner) choose(args []Value) *Program {
@@ -58,19 +85,16 @@ func (r *Runner) choose(args []Value) *Program {
 		return r.program
 	}
 	bytes := int64(0)
-	for i, p := range r.program.Code.params {
-		if p.Type.Kind == ir.Slice {
-			bytes += args[i].Len * int64(p.Type.Elem.Size)
-		}
+	for _, s := range v.streams {
+		bytes += args[s.arg].Len * s.size
 	}
-	at := nearby
+	var at place
 	switch {
 	case bytes > 2*caches.last:
 		at = faraway
-	case bytes > caches.first && bytes <= caches.last:
+	case bytes > caches.first:
 		at = cached
-	}
-	if at == nearby {
+	default:
 		return r.program
 	}
 	if p := v.program[at].Load(); p != nil {
@@ -90,11 +114,10 @@ func (v *variants) make(at place, otherwise *Program) {
 	}
 	v.program[at].Store(otherwise)
 	code, err := Compile(v.kernel, o)
-	if err != nil || at == faraway && len(code.past) == 0 {
+	if err != nil || at == faraway && !code.far {
 		return
 	}
-	if p, err := v.arena.Install(code); err == nil {
-		p.otherwise = otherwise
+	if p, err := v.arena.InstallPast(code, otherwise); err == nil {
 		v.program[at].Store(p)
 	}
 }

@@ -66,6 +66,7 @@ type call struct {
 	variant *variant
 	values  []cpu.Value
 	in      []reflect.Value
+	on      cpu.Launcher
 }
 
 func (v *variant) bind(args []any) *call {
@@ -95,7 +96,7 @@ func (c *call) run(reps int) (time.Duration, error) {
 	for range reps {
 		if c.variant.runner == nil {
 			c.variant.fn.Call(c.in)
-		} else if err := c.variant.runner.Call(c.values, nil); err != nil {
+		} else if err := c.on.Call(c.variant.runner, c.values, nil); err != nil {
 			return 0, err
 		}
 	}

@@ -1,0 +1,67 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A copyLoop is a parallel loop that does nothing but copy elements, at the number of the iteration plus first.
+type copyLoop struct {
+	dst, src int // words of the addresses; the lengths follow
+	first    int64
+	size     int64
+}
+
+// copyOf tells whether the loop only copies from one slice of the frame to another.
+func copyOf(s *ir.For, f frame) (c copyLoop, ok bool) {
+	step, isConst := constStep(s)
+	lo, hasLo := constInt(s.Lo)
+	if !isConst || step != 1 || !hasLo || lo < 0 || len(s.Body) != 1 || len(reductionsOf(s)) > 0 {
+		return c, false
+	}
+	a, isAssign := s.Body[0].(*ir.Assign)
+	if !isAssign {
+		return c, false
+	}
+	to, isTo := a.Place.(*ir.Index)
+	from, isFrom := a.Value.(*ir.Index)
+	if !isTo || !isFrom || !isRef(to.I, s.Var) || !isRef(from.I, s.Var) || !ir.Same(to.Type(), from.Type()) {
+		return c, false
+	}
+	x, isX := to.X.(*ir.Ref)
+	y, isY := from.X.(*ir.Ref)
+	if !isX || !isY || x.Var.Type.Kind != ir.Slice || y.Var.Type.Kind != ir.Slice || f.word[x.Var] == 0 || f.word[y.Var] == 0 {
+		return c, false
+	}
+	return copyLoop{dst: f.word[x.Var], src: f.word[y.Var], first: lo, size: int64(to.Type().Size)}, true
+}
+
+const (
+	quad      = 4 * 4096
+	leastMove = 4 * quad
+)
+
+// move copies for iterations [lo, hi) and reports whether it could: all is in range, nothing overlaps, and it is worth while.
+func (c copyLoop) move(b *block, lo, hi int64) bool {
+	lo, hi = lo+c.first, hi+c.first
+	n := (hi - lo) * c.size
+	if n < leastMove || hi > int64(b[c.dst+1]) || hi > int64(b[c.src+1]) {
+		return false
+	}
+	off := uint64(lo * c.size)
+	dst, src := b[c.dst]+off, b[c.src]+off
+	if dst-src < uint64(n) || src-dst < uint64(n) {
+		return false
+	}
+	// Safe: both ranges were just found to lie in slices that the caller keeps alive.
+	to, from := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&dst))), n), unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&src))), n)
+	b[wordStatus] = statusRunning // a fault here is one of the kernel
+	head := int64(-dst & 31)
+	copy(to[:head], from)
+	quads := (n - head) / quad
+	movePages(unsafe.Pointer(&to[head]), unsafe.Pointer(&from[head]), quads)
+	copy(to[head+quads*quad:], from[head+quads*quad:])
+	b[wordStatus] = statusDone
+	return true
+}
