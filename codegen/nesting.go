@@ -100,6 +100,10 @@ func (c *nestingCheck) enter(d *ir.Directive, ctx context) context {
 			}
 		}
 	}
+	if d.Nested.Kind != ir.NestedNone && !hidden && !ctx.parallel && ctx.inner != "loop" {
+		c.warn(d.At, "clause nested", "this loop is nested in no parallel one, so that there is nothing to nest"+ctx.origin(),
+			"leave the clause out, or put it on a parallel for inside a parallel loop")
+	}
 	return ctx.within(d)
 }
 
