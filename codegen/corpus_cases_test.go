@@ -258,6 +258,9 @@ var corpus = []corpusCase{
 		m := csr(r, n)
 		return []any{m[0], m[1], make([]int64, n)}
 	}},
+	{kernel: MomentTable, args: func(n int, r *rand.Rand) []any {
+		return []any{ints[int32](r, n, 1000), make([]int64, 12)}
+	}},
 	{kernel: Lanes, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), floats[float64](r, n)} }},
 	{kernel: LanesOfTeams, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), 40} }},
 	{kernel: LoopParts, args: func(n int, r *rand.Rand) []any {

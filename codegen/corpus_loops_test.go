@@ -380,3 +380,22 @@ func RowsInTeam(start, col []int32, y []int64) {
 		}
 	}
 }
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(out)
+func MomentTable(x []int32, out []int64) {
+	var table [4][3]int64
+	rows := &table
+	//omp:teams distribute parallel for reduction(+: *rows)
+	for i := range x {
+		k := x[i] & 3
+		rows[k][0]++
+		rows[k][1] += int64(x[i])
+		rows[k][2] += int64(x[i]) * int64(x[i])
+	}
+	for r := range 4 {
+		for c := range 3 {
+			out[r*3+c] = table[r][c]
+		}
+	}
+}

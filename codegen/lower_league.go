@@ -58,17 +58,31 @@ func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
 	}
 	firsts, body := t.ownCopies(d.Firstprivate, s.Body)
 	lasts, last, body := t.lastCopies(d.Lastprivate, body, s.At)
-	red := t.startReductions(d.Reductions, &body, s.At)
+	red, own := &reductions{}, d.Reductions
+	if t.inner > 0 && !t.single {
+		var others []ir.Reduction
+		own, others = t.ownFirst(d.Reductions)
+		t.postpone(t.startReductions(others, &body, s.At))
+	}
+	red = t.startReductions(own, &body, s.At)
 	d.Firstprivate, d.Lastprivate, d.Reductions = nil, nil, nil
 	c.Body = t.expose(body)
-	if t.inner > 0 && !t.single {
-		t.postpone(red)
-		red = &reductions{}
-	}
 	red.league = true
 	t.shareOuts[&c] = shareOut{reductions: red, last: last}
 	t.ends = append(t.ends, red)
 	return append(append(append(firsts, lasts...), red.decls...), &c)
+}
+
+// ownFirst tells the reductions into variables of a team's own, for which it waits for no other, from the rest.
+func (t *team) ownFirst(list []ir.Reduction) (own, others []ir.Reduction) {
+	for _, r := range list {
+		if v := ir.RootVar(r.Place); v != nil && t.mine.Has(v) {
+			own = append(own, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	return own, others
 }
 
 // deeper notes that what is exposed next may run more than once, or not at all.
@@ -90,9 +104,9 @@ func (t *team) postpone(r *reductions) {
 
 // deferShared makes the threads of a loop of the whole league reduce into their team's part of a postponed reduction.
 func (t *team) deferShared(c *ir.For, d *ir.Directive) {
-	list := d.Reductions
+	own, list := t.ownFirst(d.Reductions)
 	red := t.startReductions(list, &c.Body, c.At)
-	d.Reductions = nil
+	d.Reductions = own
 	if len(red.items) != len(list) {
 		return // one was refused
 	}
@@ -109,7 +123,7 @@ func (t *team) deferShared(c *ir.For, d *ir.Directive) {
 // withPostponed declares the parts of postponed reductions in front of list.
 func (t *team) withPostponed(list []ir.Stmt) []ir.Stmt {
 	var front []ir.Stmt
-	ops := map[*ir.Var]ir.Op{}
+	first := map[*ir.Var]item{}
 	for _, r := range t.postponed {
 		front = append(front, r.decls...)
 		for _, it := range r.items {
@@ -117,13 +131,40 @@ func (t *team) withPostponed(list []ir.Stmt) []ir.Stmt {
 			if v == nil {
 				continue
 			}
-			if op, ok := ops[v]; ok && op != it.Op || t.own.Has(v) || ir.Used(list).Has(v) {
-				t.notYet(it.At, "a reduction over the league under an if or in a loop of the teams, of a variable that they use otherwise")
+			what := "reduction(" + it.Op.String() + ": " + v.Name + ")"
+			if before, ok := first[v]; ok && before.Op != it.Op {
+				t.refuse(it.At, what, "it is combined by "+before.Op.String()+" too, at "+before.At.String()+
+					", under an if or in a loop of the teams: the order of the two is lost where the teams' parts meet, when they end",
+					"end the teams between the two loops")
 			}
-			ops[v] = it.Op
+			first[v] = it
+			if at, used := usedBesides(list, v, it.Op); used {
+				t.refuse(it.At, what, "the loop is under an if or in a loop of the teams, so that the teams' parts meet when they end, and "+
+					at.String()+" uses "+v.Name+" before: no team can wait for the others", "end the teams before it is used")
+			}
 		}
 	}
 	return append(front, list...)
+}
+
+// usedBesides returns where list uses v other than in loops of the league that combine it by op, too.
+func usedBesides(list []ir.Stmt, v *ir.Var, op ir.Op) (at ir.Pos, used bool) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if d := ir.DirectiveOf(s); d != nil && d.Parts&ir.Distribute != 0 {
+			for _, r := range d.Reductions {
+				if ir.RootVar(r.Place) == v && r.Op == op {
+					return false
+				}
+			}
+		}
+		ir.StmtExprs(s, func(e ir.Expr) {
+			if !used && ir.ExprVars(e).Has(v) {
+				at, used = e.Pos(), true
+			}
+		})
+		return !used
+	})
+	return at, used
 }
 
 // distribute lets each team take iterations.
@@ -346,10 +387,10 @@ func (t *team) storeParts(r *reductions, at ir.Pos) []ir.Stmt {
 		name := it.acc.Name + "Parts"
 		me := query(ir.TeamNum, at)
 		if it.n > 0 {
-			it.part = t.newPart(name, it.acc.Type.Elem, it.n, at)
+			it.part = t.newPart(name, scalarOf(it.acc.Type), it.n, at)
 			e := t.local("e", ir.IntType, at)
 			k := binary(ir.Sub, ref(e, at), intConst(it.lo, at), at)
-			body := []ir.Stmt{it.part.store(me, k, index(ref(it.acc, at), ref(e, at), at), at)}
+			body := []ir.Stmt{it.part.store(me, k, scalarAt(ref(it.acc, at), ref(e, at), at), at)}
 			out = append(out, t.elements(*it, e, body, at))
 			continue
 		}
@@ -418,7 +459,7 @@ func (t *team) gatherElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []
 	body := []ir.Stmt{decl(x, identity(it.Op, x.Type, at), at)}
 	body = append(body, t.stride(k, query(ir.NumTeams, at), append(load, fold(s, value, nil, at)...), at)...)
 	body = append(body, t.combineTeam([]scalar{s}, at, barrier)...)
-	place := index(masterOf(it.Place), ref(e, at), at)
+	place := scalarAt(masterOf(it.Place), ref(e, at), at)
 	update := []ir.Stmt{assign(place, combine(it.Op, place, ref(x, at), at), at)}
 	body = append(body, &ir.If{Cond: thread0(at), Then: update, At: at})
 	body = append(body, barrier(at)...)

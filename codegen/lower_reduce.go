@@ -6,7 +6,7 @@ import "github.com/gompss/gompss/codegen/ir"
 type item struct {
 	ir.Reduction
 	acc, idx *ir.Var // the copy, of the place's type; idx for MinLoc and MaxLoc
-	lo, n    int64   // the part of a fixed array that is reduced; n is 0 for a scalar
+	lo, n    int64   // the part of a fixed array that is reduced, in scalars; n is 0 for a scalar
 
 	part, idxPart part // where the teams leave theirs
 }
@@ -36,7 +36,7 @@ func (l *lowering) startReductions(list []ir.Reduction, body *[]ir.Stmt, at ir.P
 			continue
 		}
 		it.Place = whole
-		it.acc = c.add(whole, l.startValue(&it, at))
+		it.acc = c.add(whole, startValue(it.Op, whole.Type(), at))
 		if r.Index != nil {
 			it.idx = c.add(r.Index, identity(ir.Min, r.Index.Type(), at))
 		}
@@ -105,32 +105,54 @@ func (l *lowering) reducedPlace(it *item) ir.Expr {
 			}
 		}
 		if !okLo || !okHi {
-			l.notYet(it.At, "a reduction of a part that is not constant")
-			return nil
+			panic("gompss: bug: the front end let a reduction of a part pass that is not constant")
 		}
-		it.lo, it.n = lo, hi-lo
+		each := scalarsIn(rs.X.Type().Elem)
+		it.lo, it.n = lo*each, (hi-lo)*each
 		return rs.X
 	}
 	if t := place.Type(); t.Kind == ir.Array {
-		it.n = t.Len
+		it.n = scalarsIn(t)
 	} else if !t.IsScalar() {
-		l.notYet(it.At, "a reduction of type "+typeName(t))
-		return nil
+		panic("gompss: bug: the front end let a reduction of type " + typeName(t) + " pass")
 	}
 	return place
 }
 
-func (l *lowering) startValue(it *item, at ir.Pos) ir.Expr {
-	t := it.Place.Type()
+// scalarsIn returns the number of scalars in a scalar, an array or an array of arrays, scalarOf their type.
+func scalarsIn(t *ir.Type) int64 {
 	if t.Kind != ir.Array {
-		return identity(it.Op, t, at)
+		return 1
 	}
-	if t.Elem.Kind == ir.Array {
-		l.notYet(it.At, "a reduction of an array of arrays")
+	return t.Len * scalarsIn(t.Elem)
+}
+
+func scalarOf(t *ir.Type) *ir.Type {
+	for t.Kind == ir.Array {
+		t = t.Elem
+	}
+	return t
+}
+
+// scalarAt is scalar number e of array x, of whatever it is an array.
+func scalarAt(x, e ir.Expr, at ir.Pos) ir.Expr {
+	elem := x.Type().Elem
+	if elem.Kind != ir.Array {
+		return index(x, e, at)
+	}
+	each := intConst(scalarsIn(elem), at)
+	part := func(op ir.Op) ir.Expr { return &ir.Binary{Op: op, X: e, Y: each, T: ir.IntType, At: at} }
+	return scalarAt(index(x, part(ir.Div), at), part(ir.Rem), at)
+}
+
+// startValue is a value of type t of identities of op.
+func startValue(op ir.Op, t *ir.Type, at ir.Pos) ir.Expr {
+	if t.Kind != ir.Array {
+		return identity(op, t, at)
 	}
 	c := &ir.Composite{T: t, At: at}
 	for range t.Len {
-		c.Elems = append(c.Elems, identity(it.Op, t.Elem, at))
+		c.Elems = append(c.Elems, startValue(op, t.Elem, at))
 	}
 	return c
 }
@@ -199,7 +221,7 @@ func (t *team) slotsOf(r *reductions) []*ir.Var {
 	for i, it := range r.items {
 		s := scalar{op: it.Op, acc: it.acc, idx: it.idx, n: i}
 		if it.n > 0 {
-			s.acc = &ir.Var{Type: it.acc.Type.Elem}
+			s.acc = &ir.Var{Type: scalarOf(it.acc.Type)}
 		}
 		out = append(out, t.accSlot(s, it.At))
 		if it.idx != nil {
@@ -228,6 +250,12 @@ func (t *team) allSlots(s *ir.Construct, r *reductions) []*ir.Var {
 func (t *team) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	if len(r.items) == 0 {
 		return nil
+	}
+	if own, others := t.mixed(r); len(own) > 0 {
+		x, y := *r, *r
+		x.items, y.items, x.league = own, others, false
+		out := t.finishReductions(&x, at, barrier)
+		return append(append(out, barrier(at)...), t.finishReductions(&y, at, barrier)...) // they use the same slots
 	}
 	var out []ir.Stmt
 	if r.perThread {
@@ -266,6 +294,21 @@ func how(shuffles bool) string {
 	return "a tree in team memory: teams need not be whole warps"
 }
 
+// mixed tells items of the team's own from those of the league, where r has both; else it returns none.
+func (t *team) mixed(r *reductions) (own, others []item) {
+	if !r.league || t.single || t.ofTeam(r) {
+		return nil, nil
+	}
+	for _, it := range r.items {
+		if v := ir.RootVar(it.Place); v != nil && t.own.Has(v) {
+			own = append(own, it)
+		} else {
+			others = append(others, it)
+		}
+	}
+	return own, others
+}
+
 // ofTeam reports whether the places belong to the team, so that nothing is combined over the league.
 func (t *team) ofTeam(r *reductions) bool {
 	for _, it := range r.items {
@@ -300,8 +343,8 @@ func (t *team) overTeam(items []item, at ir.Pos, barrier func(ir.Pos) []ir.Stmt)
 // overElements combines an array copy element by element.
 func (t *team) overElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	e := t.local("e", ir.IntType, at)
-	x := t.local("x", it.acc.Type.Elem, at)
-	place := func() ir.Expr { return index(ref(it.acc, at), ref(e, at), at) }
+	x := t.local("x", scalarOf(it.acc.Type), at)
+	place := func() ir.Expr { return scalarAt(ref(it.acc, at), ref(e, at), at) }
 	body := []ir.Stmt{decl(x, place(), at)}
 	body = append(body, t.combineTeam([]scalar{{op: it.Op, acc: x, n: n}}, at, barrier)...)
 	body = append(body, assign(place(), ref(x, at), at))
@@ -492,8 +535,8 @@ func (t *team) update(it item, at ir.Pos) []ir.Stmt {
 		return out
 	case it.n > 0:
 		e := t.local("e", ir.IntType, at)
-		elem := index(place, ref(e, at), at)
-		value := combine(it.Op, elem, index(ref(it.acc, at), ref(e, at), at), at)
+		elem := scalarAt(place, ref(e, at), at)
+		value := combine(it.Op, elem, scalarAt(ref(it.acc, at), ref(e, at), at), at)
 		return []ir.Stmt{t.elements(it, e, []ir.Stmt{assign(elem, value, at)}, at)}
 	}
 	return []ir.Stmt{assign(place, combine(it.Op, before, ref(it.acc, at), at), at)}

@@ -63,6 +63,71 @@ y[0], y[1], y[2] = s, bins[0], bins[2]`, func(x, y []int, n int) {
 				}
 			}
 		}},
+		{"a variable that a loop outside of the if reduces too", `
+s, t := 5, 100
+//omp:teams
+{
+	//omp:distribute parallel for reduction(+: s)
+	for i := range x {
+		s += x[i]
+	}
+	if n > 3 {
+		//omp:distribute parallel for reduction(+: s) reduction(max: t)
+		for i := range x {
+			s += x[i] * n
+			t = max(t, x[i])
+		}
+	}
+	for k := 0; k < n; k++ {
+		//omp:distribute parallel for reduction(+: s)
+		for i := range x {
+			s -= k * min(i+1, 1)
+		}
+	}
+}
+y[0], y[1] = s, t`, func(x, y []int, n int) {
+			y[0], y[1] = 5, 100
+			for _, v := range x {
+				y[0] += v
+				if n > 3 {
+					y[0] += v * n
+					y[1] = max(y[1], v)
+				}
+				y[0] -= n * (n - 1) / 2
+			}
+		}},
+		{"a variable of the team and one of the kernel", `
+s := 5
+//omp:teams
+for k := 0; k < n; k++ {
+	some := 1
+	//omp:distribute parallel for reduction(+: s, some)
+	for i := range x {
+		s += x[i]
+		some += k
+	}
+	//omp:distribute parallel for reduction(max: some) reduction(+: s)
+	for i := range x {
+		some = max(some, x[i])
+		s++
+	}
+	//omp:distribute parallel for
+	for i := 0; i < len(x); i++ {
+		//omp:atomic
+		y[i] += min(some, 1)
+	}
+}
+y[0] += s`, func(x, y []int, n int) {
+			for i := range x {
+				y[i] += n
+			}
+			y[0] += 5
+			for range n {
+				for _, v := range x {
+					y[0] += v + 1
+				}
+			}
+		}},
 		{"counter in a loop of the teams", `
 //omp:teams
 for k := 0; k < n; k++ {
@@ -288,5 +353,24 @@ func TestStrategiesAreRefusedByName(t *testing.T) {
 		}
 		require.ErrorContains(t, err, "nested("+s+")")
 		require.ErrorContains(t, err, "k.go:9:1")
+	}
+}
+
+// What the teams' parts of a reduction cannot mean before the teams end is refused, where it stands.
+func TestLeagueReductionsThatCannotBe(t *testing.T) {
+	const loop = "//omp:distribute parallel for reduction(+: s)\nfor i := range x {\ns += x[i]\n}\n"
+	for _, c := range []struct{ name, body, want string }{
+		{"read in the loop", "for k := 0; k < n; k++ {\n" + loop + "//omp:distribute parallel for\nfor i := range x {\nx[i] += s\n}\n}\n",
+			"k.go:10:44: reduction(+: s): the loop is under an if or in a loop of the teams, so that the teams' parts meet when they end, " +
+				"and k.go:16:1 uses s before: no team can wait for the others; end the teams before it is used"},
+		{"written behind it", "if n > 1 {\n" + loop + "}\ns = 3\n", "uses s before: no team can wait for the others"},
+		{"another operator", "if n > 1 {\n" + loop + "//omp:distribute parallel for reduction(*: s)\nfor i := range x {\ns *= x[i]\n}\n}\n",
+			"k.go:14:44: reduction(*: s): it is combined by + too, at k.go:10:44"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int, n int) {\ns := 5\n//omp:teams\n{\n"+c.body+
+				"}\nx[0] = s\n}", codegen.LowerOptions{})
+			require.ErrorContains(t, err, c.want)
+		})
 	}
 }

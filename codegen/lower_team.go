@@ -22,7 +22,8 @@ type team struct {
 	single     bool // the league has one team
 	mode       ir.TeamMode
 	shared     map[*ir.Var]bool
-	own        ir.VarSet // variables that each team has for itself
+	own        ir.VarSet  // variables that each team has for itself
+	mine       *ir.VarSet // those of them that the kernel's text declares
 	effects    *effects
 	open       open
 	jumps      map[*ir.Label]*jump
@@ -79,6 +80,7 @@ func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 		shareOuts: map[*ir.For]shareOut{}, conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{},
 		regions: map[ir.Stmt]bool{}, crews: map[*ir.Directive]bool{}, eithers: map[*ir.Construct]*ir.If{}}
 	list, red := t.teamLevel()
+	t.mine = ir.Declared(list)
 	list = t.withPostponed(t.expose(list))
 	t.limitAll(list)
 	t.settleMode(list, ir.DirectiveOf(s.list[0]))

@@ -69,9 +69,31 @@ func (c *reductionCheck) touches(place ir.Expr) bool {
 	case *ir.Deref:
 		return refVar(p.X) == c.v
 	case *ir.Index:
-		return placeVar(place) == c.v && !c.mentions(p.I)
+		return c.element(p)
 	}
 	return false
+}
+
+// element reports whether e is an element of what the reduction combines, an array, or is it itself.
+func (c *reductionCheck) element(e *ir.Index) bool {
+	if sameExpr(e, c.r.Place) {
+		return true
+	}
+	if e.X.Type().Kind != ir.Array || c.mentions(e.I) {
+		return false
+	}
+	if p, ok := c.r.Place.(*ir.Index); ok && sameExpr(e.X, p.X) && isConst(e.I) {
+		return true // another element, of another reduction
+	}
+	whole := c.r.Place
+	if part, ok := whole.(*ir.Reslice); ok {
+		whole = part.X
+	}
+	if sameExpr(e.X, whole) {
+		return true
+	}
+	inner, ok := e.X.(*ir.Index)
+	return ok && c.element(inner)
 }
 
 // mentions reports whether the variable occurs in e.

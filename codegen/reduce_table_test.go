@@ -71,6 +71,12 @@ var reducePlaces = []struct{ name, place, clause, before, after string }{
 	{"parameter", "*q", "*q", "*q = out[0]", "out[0] = *q"},
 	{"array", "a[i%3]", "a", "var a [3]T\na[0], a[1], a[2] = out[0], out[1], out[2]", "out[0], out[1], out[2] = a[0], a[1], a[2]"},
 	{"part of an array", "a[i%3+2]", "a[2:5]", "var a [6]T\na[2], a[3], a[4] = out[0], out[1], out[2]", "out[0], out[1], out[2] = a[2], a[3], a[4]"},
+	{"part of an array of arrays", "a[i%3+1][1]", "a[1:4]", "var a [5][2]T\na[1][1], a[2][1], a[3][1] = out[0], out[1], out[2]",
+		"out[0], out[1], out[2] = a[1][1], a[2][1], a[3][1]"},
+	{"array in an array, through a pointer", "b[1][i%3]", "*b", "var a [2][3]T\nb := &a\nb[1] = [3]T{out[0], out[1], out[2]}",
+		"out[0], out[1], out[2] = a[1][0], a[1][1], a[1][2]"},
+	{"one array of an array", "a[1][i%3]", "a[1]", "var a [2][3]T\na[1] = [3]T{out[0], out[1], out[2]}",
+		"out[0], out[1], out[2] = a[1][0], a[1][1], a[1][2]"},
 }
 
 func reduceText(typ, op, update, form string, place, clause, before, after string, number int) string {
