@@ -2,7 +2,9 @@ package devices
 
 import (
 	"fmt"
+	"sync"
 
+	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 )
 
@@ -198,8 +200,8 @@ func (m *Machine) grant(ws *WorkingSet) {
 	ws.state = grantedSet
 	m.plan.Reset()
 	for i := range ws.Accesses {
-		if ws.Space != Host {
-			m.buffer(ws.Accesses[i].Region.Buffer).away.Store(true)
+		if b := m.buffer(ws.Accesses[i].Region.Buffer); ws.Space != Host && !b.away.Load() {
+			b.away.Store(true)
 		}
 		if err := m.dir.Plan(ws.Accesses[i], ws.Space, &m.plan); err != nil && ws.err == nil {
 			ws.err = err
@@ -221,11 +223,66 @@ func (m *Machine) grant(ws *WorkingSet) {
 	if ws.Ready != nil {
 		m.follow(ws, m.plan.Wait)
 	}
-	if ws.launch != nil {
+	switch {
+	case ws.launch == nil:
+	case m.starting == ws && m.ready(ws):
+		ws.direct = true
+	default:
 		m.steps = append(m.steps, step{what: stepLaunch, set: ws})
 	}
 	if ws.pending == 0 {
 		m.tell(ws)
+	}
+}
+
+// ready reports whether the kernel of ws can be launched past the steps: all that it waits for is enqueued, and its device knows its
+// buffers. Then nothing that it needs is among the steps. Requires: m.mu held.
+func (m *Machine) ready(ws *WorkingSet) bool {
+	for _, f := range ws.waits {
+		if f.Event == nil {
+			return false
+		}
+	}
+	held := m.spaces[ws.Space.Device].held
+	for i := range ws.launch.Args.List {
+		a := &ws.launch.Args.List[i]
+		if a.Nil || a.Type.Kind != ir.Slice && a.Type.Kind != ir.Pointer {
+			continue
+		}
+		if mirror := held.mirrorOf(a.Buffer); mirror == nil || !mirror.reserved.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// Start is Acquire and Launch in one, on an accelerator. Where everything is there and what ws waits for is enqueued, the caller
+// launches the kernel itself, beside others who do.
+func (m *Machine) Start(ws *WorkingSet, l *Launch) {
+	if ws.state != idleSet || ws.Space == Host || ws.Done == nil {
+		panic(fmt.Sprintf("gompss: bug: devices: start of %s: acquired, on the host or without Done", l.Label))
+	}
+	ws.machine, ws.told, ws.launch, ws.direct = m, false, l, false
+	lock(&m.mu)
+	m.starting = ws
+	m.queue(ws)
+	m.starting = nil
+	if !ws.direct {
+		m.unlockAndDrive()
+		return
+	}
+	ws.events = eventsOf(ws.events[:0], ws.waits)
+	m.direct.Add(1)
+	if len(m.steps) > 0 {
+		m.unlockAndDrive()
+	} else {
+		m.mu.Unlock()
+	}
+	m.launchNow(ws)
+	if m.direct.Add(-1) == 0 && m.closed.Load() {
+		m.mu.Lock()
+		m.quiet.Broadcast()
+		m.mu.Unlock()
 	}
 }
 
@@ -277,7 +334,7 @@ func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
 	if ws.state == idleSet {
 		panic(fmt.Sprintf("gompss: bug: devices: %s: working set is released twice", ws.Label))
 	}
-	m.mu.Lock()
+	lock(&m.mu)
 	s := m.spaces[ws.Space.Device]
 	if ws.Space == Host {
 		for _, a := range ws.Accesses {
@@ -298,8 +355,7 @@ func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
 	ws.reset()
 	m.serve(s)
 	m.quiet.Broadcast()
-	m.mu.Unlock()
-	m.drive()
+	m.unlockAndDrive()
 }
 
 // beginKernel says that what ws writes counts as written, from the event of its kernel on, if nothing but its own device can
@@ -313,9 +369,14 @@ func (m *Machine) beginKernel(ws *WorkingSet, e Event) bool {
 			return false
 		}
 	}
-	for _, a := range ws.Accesses {
-		ws.kernel = append(ws.kernel, m.dir.Begin(a, ws.Space, e))
-		m.buffer(a.Region.Buffer).away.Store(true)
+	flights := make([]Flight, len(ws.Accesses)) // others may look at them when ws is another task's
+	for i := range ws.Accesses {
+		a := &ws.Accesses[i]
+		m.dir.begin(a, ws.Space, e, &flights[i])
+		ws.kernel = append(ws.kernel, &flights[i])
+		if b := m.buffer(a.Region.Buffer); !b.away.Load() {
+			b.away.Store(true)
+		}
 	}
 	return true
 }
@@ -380,4 +441,17 @@ func (ws *WorkingSet) reset() {
 func (n *need) clear() {
 	clear(n.granules)
 	*n = need{granules: n.granules[:0]}
+}
+
+// spins is how often lock looks for the lock before it goes to sleep: it is held for less time than that takes.
+const spins = 100
+
+// lock locks mu, awake at first: to be put to sleep and woken costs more than what is done under the lock.
+func lock(mu *sync.Mutex) {
+	for range spins {
+		if mu.TryLock() {
+			return
+		}
+	}
+	mu.Lock()
 }

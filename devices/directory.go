@@ -260,8 +260,8 @@ func (d *Directory) take(e *entry, piece deps.Region, from, to SpaceID, p *Plan)
 	f.After = overlapping(f.After, source.in, piece)
 	f.After = overlapping(f.After, end.in, piece)
 	f.After = overlapping(f.After, end.out, piece)
-	source.out = append(source.out, f)
-	end.in = append(end.in, f)
+	source.enterOut(f)
+	end.enterIn(f)
 	end.valid.Add(piece)
 	p.Copies = append(p.Copies, f)
 	p.Wait = append(p.Wait, f)
@@ -275,8 +275,11 @@ func (d *Directory) take(e *entry, piece deps.Region, from, to SpaceID, p *Plan)
 func (d *Directory) Land(f *Flight, made bool) {
 	e := d.buffers[f.Region.Buffer]
 	source, end := &e.at[f.From.Device], &e.at[f.To.Device]
-	source.out = without(source.out, f)
-	end.in = without(end.in, f)
+	if f.inAt == 0 || f.outAt == 0 {
+		panic("gompss: bug: devices: a copy lands twice")
+	}
+	source.leaveOut(f)
+	end.leaveIn(f)
 	f.After = nil
 	if made {
 		return
@@ -309,17 +312,6 @@ func (p *replicas) brought(r deps.Region) []deps.Region {
 	return rest.Regions()
 }
 
-func without(list []*Flight, f *Flight) []*Flight {
-	for i, g := range list {
-		if g == f {
-			last := len(list) - 1
-			list[i], list[last] = list[last], nil
-			return list[:last]
-		}
-	}
-	panic("gompss: bug: devices: a copy lands twice")
-}
-
 // nowhere returns the parts of r that are neither valid in a space nor known as lost.
 func (d *Directory) nowhere(e *entry, r deps.Region) []deps.Region {
 	var rest deps.Set
@@ -350,7 +342,9 @@ func (d *Directory) Commit(r deps.Region, at SpaceID) {
 		e.from = int(at.Device)
 		return
 	}
-	e.at[at.Device].valid.Add(r)
+	if here := &e.at[at.Device].valid; !here.Contains(r) {
+		here.Add(r)
+	}
 	if !e.lost.Empty() {
 		e.lost.Remove(r)
 	}
@@ -360,20 +354,32 @@ func (d *Directory) Commit(r deps.Region, at SpaceID) {
 // else, and who uses it there waits for the flight, as for a copy. End must be called when it is over.
 //
 // What the host gave up in favour of it is noted: if the task fails, the host still has it.
+//
+// What it covers of kernels before it there is nobody's to wait for any more: it comes behind them. Cost: O(kernels and copies under
+// way there that overlap); one allocation.
 func (d *Directory) Begin(a deps.Access, at SpaceID, e Event) *Flight {
+	f := new(Flight)
+	d.begin(&a, at, e, f)
+	return f
+}
+
+// begin is Begin with f, which is empty.
+func (d *Directory) begin(a *deps.Access, at SpaceID, e Event, f *Flight) {
 	b := d.buffers[a.Region.Buffer]
-	f := &Flight{Transfer: Transfer{Region: a.Region, Elem: b.elem, From: at, To: at}, Event: e}
+	f.Transfer, f.Event = Transfer{Region: a.Region, Elem: b.elem, From: at, To: at}, e
 	here := &b.at[at.Device]
 	if !a.Mode.Writes() {
-		here.out = append(here.out, f)
-		return f
+		here.enterOut(f)
+		return
 	}
-	for _, piece := range b.at[Host.Device].valid.Intersect(a.Region, nil) {
-		f.giveUp(Host, piece)
+	if host := &b.at[Host.Device].valid; !host.Empty() {
+		for _, piece := range host.Intersect(a.Region, nil) {
+			f.giveUp(Host, piece)
+		}
 	}
 	d.Commit(a.Region, at)
-	here.in = append(here.in, f)
-	return f
+	here.overtake(f)
+	here.enterIn(f)
 }
 
 // End says that a task that Begin told of is over.
@@ -381,10 +387,10 @@ func (d *Directory) End(a deps.Access, f *Flight, made bool) {
 	b := d.buffers[a.Region.Buffer]
 	here := &b.at[f.To.Device]
 	if !a.Mode.Writes() {
-		here.out = without(here.out, f)
+		here.leaveOut(f)
 		return
 	}
-	here.in = without(here.in, f)
+	here.leaveIn(f)
 	if made {
 		return
 	}

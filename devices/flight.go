@@ -22,6 +22,47 @@ type Flight struct {
 	given   []given
 	waiters []*WorkingSet
 	pinned  [2][]*granule // at From and at To
+	// inAt and outAt are the places in the lists of the directory, from 1; 0 is in none.
+	inAt, outAt int32
+}
+
+// enterIn and enterOut put f into a list of those that come to a space or go from it; leaveIn and leaveOut take it out, if it is there.
+func (p *replicas) enterIn(f *Flight)  { p.in = append(p.in, f); f.inAt = int32(len(p.in)) }
+func (p *replicas) enterOut(f *Flight) { p.out = append(p.out, f); f.outAt = int32(len(p.out)) }
+
+func (p *replicas) leaveIn(f *Flight) {
+	if i := int(f.inAt) - 1; i >= 0 {
+		last := len(p.in) - 1
+		moved := p.in[last]
+		p.in[i], moved.inAt = moved, f.inAt
+		p.in[last], f.inAt = nil, 0
+		p.in = p.in[:last]
+	}
+}
+
+func (p *replicas) leaveOut(f *Flight) {
+	if i := int(f.outAt) - 1; i >= 0 {
+		last := len(p.out) - 1
+		moved := p.out[last]
+		p.out[i], moved.outAt = moved, f.outAt
+		p.out[last], f.outAt = nil, 0
+		p.out = p.out[:last]
+	}
+}
+
+// overtake takes the kernels out of the lists that f, a kernel that writes, comes behind and covers: who has to wait for one of them
+// has to wait for f, and that is enough.
+func (p *replicas) overtake(f *Flight) {
+	for i := len(p.in) - 1; i >= 0; i-- {
+		if g := p.in[i]; g.From == g.To && f.Region.Contains(g.Region) {
+			p.leaveIn(g)
+		}
+	}
+	for i := len(p.out) - 1; i >= 0; i-- {
+		if g := p.out[i]; g.From == g.To && f.Region.Contains(g.Region) {
+			p.leaveOut(g)
+		}
+	}
 }
 
 // given is a part of a buffer that a space gave up.

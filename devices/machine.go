@@ -41,11 +41,14 @@ type Machine struct {
 	steps   []step // what devices are to be asked, in order
 	spare   []step
 	plan    Plan
-	flying  int       // flights that have not landed
-	driving bool      // somebody carries steps out
-	quiet   sync.Cond // broadcast when a flight lands, a working set is released or driving ends
-	counted Counters
-	links   []LinkCounter // by from*spaces + to
+	flying  int          // flights that have not landed
+	driving bool         // somebody carries steps out
+	direct  atomic.Int32 // launches past the steps that have not returned
+	// starting is the working set that Start is asked for, while it is planned.
+	starting *WorkingSet
+	quiet    sync.Cond // broadcast when a flight lands, a working set is released or driving ends
+	counted  Counters
+	links    []LinkCounter // by from*spaces + to
 }
 
 // A space is one address space of a Machine.

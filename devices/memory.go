@@ -74,7 +74,7 @@ func (m *Machine) unsettled(b deps.BufferID) bool {
 // dropMirror frees a detached mirror at its device, and its room for others.
 func (m *Machine) dropMirror(s *space, b deps.BufferID) error {
 	m.mu.Lock()
-	reserved := s.held.mirrorOf(b).reserved
+	reserved := s.held.mirrorOf(b).reserved.Load()
 	m.mu.Unlock()
 	var err error
 	if reserved {
@@ -180,7 +180,7 @@ func (m *Machine) Close() error {
 		return nil
 	}
 	m.mu.Lock()
-	for m.flying > 0 || m.driving || len(m.steps) > 0 {
+	for m.flying > 0 || m.driving || m.direct.Load() > 0 || len(m.steps) > 0 {
 		m.quiet.Wait()
 	}
 	m.mu.Unlock()

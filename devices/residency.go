@@ -2,6 +2,7 @@ package devices
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/gompss/gompss/deps"
 )
@@ -31,7 +32,7 @@ type granule struct {
 type mirror struct {
 	buffer   Buffer
 	granules []granule
-	reserved bool // the device knows of it; used by who carries steps out
+	reserved atomic.Bool // the device knows of it; set by who carries steps out
 }
 
 // A residency is what one accelerator has backed, and in which order it would be given up. It is pure: it decides, the

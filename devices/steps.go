@@ -62,8 +62,13 @@ func (m *Machine) pin(held *residency, f *Flight) []*granule {
 
 // drive carries out steps until there are none, unless somebody is at it already: then they will be carried out.
 func (m *Machine) drive() {
-	m.mu.Lock()
-	if m.driving {
+	lock(&m.mu)
+	m.unlockAndDrive()
+}
+
+// unlockAndDrive is drive for who holds mu.
+func (m *Machine) unlockAndDrive() {
+	if m.driving || len(m.steps) == 0 {
 		m.mu.Unlock()
 		return
 	}
@@ -184,13 +189,13 @@ func (m *Machine) changeRoom(ws *WorkingSet) {
 // reserveMirrors makes the device know the mirrors that ws uses.
 func (m *Machine) reserveMirrors(ws *WorkingSet, s *space) error {
 	for _, g := range ws.need.granules {
-		if g.mirror.reserved {
+		if g.mirror.reserved.Load() {
 			continue
 		}
 		if err := s.device.Reserve(g.mirror.buffer); err != nil {
 			return err
 		}
-		g.mirror.reserved = true
+		g.mirror.reserved.Store(true)
 	}
 	return nil
 }
@@ -211,31 +216,36 @@ func (m *Machine) reserveArgs(ws *WorkingSet) error {
 			mirror = s.held.add(b.Buffer)
 		}
 		m.mu.Unlock()
-		if mirror.reserved {
+		if mirror.reserved.Load() {
 			continue
 		}
 		if err := s.device.Reserve(mirror.buffer); err != nil {
 			return err
 		}
-		mirror.reserved = true
+		mirror.reserved.Store(true)
 	}
 	return nil
 }
 
 // launch enqueues the kernel of ws.
 func (m *Machine) launch(ws *WorkingSet) {
-	var room [8]Event
-	after := eventsOf(room[:0], ws.waits)
-	if ws.over == nil {
-		ws.over = func(err error) { ws.machine.finished(ws, err) }
-	}
+	ws.events = eventsOf(ws.events[:0], ws.waits)
 	if err := m.reserveArgs(ws); err != nil {
 		m.finished(ws, err)
 		return
 	}
-	e := m.spaces[ws.Space.Device].device.Launch(ws.launch, after)
+	m.launchNow(ws)
+}
+
+// launchNow is launch for a working set whose device knows all its buffers; ws.events are what it waits for.
+func (m *Machine) launchNow(ws *WorkingSet) {
+	if ws.over == nil {
+		ws.over = func(err error) { ws.machine.finished(ws, err) }
+	}
+	e := m.spaces[ws.Space.Device].device.Launch(ws.launch, ws.events)
+	clear(ws.events)
 	if ws.Launched != nil {
-		m.mu.Lock()
+		lock(&m.mu)
 		begun := m.beginKernel(ws, e)
 		m.mu.Unlock()
 		if begun {

@@ -48,6 +48,8 @@ type WorkingSet struct {
 	over    func(error) // finished, bound to this working set once
 	machine *Machine
 	kernel  []*Flight // the kernel under way, an entry for each access, once Launched was called
+	direct  bool      // who started it launches it, past the steps
+	events  []Event   // of waits, for the device
 }
 
 // A setState says where a WorkingSet is in its life.

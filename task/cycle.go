@@ -255,13 +255,17 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 		took = false
 		for p := range rt.places {
 			id := sched.PlaceID(p)
-			if id == rt.host || rt.sched.Load(id) >= rt.depth[p] {
+			if id == rt.host {
 				continue
 			}
-			if it := rt.sched.Pop(id); it != nil {
-				starts.push(rt.granted(it))
-				took = true
-			} else if r := rt.takeFollower(id); r != nil {
+			if rt.ahead(id) < rt.depth[p] {
+				if it := rt.sched.Pop(id); it != nil {
+					starts.push(rt.granted(it))
+					took = true
+					continue
+				}
+			}
+			if r := rt.takeFollower(id); r != nil {
 				starts.push(r)
 				took = true
 			}
@@ -299,8 +303,7 @@ func (rt *Runtime) startOn(r *record) {
 	}
 	r.held = true
 	r.launch = devices.Launch{Kernel: &r.running(p).device, Args: &r.args, Label: r.name()}
-	rt.machine.Acquire(&r.set)
-	rt.machine.Launch(&r.set, &r.launch)
+	rt.machine.Start(&r.set, &r.launch)
 }
 
 // startWait makes the accesses of a wait valid on the host.

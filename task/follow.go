@@ -1,6 +1,8 @@
 package task
 
 import (
+	"sync/atomic"
+
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
@@ -11,9 +13,10 @@ import (
 // accelerator, it is put behind them there, by events, and the host is not in the loop.
 //
 // Such a follower is over when its kernel is and its predecessors are; if one of those failed, it is skipped, whatever its
-// kernel has done. It takes only room that no ready task wants: what finds none waits in line, and becomes ready in the
-// ordinary way if its predecessors are over first. It holds no tokens. With an observer nobody follows, so that a trace
-// shows every task between its predecessors and its successors.
+// kernel has done. Followers do not take the places of ready tasks (Properties.Depth): there may be farBehind of them, so that
+// the accelerator never waits for the host, as long as what they touch is a small part of its memory; what finds no room waits in
+// line, and becomes ready in the ordinary way if its predecessors are over first. They hold no tokens. With an observer nobody
+// follows, so that a trace shows every task between its predecessors and its successors.
 
 // The low bits of record.follow, below the id of the task.
 const (
@@ -22,11 +25,45 @@ const (
 	stageBits = 2
 )
 
+// farBehind is how many tasks may follow at a place, and farPart the part of its memory that they may touch if they are more than
+// Properties.Depth: what they touch is kept there, and may keep out what ready tasks want.
+const (
+	farBehind = 256
+	farPart   = 8
+)
+
+// A behind counts the tasks that follow at a place and whose predecessors are not over.
+type behind struct {
+	tasks atomic.Int32
+	bytes atomic.Int64
+}
+
+// follows counts r in, leads counts it out: its predecessors are over.
+func (b *behind) follows(r *record) { b.tasks.Add(1); b.bytes.Add(int64(r.work)) }
+func (b *behind) leads(r *record)   { b.tasks.Add(-1); b.bytes.Add(-int64(r.work)) }
+
+// roomBehind reports whether a task that touches so much may follow at p now.
+func (rt *Runtime) roomBehind(work deps.Bytes, p sched.PlaceID) bool {
+	b := &rt.behind[p]
+	n := int(b.tasks.Load())
+	return n < rt.depth[p] || n < farBehind && deps.Bytes(b.bytes.Load())+work <= rt.memory[p]/farPart
+}
+
+// ahead is what p has in flight without those that follow. Requires: mu held.
+func (rt *Runtime) ahead(p sched.PlaceID) int {
+	n := rt.sched.Load(p)
+	if rt.lines != nil {
+		n -= int(rt.behind[p].tasks.Load())
+	}
+	return n
+}
+
 // A follower is an entry of a line; it is void when the word of the detail is another: then r may be another task.
 type follower struct {
 	r      *record
 	detail *detail // of r
 	word   uint64
+	work   deps.Bytes
 }
 
 // A line is the tasks that would follow at one place, in order.
@@ -53,7 +90,7 @@ func (rt *Runtime) letFollow() {
 	if !rt.accelerators || rt.watched() {
 		return
 	}
-	rt.lines = make([]line, len(rt.places))
+	rt.lines, rt.behind = make([]line, len(rt.places)), make([]behind, len(rt.places))
 	rt.followAt = func(n *deps.Node, stream int) { rt.follow(n.Owner.(*record), sched.PlaceID(stream-1)) }
 }
 
@@ -72,19 +109,21 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 		return
 	}
 	id := r.id.Load() << stageBits
-	rt.mu.Lock()
-	now := rt.lines[p].empty() && rt.sched.Load(p) < rt.depth[p]
+	r.followAt = p
+	lock(&rt.mu)
+	now := rt.lines[p].empty() && rt.roomBehind(r.work, p)
 	switch {
 	case !rt.sched.Follows(&r.item, p):
 		rt.unlock()
 		return
 	case now:
 		r.follow.Store(id | following)
+		rt.behind[p].follows(r)
 		rt.sched.Grant(&r.item, p)
 		rt.granted(&r.item)
 	default:
 		r.follow.Store(id | inLine)
-		rt.lines[p].push(follower{r, r.detail, id | inLine})
+		rt.lines[p].push(follower{r, r.detail, id | inLine, r.work})
 	}
 	rt.unlock()
 	if now && !r.adding.CompareAndSwap(id|isAdded, id|startWhenAdded) {
@@ -145,7 +184,7 @@ func (rt *Runtime) takesFrom(r *record, p, q sched.PlaceID, extra deps.Bytes) bo
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	r.item.Work = r.work
-	return rt.sched.Load(q) == 0 && rt.sched.WorthMoving(&r.item, p, q, rt.sched.Load(p), extra)
+	return rt.sched.Load(q) == 0 && rt.sched.WorthMoving(&r.item, p, q, rt.ahead(p), extra)
 }
 
 // takeFollower returns the first in the line of p, granted, or nil. Requires: mu held.
@@ -154,10 +193,15 @@ func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 		return nil
 	}
 	for l := &rt.lines[p]; !l.empty(); {
-		f := l.pop()
+		f := l.list[l.head]
+		if f.detail.follow.Load() == f.word && !rt.roomBehind(f.work, p) {
+			return nil // or, if it became ready meanwhile, next time
+		}
+		l.pop()
 		if rt.sched.Retired(p) || !f.detail.follow.CompareAndSwap(f.word, f.word&^inLine|following) {
 			continue
 		}
+		rt.behind[p].follows(f.r)
 		rt.sched.Grant(&f.r.item, p)
 		return rt.granted(&f.r.item)
 	}
@@ -170,8 +214,14 @@ func (rt *Runtime) followed(r *record) bool {
 	if !r.granted() {
 		return false
 	}
-	rt.meet(r)
+	rt.leads(r)
 	return true
+}
+
+// leads says that the predecessors of r, which follows, are over.
+func (rt *Runtime) leads(r *record) {
+	rt.behind[r.followAt].leads(r)
+	rt.meet(r)
 }
 
 // granted reports whether r, whose predecessors are over, was granted to a place before: then it may be on a list of those who start

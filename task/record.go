@@ -85,10 +85,11 @@ type detail struct {
 
 	stage atomic.Int32 // of the acquisition on the host
 	// follow is 0 but for tasks that start before their predecessors are over: see follow.go.
-	follow  atomic.Uint64
-	adding  atomic.Uint64 // while it is being submitted
-	met     atomic.Int32  // of the two that have to come before such a task ends: its kernel's end and its predecessors'
-	outcome error         // of the kernel
+	follow   atomic.Uint64
+	followAt sched.PlaceID // where
+	adding   atomic.Uint64 // while it is being submitted
+	met      atomic.Int32  // of the two that have to come before such a task ends: its kernel's end and its predecessors'
+	outcome  error         // of the kernel
 }
 
 // need gives r a detail of its own, before a field of it is written. Requires: the submitting of its home held.

@@ -132,6 +132,7 @@ type Runtime struct {
 	arrived   recordList // on the host: data are there, ready to run
 	fetching  int        // on the host: data are on their way
 	lines     []line     // by place: who would follow there; nil when nobody may
+	behind    []behind   // by place: who does
 	counts    counts
 	learned   learned
 

@@ -128,7 +128,7 @@ func (s *Scope) commit(r *record) Task {
 		s.rt.startOn(r)
 	}
 	if late {
-		s.rt.meet(r)
+		s.rt.leads(r)
 	}
 	t := Task{s.rt, r, id}
 	if !now {

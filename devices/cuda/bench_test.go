@@ -140,7 +140,7 @@ func (b *bench) measure(repeat int, f func(stream uintptr) error) float64 {
 // ours measures a kernel as Launch runs it, and logs its shape.
 func (b *bench) ours(repeat int, k *devices.Kernel, args ...devices.Arg) float64 {
 	b.t.Helper()
-	r, err := b.d.prepareRun(&devices.Launch{Kernel: k, Args: &devices.Args{List: args}})
+	r, err := b.d.newRun(&devices.Launch{Kernel: k, Args: &devices.Args{List: args}})
 	require.NoError(b.t, err)
 	b.t.Logf("%s: index32 %t, grids %v, scratch %v, checks %t", k.Name, r.version.index32, r.grids, r.scratch, r.faults)
 	op := &operation{event: &event{device: b.d}}

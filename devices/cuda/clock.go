@@ -88,9 +88,9 @@ func (d *Device) recordFirst(e *event, s *stream) error {
 	return nil
 }
 
-// timeOf reads when the operation of e, which has happened, began and ended, and gives the first of its events back. Requires: the
-// context is current.
-func (d *Device) timeOf(e *event) {
+// timeOf reads when the operation of e, which has happened, began and ended, and gives the first of its events back; last is the
+// CUevent behind it. Requires: the context is current.
+func (d *Device) timeOf(e *event, last uintptr) {
 	if e.first == 0 {
 		return
 	}
@@ -102,7 +102,7 @@ func (d *Device) timeOf(e *event) {
 		return // the device is at its end, and whoever asks for it next finds out
 	}
 	from, ok1 := d.since(e.first)
-	to, ok2 := d.since(e.cu)
+	to, ok2 := d.since(last)
 	if ok1 && ok2 {
 		e.times[0], e.times[1] = d.clock.at.Add(from), d.clock.at.Add(to)
 	}

@@ -17,7 +17,9 @@ func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 }
 
 func (d *Device) copyOperation(t devices.Transfer) *operation {
-	op := &operation{event: &event{copy: t, device: d}, start: d.startCopy}
+	c := &copying{device: d, event: event{copy: t, device: d}}
+	op := &c.operation
+	op.event, op.work = &c.event, c
 	switch {
 	case t.To == d.space && t.From == devices.Host:
 		op.stream = d.toDevice
@@ -38,9 +40,16 @@ type end struct {
 	base uintptr // of byte 0 of the buffer
 }
 
-// startCopy makes the calls of a copy.
-func (d *Device) startCopy(op *operation) error {
-	t := op.event.copy
+// A copying is the operation of a copy, in one piece of memory.
+type copying struct {
+	operation
+	event  event
+	device *Device
+}
+
+// start makes the calls of a copy.
+func (c *copying) start(op *operation) error {
+	d, t := c.device, c.event.copy
 	from, err := d.endOf(t, t.From)
 	if err != nil {
 		return err

@@ -230,6 +230,24 @@ func (d *Device) enter() {
 
 func (d *Device) leave() { runtime.UnlockOSThread() }
 
+// within calls f with the device's context current, on a locked thread whose context may be another before and after.
+func (d *Device) within(f func() error) error {
+	b := newBlock()
+	defer b.free()
+	if err := d.driver.do(cuCtxGetCurrent, b.at(0)); err != nil {
+		return err
+	}
+	before := uintptr(b.words[0])
+	if before == d.context {
+		return f()
+	}
+	if err := d.driver.do(cuCtxSetCurrent, d.context); err != nil {
+		return err
+	}
+	err := f()
+	return errors.Join(err, d.driver.do(cuCtxSetCurrent, before))
+}
+
 // Model returns what the maker calls the device.
 func (d *Device) Model() string { return d.model }
 

@@ -29,6 +29,7 @@ const (
 	cuDeviceGetDefaultMemPool
 	cuMemPoolSetAttribute
 	cuCtxSetCurrent
+	cuCtxGetCurrent
 	cuStreamCreate
 	cuStreamDestroy
 	cuStreamSynchronize
@@ -68,6 +69,7 @@ const (
 	cuGraphCreate
 	cuGraphAddKernelNode
 	cuGraphInstantiate
+	cuGraphExecKernelNodeSetParams
 	cuGraphLaunch
 	cuGraphExecDestroy
 	cuGraphDestroy
@@ -78,7 +80,7 @@ var driverFunctions = []string{
 	"cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString",
 	"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute",
 	"cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2", "cuDeviceCanAccessPeer",
-	"cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute", "cuCtxSetCurrent",
+	"cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute", "cuCtxSetCurrent", "cuCtxGetCurrent",
 	"cuStreamCreate", "cuStreamDestroy_v2", "cuStreamSynchronize", "cuStreamWaitEvent",
 	"cuEventCreate", "cuEventDestroy_v2", "cuEventRecord", "cuEventQuery", "cuEventElapsedTime",
 	"cuMemGetInfo_v2", "cuMemGetAllocationGranularity", "cuMemAddressReserve", "cuMemAddressFree",
@@ -87,7 +89,7 @@ var driverFunctions = []string{
 	"cuMemsetD8Async", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
 	"cuMemcpy2DAsync_v2", "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute",
 	"cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuLaunchKernel",
-	"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuGraphExecDestroy", "cuGraphDestroy",
+	"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuGraphExecKernelNodeSetParams", "cuGraphLaunch", "cuGraphExecDestroy", "cuGraphDestroy",
 }
 
 // Results of the driver that callers tell apart.

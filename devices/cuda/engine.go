@@ -24,7 +24,7 @@ const (
 
 // lookEvery is how many operations an engine enqueues before it looks at what is over: to ask the driver takes a third of
 // the time that a launch takes.
-const lookEvery = 8
+const lookEvery = 16
 
 // An engine is the goroutine of a device that calls the driver for work: it enqueues what is submitted, in order, and sees
 // what is over. That both are one thread's keeps them from waiting for each other inside the driver.
@@ -34,6 +34,7 @@ type engine struct {
 	over   finisher
 	flying atomic.Int64 // operations submitted that have not happened
 
+	heard    []*event     // the goroutine's
 	queued   atomic.Int32 // length of jobs, to be looked at without the lock
 	mu       sync.Mutex
 	wake     sync.Cond
@@ -59,6 +60,9 @@ func (g *engine) submit(op *operation) {
 	d := g.device
 	d.enter()
 	d.begin(op)
+	if s := op.stream; s != nil {
+		_ = s.record() // if there is something on it; what that would have stood for fails with it
+	}
 	d.leave()
 	g.nudge()
 }
@@ -138,6 +142,7 @@ func (g *engine) run() {
 				jobs[i] = nil
 				if begun++; begun == lookEvery {
 					begun = 0
+					d.markAll(streams)
 					d.look(streams, false)
 				}
 			}
@@ -147,6 +152,9 @@ func (g *engine) run() {
 			}
 		}
 		begun = 0
+		if g.queued.Load() == 0 {
+			d.markAll(streams)
+		}
 		found, empty := d.look(streams, true)
 		waited := time.Duration(monotonic() - busy)
 		switch {
@@ -179,36 +187,73 @@ func rest(d time.Duration) {
 }
 
 // look hands on the events that have happened since it last looked, and reports whether there were any and whether none
-// is left. Where several are in flight it asks for one in the middle, since those before it are over when that is; with
+// is left. Where several marks are in flight it asks for one in the middle, since those before it are over when that is; with
 // closely it finds them all. Requires: the context is current, on the engine's goroutine.
 func (d *Device) look(streams []*stream, closely bool) (found, empty bool) {
 	empty = true
 	for _, s := range streams {
-		for n := s.length(); n > 0; n = s.length() {
-			k := (n - 1) / 2
-			over := d.lost.Load() != nil || d.ended(s.at(k), s, k)
-			if !over && k > 0 && closely && d.engine.queued.Load() == 0 {
-				k = 0
-				over = d.ended(s.at(0), s, 0)
-			}
-			if !over {
-				empty = false
-				break
-			}
-			s.moved = monotonic()
-			for range k + 1 {
-				e := s.pop()
-				d.timeOf(e)
-				d.engine.over.push(e)
-			}
-			found = true
-			if !closely {
+		for s.length() > 0 {
+			n := d.lookAt(s, closely)
+			found = found || n > 0
+			if n == 0 || !closely {
 				empty = empty && s.length() == 0
 				break
 			}
 		}
 	}
 	return found, empty
+}
+
+func middle(n int) int { return (n - 1) / 2 }
+func earliest(int) int { return 0 }
+
+// lookAt asks for a mark or two of a stream, and returns how many events have happened.
+func (d *Device) lookAt(s *stream, closely bool) int {
+	g := &d.engine
+	if d.lost.Load() != nil {
+		return g.hear(s, 1<<64-1, 0)
+	}
+	choose := middle
+	if d.clock.on { // the mark of each event says when it was over
+		choose = earliest
+	}
+	for {
+		m, n := s.markAt(choose)
+		if m == nil {
+			return 0
+		}
+		over, heard := d.ended(m, s), 0
+		if over {
+			heard = g.hear(s, m.upTo, m.cu)
+		}
+		m.letGo()
+		if over || n < 2 || !closely || g.queued.Load() > 0 || choose(n) == 0 {
+			return heard
+		}
+		choose = earliest
+	}
+}
+
+// hear hands on the events of a stream up to a number; last is the CUevent behind them.
+func (g *engine) hear(s *stream, upTo uint64, last uintptr) int {
+	now, first := monotonic(), s.first()
+	g.heard = s.popTo(upTo, g.heard[:0])
+	n := len(g.heard)
+	if n == 0 {
+		return 0
+	}
+	pace := (now - max(first.began, s.moved)) / int64(n)
+	if s.pace > 0 {
+		pace = (3*s.pace + pace) / 4
+	}
+	atomic.StoreInt64(&s.pace, max(1, pace))
+	s.moved = now
+	for _, e := range g.heard {
+		g.device.timeOf(e, last)
+	}
+	g.over.pushAll(g.heard)
+	clear(g.heard)
+	return n
 }
 
 // patience is how long engines and finishers look for more before they rest.
@@ -267,6 +312,14 @@ func (f *finisher) tell() bool {
 	f.mu.Unlock()
 	f.wake.Signal()
 	return true
+}
+
+// pushAll adds events; see push.
+func (f *finisher) pushAll(list []*event) {
+	f.mu.Lock()
+	f.events = append(f.events, list...)
+	f.queued.Store(int32(len(f.events)))
+	f.mu.Unlock()
 }
 
 func (f *finisher) finish(events []*event) {

@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
 )
 
-// An event is the end of one operation on a GPU. It happens when the engine has seen its CUevent, or when the operation
-// could not be enqueued.
+// An event is the end of one operation on a GPU. It happens when the engine has seen a mark that stands for it, or when the
+// operation could not be enqueued.
 type event struct {
 	device *Device
 	// What it is the end of: the launch of a kernel with a label, or a copy.
@@ -26,7 +25,6 @@ type event struct {
 	alone  bool
 	after  []devices.Event // what it was enqueued behind, to take their errors over
 	checks []check         // where kernels leave faults
-	users  atomic.Int32    // of cu: the engine, and those who are about to wait for it
 	began  int64           // monotonic nanoseconds, for the time limit
 	failed error           // why it could not be enqueued
 	first  uintptr         // the CUevent before the work, where times are wanted
@@ -38,8 +36,8 @@ type event struct {
 	err      error
 	then     []func(error)
 	behind   []*operation // what waits until this is enqueued
-	cu       uintptr      // the CUevent, once enqueued
-	stream   *stream      // the same
+	stream   *stream      // once enqueued
+	number   uint64       // on the stream; set when it is pushed there
 }
 
 // A check is where a kernel leaves a fault, and the program that ran, to name it.
@@ -87,10 +85,10 @@ func (e *event) Then(f func(error)) {
 }
 
 // enter says that e is enqueued, and returns what waited for that.
-func (e *event) enter(cu uintptr, s *stream) []*operation {
+func (e *event) enter(s *stream) []*operation {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.cu, e.stream, e.enqueued = cu, s, true
+	e.stream, e.enqueued = s, true
 	behind := e.behind
 	e.behind = nil
 	return behind
@@ -135,30 +133,24 @@ func (e *event) finish() {
 		}
 		d.slots.put(c.slot)
 	}
-	e.letGo()
 	e.happen(err)
 }
 
-// hold returns the CUevent of e for as long as the caller waits for it, until letGo; not ok when e has happened or is
-// not enqueued yet.
-func (e *event) hold() (cu uintptr, ok bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.done || !e.enqueued {
-		return 0, false
+// mark returns a mark that stands for e, which is enqueued, for as long as the caller waits for it; nil when e is over. It may make
+// the mark, on the stream of e, whose device need not be the one whose context is current: that is so again afterwards.
+func (e *event) mark() (*mark, error) {
+	s := e.on()
+	if s == nil {
+		return nil, nil
 	}
-	for n := e.users.Load(); n > 0; n = e.users.Load() {
-		if e.users.CompareAndSwap(n, n+1) {
-			return e.cu, true
+	for {
+		m, wanted := s.hold(e.number)
+		if m != nil || !wanted {
+			return m, nil
 		}
-	}
-	return 0, false
-}
-
-// letGo gives the CUevent back when nobody uses it any more.
-func (e *event) letGo() {
-	if e.users.Add(-1) == 0 {
-		e.device.spare.put(e.cu)
+		if err := s.device.within(s.record); err != nil {
+			return nil, err
+		}
 	}
 }
 
@@ -172,15 +164,18 @@ func firstError(events []devices.Event) error {
 	return nil
 }
 
-// ended asks the driver whether event e, number k on stream s, has happened. An error ends the device.
-func (d *Device) ended(e *event, s *stream, k int) bool {
-	switch code := d.driver.call(cuEventQuery, e.cu); code {
+// ended asks the driver whether a mark has happened. An error ends the device, because of what is in flight on the stream.
+func (d *Device) ended(m *mark, s *stream) bool {
+	switch code := d.driver.call(cuEventQuery, m.cu); code {
 	case 0:
 		return true
 	case codeNotReady:
-		return k == 0 && d.overdue(e, s)
+		first := s.first()
+		return first != nil && d.overdue(first, s)
 	default:
-		d.blame(e, d.driver.check(cuEventQuery, code))
+		if first := s.first(); first != nil {
+			d.blame(first, d.driver.check(cuEventQuery, code))
+		}
 		return true
 	}
 }

@@ -245,7 +245,7 @@ func TestProvedArgumentsNeedNoChecks(t *testing.T) {
 	require.NoError(t, s.d.Prepare(k))
 	run := func(args ...devices.Arg) (*run, error) {
 		l := &devices.Launch{Kernel: k, Args: &devices.Args{List: args}}
-		r, err := s.d.prepareRun(l)
+		r, err := s.d.newRun(l)
 		require.NoError(t, err)
 		return r, waitFor(s.d.Launch(l, nil))
 	}

@@ -57,8 +57,8 @@ func (d *Device) chooseSequence(g *graph) (r *sequenceRun, alone bool, err error
 			}
 			continue
 		}
-		one, err := d.prepareRun(l)
-		if err != nil {
+		one := &run{}
+		if err := d.prepareRun(l, d.program(s.Kernel), one); err != nil {
 			return nil, false, err
 		}
 		r.steps[i] = one
@@ -121,11 +121,37 @@ func (r *sequenceRun) build() error {
 	return nil
 }
 
-// addNode adds a kernel behind other nodes. The words are those of CUDA_KERNEL_NODE_PARAMS_v1.
+// addNode adds a kernel behind other nodes.
 func (d *Device) addNode(graph uintptr, n *kernelNode, after []uint64) (uint64, error) {
 	b := newBlock()
 	defer b.free()
-	const extra, size, node = 16, 24, 32
+	n.fill(b)
+	var list uintptr
+	if len(after) > 0 {
+		list = uintptr(unsafe.Pointer(&after[0]))
+	}
+	err := d.driver.do(cuGraphAddKernelNode, b.at(nodeWord), graph, list, uintptr(len(after)), b.at(0))
+	runtime.KeepAlive(after)
+	runtime.KeepAlive(n.params)
+	return b.words[nodeWord], err
+}
+
+// setNode makes a node of an instantiated graph another kernel, from its next launch on.
+func (d *Device) setNode(exec uintptr, node uint64, n *kernelNode) error {
+	b := newBlock()
+	defer b.free()
+	n.fill(b)
+	err := d.driver.do(cuGraphExecKernelNodeSetParams, exec, uintptr(node), b.at(0))
+	runtime.KeepAlive(n.params)
+	return err
+}
+
+// nodeWord is the first word of a block that fill leaves alone.
+const nodeWord = 32
+
+// fill writes n as a CUDA_KERNEL_NODE_PARAMS_v1 at the start of a block.
+func (n *kernelNode) fill(b *block) {
+	const extra, size = 16, 24
 	pair := func(x, y int64) uint64 { return uint64(uint32(x)) | uint64(uint32(y))<<32 }
 	b.words[0] = uint64(n.function)
 	b.words[1], b.words[2], b.words[3] = pair(n.teams[0], n.teams[1]), pair(n.teams[2], n.team[0]), pair(n.team[1], n.team[2])
@@ -133,14 +159,6 @@ func (d *Device) addNode(graph uintptr, n *kernelNode, after []uint64) (uint64, 
 	b.words[extra], b.words[extra+1] = 1, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(n.params))))
 	b.words[extra+2], b.words[extra+3], b.words[extra+4] = 2, uint64(b.at(size)), 0
 	b.words[size] = uint64(len(n.params))
-	var list uintptr
-	if len(after) > 0 {
-		list = uintptr(unsafe.Pointer(&after[0]))
-	}
-	err := d.driver.do(cuGraphAddKernelNode, b.at(node), graph, list, uintptr(len(after)), b.at(0))
-	runtime.KeepAlive(after)
-	runtime.KeepAlive(n.params)
-	return b.words[node], err
 }
 
 // free gives the graph back. Requires: the context is current.

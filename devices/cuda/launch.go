@@ -14,18 +14,31 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// Launch enqueues a run of a kernel: the launches of its program in order, on one stream.
-func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event {
-	op := &operation{event: &event{kernel: l.Kernel.Name, label: l.Label, pos: l.Kernel.Pos, device: d}}
-	if err := d.choose(l, op); err != nil {
-		op.event.happen(d.failAt(op.event, err))
-		return op.event
-	}
-	return d.submit(op, after)
+// A launching is the operation of a launch, in one piece of memory.
+type launching struct {
+	operation
+	event  event
+	run    run
+	grids  [2]grid
+	after  [4]devices.Event
+	then   [1]func(error)
+	params [16]uint64
 }
 
-// choose decides what op will launch.
-func (d *Device) choose(l *devices.Launch, op *operation) error {
+// Launch enqueues a run of a kernel: the launches of its program in order, on one stream.
+func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event {
+	o := &launching{event: event{kernel: l.Kernel.Name, label: l.Label, pos: l.Kernel.Pos, device: d}}
+	o.operation.event = &o.event
+	o.event.after, o.event.then, o.run.grids = o.after[:0], o.then[:0], o.grids[:0]
+	if err := d.choose(l, o); err != nil {
+		o.event.happen(d.failAt(&o.event, err))
+		return &o.event
+	}
+	return d.submit(&o.operation, after)
+}
+
+// choose decides what o will launch.
+func (d *Device) choose(l *devices.Launch, o *launching) error {
 	if err := d.alive(); err != nil {
 		return err
 	}
@@ -33,22 +46,26 @@ func (d *Device) choose(l *devices.Launch, op *operation) error {
 	if p.graph != nil {
 		r, alone, err := d.chooseSequence(p.graph)
 		if err == nil {
-			op.event.alone, op.start = alone, r.start
+			o.event.alone, o.work = alone, r
 		}
 		return err
 	}
 	if n := p.native; n != nil {
 		r, err := d.prepareNative(l, n)
 		if err == nil {
-			op.start = r.start
+			o.work = r
 		}
 		return err
 	}
-	r, err := d.prepareRun(l)
-	if err == nil {
-		op.event.alone, op.start = r.faults, r.start
+	r := &o.run
+	if err := d.prepareRun(l, p, r); err != nil {
+		return err
 	}
-	return err
+	o.event.alone, o.work = r.faults, r
+	if !r.faults && r.scratch == 0 && len(r.version.entries) == 1 {
+		return r.packAhead(o.params[:])
+	}
+	return nil
 }
 
 // A run is one launch of a kernel on one GPU: all that is decided before anything is enqueued.
@@ -59,38 +76,53 @@ type run struct {
 	grids   []grid
 	scratch deps.Bytes
 	faults  bool
+	packed  []uint64 // the parameters of the one entry, where they are known already
 }
 
 // prepareRun chooses the version and the shapes of a launch.
-func (d *Device) prepareRun(l *devices.Launch) (*run, error) {
-	if err := d.Prepare(l.Kernel); err != nil {
-		return nil, err
+func (d *Device) prepareRun(l *devices.Launch, p *program, r *run) error {
+	if k := l.Kernel; k.Program == nil {
+		return d.Prepare(k)
 	}
-	p := d.program(l.Kernel)
-	r := &run{device: d, binding: binding{params: l.Kernel.Program.Params, args: l.Args.List}}
+	r.device, r.binding = d, binding{params: l.Kernel.Program.Params, args: l.Args.List}
 	if len(r.binding.params) != len(r.binding.args) {
-		return nil, fmt.Errorf("%d arguments for %d parameters", len(r.binding.args), len(r.binding.params))
+		return fmt.Errorf("%d arguments for %d parameters", len(r.binding.args), len(r.binding.params))
 	}
 	proved := p.proved.holds(&r.binding)
 	v := &p.versions[versionOf(true, proved)]
 	if err := d.load(p, v); err != nil {
-		return nil, err
+		return err
 	}
 	ok := fits32(v.source, &r.binding)
 	if ok {
 		if err := r.choose(v, cuda.GridLimit); err != nil {
-			return nil, err
+			return err
 		}
 		ok = r.scratchFits32()
 	}
 	if ok {
-		return r, nil
+		return nil
 	}
 	v = &p.versions[versionOf(false, proved)]
 	if err := d.load(p, v); err != nil {
-		return nil, err
+		return err
 	}
-	return r, r.choose(v, math.MaxInt64)
+	return r.choose(v, math.MaxInt64)
+}
+
+// packAhead packs the parameters of the one entry, into room if they fit there.
+func (r *run) packAhead(room []uint64) error {
+	e := &r.version.source.Entries[0]
+	if int(e.ArgsSize) > 8*len(room) {
+		room = make([]uint64, (e.ArgsSize+7)/8)
+	}
+	r.packed = room
+	return r.binding.pack(e, bytesOfWords(room)[:e.ArgsSize], r.device.mirrorAt, 0)
+}
+
+// bytesOfWords returns the memory of words. Safe: a word is 8 bytes.
+func bytesOfWords(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
 }
 
 // scratchFits32 reports whether the lengths of all scratchpads are within the limit of 32-bit indices.
@@ -186,12 +218,15 @@ func (r *run) launch(i int, stream uintptr, fault uint64) error {
 	e, g := &r.version.source.Entries[i], r.grids[i]
 	b := newBlock()
 	defer b.free()
-	params := b.bytes(paramWord)
-	if int(e.ArgsSize) > len(params) {
-		params = make([]byte, e.ArgsSize)
-	}
-	if err := r.binding.pack(e, params[:e.ArgsSize], r.device.mirrorAt, fault); err != nil {
-		return err
+	params := bytesOfWords(r.packed)
+	if r.packed == nil {
+		params = b.bytes(paramWord)
+		if int(e.ArgsSize) > len(params) {
+			params = make([]byte, e.ArgsSize)
+		}
+		if err := r.binding.pack(e, params[:e.ArgsSize], r.device.mirrorAt, fault); err != nil {
+			return err
+		}
 	}
 	b.words[sizeWord] = uint64(e.ArgsSize)
 	b.words[extraWord], b.words[extraWord+1] = bufferPointer, uint64(uintptr(unsafe.Pointer(&params[0])))

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+	"github.com/gompss/gompss/devices"
 	"go.uber.org/goleak"
 )
 
@@ -19,10 +20,14 @@ import (
 // nothing, and then why.
 var ground struct {
 	real, fake bool
+	null       bool // a libcuda that does nothing, for benchmarks
 	why        string
 	lib        uintptr  // of the fake
 	nvrtc      *library // the real one, nil when there is none
 }
+
+// nullVariable makes the tests run on testdata/null.cc: for benchmarks of what the host does.
+const nullVariable = "GOMPSS_TEST_NULL"
 
 func TestMain(m *testing.M) {
 	cleanUp := prepareGround()
@@ -39,6 +44,14 @@ func TestMain(m *testing.M) {
 
 // prepareGround looks for a driver with a GPU, before any test opens the one of the process.
 func prepareGround() (cleanUp func()) {
+	if os.Getenv(nullVariable) != "" {
+		dir, err := buildFake("null.cc")
+		if err != nil {
+			ground.why = fmt.Sprintf("no driver that does nothing: %v", err)
+		}
+		ground.null = err == nil
+		return func() { os.RemoveAll(dir) }
+	}
 	if lib, err := openLibrary(nvrtcSearch, nvrtcFunctions); err == nil {
 		ground.nvrtc = lib
 	}
@@ -53,7 +66,7 @@ func prepareGround() (cleanUp func()) {
 	if err == nil {
 		err = fmt.Errorf("the driver sees no GPU")
 	}
-	dir, fakeErr := buildFake()
+	dir, fakeErr := buildFake("fake.cc")
 	if fakeErr != nil {
 		ground.why = fmt.Sprintf("no GPU (%v) and no fake one (%v)", err, fakeErr)
 		return func() {}
@@ -62,8 +75,8 @@ func prepareGround() (cleanUp func()) {
 	return func() { os.RemoveAll(dir) }
 }
 
-// buildFake compiles the libcuda of the tests and makes it the one that is found.
-func buildFake() (dir string, err error) {
+// buildFake compiles a libcuda of the tests and makes it the one that is found.
+func buildFake(source string) (dir string, err error) {
 	compiler, err := exec.LookPath("g++")
 	if err != nil {
 		return "", err
@@ -76,7 +89,7 @@ func buildFake() (dir string, err error) {
 		return dir, err
 	}
 	so := filepath.Join(dir, "libfake.so")
-	cmd := exec.Command(compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-o", so, filepath.Join(include, "fake.cc"), "-lpthread", "-ldl")
+	cmd := exec.Command(compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-o", so, filepath.Join(include, source), "-lpthread", "-ldl")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("%w: %s", err, out)
 	}
@@ -153,4 +166,13 @@ func Ground() (gpus int, real bool, why string) {
 		return 0, false, err.Error()
 	}
 	return drv.count, ground.real, ""
+}
+
+// newRun decides about a launch that is not enqueued.
+func (d *Device) newRun(l *devices.Launch) (*run, error) {
+	if err := d.Prepare(l.Kernel); err != nil {
+		return nil, err
+	}
+	r := &run{}
+	return r, d.prepareRun(l, d.program(l.Kernel), r)
 }

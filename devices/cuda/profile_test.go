@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -89,7 +90,7 @@ func TestProfile(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		run  func(p *profile)
-	}{{"sleeps", profileSleeps}, {"launches", profileLaunches}, {"copies", profileCopies}, {"peers", profilePeers}, {"graph", profileGraph}} {
+	}{{"sleeps", profileSleeps}, {"launches", profileLaunches}, {"copies", profileCopies}, {"peers", profilePeers}, {"graph", profileGraph}, {"batches", profileBatches}, {"crowd", profileCrowd}} {
 		t.Run(part.name, func(t *testing.T) { part.run(&profile{bench: openBench(t, drv.count, &rows), raw: raw}) })
 	}
 	for _, r := range rows {
@@ -129,7 +130,7 @@ func profileLaunches(p *profile) {
 	x := put(p.bench, make([]int64, 1))
 	k := benchKernel(p.t, "Empty")
 	launch := &devices.Launch{Kernel: k, Args: &devices.Args{List: []devices.Arg{x}}}
-	r, err := d.prepareRun(launch)
+	r, err := d.newRun(launch)
 	require.NoError(p.t, err)
 	ok := func(err error) { require.NoError(p.t, err) }
 	d.enter()
@@ -148,7 +149,7 @@ func profileLaunches(p *profile) {
 		p.each("cuEventRecord", n, func(int) { ok(d.driver.do(cuEventRecord, cu, s.cu)) })
 		p.each("cuEventQuery of a done event", n, func(int) { d.driver.call(cuEventQuery, cu) })
 		p.each("cuStreamWaitEvent of a done event", n, func(int) { ok(d.driver.do(cuStreamWaitEvent, s.cu, cu, 0)) })
-		p.each("prepareRun", n, func(int) { _, _ = d.prepareRun(launch) })
+		p.each("prepareRun", n, func(int) { _, _ = d.newRun(launch) })
 		p.each("launch, one stream, enqueue alone", n, func(int) { ok(r.start(op)) })
 		start := time.Now()
 		sync()
@@ -395,7 +396,7 @@ func profileGraph(p *profile) {
 	const n = 1000
 	d := p.d
 	x := put(p.bench, make([]int64, 1))
-	r, err := d.prepareRun(&devices.Launch{Kernel: benchKernel(p.t, "Empty"), Args: &devices.Args{List: []devices.Arg{x}}})
+	r, err := d.newRun(&devices.Launch{Kernel: benchKernel(p.t, "Empty"), Args: &devices.Args{List: []devices.Arg{x}}})
 	require.NoError(p.t, err)
 	ok := func(err error) { require.NoError(p.t, err) }
 	d.enter()
@@ -440,4 +441,100 @@ func profileGraph(p *profile) {
 	extra.free()
 	p.move(x.Buffer, 1, 8, d.space, devices.Host)
 	require.EqualValues(p.t, 9*n, p.keep[0].([]int64)[0])
+}
+
+// profileBatches makes every node of a small graph another kernel before each launch, as for a batch of tasks.
+func profileBatches(p *profile) {
+	d := p.d
+	x := put(p.bench, make([]int64, 1))
+	r, err := d.newRun(&devices.Launch{Kernel: benchKernel(p.t, "Empty"), Args: &devices.Args{List: []devices.Arg{x}}})
+	require.NoError(p.t, err)
+	ok := func(err error) { require.NoError(p.t, err) }
+	d.enter()
+	defer d.leave()
+	var node *kernelNode
+	ok(r.nodes(d, func(n *kernelNode) error { node = n; return nil }))
+	s, b := d.kernels[0], newBlock()
+	defer b.free()
+	for _, chain := range []bool{true, false} {
+		for _, n := range []int{4, 8, 16, 32, 64} {
+			ok(d.driver.do(cuGraphCreate, b.at(0), 0))
+			graph := uintptr(b.words[0])
+			var nodes, after []uint64
+			for range n {
+				id, err := d.addNode(graph, node, after)
+				ok(err)
+				nodes = append(nodes, id)
+				if chain {
+					after = []uint64{id}
+				}
+			}
+			ok(d.driver.do(cuGraphInstantiate, b.at(0), graph, 0))
+			exec := uintptr(b.words[0])
+			name := fmt.Sprintf("graph of %d, %s", n, map[bool]string{true: "a chain", false: "independent"}[chain])
+			ok(d.driver.do(cuGraphLaunch, exec, s.cu))
+			ok(d.driver.do(cuStreamSynchronize, s.cu))
+			batches := 4000 / n
+			began := time.Now()
+			for range batches {
+				for _, id := range nodes {
+					ok(d.setNode(exec, id, node))
+				}
+			}
+			p.note(name+": set a node", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
+			began = time.Now()
+			for range batches {
+				ok(d.driver.do(cuGraphLaunch, exec, s.cu))
+			}
+			p.note(name+": launch unchanged, each node", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
+			ok(d.driver.do(cuStreamSynchronize, s.cu))
+			p.note(name+": the same until over", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
+			began = time.Now()
+			for range batches {
+				for _, id := range nodes {
+					ok(d.setNode(exec, id, node))
+				}
+				ok(d.driver.do(cuGraphLaunch, exec, s.cu))
+			}
+			p.note(name+": set all and launch, each node", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
+			ok(d.driver.do(cuStreamSynchronize, s.cu))
+			p.note(name+": the same until over ", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
+			ok(d.driver.do(cuGraphExecDestroy, exec))
+			ok(d.driver.do(cuGraphDestroy, graph))
+		}
+	}
+}
+
+// profileCrowd launches on all GPUs at once, from a thread each.
+func profileCrowd(p *profile) {
+	const n = 10000
+	var all sync.WaitGroup
+	kernel := benchKernel(p.t, "Empty")
+	x := put(p.bench, make([]int64, 1))
+	var runs []*run
+	for _, d := range p.all {
+		require.NoError(p.t, d.Prepare(kernel))
+		r, err := d.newRun(&devices.Launch{Kernel: kernel, Args: &devices.Args{List: []devices.Arg{x}}})
+		require.NoError(p.t, err)
+		runs = append(runs, r)
+	}
+	began := time.Now()
+	for i, d := range p.all {
+		all.Go(func() {
+			d.enter()
+			defer d.leave()
+			op := &operation{event: &event{device: d}, stream: d.kernels[0]}
+			for range n {
+				if err := runs[i].start(op); err != nil {
+					p.t.Error(err)
+					return
+				}
+			}
+			if err := d.driver.do(cuStreamSynchronize, op.stream.cu); err != nil {
+				p.t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	p.note(fmt.Sprintf("launches of %d GPUs, a thread each, together", len(p.all)), float64(n*len(p.all))/time.Since(began).Seconds(), "a second")
 }

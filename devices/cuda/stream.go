@@ -3,27 +3,49 @@
 package cuda
 
 import (
+	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/gompss/gompss/devices"
 )
 
 // A stream is a CUstream and the events of what is in flight on it, in order.
+//
+// Not every operation has a CUevent of its own: a mark stands for all that was enqueued before it, and what is over is seen by
+// the marks. Whoever has to wait for an operation that no mark stands for yet makes one.
 type stream struct {
 	device *Device
 	cu     uintptr
 	// kernels says that it is one of those for kernels.
 	kernels bool
 	moved   int64 // monotonic time when something on it was last seen to be over; the engine's
+	pace    int64 // nanoseconds that an operation takes, smoothed; the engine's
 
-	mu    sync.Mutex
-	queue []*event // from head on
-	head  int
+	mu     sync.Mutex
+	queue  []*event // from head on
+	head   int
+	pushed uint64 // number of the event pushed last, from 1
+	marked uint64 // of the last one that a mark stands for
+	marks  []*mark
+
+	marking sync.Mutex // held by who makes a mark, over the call of the driver
 }
 
-// push adds an event that has been recorded on s.
+// A mark is a CUevent that was recorded behind all operations of a stream up to number upTo.
+type mark struct {
+	stream *stream
+	cu     uintptr
+	upTo   uint64
+	users  int // of cu: the stream, and those who are about to wait for it; guarded by stream.mu
+}
+
+// push adds an event whose work has been enqueued on s.
 func (s *stream) push(e *event) {
 	s.mu.Lock()
+	s.pushed++
+	e.number = s.pushed
 	s.queue = append(s.queue, e)
 	s.mu.Unlock()
 }
@@ -55,23 +77,123 @@ func (s *stream) length() int {
 	return len(s.queue) - s.head
 }
 
-// at returns event k of those in flight.
-func (s *stream) at(k int) *event {
+// unmarked returns how many events no mark stands for.
+func (s *stream) unmarked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.queue[s.head+k]
+	return int(s.pushed - s.marked)
 }
 
-// pop takes the first event away.
-func (s *stream) pop() *event {
+// markAt returns mark k of those in flight, held until letGo, where k is chosen by their number; nil when there are none.
+func (s *stream) markAt(k func(n int) int) (m *mark, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.queue[s.head]
-	s.queue[s.head] = nil
-	if s.head++; s.head == len(s.queue) {
-		s.queue, s.head = s.queue[:0], 0
+	if n = len(s.marks); n == 0 {
+		return nil, 0
 	}
-	return e
+	m = s.marks[k(n)]
+	m.users++
+	return m, n
+}
+
+// popTo takes the events up to number upTo away and adds them to list; the marks that stand for them go.
+func (s *stream) popTo(upTo uint64, list []*event) []*event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.head < len(s.queue) && s.queue[s.head].number <= upTo {
+		list = append(list, s.queue[s.head])
+		s.queue[s.head] = nil
+		s.head++
+	}
+	switch {
+	case s.head == len(s.queue):
+		s.queue, s.head = s.queue[:0], 0
+	case s.head > cap(s.queue)/2:
+		n := copy(s.queue, s.queue[s.head:])
+		clear(s.queue[n:])
+		s.queue, s.head = s.queue[:n], 0
+	}
+	done := 0
+	for done < len(s.marks) && s.marks[done].upTo <= upTo {
+		s.drop(s.marks[done])
+		done++
+	}
+	s.marks = slices.Delete(s.marks, 0, done)
+	return list
+}
+
+// takeUnmarked takes the events away that no mark stands for. Requires: marking held.
+func (s *stream) takeUnmarked() (list []*event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := len(s.queue)
+	for at > s.head && s.queue[at-1].number > s.marked {
+		at--
+	}
+	list = slices.Clone(s.queue[at:])
+	clear(s.queue[at:])
+	s.queue, s.marked = s.queue[:at], s.pushed
+	return list
+}
+
+// drop takes back one use of a mark. Requires: s.mu held.
+func (s *stream) drop(m *mark) {
+	if m.users--; m.users == 0 {
+		s.device.spare.put(m.cu)
+	}
+}
+
+// letGo takes back one use of a mark.
+func (m *mark) letGo() {
+	m.stream.mu.Lock()
+	m.stream.drop(m)
+	m.stream.mu.Unlock()
+}
+
+// record makes a mark behind all that is on s. If it cannot be made, what it would have stood for has failed, as nobody would hear
+// of its end. Requires: the context of its device is current.
+func (s *stream) record() error {
+	s.marking.Lock()
+	defer s.marking.Unlock()
+	s.mu.Lock()
+	upTo, marked := s.pushed, s.marked
+	s.mu.Unlock()
+	if upTo == marked {
+		return nil
+	}
+	d := s.device
+	cu, err := d.spare.get()
+	if err == nil {
+		if err = d.driver.do(cuEventRecord, cu, s.cu); err != nil {
+			d.spare.put(cu)
+		}
+	}
+	if err != nil {
+		for _, e := range s.takeUnmarked() {
+			e.failed = d.failAt(e, err)
+			d.engine.over.push(e)
+		}
+		return err
+	}
+	s.mu.Lock()
+	s.marked = upTo
+	s.marks = append(s.marks, &mark{stream: s, cu: cu, upTo: upTo, users: 1})
+	s.mu.Unlock()
+	return nil
+}
+
+// hold returns a mark that stands for event number n, for as long as the caller waits for it, until letGo; nil when the event is
+// over or no mark stands for it, and then whether one has to be made.
+func (s *stream) hold(n uint64) (m *mark, wanted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.marks {
+		if m.upTo >= n {
+			m.users++
+			return m, false
+		}
+	}
+	return nil, s.marked < n
 }
 
 // An operation is work for a stream.
@@ -80,8 +202,12 @@ type operation struct {
 	stream *stream // nil for a kernel until it is enqueued
 	// host says that the work looks at host memory when it is enqueued, so that all it is behind must have happened.
 	host bool
-	// start calls the driver for the work itself, on the stream.
-	start func(op *operation) error
+	work starter
+}
+
+// A starter calls the driver for the work of an operation, on its stream.
+type starter interface {
+	start(op *operation) error
 }
 
 // submit enqueues op behind events: on the engine's goroutine, and there at once when the GPU can do the waiting, else when
@@ -155,7 +281,7 @@ func (d *Device) place(op *operation) {
 	}
 }
 
-// enqueue makes the calls of op: wait, work, record.
+// enqueue makes the calls of op: wait, work, and record where that cannot wait for others.
 func (d *Device) enqueue(op *operation) error {
 	e := op.event
 	if op.stream == nil {
@@ -167,32 +293,47 @@ func (d *Device) enqueue(op *operation) error {
 			return err
 		}
 	}
-	cu, err := d.spare.get()
-	if err != nil {
-		return d.failAt(e, err)
-	}
 	if d.clock.on {
 		if err := d.recordFirst(e, s); err != nil {
-			d.spare.put(cu)
 			return d.failAt(e, err)
 		}
 	}
-	if err := op.start(op); err != nil {
-		d.spare.put(cu)
+	if err := op.work.start(op); err != nil {
 		return d.failAt(e, err)
 	}
-	if err := d.driver.do(cuEventRecord, cu, s.cu); err != nil {
-		d.spare.put(cu)
-		return d.failAt(e, err)
-	}
-	e.users.Store(1)
 	e.began = monotonic()
-	behind := e.enter(cu, s)
-	s.push(e) // from here on the engine may look at it, and it may be over
-	for _, next := range behind {
+	s.push(e)
+	if e.alone || d.clock.on || s.unmarked() >= s.patience() {
+		_ = s.record() // e fails with it
+	}
+	for _, next := range e.enter(s) { // from here on others may wait for it
 		next.event.device.engine.push(next)
 	}
 	return nil
+}
+
+// A mark stands for as many operations as take about markTime, and no more than markMost: who waits for the first of them hears
+// of it that much later.
+const (
+	markTime = 20 * time.Microsecond
+	markMost = 16
+)
+
+// patience is how many operations may be without a mark.
+func (s *stream) patience() int {
+	if pace := atomic.LoadInt64(&s.pace); pace > 0 {
+		return int(max(1, min(markMost, int64(markTime)/pace)))
+	}
+	return 1
+}
+
+// markAll makes marks for all that has none. Requires: the context is current.
+func (d *Device) markAll(streams []*stream) {
+	for _, s := range streams {
+		if s.unmarked() > 0 {
+			_ = s.record() // what it would stand for fails with it
+		}
+	}
 }
 
 // chooseStream returns the stream for a kernel: that of a kernel which it is behind, if nothing else is behind that one
@@ -215,15 +356,19 @@ func (d *Device) waitOn(s *stream, a devices.Event) error {
 	if !ok || ours.on() == s {
 		return nil
 	}
-	cu, ok := ours.hold()
-	if !ok {
+	m, err := ours.mark()
+	if m == nil && err == nil {
 		return a.Err() // it is over
 	}
-	err := ours.device.alive()
 	if err == nil {
-		err = d.driver.do(cuStreamWaitEvent, s.cu, cu, 0)
+		err = ours.device.alive()
 	}
-	ours.letGo()
+	if err == nil {
+		err = d.driver.do(cuStreamWaitEvent, s.cu, m.cu, 0)
+	}
+	if m != nil {
+		m.letGo()
+	}
 	if err != nil { // the event's device may have come to its end: this one has not
 		return ours.device.failAt(ours, err)
 	}

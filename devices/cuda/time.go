@@ -13,11 +13,13 @@ import (
 // Time launches l repeat times in a row, rounds times over, and returns how long a launch took in each round, by events of
 // the GPU. Everything that l touches must be there: it is launched behind nothing. For measurements.
 func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Duration, err error) {
-	op := &operation{event: &event{kernel: l.Kernel.Name, label: l.Label, pos: l.Kernel.Pos, device: d}, stream: d.kernels[0]}
+	o := &launching{event: event{kernel: l.Kernel.Name, label: l.Label, pos: l.Kernel.Pos, device: d}}
+	op := &o.operation
+	op.event, op.stream = &o.event, d.kernels[0]
 	if err := d.Prepare(l.Kernel); err != nil {
 		return nil, err
 	}
-	if err := d.choose(l, op); err != nil {
+	if err := d.choose(l, o); err != nil {
 		return nil, d.failAt(op.event, err)
 	}
 	defer func() {
@@ -27,7 +29,7 @@ func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Durati
 	}()
 	err = d.timed(op.stream, rounds, func(took time.Duration) { each = append(each, took/time.Duration(repeat)) }, func() error {
 		for range repeat {
-			if err := op.start(op); err != nil {
+			if err := op.work.start(op); err != nil {
 				return d.failAt(op.event, err)
 			}
 		}
@@ -39,7 +41,7 @@ func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Durati
 // TimeCopy makes a copy rounds times, one after the other, and returns how long each took by events of the GPU.
 func (d *Device) TimeCopy(t devices.Transfer, rounds int) (each []time.Duration, err error) {
 	op := d.copyOperation(t)
-	err = d.timed(op.stream, rounds, func(took time.Duration) { each = append(each, took) }, func() error { return op.start(op) })
+	err = d.timed(op.stream, rounds, func(took time.Duration) { each = append(each, took) }, func() error { return op.work.start(op) })
 	return each, err
 }
 

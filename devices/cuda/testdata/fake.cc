@@ -122,7 +122,9 @@ Result cuDevicePrimaryCtxRelease_v2(int) { ENTER; alive("context", -1); return 0
 Result cuDeviceCanAccessPeer(int* can, int, int) { ENTER; *can = 1; return 0; }
 Result cuDeviceGetDefaultMemPool(void** p, int) { ENTER; *p = (void*)1; return 0; }
 Result cuMemPoolSetAttribute(void*, int, void*) { ENTER; return 0; }
-Result cuCtxSetCurrent(void*) { return 0; }
+static thread_local void* current;
+Result cuCtxSetCurrent(void* c) { current = c; return 0; }
+Result cuCtxGetCurrent(void** c) { *c = current; return 0; }
 
 Result cuStreamCreate(Stream** s, unsigned) { ENTER; *s = new Stream; alive("stream", 1); return 0; }
 Result cuStreamDestroy_v2(Stream* s)
@@ -299,11 +301,21 @@ Result cuGraphAddKernelNode(void** n, Graph* g, void** after, size_t count, Node
 }
 Result cuGraphInstantiateWithFlags(Graph** e, Graph* g, u64) { ENTER; *e = new Graph(*g); alive("graph", 1); return 0; }
 Result cuGraphExecDestroy(Graph* e) { ENTER; delete e; alive("graph", -1); return 0; }
+Result cuGraphExecKernelNodeSetParams(Graph* e, void* node, NodeParams* p)
+{
+	ENTER;
+	const size_t i = (size_t)node - 1;
+	if (i >= e->nodes.size())
+		return 1;
+	e->nodes[i] = {p->f, p->gx, p->bx, std::string((char*)p->extra[1], *(size_t*)p->extra[3])};
+	return 0;
+}
 Result cuGraphLaunch(Graph* e, Stream* s)
 {
 	ENTER;
+	const std::vector<Node> nodes = e->nodes; // changes count from the next launch on
 	s->push([=] {
-		for (const Node& n : e->nodes) {
+		for (const Node& n : nodes) {
 			linger();
 			if (enter("kernel"))
 				return;
