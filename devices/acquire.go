@@ -239,7 +239,7 @@ func (m *Machine) grant(ws *WorkingSet) {
 // buffers. Then nothing that it needs is among the steps. Requires: m.mu held.
 func (m *Machine) ready(ws *WorkingSet) bool {
 	for _, f := range ws.waits {
-		if f.Event == nil {
+		if !f.there.Load() {
 			return false
 		}
 	}
@@ -444,7 +444,7 @@ func (n *need) clear() {
 }
 
 // spins is how often lock looks for the lock before it goes to sleep: it is held for less time than that takes.
-const spins = 100
+const spins = 400
 
 // lock locks mu, awake at first: to be put to sleep and woken costs more than what is done under the lock.
 func lock(mu *sync.Mutex) {

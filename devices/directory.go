@@ -367,6 +367,7 @@ func (d *Directory) Begin(a deps.Access, at SpaceID, e Event) *Flight {
 func (d *Directory) begin(a *deps.Access, at SpaceID, e Event, f *Flight) {
 	b := d.buffers[a.Region.Buffer]
 	f.Transfer, f.Event = Transfer{Region: a.Region, Elem: b.elem, From: at, To: at}, e
+	f.there.Store(true)
 	here := &b.at[at.Device]
 	if !a.Mode.Writes() {
 		here.enterOut(f)

@@ -2,6 +2,7 @@ package devices
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -12,8 +13,9 @@ type Flight struct {
 	Transfer
 	// After are the flights that it must not overtake.
 	After []*Flight
-	// Event is set by the owner when the copy has been enqueued.
+	// Event is set by the owner when the copy has been enqueued, and then there.
 	Event Event
+	there atomic.Bool
 
 	began time.Duration // when it was enqueued, for observers
 	heard bool          // the owner has heard of its end

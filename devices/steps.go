@@ -118,6 +118,7 @@ func (m *Machine) copy(f *Flight) {
 		f.began = m.options.Now()
 	}
 	f.Event = m.spaces[end.Device].device.Copy(f.Transfer, after)
+	f.there.Store(true)
 	f.Event.Then(func(err error) { m.landed(f, err) })
 }
 

@@ -76,9 +76,6 @@ func (rt *Runtime) release(r *record) {
 // becomesReady puts s, whose predecessors are over, on the list of those that run or those that do not. by is the last of
 // them, nil if there was none.
 func (rt *Runtime) becomesReady(s, by *record, over, ready *recordList) {
-	if rt.followed(s) {
-		return
-	}
 	if via := s.poison.Load(); via != nil {
 		s.skip(via)
 		over.push(s)

@@ -208,16 +208,6 @@ func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 	return nil
 }
 
-// followed says that the predecessors of r are over, and reports whether r has been started before: then it is none of the
-// ready ones.
-func (rt *Runtime) followed(r *record) bool {
-	if !r.granted() {
-		return false
-	}
-	rt.leads(r)
-	return true
-}
-
 // leads says that the predecessors of r, which follows, are over.
 func (rt *Runtime) leads(r *record) {
 	rt.behind[r.followAt].leads(r)

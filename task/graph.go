@@ -123,18 +123,33 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 		rt.letGo(r, over, ready)
 	}
 	var free recordList
+	var room [4]*record
+	led := room[:0]
 	if r.err != nil && r.kind != waitBody {
-		rt.graphFail(r, &free)
+		rt.graphFail(r, &free, &led)
 	} else {
-		r.home.graph.domain.Finish(&r.node, func(s *deps.Node) { free.push(s.Owner.(*record)) })
+		r.home.graph.domain.Finish(&r.node, func(s *deps.Node) { s.Owner.(*record).freed(&free, &led) })
+	}
+	for _, s := range led {
+		rt.leads(s)
 	}
 	for s := free.pop(); s != nil; s = free.pop() {
 		rt.becomesReady(s, r, over, ready)
 	}
 }
 
+// freed puts s, whose predecessors are over, into led if it follows, else into free. One that follows may be on the list of who
+// starts it, and must be put on no other.
+func (s *record) freed(free *recordList, led *[]*record) {
+	if s.granted() {
+		*led = append(*led, s)
+	} else {
+		free.push(s)
+	}
+}
+
 // graphFail is graphRelease for a task that failed or was skipped.
-func (rt *Runtime) graphFail(r *record, free *recordList) {
+func (rt *Runtime) graphFail(r *record, free *recordList, led *[]*record) {
 	perturb()
 	// One step for those who submit: they find the edge, or the taint.
 	r.home.submitting.Lock()
@@ -144,7 +159,7 @@ func (rt *Runtime) graphFail(r *record, free *recordList) {
 		s := n.Owner.(*record)
 		s.poison.CompareAndSwap(nil, r.err)
 		if last {
-			free.push(s)
+			s.freed(free, led)
 		}
 	})
 }

@@ -352,6 +352,14 @@ func (d *Device) freeAll() error {
 	for _, s := range d.streams() {
 		free(d.driver.do(cuStreamSynchronize, s.cu))
 	}
+	for _, s := range d.kernels {
+		if s == nil {
+			continue
+		}
+		for i := range s.graphs {
+			free(s.graphs[i].free(d))
+		}
+	}
 	for _, p := range d.programs {
 		free(p.unload(d))
 	}

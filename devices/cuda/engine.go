@@ -24,7 +24,7 @@ const (
 
 // lookEvery is how many operations an engine enqueues before it looks at what is over: to ask the driver takes a third of
 // the time that a launch takes.
-const lookEvery = 16
+const lookEvery = 32
 
 // An engine is the goroutine of a device that calls the driver for work: it enqueues what is submitted, in order, and sees
 // what is over. That both are one thread's keeps them from waiting for each other inside the driver.
@@ -59,7 +59,7 @@ func (g *engine) submit(op *operation) {
 	}
 	d := g.device
 	d.enter()
-	d.begin(op)
+	d.begin(op, false)
 	if s := op.stream; s != nil {
 		_ = s.record() // if there is something on it; what that would have stood for fails with it
 	}
@@ -69,7 +69,7 @@ func (g *engine) submit(op *operation) {
 
 // push has op enqueued by the engine. It does not block.
 func (g *engine) push(op *operation) {
-	g.mu.Lock()
+	lock(&g.mu)
 	g.jobs = append(g.jobs, op)
 	g.queued.Store(int32(len(g.jobs)))
 	g.mu.Unlock()
@@ -80,7 +80,7 @@ func (g *engine) push(op *operation) {
 
 // take returns what has been pushed, and keeps spare for what comes.
 func (g *engine) take(spare []*operation) []*operation {
-	g.mu.Lock()
+	lock(&g.mu)
 	defer g.mu.Unlock()
 	jobs := g.jobs
 	g.jobs = spare[:0]
@@ -138,14 +138,16 @@ func (g *engine) run() {
 		if g.queued.Load() > 0 {
 			jobs = g.take(jobs)
 			for i, op := range jobs {
-				d.begin(op)
+				d.begin(op, true)
 				jobs[i] = nil
 				if begun++; begun == lookEvery {
 					begun = 0
+					d.flushAll()
 					d.markAll(streams)
 					d.look(streams, false)
 				}
 			}
+			d.flushAll()
 			busy = monotonic()
 			if g.over.queued.Load() == 0 {
 				continue
@@ -367,6 +369,19 @@ func (f *finisher) run() {
 		}
 		f.finish(events)
 	}
+}
+
+// spins is how often lock looks for the lock before it goes to sleep: it is held for less time than that takes.
+const spins = 400
+
+// lock locks mu, awake at first: to be put to sleep and woken costs more than what is done under the lock.
+func lock(mu *sync.Mutex) {
+	for range spins {
+		if mu.TryLock() {
+			return
+		}
+	}
+	mu.Lock()
 }
 
 // monotonic is the time since the process started, in nanoseconds.

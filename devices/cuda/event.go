@@ -27,8 +27,10 @@ type event struct {
 	checks []check         // where kernels leave faults
 	began  int64           // monotonic nanoseconds, for the time limit
 	failed error           // why it could not be enqueued
-	first  uintptr         // the CUevent before the work, where times are wanted
-	times  [2]time.Time    // see Times; set before it happens
+	// pending is the stream on which it will be enqueued with others; under Device.enqueueing.
+	pending *stream
+	first   uintptr      // the CUevent before the work, where times are wanted
+	times   [2]time.Time // see Times; set before it happens
 
 	mu       sync.Mutex
 	enqueued bool

@@ -31,6 +31,12 @@ type stream struct {
 	marks  []*mark
 
 	marking sync.Mutex // held by who makes a mark, over the call of the driver
+
+	// Of streams of kernels, under Device.enqueueing: what will be enqueued together, the event that was put on the stream last,
+	// and the graphs for that, by the binary logarithm of their length.
+	pending []*operation
+	tail    *event
+	graphs  [6]batchGraph
 }
 
 // A mark is a CUevent that was recorded behind all operations of a stream up to number upTo.
@@ -58,16 +64,6 @@ func (s *stream) first() *event {
 		return nil
 	}
 	return s.queue[s.head]
-}
-
-// last returns the event that was pushed last, nil when nothing is in flight.
-func (s *stream) last() *event {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.head == len(s.queue) {
-		return nil
-	}
-	return s.queue[len(s.queue)-1]
 }
 
 // length returns the number of events in flight.
@@ -173,6 +169,7 @@ func (s *stream) record() error {
 			e.failed = d.failAt(e, err)
 			d.engine.over.push(e)
 		}
+		d.engine.nudge() // it may sleep, and be the one to tell of that
 		return err
 	}
 	s.mu.Lock()
@@ -229,21 +226,28 @@ func (d *Device) submit(op *operation, after []devices.Event) devices.Event {
 	return e
 }
 
-// begin enqueues op, or leaves it to whoever makes the event happen, or enqueues the event, that it has to wait for first.
-// Requires: the context is current.
-func (d *Device) begin(op *operation) {
+// begin enqueues op, or leaves it to whoever makes the event happen, or enqueues the event, that it has to wait for first. With
+// batching it may stay pending until flushAll. Requires: the context is current.
+func (d *Device) begin(op *operation, batching bool) {
 	d.enqueueing.Lock()
 	defer d.enqueueing.Unlock()
+	if batching {
+		_, batching = op.lone()
+	}
+	home := d.pendingBehind(op, batching && !d.clock.on)
 	for _, a := range op.event.after {
 		if parked := d.park(op, a); parked {
 			return
 		}
 	}
-	if op.host {
+	switch {
+	case op.host:
 		d.later.push(op)
-		return
+	case batching && !d.clock.on:
+		d.enlist(op, home)
+	default:
+		d.place(op)
 	}
-	d.place(op)
 }
 
 // park leaves op to event a, if op cannot be enqueued before a has happened or been enqueued.
@@ -258,7 +262,7 @@ func (d *Device) park(op *operation, a devices.Event) bool {
 	}
 	ours.mu.Lock()
 	defer ours.mu.Unlock()
-	if ours.done || ours.enqueued {
+	if ours.done || ours.enqueued || ours.device == d && ours.pending != nil {
 		return false
 	}
 	ours.behind = append(ours.behind, op)
@@ -288,6 +292,10 @@ func (d *Device) enqueue(op *operation) error {
 		op.stream = d.chooseStream(e.after)
 	}
 	s := op.stream
+	if s.kernels {
+		d.flush(s)
+		s.tail = e
+	}
 	for _, a := range e.after {
 		if err := d.waitOn(s, a); err != nil {
 			return err
@@ -341,7 +349,7 @@ func (d *Device) markAll(streams []*stream) {
 func (d *Device) chooseStream(after []devices.Event) *stream {
 	for _, a := range after {
 		if ours, ok := a.(*event); ok && ours.device == d {
-			if s := ours.on(); s != nil && s.kernels && s.last() == ours {
+			if s := ours.on(); s != nil && s.kernels && s.tail == ours {
 				return s
 			}
 		}

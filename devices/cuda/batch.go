@@ -1,0 +1,196 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"errors"
+	"math/bits"
+)
+
+// This file is how kernels that the engine finds together go to a stream with one call: as a graph of the driver whose nodes are a
+// chain, and whose kernels are replaced before each launch. To replace one costs a part of what a launch costs.
+//
+// Kernels that can fail alone, need scratch memory or consist of several launches go one by one, and so does everything when
+// somebody wants times. What is pending counts as enqueued for nobody but the engine: others that wait for it are told when it is.
+
+// A graph is of batchLeast to batchMost kernels, a power of two.
+const (
+	batchLeast = 4
+	batchMost  = 32
+)
+
+// A batchGraph is a chain of kernels that is launched again and again on one stream.
+type batchGraph struct {
+	graph, exec uintptr
+	nodes       []uint64
+}
+
+// lone reports whether op is one kernel whose parameters are known.
+func (op *operation) lone() (*run, bool) {
+	r, ok := op.work.(*run)
+	return r, ok && r.packed != nil
+}
+
+// pendingBehind flushes the streams with what op is behind, but for the one on which it can stay pending itself, which is returned
+// when op batches. Requires: enqueueing held, on the engine's goroutine, the context is current.
+func (d *Device) pendingBehind(op *operation, batches bool) (home *stream) {
+	for _, a := range op.event.after {
+		ours, ok := a.(*event)
+		if !ok || ours.device != d || ours.pending == nil {
+			continue
+		}
+		if s := ours.pending; home == nil && batches && s.tail == ours {
+			home = s
+		}
+	}
+	for _, a := range op.event.after {
+		if ours, ok := a.(*event); ok && ours.device == d && ours.pending != nil && ours.pending != home {
+			d.flush(ours.pending)
+		}
+	}
+	return home
+}
+
+// enlist makes op pending on a stream: home, or one of its choice. Requires: as for pendingBehind.
+func (d *Device) enlist(op *operation, home *stream) {
+	e := op.event
+	err := firstError(e.after)
+	if err == nil {
+		err = d.alive()
+	}
+	if home == nil {
+		home = d.chooseStream(e.after)
+	}
+	op.stream = home
+	for _, a := range e.after {
+		ours, ok := a.(*event)
+		if err != nil || ok && (ours.pending == home || ours.on() == home) {
+			continue
+		}
+		d.flush(home) // they need not wait
+		err = d.waitOn(home, a)
+	}
+	if err != nil {
+		e.failed = err
+		d.engine.over.push(e)
+		return
+	}
+	e.pending, home.tail = home, e
+	if home.pending = append(home.pending, op); len(home.pending) == batchMost {
+		d.flush(home)
+	}
+}
+
+// flush enqueues what is pending on a stream. Requires: as for pendingBehind.
+func (d *Device) flush(s *stream) {
+	list := s.pending
+	for len(list) > 0 {
+		n := 1
+		if len(list) >= batchLeast {
+			n = 1 << (bits.Len(uint(len(list))) - 1)
+		}
+		d.send(s, list[:n])
+		list = list[n:]
+	}
+	clear(s.pending)
+	s.pending = s.pending[:0]
+}
+
+// flushAll flushes all streams of kernels.
+func (d *Device) flushAll() {
+	d.enqueueing.Lock()
+	defer d.enqueueing.Unlock()
+	for _, s := range d.kernels {
+		if len(s.pending) > 0 {
+			d.flush(s)
+		}
+	}
+}
+
+// send makes the calls for some operations: one launch, of a kernel or of a graph.
+func (d *Device) send(s *stream, list []*operation) {
+	var err error
+	if len(list) == 1 {
+		err = list[0].work.start(list[0])
+	} else {
+		err = d.sendGraph(s, list)
+	}
+	now := monotonic()
+	for _, op := range list {
+		e := op.event
+		e.pending = nil
+		if err != nil {
+			e.failed = d.failAt(e, err)
+			d.engine.over.push(e)
+			continue
+		}
+		e.began = now
+		s.push(e)
+	}
+	if err == nil && s.unmarked() >= s.patience() {
+		_ = s.record() // they fail with it
+	}
+	for _, op := range list {
+		for _, next := range op.event.enter(s) {
+			next.event.device.engine.push(next)
+		}
+	}
+}
+
+func (d *Device) sendGraph(s *stream, list []*operation) error {
+	g := &s.graphs[bits.Len(uint(len(list)))-1]
+	if g.exec == 0 {
+		if err := d.buildBatch(g, list); err != nil {
+			return errors.Join(err, g.free(d))
+		}
+	} else {
+		for i, op := range list {
+			r, _ := op.lone()
+			var n kernelNode
+			r.nodeOf(&n)
+			if err := d.setNode(g.exec, g.nodes[i], &n); err != nil {
+				return err
+			}
+		}
+	}
+	return d.driver.do(cuGraphLaunch, g.exec, s.cu)
+}
+
+// nodeOf describes the one kernel of r, whose parameters are packed.
+func (r *run) nodeOf(n *kernelNode) {
+	e, g := &r.version.source.Entries[0], r.grids[0]
+	*n = kernelNode{function: r.version.entries[0].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
+		params: bytesOfWords(r.packed)[:e.ArgsSize]}
+}
+
+func (d *Device) buildBatch(g *batchGraph, list []*operation) error {
+	b := newBlock()
+	defer b.free()
+	if err := d.driver.do(cuGraphCreate, b.at(0), 0); err != nil {
+		return err
+	}
+	g.graph, g.nodes = uintptr(b.words[0]), g.nodes[:0]
+	var after []uint64
+	for _, op := range list {
+		r, _ := op.lone()
+		var n kernelNode
+		r.nodeOf(&n)
+		id, err := d.addNode(g.graph, &n, after)
+		if err != nil {
+			return err
+		}
+		g.nodes, after = append(g.nodes, id), []uint64{id}
+	}
+	if err := d.driver.do(cuGraphInstantiate, b.at(0), g.graph, 0); err != nil {
+		return err
+	}
+	g.exec = uintptr(b.words[0])
+	return nil
+}
+
+// free gives the graph back. Requires: the context is current.
+func (g *batchGraph) free(d *Device) error {
+	both := graph{graph: g.graph, exec: g.exec}
+	g.graph, g.exec = 0, 0
+	return both.free(d)
+}
