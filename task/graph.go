@@ -123,14 +123,15 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 		rt.letGo(r, over, ready)
 	}
 	var free recordList
-	var room [4]*record
-	led := room[:0]
+	var led *record
 	if r.err != nil && r.kind != waitBody {
 		rt.graphFail(r, &free, &led)
 	} else {
 		r.home.graph.domain.Finish(&r.node, func(s *deps.Node) { s.Owner.(*record).freed(&free, &led) })
 	}
-	for _, s := range led {
+	for led != nil {
+		s := led
+		led, s.ledNext = s.ledNext, nil
 		rt.leads(s)
 	}
 	for s := free.pop(); s != nil; s = free.pop() {
@@ -140,16 +141,16 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 
 // freed puts s, whose predecessors are over, into led if it follows, else into free. One that follows may be on the list of who
 // starts it, and must be put on no other.
-func (s *record) freed(free *recordList, led *[]*record) {
-	if s.granted() {
-		*led = append(*led, s)
+func (s *record) freed(free *recordList, led **record) {
+	if s.rt.lines != nil && s.granted() {
+		s.ledNext, *led = *led, s
 	} else {
 		free.push(s)
 	}
 }
 
 // graphFail is graphRelease for a task that failed or was skipped.
-func (rt *Runtime) graphFail(r *record, free *recordList, led *[]*record) {
+func (rt *Runtime) graphFail(r *record, free *recordList, led **record) {
 	perturb()
 	// One step for those who submit: they find the edge, or the taint.
 	r.home.submitting.Lock()

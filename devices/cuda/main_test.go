@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -26,7 +27,8 @@ var ground struct {
 	nvrtc      *library // the real one, nil when there is none
 }
 
-// nullVariable makes the tests run on testdata/null.cc: for benchmarks of what the host does.
+// nullVariable makes the tests run on testdata/null.cc, for benchmarks of what the host does: built here, or the library that it
+// names.
 const nullVariable = "GOMPSS_TEST_NULL"
 
 func TestMain(m *testing.M) {
@@ -44,13 +46,22 @@ func TestMain(m *testing.M) {
 
 // prepareGround looks for a driver with a GPU, before any test opens the one of the process.
 func prepareGround() (cleanUp func()) {
-	if os.Getenv(nullVariable) != "" {
-		dir, err := buildFake("null.cc")
+	if lib := os.Getenv(nullVariable); lib != "" {
+		dir, err := "", error(nil)
+		if strings.Contains(lib, "/") {
+			err = useLibrary(lib)
+		} else {
+			dir, err = buildFake("null.cc")
+		}
 		if err != nil {
 			ground.why = fmt.Sprintf("no driver that does nothing: %v", err)
 		}
 		ground.null = err == nil
-		return func() { os.RemoveAll(dir) }
+		return func() {
+			if dir != "" {
+				os.RemoveAll(dir)
+			}
+		}
 	}
 	if lib, err := openLibrary(nvrtcSearch, nvrtcFunctions); err == nil {
 		ground.nvrtc = lib
@@ -93,17 +104,26 @@ func buildFake(source string) (dir string, err error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("%w: %s", err, out)
 	}
-	for name, value := range map[string]string{driverSearch.env: so, nvrtcSearch.env: so, "FAKE_INCLUDE": include,
-		"XDG_CACHE_HOME": dir} {
-		if name == nvrtcSearch.env && os.Getenv("GOMPSS_TEST_KEEP_NVRTC") != "" {
-			continue // a test without a compiler
-		}
+	for name, value := range map[string]string{"FAKE_INCLUDE": include, "XDG_CACHE_HOME": dir} {
 		if err := os.Setenv(name, value); err != nil {
 			return dir, err
 		}
 	}
+	return dir, useLibrary(so)
+}
+
+// useLibrary makes a library the libcuda and the libnvrtc that are found.
+func useLibrary(so string) (err error) {
+	for _, name := range []string{driverSearch.env, nvrtcSearch.env} {
+		if name == nvrtcSearch.env && os.Getenv("GOMPSS_TEST_KEEP_NVRTC") != "" {
+			continue // a test without a compiler
+		}
+		if err := os.Setenv(name, so); err != nil {
+			return err
+		}
+	}
 	ground.lib, err = purego.Dlopen(so, purego.RTLD_NOW|purego.RTLD_GLOBAL)
-	return dir, err
+	return err
 }
 
 // needGround skips a test where there is neither.
