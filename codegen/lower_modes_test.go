@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/simt"
 )
 
@@ -142,6 +143,7 @@ func TestModeCosts(t *testing.T) {
 	for _, m := range modes {
 		in[m] = loadModes(t, m)
 	}
+	total := map[string]simt.Stats{}
 	for _, c := range modeCases {
 		fmt.Fprintf(&b, "%-14s", name(c.kernel))
 		least := map[string]simt.Stats{}
@@ -161,7 +163,25 @@ func TestModeCosts(t *testing.T) {
 		for _, m := range []string{"control_loop", "warp_specialized"} {
 			require.Less(t, auto.TeamBytes, least[m].TeamBytes, "%s: a leader's variables lie in team memory: %s", name(c.kernel), m)
 		}
+		bytes := int64(0)
+		for _, m := range modes {
+			s, ran := least[m]
+			if !ran {
+				continue
+			}
+			require.LessOrEqual(t, bytes, s.TeamBytes, "%s: mode(%s) needs no less team memory than the modes before it", name(c.kernel), m)
+			bytes = s.TeamBytes
+			sum := total[m]
+			sum.Barriers, sum.Instructions = sum.Barriers+s.Barriers, sum.Instructions+s.Instructions
+			total[m] = sum
+		}
 	}
+	require.Less(t, total["auto"].Barriers, total["control_loop"].Barriers, "over all kernels")
+	require.LessOrEqual(t, total["control_loop"].Barriers, total["warp_specialized"].Barriers, "both meet before and after each region")
+	require.Less(t, total["warp_specialized"].Barriers, total["broadcast"].Barriers, "a broadcast costs a barrier, and each condition is one")
+	require.Less(t, total["auto"].Instructions, total["broadcast"].Instructions, "over all kernels")
+	require.Less(t, total["auto"].Instructions, total["warp_specialized"].Instructions, "over all kernels")
+	require.Less(t, total["warp_specialized"].Instructions, total["control_loop"].Instructions, "its leader needs no state")
 	golden(t, "modes.txt", b.String())
 }
 
@@ -196,5 +216,75 @@ func K(x []float32, s []int32, n int) {
 		require.NoError(t, err)
 		require.Len(t, l.Program.Launches[0].Team, c.team, "%s\n%s", c.mode, l.Program)
 		require.Equal(t, c.barriers, barriers(l.Program, -1), "%s\n%s", c.mode, l.Program)
+	}
+}
+
+// The loops of parallel regions lose their index checks in every mode: what a leader sets does not change while a region runs.
+func TestModesKeepLoopsWithoutChecks(t *testing.T) {
+	fast := map[string]int{}
+	for _, mode := range modes {
+		for _, k := range loadModes(t, mode).Kernels() {
+			l, err := codegen.Lower(k, codegen.LowerOptions{})
+			if _, refused := needBroadcast[k.Name]; refused && mode == "spmd" || !strings.HasPrefix(k.Name, "Mode") {
+				continue
+			}
+			require.NoError(t, err)
+			n := strings.Count(l.Explain(), "a version without index checks")
+			if mode == "auto" {
+				fast[k.Name] = n
+			}
+			require.Equal(t, fast[k.Name], n, "%s in mode(%s):\n%s", k.Name, mode, l.Program)
+		}
+	}
+	require.Positive(t, fast["ModeFew"])
+}
+
+// inMode returns the kernel with all its leagues in one mode, and whether it has any.
+func inMode(k *ir.Kernel, mode ir.TeamMode) (*ir.Kernel, bool) {
+	c, found := *k, false
+	c.Body = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if d := ir.DirectiveOf(s); d != nil && d.Parts&ir.Teams != 0 {
+			d.Mode, found = mode, true
+		}
+		return []ir.Stmt{s}
+	}}).CopyStmts(k.Body)
+	return &c, found
+}
+
+// Every kernel of the corpus that has teams gives in each mode that can run it what Go gives; where mode(spmd) cannot, it says
+// that a value would have to be broadcast.
+func TestCorpusInEveryMode(t *testing.T) {
+	p := loadCorpus(t)
+	var ran, refused [ir.ModeWarpSpecialized + 1]int
+	for _, c := range corpus {
+		k, err := p.Kernel(name(c.kernel))
+		require.NoError(t, err)
+		for mode := ir.ModeSPMD; mode <= ir.ModeWarpSpecialized; mode++ {
+			own, teams := inMode(k, mode)
+			if !teams {
+				continue
+			}
+			l, err := codegen.Lower(own, codegen.LowerOptions{})
+			if err != nil && mode == ir.ModeSPMD {
+				require.ErrorContains(t, err, "depends on code that only one thread may run", k.Name)
+				refused[mode]++
+				continue
+			}
+			require.NoError(t, err, "%s in mode(%s)", k.Name, mode)
+			ran[mode]++
+			program, err := simt.New(l.Program)
+			require.NoError(t, err)
+			for seed, n := range []int{7, 100} {
+				want, got := c.makeArgs(n), c.makeArgs(n)
+				c.runGo(want)
+				cfg := simt.Config{Teams: 3, Threads: 64, Seed: uint64(seed), Races: true, Steps: 50_000_000}
+				require.NoError(t, runDevice(program, got, cfg), "%s in mode(%s), size %d\n%s", k.Name, mode, n, l.Program)
+				require.Empty(t, c.differ(want, got), "%s in mode(%s), size %d\n%s", k.Name, mode, n, l.Program)
+			}
+		}
+	}
+	t.Log("kernels run:", ran, "refused:", refused)
+	for mode := ir.ModeBroadcast; mode <= ir.ModeWarpSpecialized; mode++ {
+		require.Equal(t, ran[ir.ModeSPMD]+refused[ir.ModeSPMD], ran[mode], "every mode but spmd runs all")
 	}
 }

@@ -23,6 +23,7 @@ type team struct {
 	mode       ir.TeamMode
 	shared     map[*ir.Var]bool
 	own        ir.VarSet  // variables that each team has for itself
+	changing   *ir.VarSet // what the parallel region changes that is being lowered; nil outside
 	mine       *ir.VarSet // those of them that the kernel's text declares
 	effects    *effects
 	open       open

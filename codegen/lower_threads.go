@@ -12,6 +12,7 @@ type threads struct {
 
 // shareLoop lowers a loop whose iterations the threads of the team share out, or with distribute those of all teams.
 func (t *team) shareLoop(s *ir.For) []ir.Stmt {
+	defer t.inRegion(s)()
 	d := s.Directive
 	grid := d.Parts&ir.Distribute != 0
 	sp, ok := t.nest(s, d.Collapse)
@@ -184,6 +185,7 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 	if t.isApart(s) {
 		return t.apart(s)
 	}
+	defer t.inRegion(s)()
 	var count, only ir.Expr
 	if t.crews[d] {
 		count, only = t.crew(s)

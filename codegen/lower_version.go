@@ -241,11 +241,25 @@ func (v *versioner) visible(a Affine) bool {
 		return false
 	}
 	for _, x := range a.Atoms() {
-		if x.Var.ID < 0 || v.inside.Has(x.Var) || v.team.isShared(x.Var) || v.changed.Has(x.Var) || v.taken.Has(x.Var) {
+		if x.Var.ID < 0 || v.inside.Has(x.Var) || v.team.isShared(x.Var) && !v.team.steady(x.Var) || v.changed.Has(x.Var) || v.taken.Has(x.Var) {
 			return false
 		}
 	}
 	return true
+}
+
+// steady reports whether v, in team memory, is what it was when the parallel region began: nothing in the region changes it.
+func (t *team) steady(v *ir.Var) bool {
+	return t.shared[v] && t.scratch[v] == nil && t.effects.exact[v] && t.changing != nil && !t.changing.Has(v)
+}
+
+// inRegion notes what parallel region s changes, while its code is made.
+func (t *team) inRegion(s ir.Stmt) (undo func()) {
+	before := t.changing
+	if before == nil {
+		t.changing = ir.Assigned([]ir.Stmt{s})
+	}
+	return func() { t.changing = before }
 }
 
 // conjunction returns the tests as one condition, those that follow from others left out.

@@ -76,8 +76,20 @@ ModeBranch(int* x, int x_len, int* d, int d_len, int n, gompss_fault* fault)
 				break;
 			}
 			if (region == 1) {
+				if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
+					-134217728 < n && r < 134217728 && -134217728 < r) {
+					for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+						x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + d[r];
+					}
+				} else {
+					for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+						x[check_index((int64)((uint64)r * n + i), x_len, 2, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 3, fault)] + d[r];
+					}
+				}
+			} else if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
+				-134217728 < n && r < 134217728 && -134217728 < r) {
 				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
-					x[check_index((int64)((uint64)r * n + i), x_len, 2, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 3, fault)] + d[r];
+					x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] - d[r];
 				}
 			} else {
 				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {

@@ -116,8 +116,15 @@ ModeConverge(int64* x, int x_len, int n, int* rounds, int rounds_len, gompss_fau
 			}
 			if (region == 1) {
 				int64 sum_2 = 0;
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
-					sum_2 = (uint64)sum_2 + x[check_index((int64)((uint64)r * n + i), x_len, 3, fault)];
+				if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
+					-134217728 < n && r < 134217728 && -134217728 < r) {
+					for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+						sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+					}
+				} else {
+					for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+						sum_2 = (uint64)sum_2 + x[check_index((int64)((uint64)r * n + i), x_len, 3, fault)];
+					}
 				}
 				for (int d = 16; d > 0; d /= 2) {
 					int64 other = __shfl_down_sync(0xffffffff, sum_2, d);
@@ -134,6 +141,11 @@ ModeConverge(int64* x, int x_len, int n, int* rounds, int rounds_len, gompss_fau
 				}
 				if (threadIdx.x == 0) {
 					sum = (uint64)sum + sum_2;
+				}
+			} else if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
+				-134217728 < n && r < 134217728 && -134217728 < r) {
+				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+					x[(uint64)r * n + i] /= 2;
 				}
 			} else {
 				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {

@@ -126,8 +126,15 @@ ModeFew(int* x, int x_len, int n, int64 few, gompss_fault* fault)
 			if (region == 1) {
 				int active = min(workers, 64) / 32 * 32;
 				if (threadIdx.x < active) {
-					for (int64 i = threadIdx.x; i < n; i = (uint64)i + active) {
-						x[check_index((int64)((uint64)r * n + i), x_len, 7, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 8, fault)] + base;
+					if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
+						-134217728 < n && r < 134217728 && -134217728 < r) {
+						for (int64 i = threadIdx.x; i < n; i = (uint64)i + active) {
+							x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + base;
+						}
+					} else {
+						for (int64 i = threadIdx.x; i < n; i = (uint64)i + active) {
+							x[check_index((int64)((uint64)r * n + i), x_len, 7, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 8, fault)] + base;
+						}
 					}
 					if (gompss_meet(gates[3], active, fault))
 						return;
@@ -144,9 +151,25 @@ ModeFew(int* x, int x_len, int n, int64 few, gompss_fault* fault)
 					}
 					if (gompss_meet(gates[3], active, fault))
 						return;
-					int64 stride = (uint64)active * 2;
-					for (int64 i = 1 + threadIdx.x * 2; i < n; i = (uint64)i + stride) {
-						x[check_index((int64)((uint64)r * n + i), x_len, 13, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 14, fault)] + x[check_index((int64)((uint64)r * n + i - 1), x_len, 15, fault)];
+					if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
+						-134217728 < n && r < 134217728 && -134217728 < r) {
+						int64 stride = (uint64)active * 2;
+						for (int64 i = 1 + threadIdx.x * 2; i < n; i = (uint64)i + stride) {
+							x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + x[(uint64)r * n + i - 1];
+						}
+					} else {
+						int64 stride = (uint64)active * 2;
+						for (int64 i = 1 + threadIdx.x * 2; i < n; i = (uint64)i + stride) {
+							x[check_index((int64)((uint64)r * n + i), x_len, 13, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 14, fault)] + x[check_index((int64)((uint64)r * n + i - 1), x_len, 15, fault)];
+						}
+					}
+				}
+			} else if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
+				-134217728 < n && r < 134217728 && -134217728 < r) {
+				if ((int)threadIdx.x < min(workers, 3)) {
+					int stride = min(workers, 3);
+					for (int64 i = threadIdx.x; i < n; i = (uint64)i + stride) {
+						x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + 1;
 					}
 				}
 			} else if ((int)threadIdx.x < min(workers, 3)) {
