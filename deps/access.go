@@ -10,6 +10,16 @@ type Access struct {
 	Op     ReductionID
 }
 
+// SetInterval makes a the access to elements [lo, hi) of b in a mode, where lo < hi. It is Access{Region: Interval(b, lo, hi), Mode: mode}
+// without the copies: those of what was just written in pieces hold a processor up.
+func (a *Access) SetInterval(b BufferID, lo, hi int64, mode Mode) {
+	r := &a.Region
+	r.Buffer, r.N, r.Offset = b, 1, lo
+	r.Dims[0].Count, r.Dims[0].Stride = hi-lo, 1
+	r.Dims[1], r.Dims[2], r.Dims[3] = Dim{}, Dim{}, Dim{}
+	a.Mode, a.Op = mode, 0
+}
+
 // Merge joins the accesses of one task, in place and without allocation: empty regions go, the same region twice becomes one
 // access (in and out of the same elements are inout), and an access inside another one that already says as much goes. Other
 // overlaps stay as they are, so that what is only written is not also read; a task never waits for itself.

@@ -11,18 +11,21 @@ package deps
 // are the writers before them. Cells whose regions have a common element know each other (over), so a region that repeats costs
 // one look into the table and no search.
 type cell struct {
-	writers, readers, before refs
-
-	over   []*cell
-	key    modeKey
-	used   bool // since the latest sweep
-	tract  *tract
-	region Region
-	hash   uint64
+	region  Region
+	writers refs
+	readers refs
+	key     modeKey
+	used    bool // since the latest sweep
+	over    []*cell
+	before  refs
+	tract   *tract
+	hash    uint64
 
 	// The tree of the cells of a buffer, ordered by the first element: a treap whose nodes know the highest end below them.
 	left, right *cell
 	end, top    int64
+
+	room [1]ref // for writers, as long as there is one at a time
 }
 
 // refs are accesses to one region.

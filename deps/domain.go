@@ -52,6 +52,7 @@ func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 	if len(d.found) > 0 {
 		d.tellEdges(n.ID)
 	}
+	perturb()
 	// Predecessors that completed since have been subtracted already; the last one to come to 0 makes n ready.
 	return edges == 0 || n.pending.Add(edges) == 0
 }
@@ -205,6 +206,7 @@ func (d *Domain) take(n *Node) (count uint32, counted bool) {
 	if n.word.Load() == 0 || n.pending.Load() != 0 {
 		panic(fmt.Sprintf("gompss: bug: node %d completed in state %d with %d predecessors", n.ID, n.word.Load()>>31&1, n.pending.Load()))
 	}
+	perturb()
 	if d.Follow == nil {
 		return uint32(n.word.Swap(0)) &^ open, false
 	}

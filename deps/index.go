@@ -120,6 +120,7 @@ func (d *Domain) newCell(r *Region, hash uint64) *cell {
 	c := d.free
 	if c == nil {
 		c = &cell{}
+		c.writers = c.room[:0]
 	} else {
 		d.free, c.left = c.left, nil
 	}

@@ -166,6 +166,7 @@ func (p ref) precede(s *Node) bool {
 			return false
 		}
 		*n.room(uint32(w) &^ open) = s // nobody reads it before it is counted
+		perturb()
 		if n.word.CompareAndSwap(w, w+1) {
 			return true
 		}

@@ -3,6 +3,7 @@ package task_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/gompss/gompss/task"
 	"github.com/stretchr/testify/require"
@@ -87,4 +88,51 @@ func BenchmarkKernel(b *testing.B) {
 			require.NoError(b, rt.Wait())
 		})
 	}
+}
+
+// BenchmarkSubmission is submission alone, with the workers held: tasks that update one and read the others of so many cells. The
+// quickest batch counts as well as the mean, as other work on the machine only adds.
+func BenchmarkSubmission(b *testing.B) {
+	for _, accesses := range []int{0, 1, 2, 4} {
+		b.Run(fmt.Sprintf("accesses=%d", accesses), func(b *testing.B) { submission(b, accesses) })
+	}
+}
+
+func submission(b *testing.B, accesses int) {
+	const batch, width = 1024, 16
+	rt := open(b, task.Options{Devices: "smp:1", Window: -1})
+	x := make([]float64, width+8)
+	require.NoError(b, task.Register(rt, x))
+	b.ReportAllocs()
+	best := time.Duration(1 << 62)
+	b.ResetTimer()
+	for done := 0; done < b.N; done += batch {
+		b.StopTimer()
+		require.NoError(b, rt.Wait())
+		gate := make(chan struct{})
+		_, err := rt.Go(func() error { <-gate; return nil })
+		require.NoError(b, err)
+		b.StartTimer()
+		began := time.Now()
+		for i := range batch {
+			c := i % width
+			switch accesses {
+			case 0:
+				_, err = rt.Go(nothing)
+			case 1:
+				_, err = rt.Go(nothing, task.InOut(x[c:c+1]))
+			case 2:
+				_, err = rt.Go(nothing, task.In(x[c+1:c+2]), task.InOut(x[c:c+1]))
+			default:
+				_, err = rt.Go(nothing, task.In(x[c+1:c+2]), task.In(x[c+2:c+3]), task.In(x[c+3:c+4]), task.InOut(x[c:c+1]))
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		best = min(best, time.Since(began))
+		close(gate)
+	}
+	b.ReportMetric(float64(best)/batch, "quickest-ns/op")
+	require.NoError(b, rt.Wait())
 }

@@ -2,6 +2,7 @@ package task
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
@@ -77,21 +78,21 @@ func (q *plainQueue) pop() (r *record) {
 	return r
 }
 
-// share takes a part of the queue for one of n who take: it returns the first task and puts the others into own.
-func (q *plainQueue) share(own *plainQueue, n uint32) *record {
+// share takes a part of the queue for one of n who take: it returns the first task and puts the others into own. taken counts all.
+func (q *plainQueue) share(own *plainQueue, n uint32) (first *record, taken int) {
 	if !q.some.Load() {
-		return nil
+		return nil, 0
 	}
 	var room [maxShare]*record
 	lock(&q.mu)
-	take := min(maxShare, (q.count+n-1)/n)
+	take := min(maxShare, max(min(q.count, smallShare), (q.count+n-1)/n))
 	list := room[:take]
 	for i := range list {
 		list[i] = q.next()
 	}
 	q.mu.Unlock()
 	if take == 0 {
-		return nil
+		return nil, 0
 	}
 	for _, r := range list {
 		r.link = nil // fetches the line from who made it ready, all of them at once
@@ -103,11 +104,37 @@ func (q *plainQueue) share(own *plainQueue, n uint32) *record {
 		}
 		own.mu.Unlock()
 	}
-	return list[0]
+	return list[0], len(list)
 }
 
-// maxShare bounds what is taken at once: the tasks may be long.
-const maxShare = 32
+// maxShare bounds what is taken at once: the tasks may be long. What is no more than smallShare is not divided: who comes next finds it
+// with who has taken it.
+const (
+	maxShare   = 32
+	smallShare = 16
+)
+
+// A share of less than thinShare says that the worker is quicker than who makes tasks ready: it then leaves the inbox alone for
+// thinPause, so that the lines of the inbox, and of what those tasks share with it, go from one processor to the other for several tasks
+// at once. A task that comes alone does not wait for that.
+const (
+	thinShare = 8
+	thinPause = 700 * time.Nanosecond
+)
+
+// takeInbox is takePlain from the inbox.
+func (rt *Runtime) takeInbox(room *room) *record {
+	if !rt.inbox.some.Load() {
+		return nil
+	}
+	for room.thin && time.Since(room.shared) < thinPause {
+	}
+	r, n := rt.inbox.share(&room.queue, uint32(len(rt.rooms)))
+	if room.thin = n < thinShare; room.thin {
+		room.shared = time.Now()
+	}
+	return r
+}
 
 // fairness is how often a worker looks into the inbox before its own queue, so that tasks there do not wait for ever.
 const fairness = 61
@@ -204,13 +231,13 @@ func (rt *Runtime) takePlain(worker int) *record {
 		r = room.queue.pop()
 	}
 	if r == nil {
-		r = rt.inbox.share(&room.queue, uint32(len(rt.rooms)))
+		r = rt.takeInbox(room)
 	}
 	if r == nil {
 		r = room.queue.pop()
 	}
 	for i := 1; r == nil && i < len(rt.rooms); i++ {
-		r = rt.rooms[(worker+i)%len(rt.rooms)].queue.share(&room.queue, 2)
+		r, _ = rt.rooms[(worker+i)%len(rt.rooms)].queue.share(&room.queue, 2)
 	}
 	if r != nil && (room.queue.some.Load() || rt.inbox.some.Load()) {
 		rt.workers.Wake(1)

@@ -160,7 +160,6 @@ func (g *reduction) meets(accesses []deps.Access) bool {
 func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 	perturb()
 	rt := s.rt
-	rt.window.squeeze()
 	c := s.take()
 	rt.detail(c)
 	c.kind, c.group, c.label = combineBody, s.group, "combine "+g.op.name

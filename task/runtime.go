@@ -108,7 +108,6 @@ type Runtime struct {
 
 	root   Scope // of the tasks of the program
 	bundle *bundle
-	last   atomic.Uint64
 	waits  atomic.Int64 // among them
 	_      line128
 

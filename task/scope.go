@@ -120,18 +120,27 @@ func (s *Scope) program() bool { return s.owner == nil }
 // children returns how many children are not over.
 func (s *Scope) children() int64 { return s.pending.Load() & (holder - 1) }
 
-// enter takes the lock of submission, when tasks may be submitted.
+// enter takes the lock of submission, when a task may be submitted and there is room for it in the window. A child does not wait for
+// room, as its parent may be what the others wait for: its parent waits for the child instead (commit), so that each task has one
+// child too many at most.
 func (s *Scope) enter() error {
-	lock(&s.submitting)
-	switch {
-	case s.over:
-		s.submitting.Unlock()
-		return ErrScopeOver
-	case s.program() && s.rt.closed.Load():
-		s.submitting.Unlock()
-		return ErrClosed
+	for {
+		lock(&s.submitting)
+		switch {
+		case s.over:
+			s.submitting.Unlock()
+			return ErrScopeOver
+		case !s.program():
+			return nil
+		case s.rt.closed.Load():
+			s.submitting.Unlock()
+			return ErrClosed
+		case s.rt.window.room():
+			return nil
+		}
+		s.submitting.Unlock() // who ends tasks may need it
+		s.rt.window.waitRoom()
 	}
-	return nil
 }
 
 // UncoveredError says that a child accesses what its parent does not.

@@ -59,7 +59,7 @@ func (rt *Runtime) Stats() Stats {
 	rt.failing.Lock()
 	s.Failed, s.Skipped = rt.broken, rt.skipped
 	rt.failing.Unlock()
-	s.Submitted = int64(rt.last.Load()) - rt.waits.Load()
+	s.Submitted = rt.window.entered.Load() - rt.waits.Load()
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	for p, place := range rt.places {

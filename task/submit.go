@@ -84,9 +84,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 	if ctx := rt.contextOf(g); kind != waitBody && ctx.Err() != nil {
 		return nil, fmt.Errorf("task: submit: %w", context.Cause(ctx))
 	}
-	s.enterWindow()
 	if err := s.enter(); err != nil {
-		rt.window.leave(smp.None)
 		return nil, err
 	}
 	r := s.take()
@@ -110,7 +108,6 @@ func (s *Scope) giveUp(r *record, err error) (Task, error) {
 	r.clear()
 	s.giveBack(r, smp.None)
 	s.submitting.Unlock()
-	s.rt.window.leave(smp.None)
 	return Task{}, err
 }
 
@@ -188,7 +185,7 @@ func (s *Scope) runNow(r *record) bool {
 // when r had been granted to a place already. Requires: submitting held.
 func (s *Scope) commitLocked(r *record, ready *recordList) (id deps.TaskID, late bool) {
 	rt := s.rt
-	id = deps.TaskID(rt.last.Add(1))
+	id = deps.TaskID(rt.window.enter())
 	r.id.Store(uint64(id))
 	if r.kind == waitBody {
 		rt.waits.Add(1)
@@ -374,7 +371,18 @@ func (rt *Runtime) addAccess(r *record, o *Option) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.mode, err)
 	}
-	return r.addRegion(b, b.span(first, first+o.memory.len), o)
+	if o.mode > deps.InOut || rt.accelerators || r.kind != goBody {
+		return r.addRegion(b, b.span(first, first+o.memory.len), o)
+	}
+	list := r.declared()
+	n := len(*list)
+	if n == cap(*list) {
+		*list = append(*list, deps.Access{})
+	} else {
+		*list = (*list)[:n+1]
+	}
+	(*list)[n].SetInterval(b.id, first, first+o.memory.len, o.mode)
+	return nil
 }
 
 func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {

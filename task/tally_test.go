@@ -42,6 +42,9 @@ func TestNobodyWaitsInVain(t *testing.T) {
 			})
 		}
 		for range r.IntN(500) {
+			for !w.room() {
+				w.waitRoom()
+			}
 			w.enter()
 			require.LessOrEqual(t, w.live(), w.limit, "seed %d", seed)
 			tasks <- struct{}{}
@@ -65,7 +68,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 	require.NoError(t, w.wait(0, context.Background()))
 	require.False(t, w.full())
 	for range 5 {
-		w.squeeze()
+		w.enter()
 	}
 	require.True(t, w.full())
 }

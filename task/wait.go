@@ -149,16 +149,6 @@ func (rt *Runtime) takeFailures(told *FailedError) error {
 	return &failed
 }
 
-// enterWindow counts a task in, when there is room. A child does not wait for that, as its parent may be what the others
-// wait for: its parent waits for the child instead (commit), so that each task has one child too many at most.
-func (s *Scope) enterWindow() {
-	if s.program() {
-		s.rt.window.enter()
-	} else {
-		s.rt.window.squeeze()
-	}
-}
-
 // Wait waits until all tasks are over and all data are valid on the host, and returns a *FailedError for the tasks that
 // failed since the last Wait; what they and the tasks that were skipped should have written is undefined.
 //

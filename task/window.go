@@ -20,7 +20,7 @@ type window struct {
 	tallies []tally // the first is of all who are no worker
 	_       line128 // who counts tasks out reads the tallies
 
-	entered atomic.Int64 // tasks so far
+	entered atomic.Int64 // tasks so far: the number of the latest one
 	known   atomic.Int64 // that were over when somebody looked last
 	_       line128
 
@@ -54,34 +54,33 @@ func (w *window) open(limit int, workers int) {
 	w.unmark()
 }
 
-// enter counts a task in, when there is room.
-func (w *window) enter() {
-	for {
-		n := w.entered.Load()
-		if n-w.known.Load() >= w.limit {
-			if w.known.Store(w.over()); n-w.known.Load() >= w.limit {
-				_ = w.wait(w.limit-1-w.limit/2, nil) // without a context there is no error
-				continue
-			}
-		}
-		perturb()
-		if w.entered.CompareAndSwap(n, n+1) {
-			return
-		}
+// room reports whether there is room for a task of the program. Requires: the submitting of the program held, so that the room stays.
+func (w *window) room() bool {
+	n := w.entered.Load()
+	if n-w.known.Load() < w.limit {
+		return true
 	}
+	w.known.Store(w.over())
+	return n-w.known.Load() < w.limit
 }
 
-// squeeze counts a task in, whether there is room or not.
-func (w *window) squeeze() { w.entered.Add(1) }
+// waitRoom waits until half of the window is free: who submits is to be woken once for many tasks.
+func (w *window) waitRoom() { _ = w.wait(w.limit-1-w.limit/2, nil) } // without a context there is no error
 
-// full reports whether there are more tasks in flight than there should be.
+// enter counts a task in, whether there is room or not, and returns its number, from 1.
+func (w *window) enter() int64 {
+	perturb()
+	return w.entered.Add(1)
+}
+
+// full reports whether one more task in flight is one too many.
 func (w *window) full() bool {
 	n := w.entered.Load()
-	if n-w.known.Load() <= w.limit {
+	if n-w.known.Load() < w.limit {
 		return false
 	}
 	w.known.Store(w.over())
-	return n-w.known.Load() > w.limit
+	return n-w.known.Load() >= w.limit
 }
 
 // leave counts a task out; worker is the one that the caller is, or smp.None.

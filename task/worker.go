@@ -25,12 +25,14 @@ type cpu struct{ rt *Runtime }
 
 // A room is what one worker has taken and not run yet; padded, as neighbours are used by other processors.
 type room struct {
-	next  *record
-	turn  uint32  // how often it has looked for a plain task
-	spare *bundle // of records that it has ended
-	_     line128 // others look into the queue
-	queue plainQueue
-	_     line128
+	next   *record
+	turn   uint32    // how often it has looked for a plain task
+	thin   bool      // its latest share of the inbox was small
+	shared time.Time // and when that was
+	spare  *bundle   // of records that it has ended
+	_      line128   // others look into the queue
+	queue  plainQueue
+	_      line128
 }
 
 // Take finds a task for a worker.
