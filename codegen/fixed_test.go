@@ -1,11 +1,13 @@
 package codegen_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/simt"
 )
 
 // TestEmptyTeamsLowers: a teams body without a statement made lowering look at its first one.
@@ -31,4 +33,121 @@ func Empty(x []int) {
 	l, err := codegen.Lower(k, codegen.LowerOptions{})
 	require.NoError(t, err)
 	require.NotEmpty(t, l.Program.Launches)
+}
+
+// runEverywhere runs the body of a kernel over x, of 20 elements, in every mode on grids of several shapes: x begins as
+// 0, 1, 2 and must end as want.
+func runEverywhere(t *testing.T, body string, want []int64) {
+	t.Helper()
+	for _, mode := range []string{"auto", "broadcast", "control_loop", "warp_specialized"} {
+		text := "package k\n\nimport \"github.com/gompss/gompss/codegen/kernel\"\n\nvar _ = kernel.TeamNum\n\n" +
+			"//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int64) {\n" + strings.ReplaceAll(body, "MODE", "mode("+mode+")") + "\n}\n"
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+		require.NoError(t, err)
+		l, err := codegen.Lower(p.Kernels()[0], codegen.LowerOptions{})
+		require.NoError(t, err)
+		program, err := simt.New(l.Program)
+		require.NoError(t, err)
+		for _, s := range shapes {
+			x := make([]int64, 20)
+			for i := range x {
+				x[i] = int64(i)
+			}
+			require.NoError(t, runDevice(program, []any{x}, simt.Config{Teams: s.teams, Threads: s.threads, Races: true}))
+			require.Equal(t, want, x[:len(want)], "mode %s, %d teams of %d threads\n%s", mode, s.teams, s.threads, text)
+		}
+	}
+}
+
+// TestAddressInSequentialCode: a variable of a team whose address is taken was declared twice, or nowhere, in code that
+// thread 0 runs alone.
+func TestAddressInSequentialCode(t *testing.T) {
+	runEverywhere(t, `
+	//omp:teams num_teams(1) MODE
+	{
+		if len(x) > 3 {
+			var s [3]int64
+			p := &s
+			for i := 0; i < 4; i++ {
+				p[1]++
+			}
+			x[1] = s[0] + s[1]
+		}
+		//omp:parallel for
+		for i := 2; i < 5; i++ {
+			x[i] = x[1]
+		}
+	}`, []int64{0, 4, 4, 4, 4, 5})
+	runEverywhere(t, `
+	//omp:teams parallel num_teams(1) if(len(x) > 3) MODE
+	{
+		//omp:single nowait
+		{
+			var s [3]int64
+			//omp:simd reduction(+: s[0:2])
+			for i := 0; i < 4; i++ {
+				s[0]++
+			}
+			p := &s
+			x[1] = p[0]
+		}
+	}`, []int64{0, 4, 2})
+}
+
+// TestPartsOfOneArray: where clauses combine parts of one array, only the last of them counted; and what is beside the
+// parts was lost.
+func TestPartsOfOneArray(t *testing.T) {
+	runEverywhere(t, `
+	var s [5]int64
+	s[4] = 100
+	//omp:teams distribute parallel for reduction(+: s[0:2]) reduction(max: s[2]) reduction(+: s[3]) MODE
+	for i := range x {
+		if i&1 == 0 {
+			s[0] += x[i]
+		} else {
+			s[1] += x[i]
+		}
+		s[2] = max(s[2], x[i]+s[4])
+		s[3]++
+	}
+	x[0], x[1], x[2], x[3] = s[0], s[1], s[2], s[3]
+	x[4] = s[4]`, []int64{90, 100, 119, 20, 100, 5})
+}
+
+// TestParallelLoopInTeams: each team runs all of a parallel loop, as of a parallel for; the teams shared it out.
+func TestParallelLoopInTeams(t *testing.T) {
+	runEverywhere(t, `
+	//omp:teams MODE
+	{
+		//omp:parallel loop num_threads(2)
+		for i := 0; i < 8; i++ {
+			if kernel.TeamNum() == 0 {
+				x[i] += 10
+			}
+		}
+	}`, []int64{10, 11, 12, 13, 14, 15, 16, 17, 8})
+}
+
+// TestLastprivateOfAThread: every thread knows what a lastprivate variable that each of them has ends with; only the one
+// that ran the last iteration did.
+func TestLastprivateOfAThread(t *testing.T) {
+	runEverywhere(t, `
+	//omp:teams parallel num_teams(1) MODE
+	{
+		last, none := int64(-1), int64(-2)
+		for k := 0; k < 3; k++ {
+			//omp:for lastprivate(last) nowait
+			for i := 0; i < 11; i++ {
+				last = int64(i + k)
+			}
+			//omp:for lastprivate(none)
+			for i := 5; i < k; i++ {
+				none = int64(i)
+			}
+			//omp:for
+			for i := 0; i < 5; i++ {
+				x[i] += last*10 + none
+			}
+		}
+	}`, []int64{0 + 330 - 6, 1 + 330 - 6, 2 + 330 - 6, 3 + 330 - 6, 4 + 330 - 6, 5})
 }

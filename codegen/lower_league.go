@@ -425,6 +425,9 @@ func (t *team) combineParts(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.
 		out = append(out, t.gather(whole, at)...)
 		out = append(out, t.overTeam(whole, at, barrier)...)
 		out = append(out, t.apply(whole, at)...)
+		if len(whole) < len(r.items) {
+			out = append(out, barrier(at)...) // elements take the same slots
+		}
 	}
 	for i, it := range r.items {
 		if it.n > 0 {

@@ -105,17 +105,21 @@ func (t *team) called(barrier, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 
 // lead puts the leader's code, with its regions, into the form of the mode.
 func (t *team) lead(list []ir.Stmt, at ir.Pos) []ir.Stmt {
-	list = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
-		d, ok := s.(*ir.Decl)
-		if !ok || d.Var.Space != ir.Team {
-			return []ir.Stmt{s}
-		}
-		return []ir.Stmt{firstValue(d)}
-	}}).CopyStmts(list)
+	list = existing().CopyStmts(list)
 	if t.mode == ir.ModeWarpSpecialized {
 		return t.specialise(list, at)
 	}
 	return t.controlLoop(list, at)
+}
+
+// existing makes assignments of the declarations of what is in team memory, and exists already.
+func existing() *ir.Rewrite {
+	return &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if d, ok := s.(*ir.Decl); ok && d.Var.Space == ir.Team {
+			return []ir.Stmt{firstValue(d)}
+		}
+		return []ir.Stmt{s}
+	}}
 }
 
 // firstValue is the declaration of a variable that exists already.

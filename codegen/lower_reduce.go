@@ -1,6 +1,11 @@
 package codegen
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"maps"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // An item is one reduced place with its private copy.
 type item struct {
@@ -28,7 +33,7 @@ const (
 // startReductions makes the copies that begin with the identity and puts them into body.
 func (l *lowering) startReductions(list []ir.Reduction, body *[]ir.Stmt, at ir.Pos) *reductions {
 	out := &reductions{}
-	c := &copies{lowering: l, at: at, vars: map[*ir.Var]*ir.Var{}}
+	c := &copies{lowering: l, at: at, vars: map[*ir.Var]*ir.Var{}, parts: map[*ir.Var][][2]int64{}}
 	for _, r := range list {
 		it := item{Reduction: r}
 		whole := l.reducedPlace(&it)
@@ -36,7 +41,10 @@ func (l *lowering) startReductions(list []ir.Reduction, body *[]ir.Stmt, at ir.P
 			continue
 		}
 		it.Place = whole
-		it.acc = c.add(whole, startValue(it.Op, whole.Type(), at))
+		if it.acc = c.shared(whole, &it); it.acc == nil {
+			it.acc = c.add(whole, startValue(it.Op, whole.Type(), at))
+		}
+		c.part(&it)
 		if r.Index != nil {
 			it.idx = c.add(r.Index, identity(ir.Min, r.Index.Type(), at))
 		}
@@ -44,7 +52,7 @@ func (l *lowering) startReductions(list []ir.Reduction, body *[]ir.Stmt, at ir.P
 	}
 	out.decls = c.decls
 	if len(out.items) > 0 {
-		*body = c.rewrite().CopyStmts(*body)
+		*body = c.rewrite(*body)
 	}
 	return out
 }
@@ -54,8 +62,40 @@ type copies struct {
 	*lowering
 	at    ir.Pos
 	decls []ir.Stmt
-	vars  map[*ir.Var]*ir.Var // of places that are variables
-	other []placeCopy         // of *p and the like
+	vars  map[*ir.Var]*ir.Var    // of places that are variables
+	other []placeCopy            // of *p and the like
+	parts map[*ir.Var][][2]int64 // of arrays: what the copy stands for
+}
+
+// shared returns the copy of an array of which another part is reduced already, with what this part begins with put in.
+func (c *copies) shared(place ir.Expr, it *item) *ir.Var {
+	r, ok := place.(*ir.Ref)
+	if !ok || c.vars[r.Var] == nil {
+		return nil
+	}
+	acc := c.vars[r.Var]
+	for _, s := range c.decls {
+		if d := s.(*ir.Decl); d.Var == acc {
+			start := startValue(it.Op, place.Type(), c.at).(*ir.Composite)
+			lo, hi := it.elements()
+			copy(d.Init.(*ir.Composite).Elems[lo:hi], start.Elems[lo:])
+		}
+	}
+	return acc
+}
+
+// part notes which elements of an array it combines.
+func (c *copies) part(it *item) {
+	if v := refVar(it.Place); v != nil && it.n > 0 {
+		lo, hi := it.elements()
+		c.parts[v] = append(c.parts[v], [2]int64{lo, hi})
+	}
+}
+
+// elements returns the elements of the array, which may be arrays, that it combines.
+func (it *item) elements() (lo, hi int64) {
+	each := scalarsIn(it.Place.Type().Elem)
+	return it.lo / each, (it.lo + it.n) / each
 }
 
 type placeCopy struct {
@@ -78,18 +118,45 @@ func (c *copies) add(place, init ir.Expr) *ir.Var {
 	return v
 }
 
-// rewrite puts the copies in the places' stead.
-func (c *copies) rewrite() *ir.Rewrite {
-	r := paramsOf(c.vars)
-	r.Expr = func(e ir.Expr) ir.Expr {
+// rewrite returns list with the copies in the places' stead. An element of an array beside the parts that are combined
+// stays where it is.
+func (c *copies) rewrite(list []ir.Stmt) []ir.Stmt {
+	stays := map[*ir.Var]*ir.Var{} // names for the arrays themselves, while the copies take theirs
+	apart := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 		for _, o := range c.other {
 			if sameExpr(e, o.place) {
 				return ref(o.acc, e.Pos())
 			}
 		}
+		x, ok := e.(*ir.Index)
+		if v := refVarOf(x, ok); v != nil && c.beside(v, x.I) {
+			if stays[v] == nil {
+				name := *v
+				stays[v] = &name
+			}
+			return &ir.Index{X: ref(stays[v], x.At), I: x.I, Checked: x.Checked, At: x.At}
+		}
 		return e
+	}}
+	list = apart.CopyStmts(list)
+	to := maps.Clone(c.vars)
+	for v, name := range stays {
+		to[name] = v
 	}
-	return r
+	return paramsOf(to).CopyStmts(list)
+}
+
+func refVarOf(x *ir.Index, ok bool) *ir.Var {
+	if !ok {
+		return nil
+	}
+	return refVar(x.X)
+}
+
+// beside reports whether element i of v is in none of the parts that are combined.
+func (c *copies) beside(v *ir.Var, i ir.Expr) bool {
+	at, ok := constInt(i)
+	return ok && len(c.parts[v]) > 0 && !slices.ContainsFunc(c.parts[v], func(p [2]int64) bool { return p[0] <= at && at < p[1] })
 }
 
 // reducedPlace returns the place that the copy stands for: all of an array where only a part of it is reduced.

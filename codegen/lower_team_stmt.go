@@ -180,7 +180,7 @@ func (t *team) alone(list []ir.Stmt) []ir.Stmt {
 	at := list[0].Pos()
 	x := t.effects.stmts(list)
 	send := t.results(list)
-	body := asMaster().CopyStmts(list)
+	body := existing().CopyStmts(asMaster().CopyStmts(list))
 	var receive []ir.Stmt
 	for _, v := range send {
 		box := t.slot(slot{what: "broadcast", of: v}, v.Type, v.Name, at)

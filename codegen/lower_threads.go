@@ -380,10 +380,10 @@ func (t *team) newSerial(s *ir.Construct) []ir.Stmt {
 	for _, v := range ir.Declared(body).List() {
 		t.own.Add(v)
 	}
-	for _, v := range ir.AddressTaken(body).List() {
+	out := []ir.Stmt{&ir.Block{Body: append(decls, r.CopyStmts(body)...), At: s.At}}
+	for _, v := range ir.AddressTaken(out).List() { // the part of an array in a clause of what is gone takes none
 		t.share(v, "its address is taken")
 	}
-	out := []ir.Stmt{&ir.Block{Body: append(decls, r.CopyStmts(body)...), At: s.At}}
 	t.findNeeded(out)
 	return out
 }
@@ -497,6 +497,7 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 	lasts, last, body := p.lastCopies(d.Lastprivate, body, s.At)
 	d, out := p.ownChunk(d, s)
 	out = append(append(append(out, firsts...), red.decls...), lasts...)
+	told, last, out := p.tellLast(d.Lastprivate, sp, last, out)
 	inner := &threads{team: p.team, count: p.count, serial: true}
 	sp.body = body
 	out = append(out, p.versions(sp, func(sp *space) []ir.Stmt {
@@ -508,8 +509,8 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 	})...)
 	red.perThread = true
 	plain := func(at ir.Pos) []ir.Stmt { return []ir.Stmt{barrier(at)} }
-	out = append(out, p.finishReductions(red, s.At, plain)...)
-	if len(red.items) > 0 || !d.Nowait && !tail {
+	out = append(append(out, told...), p.finishReductions(red, s.At, plain)...)
+	if len(red.items)+len(told) > 0 || !d.Nowait && !tail {
 		out = append(out, barrier(s.At))
 	}
 	return out
@@ -531,6 +532,26 @@ func (p *threads) ownChunk(d *ir.Directive, s *ir.For) (*ir.Directive, []ir.Stmt
 	known := []ir.Stmt{decl(v, c.Schedule.Chunk, s.At), barrier(s.At)}
 	c.Schedule.Chunk = ref(v, s.At)
 	return &c, known
+}
+
+// tellLast has the thread that ran the last iteration tell the value of a lastprivate variable to the others, where each of
+// them has the variable itself: last is then more than before, and told what all of them do behind the loop.
+func (p *threads) tellLast(vars []*ir.Var, sp *space, last, out []ir.Stmt) (told, more, decls []ir.Stmt) {
+	at := sp.at
+	var hear []ir.Stmt
+	for _, v := range vars {
+		if p.isShared(v) {
+			continue
+		}
+		s := p.slot(slot{what: "last value", of: v}, v.Type, v.Name, at)
+		last = append(last, assign(ref(s, at), ref(v, at), at))
+		hear = append(hear, assign(ref(v, at), ref(s, at), at))
+	}
+	if len(hear) == 0 {
+		return nil, last, out
+	}
+	ran, out := p.temp("total", sp.count(), out)
+	return []ir.Stmt{barrier(at), &ir.If{Cond: compare(ir.Gt, ran, intConst(0, at), at), Then: hear, At: at}}, last, out
 }
 
 func (p *threads) construct(s *ir.Construct, tail bool) []ir.Stmt {

@@ -131,16 +131,7 @@ func (m *mapper) loop(f *ir.For, at level) {
 func (m *mapper) spread(f *ir.For) {
 	d := f.Directive
 	name := "loop " + f.Var.Name
-	why := ""
-	switch {
-	case d.NumThreads != nil:
-		why = "num_threads bounds the threads that share it"
-	case d.If != nil:
-		why = "if chooses between a team and one thread"
-	case asksForPlace(f.Body):
-		why = "its body asks for its place in the team"
-	}
-	if why != "" {
+	if why := oneTeam(f); why != "" {
 		m.decide(f.At, name, "one team", why, "teams distribute parallel for")
 		if d.Parts&ir.Parallel == 0 {
 			d.Parts = 0 // worksharing of one thread
@@ -149,6 +140,19 @@ func (m *mapper) spread(f *ir.For) {
 	}
 	d.Parts |= ir.Teams | ir.Distribute | ir.Parallel | ir.Workshare
 	m.decide(f.At, name, "the whole league", "nothing in it depends on the team that runs it", "parallel for num_threads(n)")
+}
+
+// oneTeam returns what tells in f how many teams run it.
+func oneTeam(f *ir.For) string {
+	switch d := f.Directive; {
+	case d.NumThreads != nil:
+		return "num_threads bounds the threads that share it"
+	case d.If != nil:
+		return "if chooses between a team and one thread"
+	case asksForPlace(f.Body):
+		return "its body asks for its place in the team"
+	}
+	return ""
 }
 
 // lanes gives a simd loop that no threads run yet to all that there are: its iterations may run at once.
@@ -191,8 +195,11 @@ func (m *mapper) descriptive(f *ir.For, at level) {
 		m.decide(f.At, "loop "+f.Var.Name, "one thread", why, "")
 	case at == inThreads:
 		d.Parts |= ir.Workshare
-	case d.Bind == ir.BindParallel || at == inTeam:
+	case d.Bind == ir.BindParallel || at == inTeam || at == inTeams && d.Parts&ir.Parallel != 0:
 		d.Parts |= ir.Parallel | ir.Workshare
+	case d.Parts == ir.Parallel && oneTeam(f) != "":
+		d.Parts |= ir.Workshare
+		m.decide(f.At, "loop "+f.Var.Name, "one team", oneTeam(f), "teams loop")
 	default:
 		if at == inKernel {
 			d.Parts |= ir.Teams

@@ -69,7 +69,37 @@ func (c *reductionCheck) touches(place ir.Expr) bool {
 	case *ir.Deref:
 		return refVar(p.X) == c.v
 	case *ir.Index:
-		return c.element(p)
+		return !c.elsewhere(p) && c.element(p)
+	}
+	return false
+}
+
+// elsewhere reports whether e is an element of the array beside the part of it that the reduction combines.
+func (c *reductionCheck) elsewhere(e ir.Expr) bool {
+	x, ok := e.(*ir.Index)
+	if !ok || x.X.Type().Kind != ir.Array || refVar(x.X) != c.v {
+		return false
+	}
+	at, constant := constInt(x.I)
+	if !constant {
+		return false
+	}
+	switch part := c.r.Place.(type) {
+	case *ir.Index:
+		only, _ := constInt(part.I)
+		return refVar(part.X) == c.v && at != only
+	case *ir.Reslice:
+		if refVar(part.X) != c.v {
+			return false
+		}
+		lo, hi := int64(0), x.X.Type().Len
+		if part.Lo != nil {
+			lo, _ = constInt(part.Lo)
+		}
+		if part.Hi != nil {
+			hi, _ = constInt(part.Hi)
+		}
+		return at < lo || at >= hi
 	}
 	return false
 }
@@ -81,9 +111,6 @@ func (c *reductionCheck) element(e *ir.Index) bool {
 	}
 	if e.X.Type().Kind != ir.Array || c.mentions(e.I) {
 		return false
-	}
-	if p, ok := c.r.Place.(*ir.Index); ok && sameExpr(e.X, p.X) && isConst(e.I) {
-		return true // another element, of another reduction
 	}
 	whole := c.r.Place
 	if part, ok := whole.(*ir.Reslice); ok {
@@ -98,11 +125,22 @@ func (c *reductionCheck) element(e *ir.Index) bool {
 
 // mentions reports whether the variable occurs in e.
 func (c *reductionCheck) mentions(e ir.Expr) bool {
+	found := false
+	c.references(e, func(*ir.Ref) { found = true })
+	return found
+}
+
+// references calls f for the places in e that name the variable, or the index of a pair.
+func (c *reductionCheck) references(e ir.Expr, f func(*ir.Ref)) {
 	if e == nil {
-		return false
+		return
 	}
-	vars := ir.ExprVars(e)
-	return vars.Has(c.v) || c.index != nil && vars.Has(c.index)
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		if ref, ok := x.(*ir.Ref); ok && (ref.Var == c.v || c.index != nil && ref.Var == c.index) {
+			f(ref)
+		}
+		return !c.elsewhere(x)
+	})
 }
 
 // assigns accepts s op= e, s -= e under +, s = s op e, s = e op s, and chains of these, s = s + a - b.
@@ -186,12 +224,7 @@ func (c *reductionCheck) uses(s ir.Stmt) {
 		return
 	}
 	for _, e := range directExprs(s) {
-		ir.WalkExpr(e, func(x ir.Expr) bool {
-			if ref, ok := x.(*ir.Ref); ok && (ref.Var == c.v || ref.Var == c.index) {
-				c.misuse(ref.Var, ref.At)
-			}
-			return true
-		})
+		c.references(e, func(ref *ir.Ref) { c.misuse(ref.Var, ref.At) })
 	}
 }
 
