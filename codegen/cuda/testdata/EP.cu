@@ -155,6 +155,7 @@ EP(int n, uint64 key, int64* counts, int counts_len, double* sums, int sums_len,
 			sx[0] = 0.0 + sx_3;
 			sy[0] = 0.0 + sy_3;
 		}
+		__syncthreads();
 		for (int e = 0; e < 10; e++) {
 			int64 x = 0;
 			for (int k = threadIdx.x; k < gridDim.x; k += blockDim.x) {

@@ -155,6 +155,7 @@ EP(int64 n, uint64 key, int64* counts, int64 counts_len, double* sums, int64 sum
 			sx[0] = 0.0 + sx_3;
 			sy[0] = 0.0 + sy_3;
 		}
+		__syncthreads();
 		for (int64 e = 0; e < 10; e++) {
 			int64 x = 0;
 			for (int64 k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
