@@ -205,7 +205,8 @@ func (rt *Runtime) observeStart(r *record) {
 	switch {
 	case rt.recorder == nil:
 	case r.detail == rt.none:
-		rt.sight(r).start = rt.now()
+		x := rt.sight(r)
+		x.start = max(x.ready, rt.soon())
 	default:
 		r.seen.Worker, r.seen.Start = int16(r.worker), rt.now()
 		if r.seen.Choice == 0 {

@@ -34,7 +34,6 @@ type Recorder struct {
 	details rings[Detail]
 	points  rings[probe.Point]
 	workers int
-	taken   []brief // of the collecting goroutine
 
 	wake         chan struct{}
 	stop         chan struct{}
@@ -196,9 +195,8 @@ func (r *Recorder) collect() {
 func (r *Recorder) hand(b *Batch) bool {
 	// Tasks before details: what is known of a task was put before it ended, so it comes with it or came before.
 	b.Tasks = r.tasks.take(b.Tasks[:0])
-	r.taken = r.briefs.take(r.taken[:0])
-	for i := range r.taken {
-		b.Tasks = append(b.Tasks, (*probe.Brief)(&r.taken[i]).Task())
+	for _, of := range r.briefs {
+		of.each(func(x *brief) { b.Tasks = append(b.Tasks, (*probe.Brief)(x).Task()) })
 	}
 	b.Details = r.details.take(b.Details[:0])
 	b.Points = r.points.take(b.Points[:0])

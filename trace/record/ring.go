@@ -66,6 +66,15 @@ func (r *ring[T]) take(out []T) []T {
 	return out
 }
 
+// each calls f for what is in the ring and frees the slots.
+func (r *ring[T]) each(f func(*T)) {
+	from, to, size := r.tail.Load(), r.state.Load()/2, uint64(len(r.slots))
+	for ; from < to; from++ {
+		f(&r.slots[from&(size-1)])
+	}
+	r.tail.Store(to)
+}
+
 // rings are the rings of one sort, by writer; those behind the writers' own are for whoever finds his ring taken.
 type rings[T any] []*ring[T]
 

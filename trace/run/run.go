@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"sort"
@@ -50,20 +51,42 @@ func (r *Run) Take(b *record.Batch) error {
 	return nil
 }
 
-// forget drops the oldest tasks beyond the limit, and what is known of them.
+// forget drops the oldest tasks beyond the limit, and what is known of them, without putting them in order: ids are nearly dense.
 func (r *Run) forget() {
-	r.Finish()
-	n := len(r.Tasks) - r.limit
-	r.Gone += int64(n)
-	oldest := r.Tasks[n].ID
-	since := r.Tasks[n].Submit
-	r.Tasks = slices.Clone(r.Tasks[n:])
-	r.Details = slices.Clone(slices.DeleteFunc(r.Details, func(d record.Detail) bool { return d.Task < oldest }))
-	r.Points = slices.Clone(slices.DeleteFunc(r.Points, func(p probe.Point) bool { return p.Time < since }))
+	newest := deps.TaskID(0)
+	for i := range r.Tasks {
+		newest = max(newest, r.Tasks[i].ID)
+	}
+	oldest, n := newest-deps.TaskID(min(r.limit, int(newest))), len(r.Tasks)
+	if kept := r.keep(oldest); kept < r.limit/2 { // ids are far apart
+		r.Finish()
+		oldest = r.Tasks[n-r.limit].ID - 1
+	}
+	since := time.Duration(math.MaxInt64)
+	r.Tasks = slices.DeleteFunc(r.Tasks, func(t probe.Task) bool {
+		if t.ID > oldest {
+			since = min(since, t.Submit)
+			return false
+		}
+		return true
+	})
+	r.Gone += int64(n - len(r.Tasks))
+	r.Details = slices.DeleteFunc(r.Details, func(d record.Detail) bool { return d.Task <= oldest })
+	r.Points = slices.DeleteFunc(r.Points, func(p probe.Point) bool { return p.Time < since })
 	if most := 4 * r.limit; len(r.Points) > most {
-		r.Points = slices.Clone(r.Points[len(r.Points)-most:])
+		r.Points = slices.Delete(r.Points, 0, len(r.Points)-most)
 	}
 	r.edges = nil
+}
+
+// keep returns how many tasks came after the one of an id.
+func (r *Run) keep(oldest deps.TaskID) (n int) {
+	for i := range r.Tasks {
+		if r.Tasks[i].ID > oldest {
+			n++
+		}
+	}
+	return n
 }
 
 // Close implements record.Sink.
