@@ -18,6 +18,7 @@ type learned struct {
 	on    bool
 	file  string
 	times *sched.Times
+	tell  time.Duration   // when a recorder is told next; guarded by Runtime.mu
 	free  []time.Duration // by place: when an accelerator was done with the kernel before; guarded by Runtime.mu
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
@@ -304,6 +305,48 @@ func (rt *Runtime) observeCompile(k *Kernel, d devices.Device, began time.Durati
 // observePhase tells of what the runtime or the program did since began.
 func (rt *Runtime) observePhase(label string, began time.Duration) {
 	rt.observeAny(probe.Point{Kind: probe.Phase, Label: label, Begin: began, Time: rt.now()})
+	rt.observeLearned(label == probe.PhaseClose)
+}
+
+// observeKernel tells what was decided for a kernel and why, or why it cannot run on accelerators. Finding that out takes milliseconds,
+// which no task waits for; Close does.
+func (rt *Runtime) observeKernel(k *Kernel) {
+	if rt.recorder == nil || k.ir == nil {
+		return
+	}
+	rt.cleaning.Go(func() {
+		text := ""
+		if lowered, err := codegen.Lower(k.ir, codegen.LowerOptions{}); err != nil {
+			text = err.Error()
+		} else {
+			text = lowered.Explain()
+		}
+		rt.recorder.Observe(probe.Point{Kind: probe.Explain, Kernel: k.name, Label: text, Time: rt.now()})
+	})
+}
+
+// tellLearned is how long nobody is told what was learned after they were.
+const tellLearned = 250 * time.Millisecond
+
+// observeLearned tells what the policy has learned, but for the end not more often than people can read.
+func (rt *Runtime) observeLearned(end bool) {
+	if rt.recorder == nil || !rt.learned.on {
+		return
+	}
+	rt.mu.Lock()
+	now := rt.now()
+	if !end && now < rt.learned.tell {
+		rt.unlock()
+		return
+	}
+	rt.learned.tell = now + tellLearned
+	list := rt.learned.times.List()
+	rt.unlock()
+	for i := range list {
+		l := &list[i]
+		rt.recorder.Observe(probe.Point{Kind: probe.Learn, Kernel: l.Version, Device: string(l.Kind), Bytes: l.Size, Time: now, Begin: now,
+			Learned: &probe.Learned{Samples: l.Samples, Middle: l.Middle, Least: l.Least, Most: l.Most}})
+	}
 }
 
 // observeAny tells of a point that belongs to no task.

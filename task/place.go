@@ -63,6 +63,9 @@ func (rt *Runtime) variantsOf(k *Kernel) *variants {
 		}
 		v.places = v.places.With(sched.PlaceID(p))
 	}
+	if rt.watched() {
+		rt.observeKernel(k)
+	}
 	rt.variants.Store(k, v)
 	return v
 }

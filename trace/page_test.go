@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -163,6 +164,31 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 		sum += z.Len()
 	}
 	require.LessOrEqual(t, sum, 60<<10)
+}
+
+// The committed page is what its source was built to: the build leaves the sums of all that went in and came out, so neither side can be
+// changed without it, and no Node is needed to see that.
+func TestThePageIsCurrent(t *testing.T) {
+	text, err := os.ReadFile("web/build.sum")
+	require.NoError(t, err)
+	want := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		sum, name, ok := strings.Cut(strings.TrimSpace(line), "  ")
+		require.True(t, ok, line)
+		want[filepath.Join("web", name)] = sum
+	}
+	got := map[string]string{}
+	for _, pattern := range []string{"web/package.json", "web/package-lock.json", "web/tsconfig.json", "web/src/*", "dist/*"} {
+		names, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, names, pattern)
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			require.NoError(t, err)
+			got[name] = fmt.Sprintf("%x", sha256.Sum256(b))
+		}
+	}
+	require.Equal(t, want, got, "build the page again: cd trace/web && npm ci && npm run build")
 }
 
 func TestReportIsOneFile(t *testing.T) {
@@ -366,7 +392,7 @@ func TestPagesInABrowser(t *testing.T) {
 		{"transfers", `document.querySelectorAll('svg circle').length == 5 && document.body.innerText.includes('host')`},
 		{"memory", `document.body.innerText.includes('evicted')`},
 		{"tokens", `document.body.innerText.includes('short of tokens')`},
-		{"kernels", `document.body.innerText.includes('Pull') && document.body.innerText.includes('sim')`},
+		{"kernels", `['Pull', 'sim:3', 'learned times', 'expected', 'what was decided'].every((x) => document.body.innerText.includes(x)) && [...document.querySelectorAll('details pre')].some((x) => x.textContent.includes('Pull'))`},
 		{"failures", `document.body.innerText.includes('No task failed')`},
 	} {
 		var at [2]float64
@@ -391,6 +417,15 @@ func TestPagesInABrowser(t *testing.T) {
 	b.key("+")
 	b.until(`!document.querySelector('.side').innerText.endsWith('...')`)
 	require.Contains(t, b.eval(`document.querySelector('.side').innerText`), "buffer", "its accesses")
+	for range 60 { // to a task that could run at several places, whose candidates are shown
+		if b.eval(`document.querySelector('.side h2')?.innerText ?? ''`) != "" {
+			break
+		}
+		b.key("n")
+		b.until(`!document.querySelector('.side').innerText.endsWith('...')`)
+	}
+	require.Contains(t, b.eval(`document.querySelector('.side').innerText`), "what the policy saw")
+	require.GreaterOrEqual(t, b.eval(`document.querySelectorAll('.side table')[1].tBodies[0].rows.length`), "2")
 	b.shot("task")
 	b.eval(`location.hash = 'graph'`)
 	b.until(`document.querySelectorAll('svg rect').length > 1`)

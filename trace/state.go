@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -21,6 +23,9 @@ type state struct {
 	Failures []failure
 	Compiled []compiled
 	Evicted  []eviction
+	Explain  []run.Explanation
+	Learned  []run.LearnedTime
+	Phases   []run.Phase // the longest
 	From, To time.Duration
 	Shown    int // tasks in the columns
 }
@@ -80,6 +85,9 @@ func stateOf(r *run.Run, title string) *state {
 			s.Evicted = append(s.Evicted, eviction{p.Device, p.Time, p.Bytes})
 		}
 	}
+	s.Explain, s.Learned, s.Phases = r.Explanations(), r.LearnedTimes(), r.Phases()
+	slices.SortStableFunc(s.Phases, func(a, b run.Phase) int { return -cmp.Compare(a.To-a.From, b.To-b.From) })
+	s.Phases = s.Phases[:min(len(s.Phases), mostListed)]
 	return s
 }
 

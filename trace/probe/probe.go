@@ -35,11 +35,13 @@ const (
 	Alloc                    // Device, Other: the buffer, Bytes: memory was backed
 	Evict                    // Device, Other: the buffer, Bytes: memory was taken away to make room
 	Compile                  // Device, Kernel, Begin, Hit, Err: a variant was made, or taken from a cache
+	Explain                  // Kernel, Label: what was decided for a kernel and why, once for each
+	Learn                    // Kernel, Device: a kind, Bytes: the least worked on of the size class, Learned: what a policy knows by now
 	Phase                    // Label, Device, Begin, Err: what the runtime or the program did that is no task: see the phases below
 )
 
 var kindNames = [...]string{"?", "submit", "edge", "ready", "choice", "transfer", "launch", "start", "end", "release", "failure",
-	"arrive", "alloc", "evict", "compile", "phase"}
+	"arrive", "alloc", "evict", "compile", "explain", "learn", "phase"}
 
 // The labels of phases.
 const (
@@ -72,6 +74,13 @@ type Point struct {
 	Region   deps.Region   // of a copy
 	Begin    time.Duration // of what has a length; Time is its end
 	Hit      bool          // a cache had it
+	Learned  *Learned
+}
+
+// Learned is what a policy has learned of how long a kernel runs on a kind of device, on data of one size class.
+type Learned struct {
+	Samples             int64
+	Middle, Least, Most time.Duration // of those that count; Middle is what is expected
 }
 
 // An Observer is told of points. Observe is called from many goroutines, on the path of the tasks: it must be quick,

@@ -24,7 +24,7 @@ import (
 const (
 	magic   = "GOMPSSTR"
 	mark    = "\xf5GTB"
-	Version = 1
+	Version = 2 // 1 had no explanations and learned times
 
 	machineBlock = 1
 	batchBlock   = 2
@@ -186,7 +186,11 @@ func (e *encoder) point(p *probe.Point) {
 	e.text(p.Device)
 	e.text(p.From)
 	e.text(p.To)
-	e.error(p.Err)
+	if p.Kind == probe.Explain { // it has no error
+		e.text(p.Label)
+	} else {
+		e.error(p.Err)
+	}
 	e.i(int64(p.Bytes))
 	e.u(uint64(p.Region.Buffer))
 	e.i(p.Region.Offset)
@@ -194,6 +198,16 @@ func (e *encoder) point(p *probe.Point) {
 	for _, d := range p.Region.Dims[:p.Region.N] {
 		e.i(d.Count)
 		e.i(d.Stride)
+	}
+	if p.Kind == probe.Learn {
+		l := p.Learned
+		if l == nil {
+			l = &probe.Learned{}
+		}
+		e.i(l.Samples)
+		e.d(l.Middle)
+		e.d(l.Least)
+		e.d(l.Most)
 	}
 }
 
@@ -329,7 +343,9 @@ func (d *decoder) point() probe.Point {
 	if p.Kind == probe.Phase {
 		p.Label, p.Kernel = p.Kernel, ""
 	}
-	if text := d.text(); text != "" {
+	if text := d.text(); p.Kind == probe.Explain {
+		p.Label = text
+	} else if text != "" {
 		p.Err = errors.New(text)
 	}
 	p.Bytes = deps.Bytes(d.i())
@@ -338,6 +354,9 @@ func (d *decoder) point() probe.Point {
 	p.Region.N = min(d.byte(), deps.MaxDims)
 	for i := range p.Region.Dims[:p.Region.N] {
 		p.Region.Dims[i] = deps.Dim{Count: d.i(), Stride: d.i()}
+	}
+	if p.Kind == probe.Learn {
+		p.Learned = &probe.Learned{Samples: d.i(), Middle: d.d(), Least: d.d(), Most: d.d()}
 	}
 	return p
 }

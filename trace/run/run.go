@@ -72,12 +72,16 @@ func (r *Run) forget() {
 	})
 	r.Gone += int64(n - len(r.Tasks))
 	r.Details = slices.DeleteFunc(r.Details, func(d record.Detail) bool { return d.Task <= oldest })
-	r.Points = slices.DeleteFunc(r.Points, func(p probe.Point) bool { return p.Time < since })
+	r.Points = slices.DeleteFunc(r.Points, func(p probe.Point) bool { return p.Time < since && !lasting(p.Kind) })
 	if most := 4 * r.limit; len(r.Points) > most {
-		r.Points = slices.Delete(r.Points, 0, len(r.Points)-most)
+		n := len(r.Points) - most
+		r.Points = slices.DeleteFunc(r.Points, func(p probe.Point) bool { n--; return n >= 0 && !lasting(p.Kind) })
 	}
 	r.edges = nil
 }
+
+// lasting reports whether points of a kind are of interest however long ago they were: there are few.
+func lasting(k probe.Kind) bool { return k == probe.Compile || k == probe.Explain }
 
 // keep returns how many tasks came after the one of an id.
 func (r *Run) keep(oldest deps.TaskID) (n int) {

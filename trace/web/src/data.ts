@@ -8,7 +8,7 @@ export interface Chain { Tasks: number[] | null; Run: number; Fetch: number; Que
 export interface Summary {
   Elapsed: number; Tasks: number; Failed: number; Skipped: number; Gone: number; Dropped: number; Damage: string; Policy: string
   Places: PlaceUse[] | null; Kernels: KernelUse[] | null; Links: LinkUse[] | null; Critical: number; Path: PathLink[] | null; Chain: Chain
-  Short: number; Waited: number; Overhead: number; Compiled: number; Cached: number; Compile: number
+  Held: { Kind: string; Limit: number; Tasks: number; Time: number }[] | null; Short: number; Waited: number; Overhead: number; Compiled: number; Cached: number; Compile: number
   Verdict: { Bound: string; Sentence: string; Evidence: string }
 }
 export interface Series { At: number[] | null; Tasks: number[]; Ready: number[]; Moved: number[]; Busy: Record<string, number[]>; Memory: Record<string, number[]>; Tokens: Record<string, number[]> }
@@ -17,12 +17,15 @@ export interface State {
   Failures: { Task: number; Name: string; Place: string; Skipped: boolean; Text: string; At: number }[] | null
   Compiled: { Device: string; Kernel: string; Time: number; Hit: boolean; Refused: string }[] | null
   Evicted: { Device: string; At: number; Bytes: number }[] | null
+  Explain: { Kernel: string; Text: string }[] | null
+  Learned: { Kernel: string; Kind: string; Size: number; Samples: number; Middle: number; Least: number; Most: number }[] | null
+  Phases: { Name: string; From: number; To: number; Err: string }[] | null
   From: number; To: number; Shown: number
 }
 export interface Task {
   ID: number; Last: number; Name: string; Kernel: string; Variant: string; Place: string; Err: string; Worker: number
   Submit: number; Ready: number; Choice: number; Start: number; End: number; Released: number; Missing: number; Tokens: number; Short: boolean; Skipped: boolean
-  Accesses: string[] | null; Predecessors: number[] | null; Considered: { Place: string; Missing: number }[] | null; Why: string
+  Accesses: string[] | null; Predecessors: number[] | null; Considered: { Place: string; Meant: boolean; Known: boolean; Missing: number; Run: number; Ahead: number; Queued: number; Load: number; Need: number; Free: number }[] | null; Why: string
 }
 
 // The tasks, as arrays by number; see columns in trace/columns.go.

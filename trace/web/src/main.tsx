@@ -57,6 +57,8 @@ function Overview({ s }: Props) {
       const all = elapsed * p.Lanes
       return [<span title={p.Description}>{p.Name}</span>, <Bar p={p} />, p.Lanes, count(p.Tasks), share(p.Busy, all), share(p.Transfer, all), share(p.Overhead, all), share(p.Idle, all)]
     })} />
+    {(s.Phases ?? []).length > 0 && <details><summary>what the program and the runtime did besides tasks: {(s.Phases ?? []).length} of the longest</summary>
+      <Table head={['', 'from#', 'took#', '']} rows={(s.Phases ?? []).map((p) => [p.Name, time(p.From), time(p.To - p.From), p.Err])} /></details>}
     <Chart title="tasks a second" at={S.At} lines={{ tasks: S.Tasks ?? [] }} unit="" />
     <Chart title="busy" at={S.At} lines={scaled(S.Busy, 100)} unit=" %" top={100} />
   </>
@@ -75,9 +77,13 @@ function TaskPanel({ c, s, src, picked, pick }: Props & { c: Columns }) {
     <Table head={['', '']} rows={[
       ['place', t.Place + (t.Place === 'smp' ? ' worker ' + t.Worker : '')], ['variant', t.Variant || '-'], ['ran', time(t.End - t.Start)], ['submitted', time(t.Submit)], ['waited for tasks', time(t.Ready - t.Submit)], ['waited for a place', time(t.Choice - t.Ready)],
       ['waited for data or the device', time(t.Start - t.Choice)], ['told after', time(t.Released - t.End)], ['tokens', t.Tokens], ['why there', t.Why],
-      ['candidates', (t.Considered ?? []).map((x) => <div>{x.Place}: {size(x.Missing)} missing</div>)], ['accesses', (t.Accesses ?? []).map((a) => <div>{a}</div>)],
+      ['accesses', (t.Accesses ?? []).map((a) => <div>{a}</div>)],
       ['waited for', (t.Predecessors ?? []).map(link)], ['made ready', [...c.successors(picked)].slice(0, 20).map((k) => link(c.id[k]))],
     ]} />
+    {t.Considered && t.Considered.length > 0 && <><h2>what the policy saw when it became ready</h2>
+      <Table head={['place', 'missing#', 'run#', 'ahead#', 'queued#', 'started#', 'tokens#']} rows={t.Considered.map((x) => [
+        <span class={x.Place === t.Place ? 'here' : ''}>{x.Place}{x.Place === t.Place ? ' ✓' : ''}{x.Meant ? ' (meant)' : ''}</span>, size(x.Missing), x.Known ? time(x.Run) : 'not known', x.Ahead > 0 ? time(x.Ahead) : '-', x.Queued, x.Load,
+        x.Need ? `${x.Need} of ${x.Free} free` : '-'])} /></>}
   </div>
 }
 
@@ -163,6 +169,7 @@ function Tokens({ s }: Props) {
   const u = s.Summary
   return <>
     <p>{u.Short ? `${count(u.Short)} tasks were short of tokens at some time; ready, they waited ${time(u.Waited)} in all for a place.` : 'No task was short of tokens.'}</p>
+    <Table head={['kind', 'limit#', 'tasks with tokens#', 'held on average#']} rows={(u.Held ?? []).map((h) => [h.Kind, h.Limit, count(h.Tasks), u.Elapsed ? (h.Time / u.Elapsed).toPrecision(3) : '-'])} />
     <Chart title="tokens held, by kind" at={s.Series.At} lines={s.Series.Tokens} unit="" />
     <Chart title="ready tasks without a place" at={s.Series.At} lines={{ ready: s.Series.Ready ?? [] }} unit="" />
   </>
@@ -171,8 +178,14 @@ function Tokens({ s }: Props) {
 function Kernels({ s }: Props) {
   return <>
     <Table head={['task', 'variant', 'kind', 'count#', 'total#', 'mean#', 'median#', 'least#', 'most#']} rows={(s.Summary.Kernels ?? []).map((k) => [k.Sort, k.Variant || '-', k.Kind, count(k.Count), time(k.Total), time(k.Total / k.Count), time(k.Middle), time(k.Least), time(k.Most)])} />
+    <h2>learned times</h2>
+    {(s.Learned ?? []).length > 0 ? <Table head={['kernel', 'kind', 'bytes worked on#', 'expected#', 'least#', 'most#', 'runs#']} rows={(s.Learned ?? []).map((l) => [l.Kernel, l.Kind, size(l.Size) + ' to ' + size(2 * l.Size), time(l.Middle), time(l.Least), time(l.Most), count(l.Samples)])} />
+      : <p class="dim">Policy {s.Summary.Policy} has told of no times that it learned.</p>}
     <h2>variants made</h2>
     <Table head={['kernel', 'device', 'time#', 'from', 'refused because']} rows={(s.Compiled ?? []).map((c) => [c.Kernel, c.Device, time(c.Time), c.Hit ? 'cache' : 'made', c.Refused ? <pre>{c.Refused}</pre> : ''])} />
+    <h2>what was decided, and why</h2>
+    {(s.Explain ?? []).map((e) => <details><summary>{e.Kernel}</summary><pre>{e.Text}</pre></details>)}
+    {!(s.Explain ?? []).length && <p class="dim">no kernel was used</p>}
   </>
 }
 
