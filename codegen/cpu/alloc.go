@@ -58,7 +58,7 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 	all := c.intervals()
 	slices.SortStableFunc(all, func(a, b interval) int { return a.lo - b.lo })
 	byReg := make(map[Reg]*interval, len(all))
-	var slots [3]int // by class
+	var slots [3][]int // by class: the last step of the last value that each slot held
 	var active [3][]*interval
 	free := [3][]Reg{slices.Clone(f.free[0]), slices.Clone(f.free[1]), slices.Clone(f.free[2])}
 	for i := range all {
@@ -86,15 +86,14 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 			v.phys, victim.phys = victim.phys, NoReg
 			active[k][at] = v
 		}
-		victim.slot = slots[k]
-		slots[k]++
+		victim.takeSlot(&slots[k])
 		if k == vector {
 			spilled++
 		}
 	}
-	narrow := slots[general] + slots[mask]
-	if need := 8*narrow + f.width.Bytes()*slots[vector]; need > spillBytes {
-		return spilled, fmt.Errorf("cpu: registers: %d values spilled need %d bytes, the block has %d", narrow+slots[vector], need, spillBytes)
+	narrow := len(slots[general]) + len(slots[mask])
+	if need := 8*narrow + f.width.Bytes()*len(slots[vector]); need > spillBytes {
+		return spilled, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, the block has %d", narrow+len(slots[vector]), need, spillBytes)
 	}
 	for _, v := range byReg { // slots become offsets, 8 bytes each, then whole vectors
 		switch k := c.classes[v.reg-firstVirtual]; {
@@ -102,13 +101,25 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 		case k == vector:
 			v.slot = 8*narrow + f.width.Bytes()*v.slot
 		case k == mask:
-			v.slot = 8 * (slots[general] + v.slot)
+			v.slot = 8 * (len(slots[general]) + v.slot)
 		default:
 			v.slot *= 8
 		}
 	}
 	c.rewrite(byReg, f)
 	return spilled, nil
+}
+
+// takeSlot gives v the first slot that is free from its first step on.
+func (v *interval) takeSlot(slots *[]int) {
+	for i, until := range *slots {
+		if until < v.lo {
+			v.slot, (*slots)[i] = i, v.hi
+			return
+		}
+	}
+	v.slot = len(*slots)
+	*slots = append(*slots, v.hi)
 }
 
 // takeOver gives v the register of the value that it is a copy of, where that one ends with the copy.

@@ -90,6 +90,13 @@ func (g *gen) gpBinary(e *ir.Binary) Reg {
 		return r
 	}
 	switch e.Op {
+	case ir.AndNot:
+		r, y := g.general(), g.general()
+		g.move(y, g.gp(e.Y))
+		g.op(NOTQ, W128, RegArg(y))
+		g.move(r, g.gp(e.X))
+		g.op(ANDQ, W128, RegArg(r), RegArg(y))
+		return r
 	case ir.Shl, ir.Shr:
 		return g.gpShift(e)
 	case ir.Div, ir.Rem:

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -17,13 +18,24 @@ func (g *gen) forStmt(s *ir.For) {
 	varying := false
 	if g.shapes != nil {
 		w := shapeWalk{shapes: g.shapes}
-		varying = w.variesFor(s) || w.leavesSplit(s.Body)
+		varying = w.variesFor(s) || w.leavesSplit(s.Body) || g.leavesMasked(s)
 	}
 	if varying {
 		g.maskedFor(s)
 		return
 	}
 	g.uniformFor(s)
+}
+
+// leavesMasked tells whether a loop holds a jump out of a loop around it that lanes leave at different times: there it only turns lanes off,
+// and the loop must see that.
+func (g *gen) leavesMasked(s ir.Stmt) bool {
+	for _, f := range g.loops {
+		if f.varying && escapes(s) {
+			return true
+		}
+	}
+	return false
 }
 
 func constStep(s *ir.For) (int64, bool) {
@@ -101,7 +113,7 @@ func (g *gen) maskedFor(s *ir.For) {
 func (g *gen) while(s *ir.While) {
 	if g.shapes != nil {
 		w := shapeWalk{shapes: g.shapes}
-		if s.Cond != nil && g.shape(s.Cond).kind != uniform || w.leavesSplit(s.Body) {
+		if s.Cond != nil && g.shape(s.Cond).kind != uniform || w.leavesSplit(s.Body) || g.leavesMasked(s) {
 			g.maskedLoop(s)
 			return
 		}
@@ -184,9 +196,14 @@ func (g *gen) lanesLoop(s *ir.For) {
 	g.op(TESTQ, W128, RegArg(left), RegArg(left))
 	g.jump(condLE, end)
 	g.checkAhead(s, f, base, left, step, end, sums)
-	g.mainLoop(s, f, base, left, step, tail, sums)
+	t := &tailing{end: end, again: g.newLabel(), first: NoReg}
+	if store, ok := g.wholeStore(s, f, step); ok && len(sums) == 0 { // sums of floats must not depend on where slices lie
+		t.first, t.peel = g.general(), g.newLabel()
+		g.peel(store, left, t)
+	}
+	g.mainLoop(s, f, base, left, step, tail, t.again, sums)
 	g.place(tail)
-	g.tailLoop(s, f, base, left, step, end, sums)
+	g.tailLoop(s, f, base, left, step, t, sums)
 	g.safe = map[*ir.Index]bool{}
 	g.place(end)
 	restore()
@@ -212,7 +229,7 @@ func (g *gen) checkAhead(s *ir.For, f *loopFrame, base, left Reg, step int64, en
 	}
 	g.later(slow, func() {
 		g.safe = map[*ir.Index]bool{}
-		g.tailLoop(s, f, base, left, step, end, sums)
+		g.tailLoop(s, f, base, left, step, &tailing{end: end, again: -1, first: NoReg}, sums)
 		g.jump(always, end)
 	})
 	g.place(hot)
@@ -293,9 +310,10 @@ func (g *gen) trips(s *ir.For, lo Reg, step int64) Reg {
 func step64(d Reg) step { return step{Inst: I(NoOp, W128, RegArg(d)), kind: stepDivide} }
 
 // mainLoop runs full vectors while enough iterations are left.
-func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, tail label, sums []*sum) {
+func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, tail, again label, sums []*sum) {
 	per := int64(g.lanes * g.unroll)
 	top := g.newLabel()
+	g.place(again)
 	g.op(CMPQImm, W128, RegArg(left), ImmArg(per))
 	g.jump(condL, tail)
 	inner := *f
@@ -324,9 +342,19 @@ func (g *gen) enterBody(s *ir.For, f *loopFrame) {
 	g.loops[len(g.loops)-1] = f
 }
 
+// A tailing is how the loop of single vectors under masks is joined to the main loop: behind it, and, where there is a peel, before it too.
+type tailing struct {
+	end   label
+	again label // of the main loop, where there is one
+	peel  label // enters the loop with the number of iterations in first
+	first Reg   // NoReg: there is no such entry
+}
+
 // tailLoop runs one vector at a time under a mask of the iterations that are left.
-func (g *gen) tailLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, end label, sums []*sum) {
+func (g *gen) tailLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, t *tailing, sums []*sum) {
+	end := t.end
 	unroll := g.unroll
+	per := int64(g.lanes * unroll)
 	g.unroll = 1
 	defer func() { g.unroll = unroll }()
 	top := g.newLabel()
@@ -336,18 +364,67 @@ func (g *gen) tailLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, end 
 	inner.breakTo, inner.nextTo = end, g.newLabel()
 	g.enterBody(s, &inner)
 	g.place(top)
-	count := g.general()
+	count := t.first
+	if count == NoReg {
+		count = g.general()
+	}
 	limit := g.constGeneral(int64(g.lanes))
 	g.move(count, left)
 	g.op(CMPQ, W128, RegArg(count), RegArg(limit))
 	g.op(CMOVQGT, W128, RegArg(count), RegArg(limit))
+	if t.first != NoReg {
+		g.place(t.peel)
+	}
 	g.exec, g.prefix, g.split = []Reg{g.prefixMask(count)}, count, false
 	g.list(s.Body)
 	g.exec, g.prefix, g.split = nil, NoReg, false
 	g.place(inner.nextTo)
-	g.addConst(base, step*int64(g.lanes))
-	g.addConst(left, -int64(g.lanes))
+	if t.first == NoReg {
+		g.addConst(base, step*int64(g.lanes))
+		g.addConst(left, -int64(g.lanes))
+	} else {
+		g.op(ADDQ, W128, RegArg(base), RegArg(count))
+		g.op(SUBQ, W128, RegArg(left), RegArg(count))
+		g.op(CMPQImm, W128, RegArg(left), ImmArg(per))
+		g.jump(condGE, t.again)
+	}
 	g.op(TESTQ, W128, RegArg(left), RegArg(left))
 	g.jump(condG, top)
 	g.loops[len(g.loops)-1] = f
+}
+
+// wholeStore finds a store of whole vectors, an element an iteration, that the loop makes in every round: lines that it splits cost most.
+func (g *gen) wholeStore(s *ir.For, f *loopFrame, step int64) (*ir.Index, bool) {
+	if step != 1 || g.lanes*g.unroll < 2 {
+		return nil, false
+	}
+	for _, st := range s.Body {
+		a, ok := st.(*ir.Assign)
+		if !ok {
+			continue
+		}
+		ix, ok := a.Place.(*ir.Index)
+		if !ok || ix.X.Type().Kind != ir.Slice || !ix.Type().IsScalar() || ix.Type().Size < 4 || g.lanes*int(ix.Type().Size) != g.bytes {
+			continue
+		}
+		root, ok := ix.X.(*ir.Ref)
+		if sh := g.shape(ix.I); !ok || g.homes[root.Var] == nil || sh.kind != affine || sh.stride != 1 || !g.onlyLane(linearOf(ix.I), f, s.Var) {
+			continue
+		}
+		return ix, true
+	}
+	return nil, false
+}
+
+// peel enters the loop of single vectors for as many iterations as there are before the store is at a multiple of its size, where many follow.
+func (g *gen) peel(store *ir.Index, left Reg, t *tailing) {
+	per := int64(g.lanes * g.unroll)
+	g.op(CMPQImm, W128, RegArg(left), ImmArg(2*per))
+	g.jump(condL, t.again)
+	g.op(LEAQ, W128, RegArg(t.first), MemArg(g.memOf(g.accessOf(store), linearOf(store.I))))
+	g.op(NEGQ, W128, RegArg(t.first))
+	g.op(ANDQImm, W128, RegArg(t.first), ImmArg(int64(g.bytes-1)))
+	g.jump(condE, t.again)
+	g.op(SHRQ, W128, RegArg(t.first), ImmArg(int64(bits.TrailingZeros64(uint64(store.Type().Size)))))
+	g.jump(always, t.peel)
 }

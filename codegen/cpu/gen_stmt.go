@@ -178,13 +178,16 @@ func (g *gen) branchStmt(s *ir.If) {
 		return
 	}
 	other, end := g.newLabel(), g.newLabel()
+	exec, split := g.exec, g.split
 	g.branch(s.Cond, false, other)
 	g.list(s.Then)
+	g.exec, g.split = exec, split // masks that one side has narrowed are not there on the other way
 	if len(s.Else) > 0 {
 		g.jump(always, end)
 	}
 	g.place(other)
 	g.list(s.Else)
+	g.exec, g.split = exec, split
 	g.place(end)
 }
 

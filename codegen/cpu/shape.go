@@ -167,13 +167,11 @@ func (w *shapeWalk) stmt(s ir.Stmt, split bool) {
 	case *ir.Block:
 		w.list(s.Body, split)
 	case *ir.For:
-		in := split || w.variesFor(s) || w.leavesSplit(s.Body)
-		if in {
-			w.raise(s.Var, shape{kind: varying})
-		} else if w.shape(s.Lo).kind != uniform {
+		apart := w.variesFor(s) || w.leavesSplit(s.Body)
+		if apart {
 			w.raise(s.Var, shape{kind: varying})
 		}
-		w.list(s.Body, in)
+		w.list(s.Body, split || apart)
 	case *ir.While:
 		in := split || s.Cond != nil && w.shape(s.Cond).kind != uniform || w.leavesSplit(s.Body)
 		w.list(s.Pre, in)
