@@ -74,6 +74,58 @@ func (d *Domain) submitFollowing(n *Node, accesses []Access) (ready bool) {
 	return edges == 0 || n.pending.Add(edges) == 0
 }
 
+// A Ref names a task of a domain, in flight or over, whatever its node is used for since. The zero Ref is over.
+type Ref struct{ ref }
+
+// Ref returns the name of the task that n is, or is about to be with the ID that it has.
+func (n *Node) Ref() Ref { return Ref{ref{n, uint32(n.ID)}} }
+
+// SubmitAfter is Submit for a node whose predecessors are known: it has no accesses, and comes after those of preds that are not
+// over. No accesses are looked at, and others do not find n by any. Requires: preds are of this domain, each there once.
+func (d *Domain) SubmitAfter(n *Node, preds []Ref) (ready bool) {
+	n.begin(nil)
+	d.next++
+	if n.ID == 0 {
+		n.ID = TaskID(d.next)
+	}
+	n.mark = n.ID
+	if d.Follow == nil {
+		return d.submitted(n, d.enterAfter(n, preds), 0)
+	}
+	m := n.spill()
+	lock(&d.mu)
+	edges, stream := d.enterAfter(n, preds), int8(0)
+	if m.behind > 0 && m.unlaunched.Load() == 0 {
+		stream = m.behind
+	}
+	d.mu.Unlock()
+	return d.submitted(n, edges, stream)
+}
+
+// submitted tells of the edges of n, and of the stream where it may follow its predecessors, if that is not 0. It reports whether
+// n is ready.
+func (d *Domain) submitted(n *Node, edges int32, stream int8) (ready bool) {
+	if len(d.found) > 0 {
+		d.tellEdges(n.ID)
+	}
+	if stream != 0 {
+		d.Follow(n, int(stream))
+	}
+	return edges == 0 || n.pending.Add(edges) == 0
+}
+
+// enterAfter makes n one that may be waited for, and a successor of preds. It returns the number of its edges.
+func (d *Domain) enterAfter(n *Node, preds []Ref) (edges int32) {
+	n.word.Store(uint64(uint32(n.ID))<<32 | open)
+	for _, p := range preds {
+		if p.node != nil && p.precede(n) {
+			edges++
+			d.noteEdge(p.node, n)
+		}
+	}
+	return edges
+}
+
 // enterAll enters n into the graph, and returns the number of its edges: from here on others find it.
 func (d *Domain) enterAll(n *Node, accesses []Access) int32 {
 	n.word.Store(uint64(uint32(n.ID))<<32 | open)

@@ -200,7 +200,7 @@ func (rt *Runtime) enter(ready, orphans, waits *recordList) int {
 	n := 0
 	for r := ready.pop(); r != nil; r = ready.pop() {
 		switch {
-		case r.kind == waitBody:
+		case r.kind == waitBody || r.kind == replayBody:
 			waits.push(r)
 		case !rt.sched.Push(&r.item):
 			orphans.push(r)
@@ -303,8 +303,12 @@ func (rt *Runtime) startOn(r *record) {
 	rt.machine.Start(&r.set, &r.launch)
 }
 
-// startWait makes the accesses of a wait valid on the host.
+// startWait makes the accesses of a wait valid on the host, or submits the steps of an iteration.
 func (rt *Runtime) startWait(r *record) {
+	if r.kind == replayBody {
+		rt.cleaning.Go(func() { rt.submitSteps(r) }) // the caller may be one that others wait for
+		return
+	}
 	if rt.accelerators && len(r.data()) > 0 {
 		r.setUp(devices.Host)
 		r.set.Ready = fetched

@@ -79,6 +79,9 @@ func (rt *Runtime) graphAdd(r *record) bool {
 	if rt.lines != nil {
 		r.adding.Store(r.id.Load()<<stageBits | isAdded)
 	}
+	if r.isStep() {
+		return rt.addStep(r)
+	}
 	accesses := *r.declared()
 	if e := g.tainted(accesses); e != nil {
 		r.poison.Store(e)
@@ -156,6 +159,9 @@ func (rt *Runtime) graphFail(r *record, free *recordList, led **record) {
 	r.home.submitting.Lock()
 	defer r.home.submitting.Unlock()
 	r.home.graph.taint(r)
+	if r.isStep() {
+		r.rerun.errs[r.step] = r.err
+	}
 	r.home.graph.domain.Complete(&r.node, func(n *deps.Node, last bool) {
 		s := n.Owner.(*record)
 		s.poison.CompareAndSwap(nil, r.err)

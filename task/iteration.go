@@ -8,9 +8,10 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// An Iteration is a recorded graph of tasks. Replay runs all of them as one task of the runtime: its accesses are those of all
-// its steps together, so that it is ordered with other tasks as the steps would be, and among the steps the recorded order
-// holds. Nothing is analysed and nothing allocated for a step.
+// An Iteration is a recorded graph of tasks, kernels and Go functions. Replay runs all of them as one task of the runtime: its
+// accesses are those of all its steps together, so that it is ordered with other tasks as the steps would be, and among the steps the
+// recorded order holds. Nothing is analysed for a step. Where all steps are functions without a Scope and the machine has no
+// accelerator, they do not become tasks at all (replay.go); else they are children of that task, on any devices (rerun.go).
 //
 // An Iteration belongs to one runtime; its methods may be called from any goroutine, but not from the body of a task.
 type Iteration struct {
@@ -19,6 +20,7 @@ type Iteration struct {
 	last   Task
 	broken error // why the steps cannot run as they are
 	run    replay
+	graph  rerun
 	again  Recorder // of Again
 	recording
 }
@@ -28,6 +30,8 @@ type recording struct {
 	steps    []step
 	uses     []use
 	succs    []int32 // of all steps: those of one beside each other
+	preds    []int32 // likewise
+	tasks    bool    // steps become tasks
 	roots    []int32 // steps without predecessors
 	accesses []deps.Access
 	buffers  []*buffer // of the accesses
@@ -37,7 +41,12 @@ type recording struct {
 // A step is one task of an iteration.
 type step struct {
 	body        func() error
+	nested      func(*Scope) error // in place of body
+	does        *described         // in place of both
+	accesses    []deps.Access
 	preds       int32
+	firstPred   int32 // its predecessors are preds[firstPred:lastPred]
+	lastPred    int32
 	first, last int32 // its successors are succs[first:last]
 	uses        int32 // its accesses are uses[uses:usesEnd]
 	usesEnd     int32
@@ -54,10 +63,12 @@ type use struct {
 // slot is an Arg of any type.
 type slot interface{ advance() }
 
-// An Arg is a value that the steps of an iteration read and that every replay may set anew.
+// An Arg is a value that the steps of an iteration read and that every replay may set anew. It may be an argument of a kernel
+// that is recorded, in place of a T.
 type Arg[T any] struct {
 	mu        mutex
 	now, next T
+	set, news bool // since the last replay, and before it
 }
 
 // NewArg makes an argument of the iteration that r records. What Set says holds from the next Replay on.
@@ -74,18 +85,24 @@ func (a *Arg[T]) Get() T { return a.now }
 func (a *Arg[T]) Set(value T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.next = value
+	a.next, a.set = value, true
 }
 
 func (a *Arg[T]) advance() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.now = a.next
+	a.now, a.news, a.set = a.next, a.set, false
 }
 
-// A Recorder takes the tasks of an iteration. Nothing runs while it does.
+func (a *Arg[T]) value() any { return a.now }
+
+func (a *Arg[T]) fresh() bool { return a.news }
+
+// A Recorder takes the tasks of an iteration. Nothing runs while it does. It is a Submitter: a kernel, or a function that was
+// generated for one, submits to it as to a Runtime, and so does Loop; the Task that they return is no task.
 type Recorder struct {
 	rt    *Runtime
+	scope *Scope     // that stands for it
 	old   *Iteration // what is compared with, nil from the first difference on
 	at    int        // steps so far that were as in old
 	args  []slot
@@ -100,7 +117,7 @@ var ErrNotRecordable = errors.New("not possible in a recorded iteration")
 
 // Record calls build, which gives the tasks of one iteration to the recorder, and returns their graph. No task runs yet.
 //
-// Errors: what build returns; about accesses; options other than accesses and labels; a machine with accelerators.
+// Errors: what build returns; about accesses; options other than accesses and labels, of Go tasks; reductions, if and final.
 func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
 	r := &Recorder{rt: rt}
 	if err := r.collect(build); err != nil {
@@ -112,9 +129,6 @@ func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
 }
 
 func (r *Recorder) collect(build func(*Recorder) error) error {
-	if r.rt.accelerators {
-		return fmt.Errorf("task: record: %w: a machine with accelerators", ErrNotRecordable)
-	}
 	if err := build(r); err != nil {
 		return err
 	}
@@ -127,27 +141,73 @@ func (r *Recorder) Go(body func() error, options ...Option) error {
 		r.err = errNoBody
 		return r.err
 	}
+	return r.goStep(body, nil, options)
+}
+
+func (r *Recorder) submitter() (*Scope, *Group) {
+	if r.scope == nil {
+		r.scope = &Scope{rt: r.rt, records: r}
+	}
+	return r.scope, nil
+}
+
+// goStep records a task that runs body, or nested with a scope.
+func (r *Recorder) goStep(body func() error, nested func(*Scope) error, options []Option) error {
+	if r.err != nil {
+		return r.err
+	}
 	if r.old != nil {
-		if r.sameAsBefore(options) {
-			r.old.steps[r.at].body = body
+		if r.sameAsBefore(nested != nil, options) {
+			r.old.steps[r.at].body, r.old.steps[r.at].nested = body, nested
 			r.at++
 			return nil
 		}
 		r.startOver()
 	}
-	return r.record(body, options)
+	return r.record(body, nested, options)
 }
 
-func (r *Recorder) record(body func() error, options []Option) error {
-	if err := r.add(body, options); err != nil {
+// kernelStep records a task that runs a kernel.
+func (r *Recorder) kernelStep(k *Kernel, args []any, options []Option) error {
+	if r.err != nil {
+		return r.err
+	}
+	d, err := r.rt.describeStep(k, args, options)
+	if err != nil {
+		r.err = fmt.Errorf("task: record: step %d: %w", r.at+len(r.fresh.steps), err)
+		return r.err
+	}
+	if r.old != nil {
+		if r.at < len(r.old.steps) && r.old.steps[r.at].does != nil && r.old.steps[r.at].does.same(d) {
+			r.old.steps[r.at].does = d
+			r.at++
+			return nil
+		}
+		r.startOver()
+	}
+	return r.addKernel(d)
+}
+
+func (r *Recorder) addKernel(d *described) error {
+	at := int32(len(r.fresh.uses))
+	r.fresh.tasks = true
+	return r.addStep(step{does: d, uses: at, usesEnd: at, label: d.label}, d.accesses)
+}
+
+func (r *Recorder) record(body func() error, nested func(*Scope) error, options []Option) error {
+	if err := r.add(body, nested, options); err != nil {
 		r.err = fmt.Errorf("task: record: step %d: %w", len(r.fresh.steps), err)
 	}
 	return r.err
 }
 
 // add appends a step and finds its predecessors.
-func (r *Recorder) add(body func() error, options []Option) error {
-	s := step{body: body, uses: int32(len(r.fresh.uses)), label: "go task"}
+func (r *Recorder) add(body func() error, nested func(*Scope) error, options []Option) error {
+	if r.rt.host < 0 {
+		return errors.New("a go task needs CPU workers")
+	}
+	r.fresh.tasks = r.fresh.tasks || nested != nil || r.rt.accelerators
+	s := step{body: body, nested: nested, uses: int32(len(r.fresh.uses)), label: "go task"}
 	var accesses []deps.Access
 	for i := range options {
 		o := &options[i]
@@ -183,6 +243,7 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 		r.graph = &deps.Domain{Edge: func(pred, succ deps.TaskID) { r.edges = append(r.edges, [2]int32{int32(pred - 1), int32(succ - 1)}) }}
 	}
 	r.graph.Submit(&deps.Node{}, accesses)
+	s.accesses = accesses
 	r.fresh.steps = append(r.fresh.steps, s)
 	r.fresh.accesses = append(r.fresh.accesses, accesses...)
 	return nil
@@ -213,7 +274,11 @@ func (r *Recorder) finish(it *Iteration) {
 		}
 	}
 	it.accesses = together(it.accesses)
-	it.run.prepare(it)
+	if it.tasks {
+		it.graph = rerun{it: it, refs: make([]deps.Ref, len(it.steps)), errs: make([]*Error, len(it.steps))}
+	} else {
+		it.run.prepare(it)
+	}
 	*r = Recorder{}
 }
 
@@ -225,19 +290,25 @@ func (it *Iteration) linkSteps(edges [][2]int32) {
 		it.steps[e[1]].preds++
 	}
 	at := int32(0)
+	preds := int32(0)
 	for i := range it.steps {
 		s := &it.steps[i]
 		s.first, s.last = at, at
 		at += counts[i]
+		s.firstPred, s.lastPred = preds, preds
+		preds += s.preds
 		if s.preds == 0 {
 			it.roots = append(it.roots, int32(i))
 		}
 	}
-	it.succs = make([]int32, len(edges))
+	it.succs, it.preds = make([]int32, len(edges)), make([]int32, len(edges))
 	for _, e := range edges {
 		s := &it.steps[e[0]]
 		it.succs[s.last] = e[1]
 		s.last++
+		s = &it.steps[e[1]]
+		it.preds[s.lastPred] = e[0]
+		s.lastPred++
 	}
 }
 
@@ -306,6 +377,9 @@ func (it *Iteration) replay() (Task, error) {
 	for _, a := range it.args {
 		a.advance()
 	}
+	if err := it.rebind(); err != nil {
+		return Task{}, err
+	}
 	t, err := it.rt.submitIteration(it)
 	it.last = t
 	return t, err
@@ -329,12 +403,19 @@ func (e *ChangedError) Error() string {
 
 // submitIteration submits an iteration as one task.
 func (rt *Runtime) submitIteration(it *Iteration) (Task, error) {
-	r, err := rt.root.begin(nil, goBody)
+	kind := goBody
+	if it.tasks {
+		kind = replayBody
+	}
+	r, err := rt.root.begin(nil, kind)
 	if err != nil {
 		return Task{}, err
 	}
-	r.body = it.run.body
-	r.need().label = "iteration"
+	if r.need().label = "iteration"; it.tasks {
+		r.rerun = &it.graph
+	} else {
+		r.body = it.run.body
+	}
 	r.accesses = append(r.accesses, it.accesses...)
 	if err := rt.describeGo(r, nil); err != nil {
 		return rt.root.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))

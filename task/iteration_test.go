@@ -290,9 +290,15 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 	require.ErrorIs(t, err, task.ErrNotRecordable)
 	_, err = rt.Record(func(r *task.Recorder) error { return r.Go(nil) })
 	require.ErrorContains(t, err, "body is nil")
-	sim := open(t, task.Options{Devices: "smp:1,sim:1"})
+	dot, v, sum := kernelOf(t, Dot), make([]int32, 8), make([]int32, 1)
+	_, err = rt.Record(func(r *task.Recorder) error {
+		_, err := dot.Submit(r, 0, 8, v, v, sum)
+		return err
+	})
+	require.ErrorIs(t, err, task.ErrNotRecordable, "a reduction")
+	sim := open(t, task.Options{Devices: "sim:1"})
 	_, err = sim.Record(build)
-	require.ErrorIs(t, err, task.ErrNotRecordable)
+	require.ErrorContains(t, err, "needs CPU workers")
 }
 
 func TestAReplayEndsWithTheContext(t *testing.T) {

@@ -214,10 +214,13 @@ func (c Call) Submit(at Submitter, args ...any) (Task, error) {
 func (k *Kernel) Submit(at Submitter, args ...any) (Task, error) { return k.submit(at, args, nil) }
 
 func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error) {
+	s, g := at.submitter()
+	if s.records != nil {
+		return Task{}, s.records.kernelStep(k, args, options)
+	}
 	if err := k.checkArgs(args); err != nil {
 		return Task{}, err
 	}
-	s, g := at.submitter()
 	r, err := s.begin(g, kernelBody)
 	if err != nil {
 		return Task{}, err

@@ -81,6 +81,9 @@ type detail struct {
 	args     devices.Args
 	set      devices.WorkingSet
 
+	rerun *rerun // of an iteration, for that and for its steps
+	step  int32
+
 	seen probe.Task // what the recorder is told in the end
 
 	stage atomic.Int32 // of the acquisition on the host
@@ -137,6 +140,7 @@ const (
 	kernelBody                  // kernel, anywhere
 	combineBody                 // the private copies of a reduction become one
 	waitBody                    // nothing: it is there to wait for its accesses on the host
+	replayBody                  // the steps of an iteration, as its children
 )
 
 // name returns what the task is called.
@@ -203,7 +207,7 @@ func (d *detail) clear() {
 	if d.accesses = d.accesses[:0]; cap(d.accesses) > keepAccesses {
 		d.accesses = nil
 	}
-	d.work, d.outcome = 0, nil
+	d.work, d.outcome, d.rerun = 0, nil, nil
 	d.now, d.final, d.retries, d.apart, d.moved = false, false, 0, false, d.moved[:0]
 	clear(d.uses)
 	d.uses, d.bound, d.relaxed, d.exclusive, d.gathered, d.onHost = d.uses[:0], false, false, false, false, false

@@ -31,6 +31,8 @@ type Scope struct {
 	owner *record // nil for the tasks of the program; valid until the task is over
 	group *Group  // of owner
 
+	records *Recorder // what is submitted here is recorded
+
 	graph graph
 	_     [64]byte // those who end tasks read what comes before
 

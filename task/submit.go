@@ -27,6 +27,9 @@ func goTask(s *Scope, g *Group, body func() error, options []Option) (Task, erro
 	if body == nil {
 		return Task{}, errNoBody
 	}
+	if s.records != nil {
+		return Task{}, s.records.goStep(body, nil, options)
+	}
 	r, err := s.begin(g, goBody)
 	if err != nil {
 		return Task{}, err
@@ -43,6 +46,9 @@ func (rt *Runtime) GoScope(body func(*Scope) error, options ...Option) (Task, er
 func goScope(s *Scope, g *Group, body func(*Scope) error, options []Option) (Task, error) {
 	if body == nil {
 		return Task{}, errNoBody
+	}
+	if s.records != nil {
+		return Task{}, s.records.goStep(nil, body, options)
 	}
 	r, err := s.begin(g, goBody)
 	if err != nil {
@@ -259,7 +265,7 @@ func (rt *Runtime) describeGo(r *record, options []Option) error {
 	if err := r.checkRetry(); err != nil {
 		return err
 	}
-	if r.kind == waitBody {
+	if r.kind == waitBody || r.kind == replayBody {
 		return nil
 	}
 	if rt.host < 0 {

@@ -48,11 +48,14 @@ func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err err
 }
 
 // sameAsBefore reports whether the next step of the old iteration has the accesses that options say.
-func (r *Recorder) sameAsBefore(options []Option) bool {
+func (r *Recorder) sameAsBefore(nested bool, options []Option) bool {
 	if r.at == len(r.old.steps) {
 		return false
 	}
 	s := &r.old.steps[r.at]
+	if s.does != nil || (s.nested != nil) != nested {
+		return false
+	}
 	at := int(s.uses)
 	label := ""
 	for i := range options {
@@ -92,11 +95,17 @@ func (r *Recorder) startOver() {
 	r.old = nil
 	for i := range old.steps[:r.at] {
 		s := &old.steps[i]
+		if s.does != nil {
+			if err := r.addKernel(s.does); err != nil {
+				r.err = err
+			}
+			continue
+		}
 		var options []Option
 		for k := range old.uses[s.uses:s.usesEnd] {
 			u := &old.uses[int(s.uses)+k]
 			options = append(options, Option{what: accessOption, mode: u.mode, memory: u.memory, box: u.box})
 		}
-		r.record(s.body, append(options, Label(s.label)))
+		r.record(s.body, s.nested, append(options, Label(s.label)))
 	}
 }
