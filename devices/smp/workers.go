@@ -76,7 +76,7 @@ func (w *Workers) Idle() int { return int(w.asleep.Load()) }
 // Close waits until every worker has found its source empty and ends them all. Calls after the first wait too.
 func (w *Workers) Close() {
 	w.ending.Store(true)
-	w.Wake(len(w.rooms))
+	w.wake(len(w.rooms)) // all: one that looks for work now may have gone to bed before the others are counted
 	w.done.Wait()
 	w.mu.Lock()
 	w.closed = true
@@ -133,9 +133,13 @@ func (w *Workers) Wake(n int) {
 	if w.spinning.Load() { // and looks again when it has said that it stops
 		n--
 	}
-	if n <= 0 {
-		return
+	if n > 0 {
+		w.wake(n)
 	}
+}
+
+// wake wakes up to n sleeping workers.
+func (w *Workers) wake(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for word := range w.beds {

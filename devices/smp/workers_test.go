@@ -282,3 +282,17 @@ func TestIdleWorkersHelpWithAnOffer(t *testing.T) {
 		})
 	}
 }
+
+// A worker that was looking for work when Close came, and has gone to bed since, takes none of the others' calls: Close calls all.
+func TestCloseCallsEveryWorker(t *testing.T) {
+	w := &Workers{rooms: make([]room, 3), beds: []uint64{0b111}}
+	w.asleep.Store(3)
+	w.spinning.Store(true) // as Close sees it: worker 0 goes to bed after that
+	for i := range w.rooms {
+		w.rooms[i].wake = make(chan struct{}, 1)
+	}
+	w.Close()
+	for i := range w.rooms {
+		require.Len(t, w.rooms[i].wake, 1, "worker %d sleeps for ever", i)
+	}
+}
