@@ -76,7 +76,7 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
 	// What failed before is no reason to keep the memory: the wait is for the order, and the data are given up.
-	t, err := rt.root.submitWait([]Option{{what: accessOption, mode: deps.InOut, memory: b.memory}})
+	t, err := rt.root.submitWait([]Option{accessTo(deps.InOut, b.memory)})
 	if err != nil {
 		return err
 	}

@@ -211,16 +211,16 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 	var accesses []deps.Access
 	for i := range options {
 		o := &options[i]
-		switch o.what {
+		switch o.what() {
 		case noOption:
 		case labelOption:
-			s.label = o.text
-		case accessOption:
+			s.label = o.text()
+		case accessOption, specialOption:
 			a, err := r.rt.accessOf(o)
 			if err != nil {
 				return err
 			}
-			r.fresh.uses = append(r.fresh.uses, use{o.memory, o.mode, o.box})
+			r.fresh.uses = append(r.fresh.uses, use{o.memory(), o.mode(), o.box()})
 			accesses = append(accesses, a)
 		default:
 			return fmt.Errorf("%w: options other than accesses and labels", ErrNotRecordable)
@@ -253,7 +253,7 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
 	r := record{home: &rt.root, detail: &detail{rt: rt}}
 	if err := rt.addAccess(&r, o); err != nil || len(r.accesses) == 0 {
-		return deps.Access{Mode: o.mode}, err
+		return deps.Access{Mode: o.mode()}, err
 	}
 	return r.accesses[0], nil
 }

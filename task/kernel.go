@@ -299,7 +299,7 @@ func (r *record) refused(why error) error {
 
 func (rt *Runtime) kernelOptions(r *record, options []Option) error {
 	for i := range options {
-		if options[i].what == accessOption {
+		if options[i].isAccess() {
 			return errors.New("options: the accesses of a kernel are those of its task directive")
 		}
 		if err := rt.applyOne(r, &options[i]); err != nil {

@@ -73,7 +73,7 @@ func (l *loopOptions) set(options []LoopOption) error {
 		switch {
 		case o.each != nil:
 			l.each = o.each
-		case o.option.what != noOption:
+		case o.option.what() != noOption:
 			l.every = append(l.every, o.option)
 		case o.grain != 0:
 			l.grain = o.grain

@@ -24,6 +24,36 @@ type memory struct {
 	elem deps.Bytes
 }
 
+// A pointer is the part of an Option that points at something.
+type pointer = unsafe.Pointer
+
+// memory returns what an access is to.
+func (o *Option) memory() memory {
+	if s := o.special(); s != nil {
+		return s.memory
+	}
+	return memory{o.at, o.n, o.more, deps.Bytes(o.kind >> 16)}
+}
+
+func specialAccess(mode deps.Mode, s *special) Option {
+	return Option{kind: specialOption | optionKind(mode)<<8, at: pointer(s)}
+}
+
+// special returns the rest of an access that has one, else nil.
+func (o *Option) special() *special {
+	if o.what() != specialOption {
+		return nil
+	}
+	return (*special)(o.at)
+}
+
+// textOption makes an option of a text, which at points at as a string does, and a number.
+func textOption(kind optionKind, text string, n int) Option {
+	return Option{kind: kind, at: pointer(unsafe.StringData(text)), n: int64(len(text)), more: int64(n)}
+}
+
+func (o *Option) text() string { return unsafe.String((*byte)(o.at), o.n) }
+
 func (m memory) size() deps.Bytes { return deps.Bytes(m.len) * m.elem }
 
 // memoryOf returns what x covers.

@@ -9,15 +9,31 @@ import (
 )
 
 // An Option says something about a task: an access, a label, where it may run. Options are values; making and passing
-// them allocates nothing, but for Box.
+// them allocates nothing, but for Box and Reduce.
+//
+// It is four words, which the compiler keeps in registers: a larger one would be written to memory and copied for every access of
+// every task. at and size are memory, at and n a text, n a number.
 type Option struct {
-	what   optionKind
-	mode   deps.Mode
-	n      int
-	text   string
-	memory memory
-	box    *box
+	kind optionKind
+	at   pointer
+	n    int64 // elements from at, or bytes of a text, or a number
+	more int64 // elements that there is room for from at, or a number beside a text
+}
 
+// An optionKind is what an option says, and of an access the mode and the bytes of an element.
+type optionKind uint64
+
+func accessKind(mode deps.Mode, elem deps.Bytes) optionKind {
+	return accessOption | optionKind(mode)<<8 | optionKind(elem)<<16
+}
+
+func (o *Option) what() optionKind { return o.kind & 0xff }
+func (o *Option) mode() deps.Mode  { return deps.Mode(o.kind >> 8) }
+
+// A special is an access that needs more than an Option has room for.
+type special struct {
+	memory
+	box     *box
 	reducer *reducer
 }
 
@@ -27,11 +43,10 @@ type box struct {
 	err           error
 }
 
-type optionKind uint8
-
 const (
 	noOption optionKind = iota
 	accessOption
+	specialOption // at is a *special
 	labelOption
 	priorityOption
 	placeOption
@@ -42,8 +57,10 @@ const (
 	apartOption
 )
 
-func access[T any](mode deps.Mode, x []T) Option {
-	return Option{what: accessOption, mode: mode, memory: memoryOf(x)}
+func access[T any](mode deps.Mode, x []T) Option { return accessTo(mode, memoryOf(x)) }
+
+func accessTo(mode deps.Mode, m memory) Option {
+	return Option{kind: accessKind(mode, m.elem), at: m.base, n: m.len, more: m.cap}
 }
 
 // In says that the task reads x.
@@ -69,24 +86,22 @@ func Commutative[T any](x []T) Option { return access(deps.Commutative, x) }
 // copy (Private) that begins with the neutral element. The copies are combined, and with what x was before, when another
 // task accesses x otherwise, or somebody waits. Tasks with the same built-in operator, or the same *Operator, go together.
 func Reduce[T any](x []T, op *Operator[T]) Option {
-	o := access(deps.Reduction, x)
-	o.reducer = op.reducer()
-	return o
+	return specialAccess(deps.Reduction, &special{memory: memoryOf(x), reducer: op.reducer()})
 }
 
 // InPointer, OutPointer and InOutPointer are In, Out and InOut of the variable that p points at.
 func InPointer[T any](p *T) Option {
-	return Option{what: accessOption, mode: deps.In, memory: memoryOfPointer(p)}
+	return accessTo(deps.In, memoryOfPointer(p))
 }
 
 // OutPointer says that the task writes *p.
 func OutPointer[T any](p *T) Option {
-	return Option{what: accessOption, mode: deps.Out, memory: memoryOfPointer(p)}
+	return accessTo(deps.Out, memoryOfPointer(p))
 }
 
 // InOutPointer says that the task reads and writes *p.
 func InOutPointer[T any](p *T) Option {
-	return Option{what: accessOption, mode: deps.InOut, memory: memoryOfPointer(p)}
+	return accessTo(deps.InOut, memoryOfPointer(p))
 }
 
 // Box narrows an access to the box [lo[i], hi[i]) in each dimension i of its slice, read as a row-major array of the
@@ -97,7 +112,7 @@ func (o Option) Box(shape, lo, hi []int) Option {
 	n := len(shape)
 	b := &box{}
 	switch {
-	case o.what != accessOption:
+	case !o.isAccess():
 		b.err = fmt.Errorf("box of an option that is not an access")
 	case n == 0 || n > deps.MaxDims || len(lo) != n || len(hi) != n:
 		b.err = fmt.Errorf("box with shape of %d, low corner of %d and high corner of %d dimensions: all must be the same, 1 to %d",
@@ -109,34 +124,54 @@ func (o Option) Box(shape, lo, hi []int) Option {
 			b.shape[i], b.lo[i], b.hi[i] = int64(shape[i]), int64(lo[i]), int64(hi[i])
 		}
 	}
-	o.what, o.box = accessOption, b
-	return o
+	s := special{box: b}
+	if o.isAccess() {
+		s.memory, s.reducer = o.memory(), o.reducer()
+	}
+	return specialAccess(o.mode(), &s)
+}
+
+func (o *Option) isAccess() bool { return o.what() == accessOption || o.what() == specialOption }
+
+// box returns the box of an access, nil where it has none.
+func (o *Option) box() *box {
+	if s := o.special(); s != nil {
+		return s.box
+	}
+	return nil
+}
+
+func (o *Option) reducer() *reducer {
+	if s := o.special(); s != nil {
+		return s.reducer
+	}
+	return nil
 }
 
 // Label names the task in errors and traces.
-func Label(text string) Option { return Option{what: labelOption, text: text} }
+func Label(text string) Option { return textOption(labelOption, text, 0) }
 
 // Priority lets tasks of higher n run first, under the policies that look at it (priority, locality).
-func Priority(n int) Option { return Option{what: priorityOption, n: n} }
+func Priority(n int) Option { return Option{kind: priorityOption, n: int64(n)} }
 
 // On restricts where the task may run: a kind of devices ("smp", "sim", "acc" for all accelerators) or one device by its
 // name ("sim:2"). Several Ons add up.
-func On(device string) Option { return Option{what: placeOption, text: device} }
+func On(device string) Option { return textOption(placeOption, device, 0) }
 
 // Resources says how many of a kind's tokens the task holds while it runs there. It replaces what the kernel says of the
 // kind.
 func Resources(kind devices.Kind, tokens int) Option {
-	return Option{what: tokenOption, text: string(kind), n: tokens}
+	return textOption(tokenOption, string(kind), tokens)
 }
 
 // If with false makes who submits the task wait until it is over, as if it had been called: it runs in its order, and
 // where the body of a task submits it and nothing else is to come first, at once on the same goroutine. The error is the
 // task's.
-func If(condition bool) Option { return Option{what: nowOption, n: bit(condition)} }
+func If(condition bool) Option { return Option{kind: nowOption, n: bit(condition)} }
 
 // Final with true does so for all tasks that the task submits, and those that they submit: for the depth from which on tasks
 // are too small to be spread.
-func Final(condition bool) Option { return Option{what: finalOption, n: bit(condition)} }
+func Final(condition bool) Option { return Option{kind: finalOption, n: bit(condition)} }
 
 // Untied says that the task may go on with another worker after waiting. Every task may; the option is there for programs
 // that are carried over.
@@ -145,13 +180,13 @@ func Untied() Option { return Option{} }
 // Retry runs the task up to n times more if it fails, as long as that cannot be seen: what it writes only is written again,
 // and what it also reads is put back as it was before. A task that has submitted others is not run again. Tasks with
 // concurrent accesses cannot be retried; kernels that read what they write are not on accelerators.
-func Retry(n int) Option { return Option{what: retryOption, n: n} }
+func Retry(n int) Option { return Option{kind: retryOption, n: int64(n)} }
 
 // NoCopyDeps says that the accesses of the task order it, but do not bring data to where it runs, nor say that it has
 // written them. On WaitOn it waits for the tasks and leaves the data where they are.
-func NoCopyDeps() Option { return Option{what: apartOption} }
+func NoCopyDeps() Option { return Option{kind: apartOption} }
 
-func bit(b bool) int {
+func bit(b bool) int64 {
 	if b {
 		return 1
 	}

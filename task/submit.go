@@ -298,15 +298,15 @@ func (rt *Runtime) apply(r *record, options []Option) error {
 }
 
 func (rt *Runtime) applyOne(r *record, o *Option) error {
-	switch o.what {
-	case accessOption:
+	switch o.what() {
+	case accessOption, specialOption:
 		return rt.addAccess(r, o)
 	case labelOption:
-		r.need().label = o.text
+		r.need().label = o.text()
 	case priorityOption:
-		r.need().item.Priority = o.n
+		r.need().item.Priority = int(o.n)
 	case placeOption:
-		places, err := rt.placesNamed(o.text)
+		places, err := rt.placesNamed(o.text())
 		r.need().settings.places |= places
 		r.settings.placed = true
 		return err
@@ -315,11 +315,11 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 	case finalOption:
 		r.need().final = r.final || o.n != 0
 	case retryOption:
-		r.need().retries = max(0, o.n)
+		r.need().retries = int(max(0, o.n))
 	case apartOption:
 		r.need().apart = true
 	case tokenOption:
-		return r.need().settings.setTokens(devices.Kind(o.text), o.n)
+		return r.need().settings.setTokens(devices.Kind(o.text()), int(o.more))
 	}
 	return nil
 }
@@ -367,18 +367,19 @@ func (rt *Runtime) placeNames(set sched.PlaceSet) string {
 
 // addAccess adds what o says to the accesses of r. An empty slice is no access.
 func (rt *Runtime) addAccess(r *record, o *Option) error {
-	if o.box != nil {
+	if o.box() != nil {
 		return rt.addBox(r, o)
 	}
-	if o.memory.len == 0 {
+	m, mode := o.memory(), o.mode()
+	if m.len == 0 {
 		return nil
 	}
-	b, first, err := rt.buffers.locate(o.memory, r.home)
+	b, first, err := rt.buffers.locate(m, r.home)
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.mode, err)
+		return fmt.Errorf("%s: %w", mode, err)
 	}
-	if o.mode > deps.InOut || rt.accelerators || r.kind != goBody {
-		return r.addRegion(b, b.span(first, first+o.memory.len), o)
+	if mode > deps.InOut || rt.accelerators || r.kind != goBody {
+		return r.addRegion(b, b.span(first, first+m.len), o)
 	}
 	list := r.declared()
 	n := len(*list)
@@ -387,12 +388,12 @@ func (rt *Runtime) addAccess(r *record, o *Option) error {
 	} else {
 		*list = (*list)[:n+1]
 	}
-	(*list)[n].SetInterval(b.id, first, first+o.memory.len, o.mode)
+	(*list)[n].SetInterval(b.id, first, first+m.len, mode)
 	return nil
 }
 
 func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
-	mode := o.mode
+	mode := o.mode()
 	if r.kind == waitBody && mode != deps.In {
 		mode = deps.InOut // who waits is alone
 	}
@@ -410,35 +411,36 @@ func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
 	if r.nested == nil {
 		return errNoScope
 	}
-	r.rt.addReduction(r, len(r.accesses)-1, -1, b, o.reducer)
+	r.rt.addReduction(r, len(r.accesses)-1, -1, b, o.reducer())
 	return nil
 }
 
 var errNoScope = errors.New("reduction: its body needs a Scope, for its private copy: use GoScope and Private")
 
 func (rt *Runtime) addBox(r *record, o *Option) error {
-	if o.box.err != nil {
-		return o.box.err
+	box, m, mode := o.box(), o.memory(), o.mode()
+	if box.err != nil {
+		return box.err
 	}
 	total := int64(1)
-	for i, n := range o.box.shape {
-		if n < 0 || o.box.hi[i] < o.box.lo[i] {
-			return fmt.Errorf("%s: box of shape %v: dimension %d: [%d:%d] of %d", o.mode, o.box.shape, i, o.box.lo[i], o.box.hi[i], n)
+	for i, n := range box.shape {
+		if n < 0 || box.hi[i] < box.lo[i] {
+			return fmt.Errorf("%s: box of shape %v: dimension %d: [%d:%d] of %d", mode, box.shape, i, box.lo[i], box.hi[i], n)
 		}
-		if total *= n; total > o.memory.len {
-			return fmt.Errorf("%s: box of shape %v: needs more than the %d elements of the slice", o.mode, o.box.shape, o.memory.len)
+		if total *= n; total > m.len {
+			return fmt.Errorf("%s: box of shape %v: needs more than the %d elements of the slice", mode, box.shape, m.len)
 		}
 	}
-	if o.memory.len == 0 {
+	if m.len == 0 {
 		return nil
 	}
-	b, first, err := rt.buffers.locate(o.memory, r.home)
+	b, first, err := rt.buffers.locate(m, r.home)
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.mode, err)
+		return fmt.Errorf("%s: %w", mode, err)
 	}
-	region, err := deps.Box(b.id, first, o.box.shape, o.box.lo, o.box.hi)
+	region, err := deps.Box(b.id, first, box.shape, box.lo, box.hi)
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.mode, err)
+		return fmt.Errorf("%s: %w", mode, err)
 	}
 	if region.Empty() {
 		return nil

@@ -60,11 +60,11 @@ func (r *Recorder) sameAsBefore(nested bool, options []Option) bool {
 	label := ""
 	for i := range options {
 		o := &options[i]
-		switch o.what {
+		switch o.what() {
 		case noOption:
 		case labelOption:
-			label = o.text
-		case accessOption:
+			label = o.text()
+		case accessOption, specialOption:
 			if at == int(s.usesEnd) || !r.old.uses[at].same(o) {
 				return false
 			}
@@ -81,8 +81,9 @@ func (r *Recorder) sameAsBefore(nested bool, options []Option) bool {
 
 // same reports whether o says what u said.
 func (u *use) same(o *Option) bool {
-	return u.memory.base == o.memory.base && u.memory.len == o.memory.len && u.mode == o.mode && u.memory.elem == o.memory.elem &&
-		(u.box == o.box || u.box != nil && o.box != nil && u.box.same(o.box))
+	m, b := o.memory(), o.box()
+	return u.memory.base == m.base && u.memory.len == m.len && u.mode == o.mode() && u.memory.elem == m.elem &&
+		(u.box == b || u.box != nil && b != nil && u.box.same(b))
 }
 
 func (b *box) same(o *box) bool {
@@ -104,7 +105,11 @@ func (r *Recorder) startOver() {
 		var options []Option
 		for k := range old.uses[s.uses:s.usesEnd] {
 			u := &old.uses[int(s.uses)+k]
-			options = append(options, Option{what: accessOption, mode: u.mode, memory: u.memory, box: u.box})
+			o := accessTo(u.mode, u.memory)
+			if u.box != nil {
+				o = specialAccess(u.mode, &special{memory: u.memory, box: u.box})
+			}
+			options = append(options, o)
 		}
 		r.record(s.body, s.nested, append(options, Label(s.label)))
 	}
