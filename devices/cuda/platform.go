@@ -22,6 +22,7 @@ type platform struct {
 	first   devices.SpaceID
 	pins    pins
 	cache   *cache
+	nvtx    *nvtx // nil when no tool wants ranges
 }
 
 // Open opens n GPUs, the first ones, with address spaces from first on; all that there are when n is 0.
@@ -43,6 +44,9 @@ func Open(n int, first devices.SpaceID, o Options) (_ []*Device, err error) {
 	}
 	p := &platform{driver: drv, options: o, first: first, cache: o.cache()}
 	p.pins.platform = p
+	if p.nvtx, err = theNvtx(); err != nil {
+		return nil, err
+	}
 	for i := range n {
 		d, err := openDevice(p, i, devices.SpaceID{Node: first.Node, Device: first.Device + uint16(i)})
 		if err != nil {

@@ -234,7 +234,8 @@ func (d *Device) begin(op *operation, batching bool) {
 	if batching {
 		_, batching = op.lone()
 	}
-	home := d.pendingBehind(op, batching && !d.clock.on)
+	batching = batching && !d.clock.on && d.platform.nvtx == nil
+	home := d.pendingBehind(op, batching)
 	for _, a := range op.event.after {
 		if parked := d.park(op, a); parked {
 			return
@@ -243,7 +244,7 @@ func (d *Device) begin(op *operation, batching bool) {
 	switch {
 	case op.host:
 		d.later.push(op)
-	case batching && !d.clock.on:
+	case batching:
 		d.enlist(op, home)
 	default:
 		d.place(op)
@@ -306,7 +307,7 @@ func (d *Device) enqueue(op *operation) error {
 			return d.failAt(e, err)
 		}
 	}
-	if err := op.work.start(op); err != nil {
+	if err := d.start(op); err != nil {
 		return d.failAt(e, err)
 	}
 	e.began = monotonic()
@@ -318,6 +319,19 @@ func (d *Device) enqueue(op *operation) error {
 		next.event.device.engine.push(next)
 	}
 	return nil
+}
+
+// start makes the calls of the work of op, for kernels in a range of their name where a tool wants that.
+func (d *Device) start(op *operation) error {
+	if n := d.platform.nvtx; n != nil && op.event.kernel != "" {
+		name := op.event.label
+		if name == "" {
+			name = op.event.kernel
+		}
+		n.push(name)
+		defer n.pop()
+	}
+	return op.work.start(op)
 }
 
 // A mark stands for as many operations as take about markTime, and no more than markMost: who waits for the first of them hears

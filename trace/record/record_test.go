@@ -67,6 +67,14 @@ func randomBatch(r *rand.Rand) *Batch {
 		if r.IntN(2) == 0 {
 			p.Err = errors.New("boom")
 		}
+		switch r.IntN(5) {
+		case 0:
+			p = probe.Point{Kind: probe.Explain, Kernel: word(), Label: "because\n" + word(), Begin: at(), Time: at()}
+		case 1:
+			p = probe.Point{Kind: probe.Learn, Kernel: word(), Device: "smp", Bytes: 1 << 20, Begin: at(), Time: at(), Learned: &probe.Learned{Samples: 7, Middle: at(), Least: 1, Most: at()}}
+		case 2:
+			p = probe.Point{Kind: probe.Phase, Label: probe.PhaseWait, Begin: at(), Time: at()}
+		}
 		b.Points = append(b.Points, p)
 	}
 	return b
@@ -158,6 +166,46 @@ func TestDamagedFiles(t *testing.T) {
 		require.False(t, damage.Whole(), "byte %d", i)
 		require.NotEmpty(t, damage.String())
 		require.GreaterOrEqual(t, len(got.all.Tasks), all-most, "byte %d", i)
+	}
+}
+
+// Bytes that are wrong, missing or too many, at several places: what is read was written, and the rest is told of.
+func TestRandomDamage(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 2000 {
+		batches := []*Batch{randomBatch(r), randomBatch(r), randomBatch(r)}
+		all := map[deps.TaskID][]probe.Task{}
+		for _, b := range batches {
+			for _, x := range b.Tasks {
+				all[x.ID] = append(all[x.ID], x)
+			}
+		}
+		file := written(t, batches...)
+		for range 1 + r.IntN(4) {
+			at := 10 + r.IntN(len(file)-10)
+			switch n := min(r.IntN(30), len(file)-at); r.IntN(3) {
+			case 0:
+				file = append(file[:at:at], file[at+n:]...)
+			case 1:
+				file = append(append(file[:at:at], bytes.Repeat([]byte{0xf5}, n)...), file[at:]...)
+			default:
+				for i := range n {
+					file[at+i] ^= byte(r.IntN(256))
+				}
+			}
+		}
+		got := &keeper{}
+		damage, err := Read(bytes.NewReader(file), got)
+		if err != nil {
+			require.ErrorIs(t, err, ErrNotTrace)
+			continue
+		}
+		for _, x := range got.all.Tasks {
+			require.Contains(t, all[x.ID], x)
+		}
+		if !bytes.Equal(file, written(t, batches...)) {
+			require.False(t, damage.Whole())
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -134,9 +135,10 @@ func (s *Summary) unbalanced() Verdict {
 
 // Round makes a duration readable: three digits.
 func Round(d time.Duration) time.Duration {
-	for unit := time.Duration(1); ; unit *= 10 {
+	for unit := time.Duration(1); unit < math.MaxInt64/10000; unit *= 10 {
 		if d < 1000*unit && d > -1000*unit {
 			return d.Round(unit)
 		}
 	}
+	return d // centuries: a damaged file
 }
