@@ -26,6 +26,7 @@ var handBuilt = []struct {
 	{"bits", bitFunctions},
 	{"names", clashingNames},
 	{"checks", checks},
+	{"largearrays", largeArrays},
 }
 
 func triad() *ir.Program {
