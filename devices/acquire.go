@@ -2,7 +2,6 @@ package devices
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
@@ -447,7 +446,7 @@ func (n *need) clear() {
 const spins = 400
 
 // lock locks mu, awake at first: to be put to sleep and woken costs more than what is done under the lock.
-func lock(mu *sync.Mutex) {
+func lock(mu *mutex) {
 	for range spins {
 		if mu.TryLock() {
 			return

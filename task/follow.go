@@ -240,7 +240,7 @@ func (rt *Runtime) settle(r *record) {
 	case err != nil && (rt.runsElsewhere(r, p, err) || rt.runsAgain(r, err)):
 		return
 	case err != nil:
-		r.fail(rt.places[p].Name, err)
+		r.fail(rt.places[p].Name, r.outcome)
 	}
 	rt.retire(r, smp.None)
 }

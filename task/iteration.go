@@ -13,6 +13,9 @@ import (
 // recorded order holds. Nothing is analysed for a step. Where all steps are functions without a Scope and the machine has no
 // accelerator, they do not become tasks at all (replay.go); else they are children of that task, on any devices (rerun.go).
 //
+// One replay is in flight at a time: the bodies of its steps read Args, which hold the values of one replay. The next may be asked for
+// meanwhile, by who waits for it in Replay.
+//
 // An Iteration belongs to one runtime; its methods may be called from any goroutine, but not from the body of a task.
 type Iteration struct {
 	rt     *Runtime

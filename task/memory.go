@@ -102,6 +102,7 @@ type buffers struct {
 	// lately holds buffers that were found, by the page of the address that was looked for: most tasks use what others used.
 	lately [latelySize]atomic.Pointer[buffer]
 	mu     mutex
+	unused []deps.BufferID     // of buffers that are gone: tables do not grow with how many there have been
 	add    func(*buffer) error // tells the machine
 	drop   func(*buffer) error
 }
@@ -212,6 +213,10 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope) (*buffer, error
 	}
 	table := t.load()
 	b := &buffer{id: deps.BufferID(len(table.byID)), memory: m, pages: pages, owner: owner}
+	last := len(t.unused) - 1
+	if last >= 0 {
+		b.id = t.unused[last]
+	}
 	if pages == nil {
 		b.pinner.Pin(m.base)
 	}
@@ -219,7 +224,13 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope) (*buffer, error
 		b.pinner.Unpin()
 		return nil, err
 	}
-	table.byID = append(table.byID, b)
+	if last >= 0 {
+		t.unused = t.unused[:last]
+		table.byID = slices.Clone(table.byID)
+		table.byID[b.id] = b
+	} else {
+		table.byID = append(table.byID, b)
+	}
 	i := sort.Search(len(table.sorted), func(i int) bool { return table.sorted[i].lo() > b.lo() })
 	if i < len(table.sorted) {
 		table.sorted = slices.Clone(table.sorted)
@@ -247,6 +258,11 @@ func (t *buffers) remove(b *buffer) {
 // free gives the memory of b back, which was removed. Nothing may use b any more, and its host copy must be valid.
 func (t *buffers) free(b *buffer) error {
 	err := t.drop(b)
+	if err == nil {
+		t.mu.Lock()
+		t.unused = append(t.unused, b.id)
+		t.mu.Unlock()
+	}
 	b.pinner.Unpin()
 	if b.pages != nil {
 		err = errors.Join(err, unmapPages(b.pages))

@@ -21,6 +21,9 @@ func (r *record) checkRetry() error {
 	return nil
 }
 
+// errNotAgain says why a kernel that failed on an accelerator was not run again although the program asked for it.
+var errNotAgain = errors.New("not run again: it also reads what it writes, which is on the accelerator alone")
+
 // A saved is what a region held before a task ran.
 type saved struct {
 	region deps.Region
@@ -65,7 +68,11 @@ func (rt *Runtime) restore(before []saved) {
 // runsAgain reports whether r, which failed on an accelerator, is ready again.
 func (rt *Runtime) runsAgain(r *record, err error) bool {
 	reads := func(a deps.Access) bool { return a.Mode.Writes() && a.Mode.Reads() }
-	if r.retries == 0 || r.bound || r.context().Err() != nil || slices.ContainsFunc(r.data(), reads) {
+	if r.retries == 0 || r.bound || r.context().Err() != nil {
+		return false
+	}
+	if slices.ContainsFunc(r.data(), reads) {
+		r.outcome = fmt.Errorf("%w; %w", err, errNotAgain)
 		return false
 	}
 	r.retries--

@@ -149,7 +149,7 @@ type Runtime struct {
 	window window
 
 	failing  mutex
-	failures map[deps.TaskID]*Error
+	failures failures
 	leaks    error // of giving things back
 	broken   int64
 	skipped  int64
@@ -165,7 +165,7 @@ func New(o Options) (*Runtime, error) {
 	if o.Devices == "" {
 		o.Devices = string(devices.SMP)
 	}
-	rt := &Runtime{clock: clock.New(), host: -1, failures: map[deps.TaskID]*Error{}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*private{}}
+	rt := &Runtime{clock: clock.New(), host: -1, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*private{}}
 	rt.root.rt = rt
 	rt.check = o.Check || os.Getenv(CheckVariable) != "" && os.Getenv(CheckVariable) != "0"
 	rt.none = &detail{rt: rt}

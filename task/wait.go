@@ -85,7 +85,7 @@ func (t Task) WaitContext(ctx context.Context) error {
 func (rt *Runtime) failureOf(id deps.TaskID) error {
 	rt.failing.Lock()
 	defer rt.failing.Unlock()
-	if e := rt.failures[id]; e != nil {
+	if e := rt.failures.of(id); e != nil {
 		return e
 	}
 	return nil
@@ -96,7 +96,7 @@ func (rt *Runtime) forgetError(t Task) error {
 	err := t.Err()
 	rt.failing.Lock()
 	defer rt.failing.Unlock()
-	delete(rt.failures, t.id)
+	delete(rt.failures.byTask, t.id)
 	return err
 }
 
@@ -107,7 +107,7 @@ func (rt *Runtime) noteFailure(r *record) {
 	}
 	rt.failing.Lock()
 	defer rt.failing.Unlock()
-	rt.failures[r.taskID()] = r.err
+	rt.failures.add(r.taskID(), r.err)
 	switch skipped := isSkip(r.err); {
 	case r.kind == waitBody: // who waits is told
 		return

@@ -1,7 +1,10 @@
 package task_test
 
 import (
+	"errors"
 	"flag"
+	"fmt"
+	"os"
 	"runtime"
 	"testing"
 
@@ -41,17 +44,87 @@ func TestManyTasksInConstantMemory(t *testing.T) {
 	}
 	submit(0, n/10)
 	require.NoError(t, rt.Wait())
-	before := heap()
+	before, resident := heap(), residentSize(t)
 	submit(n/10, n)
 	grown := int64(heap()) - int64(before) // with up to a window of tasks in flight
+	resident = residentSize(t) - resident
 	require.NoError(t, rt.Wait())
 	require.Less(t, grown, int64(2<<20))
+	require.Less(t, resident, int64(16<<20))
 	var got, want [64]int64
 	copy(got[:], x)
 	for i := range n {
 		want[i%64] += want[(i%64+1)%64] + 1
 	}
 	require.Equal(t, want, got)
+}
+
+// residentSize returns how much memory the process takes, 0 where the system does not say in a file.
+func residentSize(t *testing.T) (size int64) {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var all, pages int64
+	_, err = fmt.Sscan(string(text), &all, &pages)
+	require.NoError(t, err)
+	return pages * int64(os.Getpagesize())
+}
+
+// Buffers that come and go leave nothing behind, on the host or in the books of the devices.
+func TestManyBuffersInConstantMemory(t *testing.T) {
+	n := *manyTasks / 50
+	if testing.Short() || raceEnabled {
+		n = min(n, 2000)
+	}
+	rt := open(t, task.Options{Devices: "smp:1,sim:1(exec=cpu)"})
+	fill := kernelOf(t, Fill)
+	round := func(n int) {
+		for i := range n {
+			x, err := task.Alloc[uint32](rt, 100+i%50)
+			require.NoError(t, err)
+			y := make([]uint32, 100)
+			_, err = fill.Submit(rt, 0, 100, uint32(i), x)
+			require.NoError(t, err)
+			_, err = rt.Go(func() error { copy(y, x); return nil }, task.In(x[:100]), task.Out(y))
+			require.NoError(t, err)
+			require.NoError(t, task.Unregister(rt, y))
+			require.Equal(t, uint32(i), y[0])
+			require.NoError(t, task.Free(rt, x))
+		}
+	}
+	measure := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	round(200)
+	before := measure()
+	round(n)
+	require.Less(t, measure()-before, int64(1<<20))
+}
+
+// Failures that nobody asks for are kept up to a number; of older ones it stays known that they were.
+func TestManyFailuresInConstantMemory(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:1"})
+	boom := errors.New("boom")
+	var tasks []task.Task
+	for range 40 {
+		for range 1000 {
+			one, err := rt.Go(func() error { return boom })
+			require.NoError(t, err)
+			tasks = append(tasks, one)
+		}
+		fine, err := rt.Go(nothing)
+		require.NoError(t, err)
+		require.ErrorIs(t, rt.Wait(), boom)
+		require.NoError(t, fine.Err())
+	}
+	require.ErrorIs(t, tasks[len(tasks)-1].Err(), boom)
+	for _, one := range tasks[:1000] {
+		require.ErrorIs(t, one.Err(), task.ErrForgotten)
+	}
 }
 
 func TestNestedTasksInConstantMemory(t *testing.T) {
