@@ -114,13 +114,10 @@ const (
 	smallShare = 16
 )
 
-// A share of less than thinShare says that the worker is quicker than who makes tasks ready: it then leaves the inbox alone for
-// thinPause, so that the lines of the inbox, and of what those tasks share with it, go from one processor to the other for several tasks
-// at once. A task that comes alone does not wait for that.
-const (
-	thinShare = 8
-	thinPause = 700 * time.Nanosecond
-)
+// A share of less than maxShare says that the worker is quicker than who makes tasks ready. It then lets thinPause go by before the
+// next one: the lines of the inbox, and of the tasks that those who submit look at as predecessors, are to go from one processor to
+// the other for several tasks at once. A task that comes alone does not wait for that, nor does who has run what takes longer.
+const thinPause = 4 * time.Microsecond
 
 // takeInbox is takePlain from the inbox.
 func (rt *Runtime) takeInbox(room *room) *record {
@@ -130,7 +127,7 @@ func (rt *Runtime) takeInbox(room *room) *record {
 	for room.thin && time.Since(room.shared) < thinPause {
 	}
 	r, n := rt.inbox.share(&room.queue, uint32(len(rt.rooms)))
-	if room.thin = n < thinShare; room.thin {
+	if room.thin = n < maxShare; room.thin {
 		room.shared = time.Now()
 	}
 	return r
