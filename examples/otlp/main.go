@@ -35,13 +35,16 @@ func main() {
 	}
 }
 
+// patience is how long a collector may take to answer.
+const patience = 2 * time.Second
+
 // run tells the collector of a run of two chains of n tasks each.
 func run(ctx context.Context, endpoint string, spans float64, n int) (err error) {
-	traces, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpoint(endpoint), otlptracehttp.WithInsecure(), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
+	traces, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpoint(endpoint), otlptracehttp.WithInsecure(), otlptracehttp.WithTimeout(patience), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
 	if err != nil {
 		return err
 	}
-	numbers, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpoint(endpoint), otlpmetrichttp.WithInsecure(), otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{}))
+	numbers, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpoint(endpoint), otlpmetrichttp.WithInsecure(), otlpmetrichttp.WithTimeout(patience), otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{}))
 	if err != nil {
 		return err
 	}

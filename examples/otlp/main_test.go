@@ -151,3 +151,21 @@ func TestADeadCollector(t *testing.T) {
 	require.Error(t, err, "the exporters say that nobody is there")
 	require.Less(t, time.Since(began), 20*time.Second)
 }
+
+// A collector that takes connections and never answers loses no task and holds nobody up for long.
+func TestAHungCollector(t *testing.T) {
+	hang := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
+		select {
+		case <-hang:
+		case <-q.Context().Done():
+		}
+	}))
+	defer server.Close()
+	defer close(hang)
+	began := time.Now()
+	const n = 2000
+	err := run(context.Background(), strings.TrimPrefix(server.URL, "http://"), 1, n)
+	require.Error(t, err, "the exporters say that nobody answers")
+	require.Less(t, time.Since(began), 40*time.Second)
+}

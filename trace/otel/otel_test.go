@@ -94,6 +94,7 @@ func TestOnlyASampleAndAllFailures(t *testing.T) {
 		b.Tasks = append(b.Tasks, x)
 	}
 	require.NoError(t, s.Take(b))
+	require.NoError(t, s.Close())
 	require.InDelta(t, 1000, len(p.ended), 150)
 	_, err = New(Options{TaskSpans: 2})
 	require.Error(t, err)
@@ -107,4 +108,47 @@ func TestNobodyListens(t *testing.T) {
 	require.NoError(t, s.Take(&record.Batch{Tasks: []probe.Task{{ID: 1}}, Dropped: 4}))
 	require.NoError(t, s.Watch(func() Live { return Live{} }))
 	require.NoError(t, s.Close())
+}
+
+// A stuck provider is one whose spans of tasks do not end until it is let go.
+type stuck struct {
+	provider
+	gate chan struct{}
+}
+
+func (p *stuck) Tracer(string, ...trace.TracerOption) trace.Tracer { return &stuckTracer{p: p} }
+
+type stuckTracer struct {
+	noop.Tracer
+	p *stuck
+}
+
+func (t *stuckTracer) Start(ctx context.Context, name string, o ...trace.SpanStartOption) (context.Context, trace.Span) {
+	if name != "gompss.run" {
+		<-t.p.gate
+	}
+	return (&tracer{p: &t.p.provider}).Start(ctx, name, o...)
+}
+
+// An exporter that blocks holds up nobody who records, and Close says what was not told.
+func TestAnExporterThatBlocks(t *testing.T) {
+	p := &stuck{gate: make(chan struct{})}
+	s, err := New(Options{TracerProvider: p, TaskSpans: 1, Patience: 50 * time.Millisecond})
+	require.NoError(t, err)
+	require.NoError(t, s.Open(&probe.Machine{}))
+	b := &record.Batch{}
+	for i := range 4096 {
+		b.Tasks = append(b.Tasks, probe.Task{ID: deps.TaskID(i + 1), Start: 1, End: 2, Release: 3})
+	}
+	began := time.Now()
+	const batches = 1000
+	for range batches {
+		require.NoError(t, s.Take(b))
+	}
+	err = s.Close()
+	require.ErrorContains(t, err, "4096000 records are not told")
+	require.Less(t, time.Since(began), 10*time.Second)
+	require.LessOrEqual(t, s.waiting.Load(), int64(maxWaiting))
+	close(p.gate)
+	<-s.done
 }

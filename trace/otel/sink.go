@@ -3,8 +3,10 @@ package otel
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -30,6 +32,8 @@ type Options struct {
 	// TaskSpans is the share of the tasks that get a span of their own, between 0 and 1. A span costs the SDK microseconds and about a
 	// kilobyte, and its batch processor drops what comes too fast without a word: prefer small shares, or a blocking processor.
 	TaskSpans float64
+	// Patience is how long Close waits for exporters that do not take what they are told; 0 is 5 s.
+	Patience time.Duration
 }
 
 // Live is what a runtime has in flight.
@@ -38,8 +42,15 @@ type Live struct {
 	Tokens                  map[string]int64 // held, by kind
 }
 
-// A Sink tells OpenTelemetry of what a recorder hands to it.
+// A Sink tells OpenTelemetry of what a recorder hands to it, from a goroutine of its own: an exporter that blocks, or a collector that hangs
+// behind it, keeps up neither the recorder nor its other sinks. What does not fit in the queue is lost, counted, and told by Close.
 type Sink struct {
+	queue     chan *record.Batch
+	done      chan struct{} // closed when the goroutine is over
+	abandoned atomic.Bool
+	waiting   atomic.Int64 // records in the queue
+	missed    atomic.Int64 // records that were not told
+
 	options Options
 	tracer  trace.Tracer
 	meters
@@ -67,6 +78,9 @@ func New(o Options) (*Sink, error) {
 	if o.Parent == nil {
 		o.Parent = context.Background()
 	}
+	if o.Patience <= 0 {
+		o.Patience = 5 * time.Second
+	}
 	s := &Sink{options: o, tracer: o.TracerProvider.Tracer(scope), sets: map[setKey]metric.MeasurementOption{}}
 	if err := s.meters.open(o.MeterProvider.Meter(scope)); err != nil {
 		return nil, fmt.Errorf("trace: otel: %w", err)
@@ -81,7 +95,47 @@ func (s *Sink) Open(m *probe.Machine) error {
 	s.machine = m
 	s.ctx, s.run = s.tracer.Start(s.options.Parent, "gompss.run", trace.WithTimestamp(m.Opened),
 		trace.WithAttributes(attribute.String("gompss.policy", m.Policy), attribute.StringSlice("gompss.devices", names(m))))
+	s.queue, s.done = make(chan *record.Batch, queued), make(chan struct{})
+	go s.work()
 	return nil
+}
+
+// queued is how many batches may wait: of tasks of a microsecond a second's worth or so.
+const queued = 256
+
+// maxWaiting bounds the memory of what waits, in records.
+const maxWaiting = 1 << 19
+
+// Take has a batch told.
+func (s *Sink) Take(b *record.Batch) error {
+	n := int64(len(b.Tasks) + len(b.Details) + len(b.Points))
+	if s.waiting.Load()+n > maxWaiting {
+		s.missed.Add(n)
+		return nil
+	}
+	s.waiting.Add(n)
+	select {
+	case s.queue <- &record.Batch{Tasks: slices.Clone(b.Tasks), Details: slices.Clone(b.Details), Points: slices.Clone(b.Points), Dropped: b.Dropped}:
+	default:
+		s.waiting.Add(-n)
+		s.missed.Add(n)
+	}
+	return nil
+}
+
+// work tells what is in the queue until that is closed.
+func (s *Sink) work() {
+	defer close(s.done)
+	for b := range s.queue {
+		n := int64(len(b.Tasks) + len(b.Details) + len(b.Points))
+		if s.abandoned.Load() {
+			s.missed.Add(n)
+		} else {
+			s.tell(b)
+		}
+		s.waiting.Add(-n)
+	}
+	s.end()
 }
 
 // Watch has live asked for the tasks in flight when metrics are collected, until Close: what task.Runtime.Live returns. Call it once, when
@@ -98,8 +152,8 @@ func names(m *probe.Machine) (out []string) {
 	return out
 }
 
-// Take tells of a batch.
-func (s *Sink) Take(b *record.Batch) error {
+// tell tells of a batch.
+func (s *Sink) tell(b *record.Batch) {
 	if s.options.TaskSpans > 0 {
 		s.spans.learn(b.Details)
 	}
@@ -117,22 +171,39 @@ func (s *Sink) Take(b *record.Batch) error {
 		s.point(&b.Points[i])
 		s.last = max(s.last, b.Points[i].Time)
 	}
-	return nil
 }
 
-// Close ends the span of the run.
+// end ends the span of the run.
+func (s *Sink) end() {
+	if lost := int64(s.dropped) + s.missed.Load(); lost > 0 {
+		s.run.SetAttributes(attribute.Int64("gompss.trace.dropped", lost))
+		s.lost.Add(s.ctx, s.missed.Load())
+	}
+	s.run.End(trace.WithTimestamp(s.machine.Opened.Add(s.last)))
+}
+
+// Close waits, no longer than its patience, until all is told and the span of the run has ended. Errors: records that were not told.
 func (s *Sink) Close() error {
 	if s.machine == nil {
 		return nil
 	}
-	if s.dropped > 0 {
-		s.run.SetAttributes(attribute.Int64("gompss.trace.dropped", int64(s.dropped)))
+	close(s.queue)
+	limit := time.NewTimer(s.options.Patience)
+	defer limit.Stop()
+	var err error
+	select {
+	case <-s.done:
+	case <-limit.C:
+		s.abandoned.Store(true)
+		err = fmt.Errorf("trace: otel: an exporter still blocks after %v: %d records are not told", s.options.Patience, s.waiting.Load()+s.missed.Load())
 	}
-	s.run.End(trace.WithTimestamp(s.machine.Opened.Add(s.last)))
+	if missed := s.missed.Load(); err == nil && missed > 0 {
+		err = fmt.Errorf("trace: otel: exporters were too slow: %d records were not told", missed)
+	}
 	if s.watch != nil {
-		return s.watch.Unregister()
+		err = errors.Join(err, s.watch.Unregister())
 	}
-	return nil
+	return err
 }
 
 // place returns the place of a task; one without a name when it had none.
