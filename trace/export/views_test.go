@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -157,4 +160,38 @@ func viewOfDOT(t *testing.T, r *run.Run, want view) view {
 	require.NoError(t, err)
 	v.dropped = n
 	return v
+}
+
+// Perfetto's own schema, as its Python package has it compiled, finds the same as our reader. It is skipped where that package is not
+// installed: pip install perfetto.
+func TestPerfettoByItsOwnSchema(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil || exec.Command(python, "-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2").Run() != nil {
+		t.Skip("no python3 with the package perfetto: its schema is not asked")
+	}
+	r := recorded(t)
+	name := filepath.Join(t.TempDir(), "run.pftrace")
+	var out bytes.Buffer
+	require.NoError(t, export.Perfetto(&out, r))
+	require.NoError(t, os.WriteFile(name, out.Bytes(), 0o644))
+	cmd := exec.Command(python, "testdata/read_perfetto.py", name)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	text, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	var found struct {
+		Tasks           map[string]int
+		Busy            map[string]time.Duration
+		Bytes           map[string]int64
+		Ends            map[string]int
+		Flows, Counters int
+	}
+	require.NoError(t, json.Unmarshal(text, &found))
+	want := viewOfRun(r)
+	require.Equal(t, want.tasks, found.Tasks)
+	require.Equal(t, want.busy, found.Busy)
+	require.Equal(t, want.bytes, found.Bytes)
+	require.Equal(t, map[string]int{"failed": want.failed, "skipped": want.skipped}, found.Ends)
+	require.NotZero(t, found.Flows)
+	require.GreaterOrEqual(t, found.Counters, 5)
 }
