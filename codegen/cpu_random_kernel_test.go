@@ -208,7 +208,7 @@ func (w *loops) loop() {
 	case 3:
 		w.line("for %s := 3; %s >= int(ix[i]&1); %s-- {", j, j, j)
 	case 4:
-		w.line("for %s := 0; %s < 4 && %s; %s++ {", j, j, w.cond(1), j)
+		w.line("for %s := 0; %s < 4 && (%s); %s++ {", j, j, w.cond(1), j)
 	}
 	js := w.js
 	w.js = append(w.js[:len(w.js):len(w.js)], j)

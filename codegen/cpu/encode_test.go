@@ -169,11 +169,11 @@ func memorySlot(f *form) int {
 	return 0
 }
 
-// mustBeMemory: between registers the Go assembler always takes the store form of a move.
+// mustBeMemory: between registers the Go assembler always takes the store form of a move, and the other form of a sum.
 func mustBeMemory(f *form) bool {
 	move := strings.HasPrefix(f.name, "VMOV") && !strings.Contains(f.widths, "g")
 	if f.flags&fLegacy != 0 {
-		return f.layout == lMR && strings.HasPrefix(f.name, "MOV") || f.op == 0x8D || f.op == 0x18 || f.op == 0xC7 ||
+		return f.layout == lMR || f.op == 0x8D || f.op == 0x18 || f.op == 0xC7 ||
 			f.name == "MOVL" || f.name == "MOVQ" && f.layout == lRM
 	}
 	return f.layout == lMVR || strings.HasPrefix(f.name, "VMASKMOV") || strings.HasPrefix(f.name, "VPMASKMOV") ||

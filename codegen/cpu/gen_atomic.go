@@ -45,6 +45,10 @@ func (g *gen) atomic(s *ir.Atomic) {
 				v = g.general()
 				g.op(map[bool]Op{true: MOVL, false: MOVQ}[size == 4], W128, RegArg(v), operand)
 			}
+			if inPlace := memoryOps[s.Op][min(1, t.Size/8)]; inPlace != NoOp && t.Size >= 4 {
+				g.op(inPlace, W128, place, RegArg(v))
+				return
+			}
 			load := smallLoad(t)
 			if t.Size >= 4 {
 				load = map[bool]Op{true: MOVL, false: MOVQ}[size == 4]
@@ -55,6 +59,9 @@ func (g *gen) atomic(s *ir.Atomic) {
 		})
 	})
 }
+
+// memoryOps are the operations on memory, of 4 and 8 bytes.
+var memoryOps = map[ir.Op][2]Op{ir.Add: {ADDLMem, ADDQMem}, ir.Sub: {SUBLMem, SUBQMem}}
 
 func (g *gen) addFloat(place, operand Arg, t *ir.Type) {
 	r := g.vector()

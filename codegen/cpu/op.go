@@ -406,6 +406,10 @@ const (
 	ORQ
 	XORQ
 	CMPQ
+	ADDLMem
+	ADDQMem
+	SUBLMem
+	SUBQMem
 	ADDQImm
 	ADDQImm8
 	SUBQImm

@@ -71,8 +71,10 @@ func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
 	return r, nil
 }
 
-// caches are the sizes between which the variants change.
-var caches = struct{ first, last int64 }{int64(max(cpuid.CPU.Cache.L1D, 16<<10)), int64(max(cpuid.CPU.Cache.L3, 4<<20))}
+// caches are the sizes between which the variants change: the first cache, and well above the last one - or well above what a core may
+// count on of it where the system reports one that many share.
+var caches = struct{ first, far int64 }{int64(max(cpuid.CPU.Cache.L1D, 16<<10)),
+	int64(min(2*max(cpuid.CPU.Cache.L3, 4<<20), 64*max(cpuid.CPU.Cache.L2, 256<<10)))}
 
 // halves512 tells the processors that move 512 bits in two halves: streams gain nothing from long vectors there, also in the first cache. They
 // are AMD's before Zen 5.
@@ -90,7 +92,7 @@ func (r *Runner) choose(args []Value) *Program {
 	}
 	var at place
 	switch {
-	case bytes > 2*caches.last:
+	case bytes > caches.far:
 		at = faraway
 	case bytes > caches.first:
 		at = cached
