@@ -379,6 +379,9 @@ func (g *gen) tailLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, t *t
 	g.list(s.Body)
 	g.exec, g.prefix, g.split = nil, NoReg, false
 	g.place(inner.nextTo)
+	if s != g.cutLoop {
+		g.pausePoint()
+	}
 	if t.first == NoReg {
 		g.addConst(base, step*int64(g.lanes))
 		g.addConst(left, -int64(g.lanes))

@@ -1,8 +1,11 @@
 package cpu_test
 
 import (
-	"math"
+	"os"
+	"os/exec"
 	"runtime"
+	"runtime/metrics"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,37 +43,40 @@ func longKernels(t *testing.T) map[string]func() error {
 	}
 }
 
-// TestLongLoopsDoNotDelayTheCollector stops the world again and again while one iteration of a kernel runs for a long time. On a machine with
-// other work a wait is that of a goroutine in a plain Go loop at least, so the worst of these is the measure there.
+const stopsAlone = "GOMPSS_TEST_STOPS"
+
+// TestLongLoopsDoNotDelayTheCollector stops the world again and again while single iterations of kernels run for long, in a process of its own:
+// the longest wait, by the runtime's own account, is below 5 ms. Another process may take our processor for longer than that at any time, so a
+// kernel has several tries; one that cannot be stopped in time fails them all.
 func TestLongLoopsDoNotDelayTheCollector(t *testing.T) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("one processor: nothing can stop the world meanwhile")
 	}
-	busy := func() error {
-		for began, x := time.Now(), 1.0; time.Since(began) < 100*time.Millisecond; {
-			for range 1000 {
-				x = math.Sqrt(x + 1)
-			}
-		}
-		return nil
+	if os.Getenv(stopsAlone) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestLongLoopsDoNotDelayTheCollector$", "-test.v")
+		cmd.Env = append(os.Environ(), stopsAlone+"=1")
+		out, err := cmd.CombinedOutput()
+		t.Logf("%s", out)
+		require.NoError(t, err)
+		return
 	}
 	for name, run := range longKernels(t) {
 		t.Run(name, func(t *testing.T) {
-			var worst, plain time.Duration
-			for range 5 { // other processes may take our processor in any one of these
-				plain = max(plain, longestStop(t, busy))
-				worst = longestStop(t, run)
-				if worst < 5*time.Millisecond {
+			const tries = 30
+			best := time.Hour
+			for range tries {
+				if best = min(best, longestStop(t, run)); best < 5*time.Millisecond {
 					break
 				}
 			}
-			t.Logf("%v, a plain loop: %v", worst, plain)
-			require.Less(t, worst, max(5*time.Millisecond, 3*plain))
+			t.Logf("longest wait %v", best)
+			require.Less(t, best, 5*time.Millisecond)
 		})
 	}
 }
 
-// longestStop is the longest time that stopping the world took while run ran, again and again for a tenth of a second.
+// longestStop is the longest time that the runtime waited for all goroutines to stop, while run ran, again and again for a tenth of a second,
+// and the collector had to stop the world each millisecond or so.
 func longestStop(t *testing.T, run func() error) time.Duration {
 	t.Helper()
 	done, failed := make(chan struct{}), make(chan error, 1)
@@ -87,16 +93,39 @@ func longestStop(t *testing.T, run func() error) time.Duration {
 		}
 		failed <- err
 	}()
-	var worst time.Duration
+	before := stops()
 	var stats runtime.MemStats
 	for began := time.Now(); time.Since(began) < 100*time.Millisecond; {
-		before := time.Now()
+		runtime.GC()
 		runtime.ReadMemStats(&stats)
-		worst = max(worst, time.Since(before))
 	}
+	after := stops()
 	close(done)
 	require.NoError(t, <-failed)
-	return worst
+	count, longest := uint64(0), 0.0
+	for k := range after {
+		for i, n := range after[k].Counts {
+			if d := n - before[k].Counts[i]; d > 0 {
+				count += d
+				longest = max(longest, after[k].Buckets[i+1])
+			}
+		}
+	}
+	require.Greater(t, count, uint64(3), "the world was hardly ever stopped")
+	return time.Duration(longest * 1e9)
+}
+
+// stops are the times that stopping the world took so far, for the collector and for others.
+func stops() []*metrics.Float64Histogram {
+	s := []metrics.Sample{{Name: "/sched/pauses/stopping/gc:seconds"}, {Name: "/sched/pauses/stopping/other:seconds"}}
+	metrics.Read(s)
+	var out []*metrics.Float64Histogram
+	for _, x := range s {
+		h := *x.Value.Float64Histogram()
+		h.Counts = slices.Clone(h.Counts)
+		out = append(out, &h)
+	}
+	return out
 }
 
 // TestCallsDoNotAllocate runs a plain kernel, one with a sum over all iterations and one that asks Go on the way.

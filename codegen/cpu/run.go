@@ -3,6 +3,8 @@ package cpu
 import (
 	"fmt"
 	"math/bits"
+	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -19,7 +21,8 @@ type Value struct {
 type Program struct {
 	Code      *Code
 	entry     uintptr
-	otherwise *Program // runs what this one cannot; nil: it can run everything
+	otherwise *Program     // runs what this one cannot; nil: it can run everything
+	rounds    atomic.Int64 // of inner loops between two pauses
 }
 
 // Install puts code into the arena.
@@ -28,7 +31,9 @@ func (a *Arena) Install(c *Code) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Code: c, entry: entry}, nil
+	p := &Program{Code: c, entry: entry}
+	p.rounds.Store(pauseRounds)
+	return p, nil
 }
 
 // InstallPast puts code that stores past the caches into the arena: these stores must be aligned, so where a chunk is not, otherwise runs it.
@@ -72,21 +77,22 @@ func (p *Program) run(i int, b *block, lo, hi int64) error {
 			s = p.Code.stages[i]
 		}
 	}
-	if b.enter(p.entry+uintptr(s.entry), lo, hi) {
+	if b.enter(p.entry+uintptr(s.entry), lo, hi, p.rounds.Load()) {
 		return nil
 	}
 	return p.goOn(s, b)
 }
 
 // enter calls the code at an address and reports whether it ran to its end.
-func (b *block) enter(at uintptr, lo, hi int64) bool {
-	b[wordLo], b[wordHi], b[wordBudget], b[wordStatus] = uint64(lo), uint64(hi), pauseRounds, statusRunning
+func (b *block) enter(at uintptr, lo, hi, rounds int64) bool {
+	b[wordLo], b[wordHi], b[wordBudget], b[wordStatus] = uint64(lo), uint64(hi), uint64(rounds), statusRunning
 	call(at, unsafe.Pointer(b))
 	return b[wordStatus] == statusDone
 }
 
 // goOn does what a stage asks for, and calls it again until it has run to its end.
 func (p *Program) goOn(s *stage, b *block) error {
+	var last time.Time // of a pause
 	for {
 		st := b[wordStatus]
 		if st == statusDone || st == statusReturned {
@@ -98,7 +104,12 @@ func (p *Program) goOn(s *stage, b *block) error {
 				return &ArithmeticError{Kernel: p.Code.Kernel.Name, At: site.at, Err: err}
 			}
 		case sitePause: // calling again is what lets others in
-			b[wordBudget] = pauseRounds
+			now := time.Now()
+			if !last.IsZero() {
+				p.paused(now.Sub(last))
+			}
+			last = now
+			b[wordBudget] = uint64(p.rounds.Load())
 		default:
 			return p.failure(b)
 		}

@@ -117,7 +117,7 @@ func (r *Runner) quick(p *Program, l *launch) (done bool, err error) {
 	}
 	l.untimed++
 	s := p.Code.stages[1]
-	if l.block.enter(p.entry+uintptr(s.entry), 0, trips) {
+	if l.block.enter(p.entry+uintptr(s.entry), 0, trips, pauseRounds) {
 		return true, nil
 	}
 	return true, p.goOn(s, &l.block)

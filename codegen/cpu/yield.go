@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -58,8 +59,24 @@ func (g *gen) yield(n int) {
 	g.steps = append(g.steps, step{Inst: Inst{Mask: NoReg}, kind: stepCall, label: g.yieldTo, at: g.at})
 }
 
-// pauseRounds is how many rounds of inner loops pass before generated code lets others have their turn: some 10 to 1000 microseconds.
-const pauseRounds = 1 << 13
+// Generated code lets others have their turn after so many rounds of inner loops: at first, and within which bounds their number follows the
+// time that they take, which shall be that of a call.
+const (
+	pauseRounds = 1 << 11
+	leastRounds = 1 << 5
+	mostRounds  = 1 << 16
+)
+
+// paused learns from the time between two pauses how many rounds there shall be between the next ones.
+func (p *Program) paused(took time.Duration) {
+	n := p.rounds.Load()
+	switch {
+	case took > 2*callTime && n > leastRounds:
+		p.rounds.Store(max(leastRounds, n*int64(callTime)/int64(took)))
+	case took < callTime/2 && n < mostRounds:
+		p.rounds.Store(2 * n)
+	}
+}
 
 // pausePoint stands where a loop inside a parallel loop goes round: a chunk is never shorter than one iteration of the parallel loop, which
 // may take long.
