@@ -105,9 +105,9 @@ var corpus = []corpusCase{
 			floats[float64](r, s)}
 	}},
 	{kernel: SeqParSeq, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), []float64{2, 0, 0}} }},
-	{kernel: SpMV, args: func(n int, r *rand.Rand) []any { return csr(r, n) }},
+	{kernel: SpMV, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any { return csr(r, n) }},
 	{kernel: SpMVTeams, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any { return csr(r, n/8) }},
-	{kernel: SpMVLoop, args: func(n int, r *rand.Rand) []any { return csr(r, n) }},
+	{kernel: SpMVLoop, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any { return csr(r, n) }},
 	{kernel: Transpose, args: func(n int, r *rand.Rand) []any {
 		s := side(n)
 		return []any{s, s + 1, make([]int32, s*(s+1)), ints[int32](r, s*(s+1), 1000)}

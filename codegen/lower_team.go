@@ -48,6 +48,8 @@ type team struct {
 	cost       int64                       // of the longest path through the code of a team
 	sequential bool                        // there is code of the team outside its parallel loops
 	first      firstValues                 // of variables that never change
+	simds      map[*ir.For][]ir.Reduction  // of lowered loops: what their lanes may add up in any order
+	slow       bool                        // what is lowered runs only to fail
 	last       *ir.If                      // what the last team does after the latest reduction over the league
 }
 
@@ -70,8 +72,9 @@ type jump struct{ breaks, continues open }
 type tripCounts struct {
 	grid, team, threads []ir.Expr
 	unknown             bool
-	width               int  // iterations of the only grid loop that a thread takes at once
-	resident            bool // each team costs something of its own
+	width               int     // iterations of the only grid loop that a thread takes at once
+	laned               ir.Expr // what the latest of grid is where several threads share an iteration
+	resident            bool    // each team costs something of its own
 }
 
 // lowerTeam makes the launch of a construct, with the code of the team in the given mode.
@@ -79,7 +82,8 @@ func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 	t := &team{lowering: l, seg: s, number: len(l.program.Launches), launch: l.launch(s), mode: mode,
 		shared: map[*ir.Var]bool{}, needed: map[*ir.Var]bool{}, counters: map[*ir.Var]counter{}, jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{},
 		shareOuts: map[*ir.For]shareOut{}, conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{},
-		regions: map[ir.Stmt]bool{}, crews: map[*ir.Directive]bool{}, eithers: map[*ir.Construct]*ir.If{}}
+		regions: map[ir.Stmt]bool{}, crews: map[*ir.Directive]bool{}, eithers: map[*ir.Construct]*ir.If{},
+		simds: map[*ir.For][]ir.Reduction{}}
 	list, red := t.teamLevel()
 	t.mine = ir.Declared(list)
 	list = t.withPostponed(t.expose(list))

@@ -54,13 +54,20 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 			if out := t.tiles(sp, p, body); out != nil {
 				return out
 			}
+			if out := t.lanes(sp, d, p, body, grid); out != nil {
+				return out
+			}
 		}
+		body = t.trustedIn(body)
 		if len(last) == 0 && grid {
 			if out := t.jam(sp, d, p, body, red); out != nil {
 				return out
 			}
 		}
 		if len(last) == 0 && grid && len(red.items) == 0 {
+			if out := t.blocks(sp, d, p, body); out != nil {
+				return out
+			}
 			if out := t.jamRows(sp, d, p, body); out != nil {
 				return out
 			}
@@ -78,7 +85,10 @@ func (t *team) versions(sp *space, lower func(*space) []ir.Stmt) []ir.Stmt {
 	if test == nil {
 		return lower(sp)
 	}
-	return []ir.Stmt{&ir.If{Cond: test, Then: unwrapped(lower(fast)), Else: unwrapped(lower(sp)), At: sp.at}}
+	then := unwrapped(lower(fast))
+	t.slow = true // one of its accesses is likely to fail: how quick it is does not matter
+	defer func() { t.slow = false }()
+	return []ir.Stmt{&ir.If{Cond: test, Then: then, Else: unwrapped(lower(sp)), At: sp.at}}
 }
 
 // unwrapped takes list out of a block that another scope makes needless.
@@ -469,7 +479,13 @@ func (p *threads) plain(s *ir.For) []ir.Stmt {
 	if out := p.ahead(f); out != nil {
 		return out
 	}
-	return []ir.Stmt{f}
+	if s.Directive != nil {
+		p.simds[f] = s.Directive.Reductions
+	}
+	if !p.serial {
+		return p.trusted(f)
+	}
+	return []ir.Stmt{f} // shareLoop sees to it
 }
 
 // nestedIn is for a parallel construct inside this one: each thread runs it alone.
@@ -501,7 +517,7 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 	inner := &threads{team: p.team, count: p.count, serial: true}
 	sp.body = body
 	out = append(out, p.versions(sp, func(sp *space) []ir.Stmt {
-		mine, body := portion{first: query(ir.ThreadNum, s.At), stride: p.count}, inner.list(sp.body)
+		mine, body := portion{first: query(ir.ThreadNum, s.At), stride: p.count}, p.trustedIn(inner.list(sp.body))
 		if inChunks(d, false) {
 			return p.walkDealt(sp, d, false, mine, p.count, body, last)
 		}

@@ -21,18 +21,30 @@ func (p *printer) analyse(list []ir.Stmt, params []*ir.Var, trips ...ir.Expr) {
 	if p.opt.Index32 {
 		p.narrowParams(list, params, changed)
 	}
-	ir.WalkStmts(list, func(s ir.Stmt) bool {
+	p.changed = changed
+	p.learnAll(list)
+	p.findInlined(list, changed)
+}
+
+// learnAll takes the ranges of the variables of list.
+func (p *printer) learnAll(list []ir.Stmt) {
+	for _, s := range list {
 		switch s := s.(type) {
 		case *ir.Decl:
-			p.declared(s, changed)
+			p.declared(s, p.changed)
 		case *ir.For:
-			p.looped(s, changed)
+			p.looped(s, p.changed)
 		case *ir.While:
-			p.headRange(s, changed)
+			p.headRange(s, p.changed)
+		case *ir.If:
+			forget := p.assume(s.Cond)
+			p.learnAll(s.Then)
+			forget()
+			p.learnAll(s.Else)
+			continue
 		}
-		return true
-	})
-	p.findInlined(list, changed)
+		ir.Lists(s, p.learnAll)
+	}
 }
 
 // changedIn returns the variables that list changes or lets a pointer at.

@@ -119,7 +119,7 @@ func (p *printer) ring(e *ir.Binary) val {
 	w := p.ringWidth(e.T, r, wraps)
 	wrap32 := p.wrap32 && w == 64 && p.all32(e)
 	if wrap32 {
-		w, wraps = 32, true
+		w, wraps = 32, !p.rising
 	}
 	low := wrap32 || p.opt.Index32 && w == 32 && width(e.T) == 64 // 32 bits of the operands are enough
 	x, y := p.ringOperand(e.X, w, low), p.ringOperand(e.Y, w, low)

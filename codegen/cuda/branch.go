@@ -13,15 +13,17 @@ func (p *printer) ifElse(s *ir.If, head string) {
 		return
 	}
 	then := s.Then
-	cond := ""
+	cond, forget := "", func() {}
 	if len(then) == 0 && len(s.Else) > 0 {
 		cond, then = "!"+p.expr(s.Cond).at(precUnary), s.Else
 		s = &ir.If{Cond: s.Cond, Then: then, At: s.At}
 	} else {
 		cond = p.brokenLines(p.conjunction(s.Cond, precNone))
+		forget = p.assume(s.Cond)
 	}
 	p.printf(s.At, "%s(%s) {", head, cond)
 	p.block(then)
+	forget()
 	if len(s.Else) == 1 {
 		if next, ok := s.Else[0].(*ir.If); ok {
 			p.ifElse(next, "} else if ")

@@ -68,10 +68,11 @@ func (p *printer) subscript(e *ir.Index) string {
 		p.sites[len(p.sites)-1].Unsigned = e.I.Type().Kind == ir.Uint64
 		return text
 	}
-	saved := p.wrap32
+	saved, was := p.wrap32, p.rising
 	p.wrap32 = p.opt.Index32 && e.I.Type().Kind == ir.Int64
+	p.rising = p.wrap32 && p.ranges.rises(e.I)
 	v := p.expr(e.I)
-	p.wrap32 = saved
+	p.wrap32, p.rising = saved, was
 	if v.bits != exact && (v.bits < 32 || v.bits < v.ct.bits()) {
 		v = p.exact(v, e.I.Type())
 	}

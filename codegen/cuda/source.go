@@ -162,6 +162,8 @@ type body struct {
 	head       string                 // of a kernel, printed after its body
 	fault      bool                   // a check was printed
 	wrap32     bool                   // the expression is an index of which 32 bits are right
+	rising     bool                   // and no part of it is larger than the whole
+	changed    *ir.VarSet             // variables that may change
 	targets    []target
 	copied     map[*ir.Var]*flatSlice // those of which the kernel has a variable of its own
 	labelNames map[string]bool

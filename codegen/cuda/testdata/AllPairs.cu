@@ -124,9 +124,9 @@ AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_f
 				}
 			}
 			if (active) {
-				acc[3u * i] += ax;
-				acc[3u * i + 1] += ay;
-				acc[3u * i + 2] += az;
+				acc[3 * i] += ax;
+				acc[3 * i + 1] += ay;
+				acc[3 * i + 2] += az;
 			}
 		}
 	} else {

@@ -60,8 +60,8 @@ AllPairs(int64 n, float eps, Body* b, int64 b_len, float* acc, int64 acc_len, go
 	int64 count = b_len;
 	if ((int64)(3ull * n) <= acc_len && n < 18014398509481984ll && -18014398509481984ll < n) {
 		int64 end = n;
-		for (int64 base = (int64)blockIdx.x * blockDim.x; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x) {
-			int64 i = (uint64)base + threadIdx.x;
+		for (int64 base = (int64)blockIdx.x * blockDim.x; base < end; base += (int64)gridDim.x * blockDim.x) {
+			int64 i = base + threadIdx.x;
 			bool active = i < end;
 			Body me = {};
 			float ax = 0.0f;
@@ -124,9 +124,9 @@ AllPairs(int64 n, float eps, Body* b, int64 b_len, float* acc, int64 acc_len, go
 				}
 			}
 			if (active) {
-				acc[3ull * i] += ax;
-				acc[3ull * i + 1] += ay;
-				acc[3ull * i + 2] += az;
+				acc[3 * i] += ax;
+				acc[3 * i + 1] += ay;
+				acc[3 * i + 2] += az;
 			}
 		}
 	} else {

@@ -74,7 +74,7 @@ ArrayReduce(const int* __restrict__ x, int x_len, int64* out, int out_len, Array
 		for (int e = 0; e < 6; e++) {
 			int64 x_2 = 0;
 			for (int k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
-				int64 other = *(volatile int64*)&sumsParts[(unsigned)k * 6 + e];
+				int64 other = *(volatile int64*)&sumsParts[k * 6 + e];
 				x_2 = (uint64)x_2 + other;
 			}
 			for (int d = 16; d > 0; d /= 2) {

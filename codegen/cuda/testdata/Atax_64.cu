@@ -34,15 +34,17 @@ Atax(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* t
 {
 	if (0 <= m && (int64)((uint64)n * m) <= a_len && m <= x_len && n <= tmp_len && m < 134217728 &&
 		n < 134217728 && -134217728 < n) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
 			for (int64 j = 0; j < m; j++) {
-				s += a[(uint64)i * m + j] * x[j];
+				s += a[i * m + j] * x[j];
 			}
 			tmp[i] = s;
 		}
 	} else {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
 			for (int64 j = 0; j < m; j++) {
 				s += a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] * x[check_index(j, x_len, 2, fault)];
@@ -58,15 +60,17 @@ Atax_2(int64 n, int64 m, double* a, int64 a_len, double* y, int64 y_len, double*
 {
 	if (0 <= m && (int64)((uint64)n * m) <= a_len && n <= tmp_len && m <= y_len && m < 134217728 &&
 		n < 134217728 && -134217728 < n) {
-		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < m; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
+		int64 end = m;
+		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
 			for (int64 i = 0; i < n; i++) {
-				s += a[(uint64)i * m + j] * tmp[i];
+				s += a[i * m + j] * tmp[i];
 			}
 			y[j] = s;
 		}
 	} else {
-		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < m; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
+		int64 end = m;
+		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
 			for (int64 i = 0; i < n; i++) {
 				s += a[check_index((int64)((uint64)i * m + j), a_len, 4, fault)] * tmp[check_index(i, tmp_len, 5, fault)];

@@ -73,7 +73,7 @@ Bicg_2(int n, int m, double* a, int a_len, double* r, int r_len, double* s, int 
 		for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 			double sum = 0.0;
 			for (int i = 0; i < n; i++) {
-				sum += r[i] * a[(unsigned)i * m + j];
+				sum += r[i] * a[i * m + j];
 			}
 			s[j] = sum;
 		}

@@ -38,11 +38,13 @@ Bicg(int64 n, int64 m, double* a, int64 a_len, double* p, int64 p_len, double* q
 		double sum_2 = 0.0;
 		if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= a_len && m <= p_len && m < 134217728 &&
 			-134217728 < m && i < 134217728 && -134217728 < i) {
-			for (int64 j = threadIdx.x; j < m; j = (uint64)j + blockDim.x) {
-				sum_2 += a[(uint64)i * m + j] * p[j];
+			int64 end = m;
+			for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
+				sum_2 += a[i * m + j] * p[j];
 			}
 		} else {
-			for (int64 j = threadIdx.x; j < m; j = (uint64)j + blockDim.x) {
+			int64 end = m;
+			for (int64 j = threadIdx.x; j < end; j = (uint64)j + blockDim.x) {
 				sum_2 += a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] * p[check_index(j, p_len, 2, fault)];
 			}
 		}
@@ -70,15 +72,17 @@ Bicg_2(int64 n, int64 m, double* a, int64 a_len, double* r, int64 r_len, double*
 {
 	if (n <= r_len && 0 <= m && (int64)((uint64)n * m) <= a_len && m <= s_len && n < 134217728 &&
 		-134217728 < n && m < 134217728) {
-		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < m; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
+		int64 end = m;
+		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
 			double sum = 0.0;
 			for (int64 i = 0; i < n; i++) {
-				sum += r[i] * a[(uint64)i * m + j];
+				sum += r[i] * a[i * m + j];
 			}
 			s[j] = sum;
 		}
 	} else {
-		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < m; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
+		int64 end = m;
+		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
 			double sum = 0.0;
 			for (int64 i = 0; i < n; i++) {
 				sum += r[check_index(i, r_len, 4, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 5, fault)];

@@ -44,14 +44,16 @@ Bounded(int* x, int64 x_len, int64 n, bool par, gompss_fault* fault)
 		if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 			-134217728 < n && r < 134217728) {
 			if (threadIdx.x < (par ? min((int)blockDim.x, 4) : 1)) {
+				int64 end_2 = n;
 				int64 stride = par ? min((int)blockDim.x, 4) : 1;
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + stride) {
-					x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + (int)i;
+				for (int64 i = threadIdx.x; i < end_2; i += stride) {
+					x[r * n + i] = (uint64)x[r * n + i] + i;
 				}
 			}
 		} else if (threadIdx.x < (par ? min((int)blockDim.x, 4) : 1)) {
+			int64 end_2 = n;
 			int64 stride = par ? min((int)blockDim.x, 4) : 1;
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + stride) {
+			for (int64 i = threadIdx.x; i < end_2; i = (uint64)i + stride) {
 				x[check_index((int64)((uint64)r * n + i), x_len, 2, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 3, fault)] + (int)i;
 			}
 		}
@@ -59,22 +61,26 @@ Bounded(int* x, int64 x_len, int64 n, bool par, gompss_fault* fault)
 			__syncthreads();
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728) {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
-					x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] * 2;
+				int64 end_2 = n;
+				for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
+					x[r * n + i] = (unsigned)x[r * n + i] * 2;
 				}
 			} else {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+				int64 end_2 = n;
+				for (int64 i = threadIdx.x; i < end_2; i = (uint64)i + blockDim.x) {
 					x[check_index((int64)((uint64)r * n + i), x_len, 4, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 5, fault)] * 2;
 				}
 			}
 			__syncthreads();
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728) {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
-					x[(uint64)r * n + n - 1 - i] = (unsigned)x[(uint64)r * n + n - 1 - i] + 1;
+				int64 end_2 = n;
+				for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
+					x[r * n + n - 1 - i] = (unsigned)x[r * n + n - 1 - i] + 1;
 				}
 			} else {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+				int64 end_2 = n;
+				for (int64 i = threadIdx.x; i < end_2; i = (uint64)i + blockDim.x) {
 					x[check_index((int64)((uint64)r * n + n - 1 - i), x_len, 6, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + n - 1 - i), x_len, 7, fault)] + 1;
 				}
 			}

@@ -34,14 +34,14 @@ Branches(int* x, int64 x_len, int64 n, gompss_fault* fault)
 	if (!(n == 0)) {
 		if (n > 100) {
 			int64 m = x_len > n ? n : x_len;
-			if (m <= x_len && m < 36028797018963968ll && -36028797018963968ll < m) {
+			if (m <= x_len && m < 36028797018963968ll) {
 				int64 end = m;
-				for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x * 4) {
-					if ((int64)((uint64)base + (int64)blockDim.x * 4) <= end) {
-						int64 i = (uint64)base + threadIdx.x;
-						int64 i_2 = (uint64)base + ((int64)blockDim.x + threadIdx.x);
-						int64 i_3 = (uint64)base + ((int64)blockDim.x * 2 + threadIdx.x);
-						int64 i_4 = (uint64)base + ((int64)blockDim.x * 3 + threadIdx.x);
+				for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+					if (base + (int64)blockDim.x * 4 <= end) {
+						int64 i = base + threadIdx.x;
+						int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
 						int value = (unsigned)x[i] + 1;
 						int value_2 = (unsigned)x[i_2] + 1;
 						int value_3 = (unsigned)x[i_3] + 1;
@@ -51,7 +51,7 @@ Branches(int* x, int64 x_len, int64 n, gompss_fault* fault)
 						x[i_3] = value_3;
 						x[i_4] = value_4;
 					} else {
-						for (int64 i = (uint64)base + threadIdx.x; i < m; i = (uint64)i + blockDim.x) {
+						for (int64 i = base + threadIdx.x; i < m; i += blockDim.x) {
 							x[i] = (unsigned)x[i] + 1;
 						}
 					}
@@ -84,12 +84,12 @@ Branches_3(int* x, int64 x_len, int64 n, bool* branch, gompss_fault* fault)
 				int64 m = x_len > n ? n : x_len;
 				if (m <= x_len && m < 36028797018963968ll && -36028797018963968ll < m) {
 					int64 end = m;
-					for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x * 4) {
-						if ((int64)((uint64)base + (int64)blockDim.x * 4) <= end) {
-							int64 i = (uint64)base + threadIdx.x;
-							int64 i_2 = (uint64)base + ((int64)blockDim.x + threadIdx.x);
-							int64 i_3 = (uint64)base + ((int64)blockDim.x * 2 + threadIdx.x);
-							int64 i_4 = (uint64)base + ((int64)blockDim.x * 3 + threadIdx.x);
+					for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+						if (base + (int64)blockDim.x * 4 <= end) {
+							int64 i = base + threadIdx.x;
+							int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+							int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+							int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
 							int value = (unsigned)x[i] + 2;
 							int value_2 = (unsigned)x[i_2] + 2;
 							int value_3 = (unsigned)x[i_3] + 2;
@@ -99,7 +99,7 @@ Branches_3(int* x, int64 x_len, int64 n, bool* branch, gompss_fault* fault)
 							x[i_3] = value_3;
 							x[i_4] = value_4;
 						} else {
-							for (int64 i = (uint64)base + threadIdx.x; i < m; i = (uint64)i + blockDim.x) {
+							for (int64 i = base + threadIdx.x; i < m; i += blockDim.x) {
 								x[i] = (unsigned)x[i] + 2;
 							}
 						}
@@ -135,12 +135,12 @@ Branches_5(int* x, int64 x_len, int64 n, bool* branch, gompss_fault* fault)
 				int64 m = x_len > n ? n : x_len;
 				if (m <= x_len && m < 36028797018963968ll && -36028797018963968ll < m) {
 					int64 end = m;
-					for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x * 4) {
-						if ((int64)((uint64)base + (int64)blockDim.x * 4) <= end) {
-							int64 i = (uint64)base + threadIdx.x;
-							int64 i_2 = (uint64)base + ((int64)blockDim.x + threadIdx.x);
-							int64 i_3 = (uint64)base + ((int64)blockDim.x * 2 + threadIdx.x);
-							int64 i_4 = (uint64)base + ((int64)blockDim.x * 3 + threadIdx.x);
+					for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+						if (base + (int64)blockDim.x * 4 <= end) {
+							int64 i = base + threadIdx.x;
+							int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+							int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+							int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
 							int value = (unsigned)x[i] + 3;
 							int value_2 = (unsigned)x[i_2] + 3;
 							int value_3 = (unsigned)x[i_3] + 3;
@@ -150,7 +150,7 @@ Branches_5(int* x, int64 x_len, int64 n, bool* branch, gompss_fault* fault)
 							x[i_3] = value_3;
 							x[i_4] = value_4;
 						} else {
-							for (int64 i = (uint64)base + threadIdx.x; i < m; i = (uint64)i + blockDim.x) {
+							for (int64 i = base + threadIdx.x; i < m; i += blockDim.x) {
 								x[i] = (unsigned)x[i] + 3;
 							}
 						}

@@ -47,11 +47,13 @@ Broadcast(int* x, int64 x_len, int* s, int64 s_len, int64 n, gompss_fault* fault
 		k_2 = k;
 		if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 			-134217728 < n && r < 134217728) {
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
-				x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + k_2;
+			int64 end = n;
+			for (int64 i = threadIdx.x; i < end; i += blockDim.x) {
+				x[r * n + i] = (unsigned)x[r * n + i] + k_2;
 			}
 		} else {
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+			int64 end = n;
+			for (int64 i = threadIdx.x; i < end; i = (uint64)i + blockDim.x) {
 				x[check_index((int64)((uint64)r * n + i), x_len, 1, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 2, fault)] + k_2;
 			}
 		}
@@ -67,11 +69,13 @@ Broadcast(int* x, int64 x_len, int* s, int64 s_len, int64 n, gompss_fault* fault
 		k_2 = k;
 		if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 			-134217728 < n && r < 134217728) {
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
-				x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] - k_2;
+			int64 end = n;
+			for (int64 i = threadIdx.x; i < end; i += blockDim.x) {
+				x[r * n + i] = (unsigned)x[r * n + i] - k_2;
 			}
 		} else {
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+			int64 end = n;
+			for (int64 i = threadIdx.x; i < end; i = (uint64)i + blockDim.x) {
 				x[check_index((int64)((uint64)r * n + i), x_len, 3, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 4, fault)] - k_2;
 			}
 		}

@@ -47,8 +47,24 @@ CGProduct(const int* __restrict__ start, int start_len, const int* __restrict__ 
 	if (q_len + 1 <= start_len && q_len <= p_len) {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < q_len; i += gridDim.x * blockDim.x) {
 			double s = 0.0;
-			for (int k = start[i], k_end = start[i + 1]; k < k_end; k++) {
-				s += val[check_index(k, val_len, 1, fault)] * p[check_index(col[check_index(k, col_len, 2, fault)], p_len, 3, fault)];
+			{
+				int from = start[i];
+				int to = start[i + 1];
+				bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+				if (!bad) {
+					for (int k = from; k < to; k++) {
+						int at = col[k];
+						bool fits = 0 <= at && at < p_len;
+						double value = fits ? p[at] : 0.0;
+						bad = bad || !fits;
+						s += val[k] * value;
+					}
+				}
+				if (bad) {
+					for (int k = from; k < to; k++) {
+						s += val[check_index(k, val_len, 1, fault)] * p[check_index(col[check_index(k, col_len, 2, fault)], p_len, 3, fault)];
+					}
+				}
 			}
 			q[i] = s;
 			part += s * p[i];

@@ -51,7 +51,7 @@ CellLists(const int* __restrict__ first, int first_len, const int* __restrict__ 
 				Particle4 me = p[check_index(i, p_len, 1, fault)];
 				Particle4 sum = f[check_index(i, f_len, 2, fault)];
 				for (int n = 0; n < 3; n++) {
-					int other = near[3u * b + n];
+					int other = near[3 * b + n];
 					for (int j = first[check_index(other, first_len, 3, fault)], j_end = first[check_index((int)((unsigned)other + 1), first_len, 4, fault)]; j < j_end; j++) {
 						Particle4 d = p[check_index(j, p_len, 5, fault)];
 						double dx = me.X - d.X;

@@ -40,11 +40,13 @@ Converge(int64* x, int64 x_len, int64 n, int* rounds, int64 rounds_len, gompss_f
 			int64 sum_2 = 0;
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728) {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
-					sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+				int64 end = n;
+				for (int64 i = threadIdx.x; i < end; i += blockDim.x) {
+					sum_2 = (uint64)sum_2 + x[r * n + i];
 				}
 			} else {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+				int64 end = n;
+				for (int64 i = threadIdx.x; i < end; i = (uint64)i + blockDim.x) {
 					sum_2 = (uint64)sum_2 + x[check_index((int64)((uint64)r * n + i), x_len, 1, fault)];
 				}
 			}
@@ -76,11 +78,13 @@ Converge(int64* x, int64 x_len, int64 n, int* rounds, int64 rounds_len, gompss_f
 			__syncthreads();
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728) {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
-					x[(uint64)r * n + i] /= 2;
+				int64 end = n;
+				for (int64 i = threadIdx.x; i < end; i += blockDim.x) {
+					x[r * n + i] /= 2;
 				}
 			} else {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+				int64 end = n;
+				for (int64 i = threadIdx.x; i < end; i = (uint64)i + blockDim.x) {
 					x[check_index((int64)((uint64)r * n + i), x_len, 4, fault)] /= 2;
 				}
 			}

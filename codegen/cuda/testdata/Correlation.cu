@@ -36,12 +36,12 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 		for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 			double s = 0.0;
 			for (int i = 0; i < n; i++) {
-				s += x[(unsigned)i * m + j];
+				s += x[i * m + j];
 			}
 			s /= (double)n;
 			double d = 0.0;
 			for (int i = 0; i < n; i++) {
-				double e = x[(unsigned)i * m + j] - s;
+				double e = x[i * m + j] - s;
 				d += e * e;
 			}
 			d = sqrt(d / (double)n);
@@ -133,13 +133,13 @@ Correlation_3(int n, int m, double* x, int x_len, double* corr, int corr_len, go
 			for (int j = k + threadIdx.x; j < m; j += blockDim.x) {
 				double s = 0.0;
 				for (int i = 0; i < n; i++) {
-					s += x[(unsigned)i * m + k] * x[(unsigned)i * m + j];
+					s += x[i * m + k] * x[i * m + j];
 				}
 				if (j == k) {
 					s = 1.0;
 				}
-				corr[(unsigned)k * m + j] = s;
-				corr[(unsigned)j * m + k] = s;
+				corr[k * m + j] = s;
+				corr[j * m + k] = s;
 			}
 		} else {
 			for (int j = k + threadIdx.x; j < m; j += blockDim.x) {

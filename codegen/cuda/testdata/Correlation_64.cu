@@ -34,15 +34,16 @@ Correlation(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean_l
 {
 	if (0 <= m && (int64)((uint64)n * m) <= x_len && m <= mean_len && m <= dev_len && m < 134217728 &&
 		n < 134217728 && -134217728 < n) {
-		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < m; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
+		int64 end = m;
+		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
 			for (int64 i = 0; i < n; i++) {
-				s += x[(uint64)i * m + j];
+				s += x[i * m + j];
 			}
 			s /= (double)n;
 			double d = 0.0;
 			for (int64 i = 0; i < n; i++) {
-				double e = x[(uint64)i * m + j] - s;
+				double e = x[i * m + j] - s;
 				d += e * e;
 			}
 			d = sqrt(d / (double)n);
@@ -53,7 +54,8 @@ Correlation(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean_l
 			dev[j] = d;
 		}
 	} else {
-		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < m; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
+		int64 end = m;
+		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
 			for (int64 i = 0; i < n; i++) {
 				s += x[check_index((int64)((uint64)i * m + j), x_len, 1, fault)];
@@ -80,33 +82,33 @@ Correlation_2(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean
 {
 	if (0 <= m && (int64)((uint64)n * m) <= x_len && m <= mean_len && m <= dev_len && m < 134217728 &&
 		n < 134217728 && -134217728 < n) {
-		int64 end = (int64)((uint64)max(n, (int64)0) + 3) / 4;
+		int64 end = (max(n, (int64)0) + 3) / 4;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m;
 		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
+		int64 total = count * count_2;
 		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 			int64 block = rows;
 			int64 j = it - (uint64)rows * count_2;
-			int64 top = min((int64)((uint64)block * 4), n);
-			if ((int64)((uint64)top + 4) <= n) {
+			int64 top = min(block * 4, n);
+			if (top + 4 <= n) {
 				int64 i = top;
-				int64 i_2 = (uint64)top + 1;
-				int64 i_3 = (uint64)top + 2;
-				int64 i_4 = (uint64)top + 3;
-				double value = (x[(uint64)i * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
-				double value_2 = (x[(uint64)i_2 * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
-				double value_3 = (x[(uint64)i_3 * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
-				double value_4 = (x[(uint64)i_4 * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
-				x[(uint64)i * m + j] = value;
-				x[(uint64)i_2 * m + j] = value_2;
-				x[(uint64)i_3 * m + j] = value_3;
-				x[(uint64)i_4 * m + j] = value_4;
+				int64 i_2 = top + 1;
+				int64 i_3 = top + 2;
+				int64 i_4 = top + 3;
+				double value = (x[(uint64)(i * m) + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				double value_2 = (x[(uint64)(i_2 * m) + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				double value_3 = (x[(uint64)(i_3 * m) + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				double value_4 = (x[(uint64)(i_4 * m) + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+				x[(uint64)(i * m) + j] = value;
+				x[(uint64)(i_2 * m) + j] = value_2;
+				x[(uint64)(i_3 * m) + j] = value_3;
+				x[(uint64)(i_4 * m) + j] = value_4;
 			} else {
 				for (int64 i = top; i < n; i++) {
-					x[(uint64)i * m + j] = (x[(uint64)i * m + j] - mean[j]) / (sqrt((double)n) * dev[j]);
+					x[(uint64)(i * m) + j] = (x[(uint64)(i * m) + j] - mean[j]) / (sqrt((double)n) * dev[j]);
 				}
 			}
 		}
@@ -129,24 +131,27 @@ Correlation_2(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean
 extern "C" __global__ void
 Correlation_3(int64 n, int64 m, double* x, int64 x_len, double* corr, int64 corr_len, gompss_fault* fault)
 {
-	for (int64 k = blockIdx.x; k < m; k = (uint64)k + gridDim.x) {
+	int64 end = m;
+	for (int64 k = blockIdx.x; k < end; k = (uint64)k + gridDim.x) {
 		if (0 <= m && 0 <= k && (int64)((uint64)n * m + k + 1) <= (int64)((uint64)m + x_len) &&
 			(int64)((uint64)n * m) <= x_len && (int64)((uint64)m * k + m) <= corr_len &&
 			(int64)((uint64)m * m + k + 1) <= (int64)((uint64)m + corr_len) && m < 134217728 && k < 134217728 &&
 			n < 134217728 && -134217728 < n) {
-			for (int64 j = (uint64)k + threadIdx.x; j < m; j = (uint64)j + blockDim.x) {
+			int64 end_2 = m;
+			for (int64 j = k + threadIdx.x; j < end_2; j += blockDim.x) {
 				double s = 0.0;
 				for (int64 i = 0; i < n; i++) {
-					s += x[(uint64)i * m + k] * x[(uint64)i * m + j];
+					s += x[i * m + k] * x[i * m + j];
 				}
 				if (j == k) {
 					s = 1.0;
 				}
-				corr[(uint64)k * m + j] = s;
-				corr[(uint64)j * m + k] = s;
+				corr[k * m + j] = s;
+				corr[j * m + k] = s;
 			}
 		} else {
-			for (int64 j = (uint64)k + threadIdx.x; j < m; j = (uint64)j + blockDim.x) {
+			int64 end_2 = m;
+			for (int64 j = (uint64)k + threadIdx.x; j < end_2; j = (uint64)j + blockDim.x) {
 				double s = 0.0;
 				for (int64 i = 0; i < n; i++) {
 					s += x[check_index((int64)((uint64)i * m + k), x_len, 9, fault)] * x[check_index((int64)((uint64)i * m + j), x_len, 10, fault)];

@@ -40,8 +40,8 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 		if ((int64)(ie + 1) * 16 <= flx_len && (int64)(ie + 1) * 16 <= fly_len) {
 			__syncthreads();
 			for (int e = threadIdx.x; e < 16; e += blockDim.x) {
-				flxPart[e] = flx[(unsigned)ie * 16 + e];
-				flyPart[e] = fly[(unsigned)ie * 16 + e];
+				flxPart[e] = flx[ie * 16 + e];
+				flyPart[e] = fly[ie * 16 + e];
 			}
 			__syncthreads();
 			if (4 <= gw_len) {
@@ -51,8 +51,32 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 					double s2 = 0.0;
 					for (int j = 0; j < 4; j++) {
 						double s1 = 0.0;
-						for (int i = 0; i < 4; i++) {
-							s1 += (delta[check_index(j * 4 + l, delta_len, 1, fault)] * flxPart[4 * j + i] * der[check_index(k * 4 + i, der_len, 2, fault)] + delta[check_index(k * 4 + i, delta_len, 3, fault)] * flyPart[4 * j + i] * der[check_index(l * 4 + j, der_len, 4, fault)]) * gw[i];
+						{
+							bool bad = false;
+							for (int i = 0; i < 4; i++) {
+								int at = j * 4 + l;
+								bool fits = at < delta_len;
+								double value = fits ? delta[at] : 0.0;
+								bad = bad || !fits;
+								int at_2 = k * 4 + i;
+								bool fits_2 = at_2 < der_len;
+								double value_2 = fits_2 ? der[at_2] : 0.0;
+								bad = bad || !fits_2;
+								int at_3 = k * 4 + i;
+								bool fits_3 = at_3 < delta_len;
+								double value_3 = fits_3 ? delta[at_3] : 0.0;
+								bad = bad || !fits_3;
+								int at_4 = l * 4 + j;
+								bool fits_4 = at_4 < der_len;
+								double value_4 = fits_4 ? der[at_4] : 0.0;
+								bad = bad || !fits_4;
+								s1 += (value * flxPart[4 * j + i] * value_2 + value_3 * flyPart[4 * j + i] * value_4) * gw[i];
+							}
+							if (bad) {
+								for (int i = 0; i < 4; i++) {
+									s1 += (delta[check_index(j * 4 + l, delta_len, 1, fault)] * flxPart[4 * j + i] * der[check_index(k * 4 + i, der_len, 2, fault)] + delta[check_index(k * 4 + i, delta_len, 3, fault)] * flyPart[4 * j + i] * der[check_index(l * 4 + j, der_len, 4, fault)]) * gw[i];
+								}
+							}
 						}
 						s2 += s1 * gw[j];
 					}
@@ -80,8 +104,8 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 			}
 			__syncthreads();
 			for (int e = threadIdx.x; e < 16; e += blockDim.x) {
-				flx[(unsigned)ie * 16 + e] = flxPart[e];
-				fly[(unsigned)ie * 16 + e] = flyPart[e];
+				flx[ie * 16 + e] = flxPart[e];
+				fly[ie * 16 + e] = flyPart[e];
 			}
 		} else {
 			__syncthreads();
@@ -92,8 +116,32 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 					double s2 = 0.0;
 					for (int j = 0; j < 4; j++) {
 						double s1 = 0.0;
-						for (int i = 0; i < 4; i++) {
-							s1 += (delta[check_index(j * 4 + l, delta_len, 11, fault)] * flx[(unsigned)ie * 4 * 4 + i + j * 4] * der[check_index(k * 4 + i, der_len, 12, fault)] + delta[check_index(k * 4 + i, delta_len, 13, fault)] * fly[(unsigned)ie * 4 * 4 + i + j * 4] * der[check_index(l * 4 + j, der_len, 14, fault)]) * gw[i];
+						{
+							bool bad = false;
+							for (int i = 0; i < 4; i++) {
+								int at = j * 4 + l;
+								bool fits = at < delta_len;
+								double value = fits ? delta[at] : 0.0;
+								bad = bad || !fits;
+								int at_2 = k * 4 + i;
+								bool fits_2 = at_2 < der_len;
+								double value_2 = fits_2 ? der[at_2] : 0.0;
+								bad = bad || !fits_2;
+								int at_3 = k * 4 + i;
+								bool fits_3 = at_3 < delta_len;
+								double value_3 = fits_3 ? delta[at_3] : 0.0;
+								bad = bad || !fits_3;
+								int at_4 = l * 4 + j;
+								bool fits_4 = at_4 < der_len;
+								double value_4 = fits_4 ? der[at_4] : 0.0;
+								bad = bad || !fits_4;
+								s1 += (value * flx[ie * 4 * 4 + i + j * 4] * value_2 + value_3 * fly[ie * 4 * 4 + i + j * 4] * value_4) * gw[i];
+							}
+							if (bad) {
+								for (int i = 0; i < 4; i++) {
+									s1 += (delta[check_index(j * 4 + l, delta_len, 11, fault)] * flx[ie * 4 * 4 + i + j * 4] * der[check_index(k * 4 + i, der_len, 12, fault)] + delta[check_index(k * 4 + i, delta_len, 13, fault)] * fly[ie * 4 * 4 + i + j * 4] * der[check_index(l * 4 + j, der_len, 14, fault)]) * gw[i];
+								}
+							}
 						}
 						s2 += s1 * gw[j];
 					}
@@ -117,8 +165,8 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 			__syncthreads();
 			if ((int64)16 * ie + 16 <= flx_len && (int64)16 * ie + 16 <= fly_len) {
 				for (int ii = threadIdx.x; ii < 16; ii += blockDim.x) {
-					flx[(unsigned)ie * 4 * 4 + ii] += dt * grad_2[ii];
-					fly[(unsigned)ie * 4 * 4 + ii] += dt * grad_2[ii];
+					flx[ie * 4 * 4 + ii] += dt * grad_2[ii];
+					fly[ie * 4 * 4 + ii] += dt * grad_2[ii];
 				}
 			} else {
 				for (int ii = threadIdx.x; ii < 16; ii += blockDim.x) {

@@ -51,8 +51,32 @@ DG(int64 nelem, double dt, double* delta, int64 delta_len, double* der, int64 de
 					double s2 = 0.0;
 					for (int64 j = 0; j < 4; j++) {
 						double s1 = 0.0;
-						for (int64 i = 0; i < 4; i++) {
-							s1 += (delta[check_index(j * 4 + l, delta_len, 1, fault)] * flxPart[4 * j + i] * der[check_index(k * 4 + i, der_len, 2, fault)] + delta[check_index(k * 4 + i, delta_len, 3, fault)] * flyPart[4 * j + i] * der[check_index(l * 4 + j, der_len, 4, fault)]) * gw[i];
+						{
+							bool bad = false;
+							for (int64 i = 0; i < 4; i++) {
+								int64 at = j * 4 + l;
+								bool fits = at < delta_len;
+								double value = fits ? delta[at] : 0.0;
+								bad = bad || !fits;
+								int64 at_2 = k * 4 + i;
+								bool fits_2 = at_2 < der_len;
+								double value_2 = fits_2 ? der[at_2] : 0.0;
+								bad = bad || !fits_2;
+								int64 at_3 = k * 4 + i;
+								bool fits_3 = at_3 < delta_len;
+								double value_3 = fits_3 ? delta[at_3] : 0.0;
+								bad = bad || !fits_3;
+								int64 at_4 = l * 4 + j;
+								bool fits_4 = at_4 < der_len;
+								double value_4 = fits_4 ? der[at_4] : 0.0;
+								bad = bad || !fits_4;
+								s1 += (value * flxPart[4 * j + i] * value_2 + value_3 * flyPart[4 * j + i] * value_4) * gw[i];
+							}
+							if (bad) {
+								for (int64 i = 0; i < 4; i++) {
+									s1 += (delta[check_index(j * 4 + l, delta_len, 1, fault)] * flxPart[4 * j + i] * der[check_index(k * 4 + i, der_len, 2, fault)] + delta[check_index(k * 4 + i, delta_len, 3, fault)] * flyPart[4 * j + i] * der[check_index(l * 4 + j, der_len, 4, fault)]) * gw[i];
+								}
+							}
 						}
 						s2 += s1 * gw[j];
 					}
@@ -93,8 +117,32 @@ DG(int64 nelem, double dt, double* delta, int64 delta_len, double* der, int64 de
 					double s2 = 0.0;
 					for (int64 j = 0; j < 4; j++) {
 						double s1 = 0.0;
-						for (int64 i = 0; i < 4; i++) {
-							s1 += (delta[check_index(j * 4 + l, delta_len, 11, fault)] * flx[(uint64)ie * 4 * 4 + i + j * 4] * der[check_index(k * 4 + i, der_len, 12, fault)] + delta[check_index(k * 4 + i, delta_len, 13, fault)] * fly[(uint64)ie * 4 * 4 + i + j * 4] * der[check_index(l * 4 + j, der_len, 14, fault)]) * gw[i];
+						{
+							bool bad = false;
+							for (int64 i = 0; i < 4; i++) {
+								int64 at = j * 4 + l;
+								bool fits = at < delta_len;
+								double value = fits ? delta[at] : 0.0;
+								bad = bad || !fits;
+								int64 at_2 = k * 4 + i;
+								bool fits_2 = at_2 < der_len;
+								double value_2 = fits_2 ? der[at_2] : 0.0;
+								bad = bad || !fits_2;
+								int64 at_3 = k * 4 + i;
+								bool fits_3 = at_3 < delta_len;
+								double value_3 = fits_3 ? delta[at_3] : 0.0;
+								bad = bad || !fits_3;
+								int64 at_4 = l * 4 + j;
+								bool fits_4 = at_4 < der_len;
+								double value_4 = fits_4 ? der[at_4] : 0.0;
+								bad = bad || !fits_4;
+								s1 += (value * flx[(uint64)ie * 4 * 4 + i + j * 4] * value_2 + value_3 * fly[(uint64)ie * 4 * 4 + i + j * 4] * value_4) * gw[i];
+							}
+							if (bad) {
+								for (int64 i = 0; i < 4; i++) {
+									s1 += (delta[check_index(j * 4 + l, delta_len, 11, fault)] * flx[(uint64)ie * 4 * 4 + i + j * 4] * der[check_index(k * 4 + i, der_len, 12, fault)] + delta[check_index(k * 4 + i, delta_len, 13, fault)] * fly[(uint64)ie * 4 * 4 + i + j * 4] * der[check_index(l * 4 + j, der_len, 14, fault)]) * gw[i];
+								}
+							}
 						}
 						s2 += s1 * gw[j];
 					}

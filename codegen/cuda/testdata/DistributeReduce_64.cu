@@ -41,11 +41,13 @@ DistributeReduce(int64 n, int64 m, int64* x, int64 x_len, int64* out, int64 out_
 		int64 t_2 = 0;
 		if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= x_len && m < 134217728 &&
 			-134217728 < m && i < 134217728 && -134217728 < i) {
-			for (int64 j = threadIdx.x; j < m; j = (uint64)j + blockDim.x) {
-				t_2 = (uint64)t_2 + x[(uint64)i * m + j];
+			int64 end = m;
+			for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
+				t_2 = (uint64)t_2 + x[i * m + j];
 			}
 		} else {
-			for (int64 j = threadIdx.x; j < m; j = (uint64)j + blockDim.x) {
+			int64 end = m;
+			for (int64 j = threadIdx.x; j < end; j = (uint64)j + blockDim.x) {
 				t_2 = (uint64)t_2 + x[check_index((int64)((uint64)i * m + j), x_len, 1, fault)];
 			}
 		}

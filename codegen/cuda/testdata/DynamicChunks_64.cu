@@ -46,7 +46,7 @@ DynamicChunks_2(int64 n, int64 m, int64* x, int64 x_len, int64* out, int64 out_l
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m;
 		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
+		int64 total = count * count_2;
 		bool small = total <= 4294967295ll;
 		int64 chunk = blockDim.x * min(max(total / ((int64)gridDim.x * blockDim.x * 4), (int64)1), (int64)8);
 		int64 base = blockIdx.x * chunk;
@@ -65,7 +65,7 @@ DynamicChunks_2(int64 n, int64 m, int64* x, int64 x_len, int64* out, int64 out_l
 					out[(uint64)i * m + j] = (uint64)out[(uint64)i * m + j] + last_2;
 				}
 			next:;
-				if (it == (int64)((uint64)total - 1)) {
+				if (it == total - 1) {
 					last[0] = last_2;
 				}
 				it = (uint64)it + blockDim.x;

@@ -159,7 +159,7 @@ EP(int n, uint64 key, int64* counts, int counts_len, double* sums, int sums_len,
 		for (int e = 0; e < 10; e++) {
 			int64 x = 0;
 			for (int k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
-				int64 other = *(volatile int64*)&qParts[(unsigned)k * 10 + e];
+				int64 other = *(volatile int64*)&qParts[k * 10 + e];
 				x = (uint64)x + other;
 			}
 			for (int d = 16; d > 0; d /= 2) {

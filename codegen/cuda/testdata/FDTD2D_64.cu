@@ -33,22 +33,24 @@ FDTD2D(int64 m, double source, double* ey, int64 ey_len, gompss_fault* fault)
 {
 	if (m <= ey_len && m < 36028797018963968ll && -36028797018963968ll < m) {
 		int64 end = m;
-		for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x * 2) {
-			if ((int64)((uint64)base + (int64)blockDim.x * 2) <= end) {
-				int64 j = (uint64)base + threadIdx.x;
-				int64 j_2 = (uint64)base + ((int64)blockDim.x + threadIdx.x);
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base += (int64)gridDim.x * blockDim.x * 2) {
+			if (base + (int64)blockDim.x * 2 <= end) {
+				int64 j = base + threadIdx.x;
+				int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
 				double value = source;
 				double value_2 = source;
 				ey[j] = value;
 				ey[j_2] = value_2;
 			} else {
-				for (int64 j = (uint64)base + threadIdx.x; j < m; j = (uint64)j + blockDim.x) {
+				int64 end_2 = m;
+				for (int64 j = base + threadIdx.x; j < end_2; j += blockDim.x) {
 					ey[j] = source;
 				}
 			}
 		}
 	} else {
-		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < m; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
+		int64 end = m;
+		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
 			ey[check_index(j, ey_len, 1, fault)] = source;
 		}
 	}
@@ -60,33 +62,33 @@ FDTD2D_2(int64 n, int64 m, double* ey, int64 ey_len, double* hz, int64 hz_len, g
 	if (0 <= m && (int64)((uint64)n * m) <= ey_len && (int64)((uint64)n * m) <= hz_len &&
 		(int64)((uint64)n * m) <= (int64)((uint64)m + hz_len) && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		int64 end = (int64)((uint64)max((int64)((uint64)n - 1), (int64)0) + 3) / 4;
+		int64 end = (max(n - 1, (int64)0) + 3) / 4;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m;
 		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
+		int64 total = count * count_2;
 		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 			int64 block = rows;
 			int64 j = it - (uint64)rows * count_2;
-			int64 top = min((int64)(1 + (uint64)block * 4), n);
-			if ((int64)((uint64)top + 4) <= n) {
+			int64 top = min(1 + block * 4, n);
+			if (top + 4 <= n) {
 				int64 i = top;
-				int64 i_2 = (uint64)top + 1;
-				int64 i_3 = (uint64)top + 2;
-				int64 i_4 = (uint64)top + 3;
-				double value = ey[(uint64)i * m + j] - 0.5 * (hz[(uint64)i * m + j] - hz[((uint64)i - 1) * m + j]);
-				double value_2 = ey[(uint64)i_2 * m + j] - 0.5 * (hz[(uint64)i_2 * m + j] - hz[((uint64)i_2 - 1) * m + j]);
-				double value_3 = ey[(uint64)i_3 * m + j] - 0.5 * (hz[(uint64)i_3 * m + j] - hz[((uint64)i_3 - 1) * m + j]);
-				double value_4 = ey[(uint64)i_4 * m + j] - 0.5 * (hz[(uint64)i_4 * m + j] - hz[((uint64)i_4 - 1) * m + j]);
-				ey[(uint64)i * m + j] = value;
-				ey[(uint64)i_2 * m + j] = value_2;
-				ey[(uint64)i_3 * m + j] = value_3;
-				ey[(uint64)i_4 * m + j] = value_4;
+				int64 i_2 = top + 1;
+				int64 i_3 = top + 2;
+				int64 i_4 = top + 3;
+				double value = ey[(uint64)(i * m) + j] - 0.5 * (hz[(uint64)(i * m) + j] - hz[(uint64)((i - 1) * m) + j]);
+				double value_2 = ey[(uint64)(i_2 * m) + j] - 0.5 * (hz[(uint64)(i_2 * m) + j] - hz[(uint64)((i_2 - 1) * m) + j]);
+				double value_3 = ey[(uint64)(i_3 * m) + j] - 0.5 * (hz[(uint64)(i_3 * m) + j] - hz[(uint64)((i_3 - 1) * m) + j]);
+				double value_4 = ey[(uint64)(i_4 * m) + j] - 0.5 * (hz[(uint64)(i_4 * m) + j] - hz[(uint64)((i_4 - 1) * m) + j]);
+				ey[(uint64)(i * m) + j] = value;
+				ey[(uint64)(i_2 * m) + j] = value_2;
+				ey[(uint64)(i_3 * m) + j] = value_3;
+				ey[(uint64)(i_4 * m) + j] = value_4;
 			} else {
 				for (int64 i = top; i < n; i++) {
-					ey[(uint64)i * m + j] -= 0.5 * (hz[(uint64)i * m + j] - hz[((uint64)i - 1) * m + j]);
+					ey[(uint64)(i * m) + j] -= 0.5 * (hz[(uint64)(i * m) + j] - hz[(uint64)((i - 1) * m) + j]);
 				}
 			}
 		}
@@ -111,33 +113,33 @@ FDTD2D_3(int64 n, int64 m, double* ex, int64 ex_len, double* hz, int64 hz_len, g
 {
 	if (0 <= m && (int64)((uint64)n * m) <= ex_len && (int64)((uint64)n * m) <= hz_len && m < 134217728 &&
 		n < 134217728 && -134217728 < n) {
-		int64 end = (int64)((uint64)max(n, (int64)0) + 3) / 4;
+		int64 end = (max(n, (int64)0) + 3) / 4;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m;
-		int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
-		int64 total = (uint64)count * count_2;
+		int64 count_2 = max(end_2 - 1, (int64)0);
+		int64 total = count * count_2;
 		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 			int64 block = rows;
 			int64 j = 1 + (it - (uint64)rows * count_2);
-			int64 top = min((int64)((uint64)block * 4), n);
-			if ((int64)((uint64)top + 4) <= n) {
+			int64 top = min(block * 4, n);
+			if (top + 4 <= n) {
 				int64 i = top;
-				int64 i_2 = (uint64)top + 1;
-				int64 i_3 = (uint64)top + 2;
-				int64 i_4 = (uint64)top + 3;
-				double value = ex[(uint64)i * m + j] - 0.5 * (hz[(uint64)i * m + j] - hz[(uint64)i * m + j - 1]);
-				double value_2 = ex[(uint64)i_2 * m + j] - 0.5 * (hz[(uint64)i_2 * m + j] - hz[(uint64)i_2 * m + j - 1]);
-				double value_3 = ex[(uint64)i_3 * m + j] - 0.5 * (hz[(uint64)i_3 * m + j] - hz[(uint64)i_3 * m + j - 1]);
-				double value_4 = ex[(uint64)i_4 * m + j] - 0.5 * (hz[(uint64)i_4 * m + j] - hz[(uint64)i_4 * m + j - 1]);
-				ex[(uint64)i * m + j] = value;
-				ex[(uint64)i_2 * m + j] = value_2;
-				ex[(uint64)i_3 * m + j] = value_3;
-				ex[(uint64)i_4 * m + j] = value_4;
+				int64 i_2 = top + 1;
+				int64 i_3 = top + 2;
+				int64 i_4 = top + 3;
+				double value = ex[(uint64)(i * m) + j] - 0.5 * (hz[(uint64)(i * m) + j] - hz[(uint64)(i * m) + j - 1]);
+				double value_2 = ex[(uint64)(i_2 * m) + j] - 0.5 * (hz[(uint64)(i_2 * m) + j] - hz[(uint64)(i_2 * m) + j - 1]);
+				double value_3 = ex[(uint64)(i_3 * m) + j] - 0.5 * (hz[(uint64)(i_3 * m) + j] - hz[(uint64)(i_3 * m) + j - 1]);
+				double value_4 = ex[(uint64)(i_4 * m) + j] - 0.5 * (hz[(uint64)(i_4 * m) + j] - hz[(uint64)(i_4 * m) + j - 1]);
+				ex[(uint64)(i * m) + j] = value;
+				ex[(uint64)(i_2 * m) + j] = value_2;
+				ex[(uint64)(i_3 * m) + j] = value_3;
+				ex[(uint64)(i_4 * m) + j] = value_4;
 			} else {
 				for (int64 i = top; i < n; i++) {
-					ex[(uint64)i * m + j] -= 0.5 * (hz[(uint64)i * m + j] - hz[(uint64)i * m + j - 1]);
+					ex[(uint64)(i * m) + j] -= 0.5 * (hz[(uint64)(i * m) + j] - hz[(uint64)(i * m) + j - 1]);
 				}
 			}
 		}
@@ -165,33 +167,33 @@ FDTD2D_4(int64 n, int64 m, double* ex, int64 ex_len, double* ey, int64 ey_len, d
 		(int64)((uint64)n * m) <= (int64)((uint64)m + ex_len) && (int64)((uint64)n * m) <= ey_len + 1 &&
 		(int64)((uint64)n * m) <= (int64)((uint64)m + ey_len + 1) && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		int64 end = (int64)((uint64)max((int64)((uint64)n - 1), (int64)0) + 3) / 4;
+		int64 end = (max(n - 1, (int64)0) + 3) / 4;
 		int64 count = max(end, (int64)0);
-		int64 end_2 = (uint64)m - 1;
+		int64 end_2 = m - 1;
 		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
+		int64 total = count * count_2;
 		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 			int64 block = rows;
 			int64 j = it - (uint64)rows * count_2;
-			int64 top = min((int64)((uint64)block * 4), (int64)((uint64)n - 1));
-			if ((int64)((uint64)top + 4) <= (int64)((uint64)n - 1)) {
+			int64 top = min(block * 4, n - 1);
+			if (top + 4 <= n - 1) {
 				int64 i = top;
-				int64 i_2 = (uint64)top + 1;
-				int64 i_3 = (uint64)top + 2;
-				int64 i_4 = (uint64)top + 3;
-				double value = hz[(uint64)i * m + j] - 0.7 * (ex[(uint64)i * m + j + 1] - ex[(uint64)i * m + j] + ey[((uint64)i + 1) * m + j] - ey[(uint64)i * m + j]);
-				double value_2 = hz[(uint64)i_2 * m + j] - 0.7 * (ex[(uint64)i_2 * m + j + 1] - ex[(uint64)i_2 * m + j] + ey[((uint64)i_2 + 1) * m + j] - ey[(uint64)i_2 * m + j]);
-				double value_3 = hz[(uint64)i_3 * m + j] - 0.7 * (ex[(uint64)i_3 * m + j + 1] - ex[(uint64)i_3 * m + j] + ey[((uint64)i_3 + 1) * m + j] - ey[(uint64)i_3 * m + j]);
-				double value_4 = hz[(uint64)i_4 * m + j] - 0.7 * (ex[(uint64)i_4 * m + j + 1] - ex[(uint64)i_4 * m + j] + ey[((uint64)i_4 + 1) * m + j] - ey[(uint64)i_4 * m + j]);
-				hz[(uint64)i * m + j] = value;
-				hz[(uint64)i_2 * m + j] = value_2;
-				hz[(uint64)i_3 * m + j] = value_3;
-				hz[(uint64)i_4 * m + j] = value_4;
+				int64 i_2 = top + 1;
+				int64 i_3 = top + 2;
+				int64 i_4 = top + 3;
+				double value = hz[(uint64)(i * m) + j] - 0.7 * (ex[(uint64)(i * m) + j + 1] - ex[(uint64)(i * m) + j] + ey[(uint64)((i + 1) * m) + j] - ey[(uint64)(i * m) + j]);
+				double value_2 = hz[(uint64)(i_2 * m) + j] - 0.7 * (ex[(uint64)(i_2 * m) + j + 1] - ex[(uint64)(i_2 * m) + j] + ey[(uint64)((i_2 + 1) * m) + j] - ey[(uint64)(i_2 * m) + j]);
+				double value_3 = hz[(uint64)(i_3 * m) + j] - 0.7 * (ex[(uint64)(i_3 * m) + j + 1] - ex[(uint64)(i_3 * m) + j] + ey[(uint64)((i_3 + 1) * m) + j] - ey[(uint64)(i_3 * m) + j]);
+				double value_4 = hz[(uint64)(i_4 * m) + j] - 0.7 * (ex[(uint64)(i_4 * m) + j + 1] - ex[(uint64)(i_4 * m) + j] + ey[(uint64)((i_4 + 1) * m) + j] - ey[(uint64)(i_4 * m) + j]);
+				hz[(uint64)(i * m) + j] = value;
+				hz[(uint64)(i_2 * m) + j] = value_2;
+				hz[(uint64)(i_3 * m) + j] = value_3;
+				hz[(uint64)(i_4 * m) + j] = value_4;
 			} else {
-				for (int64 i = top, i_end = (uint64)n - 1; i < i_end; i++) {
-					hz[(uint64)i * m + j] -= 0.7 * (ex[(uint64)i * m + j + 1] - ex[(uint64)i * m + j] + ey[(uint64)(i + 1) * m + j] - ey[(uint64)i * m + j]);
+				for (int64 i = top; i < n - 1; i++) {
+					hz[(uint64)(i * m) + j] -= 0.7 * (ex[(uint64)(i * m) + j + 1] - ex[(uint64)(i * m) + j] + ey[(uint64)((i + 1) * m) + j] - ey[(uint64)(i * m) + j]);
 				}
 			}
 		}

@@ -45,9 +45,9 @@ FloydStep(int n, int k, int* d, int d_len, gompss_fault* fault)
 			if (i == k || j == k) {
 				continue;
 			}
-			int via = (unsigned)d[(unsigned)i * n + k] + d[(unsigned)k * n + j];
-			if (via < d[(unsigned)i * n + j]) {
-				d[(unsigned)i * n + j] = via;
+			int via = (unsigned)d[i * n + k] + d[k * n + j];
+			if (via < d[i * n + j]) {
+				d[i * n + j] = via;
 			}
 		}
 	} else {

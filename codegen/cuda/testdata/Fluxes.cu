@@ -95,7 +95,7 @@ Fluxes(int nx, int ny, double dt, double* xarea, int xarea_len, double* xvel0, i
 		(int64)ny * w + nx + 1 <= xvel1_len && w < 134217728 && ny < 134217728 && -134217728 < ny) {
 		for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < ny; k += gridDim.x * blockDim.x) {
 			for (int j = 0; j < nx + 1; j++) {
-				volFluxX[(unsigned)k * w + j] = 0.25 * dt * xarea[(unsigned)k * w + j] * (xvel0[(unsigned)k * w + j] + xvel0[(unsigned)(k + 1) * w + j] + xvel1[(unsigned)k * w + j] + xvel1[(unsigned)(k + 1) * w + j]);
+				volFluxX[k * w + j] = 0.25 * dt * xarea[k * w + j] * (xvel0[k * w + j] + xvel0[(k + 1) * w + j] + xvel1[k * w + j] + xvel1[(k + 1) * w + j]);
 			}
 		}
 	} else {
@@ -161,7 +161,7 @@ Fluxes(int nx, int ny, double dt, double* xarea, int xarea_len, double* xvel0, i
 			ny < 134217728 && -134217728 < ny) {
 			for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < ny + 1; k += gridDim.x * blockDim.x) {
 				for (int j = 0; j < nx; j++) {
-					volFluxY[(unsigned)k * w + j] = 0.25 * dt * yarea[(unsigned)k * w + j] * (yvel0[(unsigned)k * w + j] + yvel0[(unsigned)k * w + j + 1] + yvel1[(unsigned)k * w + j] + yvel1[(unsigned)k * w + j + 1]);
+					volFluxY[k * w + j] = 0.25 * dt * yarea[k * w + j] * (yvel0[k * w + j] + yvel0[k * w + j + 1] + yvel1[k * w + j] + yvel1[k * w + j + 1]);
 				}
 			}
 		} else {

@@ -50,9 +50,9 @@ Fluxes(int64 nx, int64 ny, double dt, double* xarea, int64 xarea_len, double* xv
 			(int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)xvel1_len + w) &&
 			(int64)((uint64)ny * w + nx + 1) <= xvel1_len && w < 134217728 && ny < 134217728 &&
 			-134217728 < ny && nx < 36028797018963968ll && -36028797018963968ll < nx) {
-			int64 end = (int64)((uint64)max(ny, (int64)0) + 3) / 4;
+			int64 end = (max(ny, (int64)0) + 3) / 4;
 			int64 count = max(end, (int64)0);
-			int64 end_2 = (uint64)nx + 1;
+			int64 end_2 = nx + 1;
 			int64 count_2 = max(end_2, (int64)0);
 			int64 total = (uint64)count * count_2;
 			bool small = total <= 4294967295ll;
@@ -61,15 +61,15 @@ Fluxes(int64 nx, int64 ny, double dt, double* xarea, int64 xarea_len, double* xv
 				int64 block = rows;
 				int64 j = it - (uint64)rows * count_2;
 				int64 top = min((int64)((uint64)block * 4), ny);
-				if ((int64)((uint64)top + 4) <= ny) {
+				if (top + 4 <= ny) {
 					int64 k = top;
-					int64 k_2 = (uint64)top + 1;
-					int64 k_3 = (uint64)top + 2;
-					int64 k_4 = (uint64)top + 3;
-					double value = 0.25 * dt * xarea[(uint64)k * w + j] * (xvel0[(uint64)k * w + j] + xvel0[((uint64)k + 1) * w + j] + xvel1[(uint64)k * w + j] + xvel1[((uint64)k + 1) * w + j]);
-					double value_2 = 0.25 * dt * xarea[(uint64)k_2 * w + j] * (xvel0[(uint64)k_2 * w + j] + xvel0[((uint64)k_2 + 1) * w + j] + xvel1[(uint64)k_2 * w + j] + xvel1[((uint64)k_2 + 1) * w + j]);
-					double value_3 = 0.25 * dt * xarea[(uint64)k_3 * w + j] * (xvel0[(uint64)k_3 * w + j] + xvel0[((uint64)k_3 + 1) * w + j] + xvel1[(uint64)k_3 * w + j] + xvel1[((uint64)k_3 + 1) * w + j]);
-					double value_4 = 0.25 * dt * xarea[(uint64)k_4 * w + j] * (xvel0[(uint64)k_4 * w + j] + xvel0[((uint64)k_4 + 1) * w + j] + xvel1[(uint64)k_4 * w + j] + xvel1[((uint64)k_4 + 1) * w + j]);
+					int64 k_2 = top + 1;
+					int64 k_3 = top + 2;
+					int64 k_4 = top + 3;
+					double value = 0.25 * dt * xarea[(uint64)k * w + j] * (xvel0[(uint64)k * w + j] + xvel0[(uint64)(k + 1) * w + j] + xvel1[(uint64)k * w + j] + xvel1[(uint64)(k + 1) * w + j]);
+					double value_2 = 0.25 * dt * xarea[(uint64)k_2 * w + j] * (xvel0[(uint64)k_2 * w + j] + xvel0[(uint64)(k_2 + 1) * w + j] + xvel1[(uint64)k_2 * w + j] + xvel1[(uint64)(k_2 + 1) * w + j]);
+					double value_3 = 0.25 * dt * xarea[(uint64)k_3 * w + j] * (xvel0[(uint64)k_3 * w + j] + xvel0[(uint64)(k_3 + 1) * w + j] + xvel1[(uint64)k_3 * w + j] + xvel1[(uint64)(k_3 + 1) * w + j]);
+					double value_4 = 0.25 * dt * xarea[(uint64)k_4 * w + j] * (xvel0[(uint64)k_4 * w + j] + xvel0[(uint64)(k_4 + 1) * w + j] + xvel1[(uint64)k_4 * w + j] + xvel1[(uint64)(k_4 + 1) * w + j]);
 					volFluxX[(uint64)k * w + j] = value;
 					volFluxX[(uint64)k_2 * w + j] = value_2;
 					volFluxX[(uint64)k_3 * w + j] = value_3;
@@ -101,13 +101,15 @@ Fluxes(int64 nx, int64 ny, double dt, double* xarea, int64 xarea_len, double* xv
 		(int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)xvel1_len + w) &&
 		(int64)((uint64)ny * w + nx + 1) <= xvel1_len && w < 134217728 && ny < 134217728 && -134217728 < ny &&
 		nx < 36028797018963968ll && -36028797018963968ll < nx) {
-		for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < ny; k = (uint64)k + (int64)gridDim.x * blockDim.x) {
-			for (int64 j = 0, j_end = (uint64)nx + 1; j < j_end; j++) {
-				volFluxX[(uint64)k * w + j] = 0.25 * dt * xarea[(uint64)k * w + j] * (xvel0[(uint64)k * w + j] + xvel0[((uint64)k + 1) * w + j] + xvel1[(uint64)k * w + j] + xvel1[((uint64)k + 1) * w + j]);
+		int64 end = ny;
+		for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < end; k += (int64)gridDim.x * blockDim.x) {
+			for (int64 j = 0; j < nx + 1; j++) {
+				volFluxX[k * w + j] = 0.25 * dt * xarea[k * w + j] * (xvel0[k * w + j] + xvel0[(k + 1) * w + j] + xvel1[k * w + j] + xvel1[(k + 1) * w + j]);
 			}
 		}
 	} else {
-		for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < ny; k = (uint64)k + (int64)gridDim.x * blockDim.x) {
+		int64 end = ny;
+		for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < end; k = (uint64)k + (int64)gridDim.x * blockDim.x) {
 			for (int64 j = 0, j_end = (uint64)nx + 1; j < j_end; j++) {
 				volFluxX[check_index((int64)((uint64)k * w + j), volFluxX_len, 7, fault)] = 0.25 * dt * xarea[check_index((int64)((uint64)k * w + j), xarea_len, 8, fault)] * (xvel0[check_index((int64)((uint64)k * w + j), xvel0_len, 9, fault)] + xvel0[check_index((int64)(((uint64)k + 1) * w + j), xvel0_len, 10, fault)] + xvel1[check_index((int64)((uint64)k * w + j), xvel1_len, 11, fault)] + xvel1[check_index((int64)(((uint64)k + 1) * w + j), xvel1_len, 12, fault)]);
 			}
@@ -120,7 +122,7 @@ Fluxes(int64 nx, int64 ny, double dt, double* xarea, int64 xarea_len, double* xv
 			(int64)((uint64)ny * w + nx) <= yarea_len && (int64)((uint64)ny * w + nx + 1) <= yvel0_len &&
 			(int64)((uint64)ny * w + nx + 1) <= yvel1_len && w < 134217728 && ny < 134217728 &&
 			-134217728 < ny && nx < 36028797018963968ll && -36028797018963968ll < nx) {
-			int64 end = (int64)((uint64)max((int64)((uint64)ny + 1), (int64)0) + 3) / 4;
+			int64 end = (max(ny + 1, (int64)0) + 3) / 4;
 			int64 count = max(end, (int64)0);
 			int64 end_2 = nx;
 			int64 count_2 = max(end_2, (int64)0);
@@ -130,12 +132,12 @@ Fluxes(int64 nx, int64 ny, double dt, double* xarea, int64 xarea_len, double* xv
 				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 				int64 block = rows;
 				int64 j = it - (uint64)rows * count_2;
-				int64 top = min((int64)((uint64)block * 4), (int64)((uint64)ny + 1));
-				if ((int64)((uint64)top + 4) <= (int64)((uint64)ny + 1)) {
+				int64 top = min((int64)((uint64)block * 4), ny + 1);
+				if (top + 4 <= ny + 1) {
 					int64 k = top;
-					int64 k_2 = (uint64)top + 1;
-					int64 k_3 = (uint64)top + 2;
-					int64 k_4 = (uint64)top + 3;
+					int64 k_2 = top + 1;
+					int64 k_3 = top + 2;
+					int64 k_4 = top + 3;
 					double value = 0.25 * dt * yarea[(uint64)k * w + j] * (yvel0[(uint64)k * w + j] + yvel0[(uint64)k * w + j + 1] + yvel1[(uint64)k * w + j] + yvel1[(uint64)k * w + j + 1]);
 					double value_2 = 0.25 * dt * yarea[(uint64)k_2 * w + j] * (yvel0[(uint64)k_2 * w + j] + yvel0[(uint64)k_2 * w + j + 1] + yvel1[(uint64)k_2 * w + j] + yvel1[(uint64)k_2 * w + j + 1]);
 					double value_3 = 0.25 * dt * yarea[(uint64)k_3 * w + j] * (yvel0[(uint64)k_3 * w + j] + yvel0[(uint64)k_3 * w + j + 1] + yvel1[(uint64)k_3 * w + j] + yvel1[(uint64)k_3 * w + j + 1]);
@@ -145,7 +147,7 @@ Fluxes(int64 nx, int64 ny, double dt, double* xarea, int64 xarea_len, double* xv
 					volFluxY[(uint64)k_3 * w + j] = value_3;
 					volFluxY[(uint64)k_4 * w + j] = value_4;
 				} else {
-					for (int64 k = top, k_end = (uint64)ny + 1; k < k_end; k++) {
+					for (int64 k = top; k < ny + 1; k++) {
 						volFluxY[(uint64)k * w + j] = 0.25 * dt * yarea[(uint64)k * w + j] * (yvel0[(uint64)k * w + j] + yvel0[(uint64)k * w + j + 1] + yvel1[(uint64)k * w + j] + yvel1[(uint64)k * w + j + 1]);
 					}
 				}
@@ -170,10 +172,10 @@ Fluxes(int64 nx, int64 ny, double dt, double* xarea, int64 xarea_len, double* xv
 			(int64)((uint64)ny * w + nx) <= yarea_len && (int64)((uint64)ny * w + nx + 1) <= yvel0_len &&
 			(int64)((uint64)ny * w + nx + 1) <= yvel1_len && w < 134217728 && ny < 134217728 &&
 			-134217728 < ny && nx < 36028797018963968ll && -36028797018963968ll < nx) {
-			int64 end = (uint64)ny + 1;
-			for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < end; k = (uint64)k + (int64)gridDim.x * blockDim.x) {
+			int64 end = ny + 1;
+			for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < end; k += (int64)gridDim.x * blockDim.x) {
 				for (int64 j = 0; j < nx; j++) {
-					volFluxY[(uint64)k * w + j] = 0.25 * dt * yarea[(uint64)k * w + j] * (yvel0[(uint64)k * w + j] + yvel0[(uint64)k * w + j + 1] + yvel1[(uint64)k * w + j] + yvel1[(uint64)k * w + j + 1]);
+					volFluxY[k * w + j] = 0.25 * dt * yarea[k * w + j] * (yvel0[k * w + j] + yvel0[k * w + j + 1] + yvel1[k * w + j] + yvel1[k * w + j + 1]);
 				}
 			}
 		} else {

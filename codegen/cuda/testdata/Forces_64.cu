@@ -52,8 +52,8 @@ Forces(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, int64 p
 		hi <= vx_len && hi <= vy_len && hi <= vz_len && lo < 36028797018963968ll && hi < 36028797018963968ll &&
 		-36028797018963968ll < hi) {
 		int64 end = hi;
-		for (int64 base = (uint64)lo + (int64)blockIdx.x * blockDim.x; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x) {
-			int64 i = (uint64)base + threadIdx.x;
+		for (int64 base = lo + (int64)blockIdx.x * blockDim.x; base < end; base += (int64)gridDim.x * blockDim.x) {
+			int64 i = base + threadIdx.x;
 			bool active = i < end;
 			float fx = 0.0f;
 			float fy = 0.0f;
@@ -108,7 +108,8 @@ Forces(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, int64 p
 			}
 		}
 	} else {
-		for (int64 i = (uint64)lo + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < hi; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = hi;
+		for (int64 i = (uint64)lo + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			float fx = 0.0f;
 			float fy = 0.0f;
 			float fz = 0.0f;

@@ -49,17 +49,17 @@ Gemver(int n, double* a, int a_len, double* u1, int u1_len, double* v1, int v1_l
 				int i_2 = top + 1;
 				int i_3 = top + 2;
 				int i_4 = top + 3;
-				double value = a[(unsigned)i * n + j] + (u1[i] * v1[j] + u2[i] * v2[j]);
-				double value_2 = a[(unsigned)i_2 * n + j] + (u1[i_2] * v1[j] + u2[i_2] * v2[j]);
-				double value_3 = a[(unsigned)i_3 * n + j] + (u1[i_3] * v1[j] + u2[i_3] * v2[j]);
-				double value_4 = a[(unsigned)i_4 * n + j] + (u1[i_4] * v1[j] + u2[i_4] * v2[j]);
-				a[(unsigned)i * n + j] = value;
-				a[(unsigned)i_2 * n + j] = value_2;
-				a[(unsigned)i_3 * n + j] = value_3;
-				a[(unsigned)i_4 * n + j] = value_4;
+				double value = a[i * n + j] + (u1[i] * v1[j] + u2[i] * v2[j]);
+				double value_2 = a[i_2 * n + j] + (u1[i_2] * v1[j] + u2[i_2] * v2[j]);
+				double value_3 = a[i_3 * n + j] + (u1[i_3] * v1[j] + u2[i_3] * v2[j]);
+				double value_4 = a[i_4 * n + j] + (u1[i_4] * v1[j] + u2[i_4] * v2[j]);
+				a[i * n + j] = value;
+				a[i_2 * n + j] = value_2;
+				a[i_3 * n + j] = value_3;
+				a[i_4 * n + j] = value_4;
 			} else {
 				for (int i = top; i < n; i++) {
-					a[(unsigned)i * n + j] += u1[i] * v1[j] + u2[i] * v2[j];
+					a[i * n + j] += u1[i] * v1[j] + u2[i] * v2[j];
 				}
 			}
 		}
@@ -87,7 +87,7 @@ Gemver_2(int n, double beta, double* a, int a_len, double* x, int x_len, double*
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 			double s = x[i];
 			for (int j = 0; j < n; j++) {
-				s += beta * a[(unsigned)j * n + i] * y[j];
+				s += beta * a[j * n + i] * y[j];
 			}
 			x[i] = s + z[i];
 		}
@@ -109,7 +109,7 @@ Gemver_3(int n, double alpha, double* a, int a_len, double* x, int x_len, double
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 			double s = w[i];
 			for (int j = 0; j < n; j++) {
-				s += alpha * a[(unsigned)i * n + j] * x[j];
+				s += alpha * a[i * n + j] * x[j];
 			}
 			w[i] = s;
 		}

@@ -34,33 +34,33 @@ Gemver(int64 n, double* a, int64 a_len, double* u1, int64 u1_len, double* v1, in
 {
 	if (0 <= n && (int64)((uint64)n * n) <= a_len && n <= u1_len && n <= v1_len && n <= u2_len && n <= v2_len &&
 		n < 134217728) {
-		int64 end = (int64)((uint64)max(n, (int64)0) + 3) / 4;
+		int64 end = (max(n, (int64)0) + 3) / 4;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = n;
 		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
+		int64 total = count * count_2;
 		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 			int64 block = rows;
 			int64 j = it - (uint64)rows * count_2;
-			int64 top = min((int64)((uint64)block * 4), n);
-			if ((int64)((uint64)top + 4) <= n) {
+			int64 top = min(block * 4, n);
+			if (top + 4 <= n) {
 				int64 i = top;
-				int64 i_2 = (uint64)top + 1;
-				int64 i_3 = (uint64)top + 2;
-				int64 i_4 = (uint64)top + 3;
-				double value = a[(uint64)i * n + j] + (u1[i] * v1[j] + u2[i] * v2[j]);
-				double value_2 = a[(uint64)i_2 * n + j] + (u1[i_2] * v1[j] + u2[i_2] * v2[j]);
-				double value_3 = a[(uint64)i_3 * n + j] + (u1[i_3] * v1[j] + u2[i_3] * v2[j]);
-				double value_4 = a[(uint64)i_4 * n + j] + (u1[i_4] * v1[j] + u2[i_4] * v2[j]);
-				a[(uint64)i * n + j] = value;
-				a[(uint64)i_2 * n + j] = value_2;
-				a[(uint64)i_3 * n + j] = value_3;
-				a[(uint64)i_4 * n + j] = value_4;
+				int64 i_2 = top + 1;
+				int64 i_3 = top + 2;
+				int64 i_4 = top + 3;
+				double value = a[(uint64)(i * n) + j] + (u1[i] * v1[j] + u2[i] * v2[j]);
+				double value_2 = a[(uint64)(i_2 * n) + j] + (u1[i_2] * v1[j] + u2[i_2] * v2[j]);
+				double value_3 = a[(uint64)(i_3 * n) + j] + (u1[i_3] * v1[j] + u2[i_3] * v2[j]);
+				double value_4 = a[(uint64)(i_4 * n) + j] + (u1[i_4] * v1[j] + u2[i_4] * v2[j]);
+				a[(uint64)(i * n) + j] = value;
+				a[(uint64)(i_2 * n) + j] = value_2;
+				a[(uint64)(i_3 * n) + j] = value_3;
+				a[(uint64)(i_4 * n) + j] = value_4;
 			} else {
 				for (int64 i = top; i < n; i++) {
-					a[(uint64)i * n + j] += u1[i] * v1[j] + u2[i] * v2[j];
+					a[(uint64)(i * n) + j] += u1[i] * v1[j] + u2[i] * v2[j];
 				}
 			}
 		}
@@ -85,15 +85,17 @@ Gemver_2(int64 n, double beta, double* a, int64 a_len, double* x, int64 x_len, d
 	int64 z_len, gompss_fault* fault)
 {
 	if (n <= x_len && 0 <= n && (int64)((uint64)n * n) <= a_len && n <= y_len && n <= z_len && n < 134217728) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
 			double s = x[i];
 			for (int64 j = 0; j < n; j++) {
-				s += beta * a[(uint64)j * n + i] * y[j];
+				s += beta * a[j * n + i] * y[j];
 			}
 			x[i] = s + z[i];
 		}
 	} else {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			double s = x[check_index(i, x_len, 6, fault)];
 			for (int64 j = 0; j < n; j++) {
 				s += beta * a[check_index((int64)((uint64)j * n + i), a_len, 7, fault)] * y[check_index(j, y_len, 8, fault)];
@@ -108,15 +110,17 @@ Gemver_3(int64 n, double alpha, double* a, int64 a_len, double* x, int64 x_len, 
 	gompss_fault* fault)
 {
 	if (n <= w_len && 0 <= n && (int64)((uint64)n * n) <= a_len && n <= x_len && n < 134217728) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
 			double s = w[i];
 			for (int64 j = 0; j < n; j++) {
-				s += alpha * a[(uint64)i * n + j] * x[j];
+				s += alpha * a[i * n + j] * x[j];
 			}
 			w[i] = s;
 		}
 	} else {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			double s = w[check_index(i, w_len, 11, fault)];
 			for (int64 j = 0; j < n; j++) {
 				s += alpha * a[check_index((int64)((uint64)i * n + j), a_len, 12, fault)] * x[check_index(j, x_len, 13, fault)];

@@ -38,7 +38,7 @@ GramSchmidtStep(int n, int m, int k, double* a, int a_len, double* r, int r_len,
 	if (0 <= m && 0 <= k && (int64)n * m + k + 1 <= m + a_len && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			norm_2 += a[(unsigned)i * m + k] * a[(unsigned)i * m + k];
+			norm_2 += a[i * m + k] * a[i * m + k];
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
@@ -98,7 +98,7 @@ GramSchmidtStep_2(int n, int m, int k, double* a, int a_len, double* q, int q_le
 	if (0 <= m && 0 <= k && (int64)n * m + k + 1 <= m + q_len && (int64)n * m + k + 1 <= m + a_len &&
 		(int64)m * k + k + 1 <= r_len && m < 134217728 && k < 134217728 && n < 134217728 && -134217728 < n) {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			q[(unsigned)i * m + k] = a[(unsigned)i * m + k] / r[(unsigned)k * m + k];
+			q[i * m + k] = a[i * m + k] / r[k * m + k];
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
@@ -117,7 +117,7 @@ GramSchmidtStep_3(int n, int m, int k, double* a, int a_len, double* q, int q_le
 		if (0 <= m && 0 <= k && (int64)n * m + k + 1 <= m + q_len && 0 <= j &&
 			(int64)n * m + j + 1 <= m + a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
 			for (int i = threadIdx.x; i < n; i += blockDim.x) {
-				s_2 += q[(unsigned)i * m + k] * a[(unsigned)i * m + j];
+				s_2 += q[i * m + k] * a[i * m + j];
 			}
 		} else {
 			for (int i = threadIdx.x; i < n; i += blockDim.x) {
@@ -144,7 +144,7 @@ GramSchmidtStep_3(int n, int m, int k, double* a, int a_len, double* q, int q_le
 		if (0 <= m && 0 <= j && (int64)n * m + j + 1 <= m + a_len && 0 <= k &&
 			(int64)n * m + k + 1 <= m + q_len && m < 134217728 && n < 134217728 && -134217728 < n) {
 			for (int i = threadIdx.x; i < n; i += blockDim.x) {
-				a[(unsigned)i * m + j] -= q[(unsigned)i * m + k] * s;
+				a[i * m + j] -= q[i * m + k] * s;
 			}
 		} else {
 			for (int i = threadIdx.x; i < n; i += blockDim.x) {

@@ -37,11 +37,13 @@ GramSchmidtStep(int64 n, int64 m, int64 k, double* a, int64 a_len, double* r, in
 	double norm_2 = 0.0;
 	if (0 <= m && 0 <= k && (int64)((uint64)n * m + k + 1) <= (int64)((uint64)m + a_len) && m < 134217728 &&
 		k < 36028797018963968ll && n < 134217728 && -134217728 < n) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-			norm_2 += a[(uint64)i * m + k] * a[(uint64)i * m + k];
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
+			norm_2 += a[i * m + k] * a[i * m + k];
 		}
 	} else {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			norm_2 += a[check_index((int64)((uint64)i * m + k), a_len, 1, fault)] * a[check_index((int64)((uint64)i * m + k), a_len, 2, fault)];
 		}
 	}
@@ -100,11 +102,13 @@ GramSchmidtStep_2(int64 n, int64 m, int64 k, double* a, int64 a_len, double* q, 
 		(int64)((uint64)n * m + k + 1) <= (int64)((uint64)m + a_len) &&
 		(int64)((uint64)m * k + k + 1) <= r_len && m < 134217728 && k < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-			q[(uint64)i * m + k] = a[(uint64)i * m + k] / r[(uint64)k * m + k];
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
+			q[i * m + k] = a[i * m + k] / r[k * m + k];
 		}
 	} else {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			q[check_index((int64)((uint64)i * m + k), q_len, 4, fault)] = a[check_index((int64)((uint64)i * m + k), a_len, 5, fault)] / r[check_index((int64)((uint64)k * m + k), r_len, 6, fault)];
 		}
 	}
@@ -115,17 +119,20 @@ GramSchmidtStep_3(int64 n, int64 m, int64 k, double* a, int64 a_len, double* q, 
 	gompss_fault* fault)
 {
 	__shared__ double slots[32];
-	for (int64 j = (uint64)k + 1 + blockIdx.x; j < m; j = (uint64)j + gridDim.x) {
+	int64 end = m;
+	for (int64 j = (uint64)k + 1 + blockIdx.x; j < end; j = (uint64)j + gridDim.x) {
 		double s = 0.0;
 		double s_2 = 0.0;
 		if (0 <= m && 0 <= k && (int64)((uint64)n * m + k + 1) <= (int64)((uint64)m + q_len) && 0 <= j &&
 			(int64)((uint64)n * m + j + 1) <= (int64)((uint64)m + a_len) && m < 134217728 &&
 			k < 36028797018963968ll && n < 134217728 && -134217728 < n && j < 36028797018963968ll) {
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
-				s_2 += q[(uint64)i * m + k] * a[(uint64)i * m + j];
+			int64 end_2 = n;
+			for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
+				s_2 += q[i * m + k] * a[i * m + j];
 			}
 		} else {
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+			int64 end_2 = n;
+			for (int64 i = threadIdx.x; i < end_2; i = (uint64)i + blockDim.x) {
 				s_2 += q[check_index((int64)((uint64)i * m + k), q_len, 7, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 8, fault)];
 			}
 		}
@@ -149,11 +156,13 @@ GramSchmidtStep_3(int64 n, int64 m, int64 k, double* a, int64 a_len, double* q, 
 		if (0 <= m && 0 <= j && (int64)((uint64)n * m + j + 1) <= (int64)((uint64)m + a_len) && 0 <= k &&
 			(int64)((uint64)n * m + k + 1) <= (int64)((uint64)m + q_len) && m < 134217728 &&
 			j < 36028797018963968ll && n < 134217728 && -134217728 < n && k < 36028797018963968ll) {
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
-				a[(uint64)i * m + j] -= q[(uint64)i * m + k] * s;
+			int64 end_2 = n;
+			for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
+				a[i * m + j] -= q[i * m + k] * s;
 			}
 		} else {
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+			int64 end_2 = n;
+			for (int64 i = threadIdx.x; i < end_2; i = (uint64)i + blockDim.x) {
 				a[check_index((int64)((uint64)i * m + j), a_len, 10, fault)] -= q[check_index((int64)((uint64)i * m + k), q_len, 11, fault)] * s;
 			}
 		}

@@ -32,16 +32,18 @@ extern "C" __global__ void
 Guarded(int* x, int64 x_len, int* y, int64 y_len, int64 n, gompss_fault* fault)
 {
 	if (n <= x_len && n < 36028797018963968ll && -36028797018963968ll < n) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-			if (i > 0 && (int64)((uint64)i + 1) < n) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
+			if (i > 0 && i + 1 < n) {
 				x[i] = (unsigned)x[i] + (int)i;
 			}
-			if ((int64)((uint64)i + 100) < y_len) {
-				y[(uint64)i + 100] = (unsigned)y[(uint64)i + 100] - 1;
+			if (i + 100 < y_len) {
+				y[i + 100] = (unsigned)y[i + 100] - 1;
 			}
 		}
 	} else {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			if (i > 0 && (int64)((uint64)i + 1) < n) {
 				x[check_index(i, x_len, 1, fault)] = (unsigned)x[check_index(i, x_len, 2, fault)] + (int)i;
 			}

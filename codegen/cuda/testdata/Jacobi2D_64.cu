@@ -35,33 +35,33 @@ Jacobi2D(int64 n, int64 m, double* b, int64 b_len, double* a, int64 a_len, gomps
 		(int64)((uint64)n * m) <= (int64)(2ull * m + a_len + 1) && (int64)((uint64)n * m) <= a_len + 1 &&
 		(int64)((uint64)n * m) <= (int64)((uint64)m + a_len) && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		int64 end = (int64)((uint64)max((int64)((uint64)n - 1 - 1), (int64)0) + 3) / 4;
+		int64 end = (max(n - 1 - 1, (int64)0) + 3) / 4;
 		int64 count = max(end, (int64)0);
-		int64 end_2 = (uint64)m - 1;
-		int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
-		int64 total = (uint64)count * count_2;
+		int64 end_2 = m - 1;
+		int64 count_2 = max(end_2 - 1, (int64)0);
+		int64 total = count * count_2;
 		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 			int64 block = rows;
 			int64 j = 1 + (it - (uint64)rows * count_2);
-			int64 top = min((int64)(1 + (uint64)block * 4), (int64)((uint64)n - 1));
-			if ((int64)((uint64)top + 4) <= (int64)((uint64)n - 1)) {
+			int64 top = min(1 + block * 4, n - 1);
+			if (top + 4 <= n - 1) {
 				int64 i = top;
-				int64 i_2 = (uint64)top + 1;
-				int64 i_3 = (uint64)top + 2;
-				int64 i_4 = (uint64)top + 3;
-				double value = 0.25 * (a[((uint64)i - 1) * m + j] + a[((uint64)i + 1) * m + j] + a[(uint64)i * m + j - 1] + a[(uint64)i * m + j + 1]);
-				double value_2 = 0.25 * (a[((uint64)i_2 - 1) * m + j] + a[((uint64)i_2 + 1) * m + j] + a[(uint64)i_2 * m + j - 1] + a[(uint64)i_2 * m + j + 1]);
-				double value_3 = 0.25 * (a[((uint64)i_3 - 1) * m + j] + a[((uint64)i_3 + 1) * m + j] + a[(uint64)i_3 * m + j - 1] + a[(uint64)i_3 * m + j + 1]);
-				double value_4 = 0.25 * (a[((uint64)i_4 - 1) * m + j] + a[((uint64)i_4 + 1) * m + j] + a[(uint64)i_4 * m + j - 1] + a[(uint64)i_4 * m + j + 1]);
-				b[(uint64)i * m + j] = value;
-				b[(uint64)i_2 * m + j] = value_2;
-				b[(uint64)i_3 * m + j] = value_3;
-				b[(uint64)i_4 * m + j] = value_4;
+				int64 i_2 = top + 1;
+				int64 i_3 = top + 2;
+				int64 i_4 = top + 3;
+				double value = 0.25 * (a[(uint64)((i - 1) * m) + j] + a[(uint64)((i + 1) * m) + j] + a[(uint64)(i * m) + j - 1] + a[(uint64)(i * m) + j + 1]);
+				double value_2 = 0.25 * (a[(uint64)((i_2 - 1) * m) + j] + a[(uint64)((i_2 + 1) * m) + j] + a[(uint64)(i_2 * m) + j - 1] + a[(uint64)(i_2 * m) + j + 1]);
+				double value_3 = 0.25 * (a[(uint64)((i_3 - 1) * m) + j] + a[(uint64)((i_3 + 1) * m) + j] + a[(uint64)(i_3 * m) + j - 1] + a[(uint64)(i_3 * m) + j + 1]);
+				double value_4 = 0.25 * (a[(uint64)((i_4 - 1) * m) + j] + a[(uint64)((i_4 + 1) * m) + j] + a[(uint64)(i_4 * m) + j - 1] + a[(uint64)(i_4 * m) + j + 1]);
+				b[(uint64)(i * m) + j] = value;
+				b[(uint64)(i_2 * m) + j] = value_2;
+				b[(uint64)(i_3 * m) + j] = value_3;
+				b[(uint64)(i_4 * m) + j] = value_4;
 			} else {
-				for (int64 i = top, i_end = (uint64)n - 1; i < i_end; i++) {
-					b[(uint64)i * m + j] = 0.25 * (a[((uint64)i - 1) * m + j] + a[(uint64)(i + 1) * m + j] + a[(uint64)i * m + j - 1] + a[(uint64)i * m + j + 1]);
+				for (int64 i = top; i < n - 1; i++) {
+					b[(uint64)(i * m) + j] = 0.25 * (a[(uint64)((i - 1) * m) + j] + a[(uint64)((i + 1) * m) + j] + a[(uint64)(i * m) + j - 1] + a[(uint64)(i * m) + j + 1]);
 				}
 			}
 		}

@@ -43,33 +43,33 @@ JacobiColumns(int64 n, double* a, int64 a_len, double* b, int64 b_len, gompss_fa
 			(int64)((uint64)n * w + n + 1) <= (int64)((uint64)b_len + w) &&
 			(int64)((uint64)n * w + n + w + 1) <= b_len && (int64)((uint64)n * w + n + 2) <= b_len &&
 			w < 134217728 && n < 134217728 && -134217728 < n) {
-			int64 end = (int64)((uint64)max((int64)((uint64)n - 1 + 1), (int64)0) + 3) / 4;
+			int64 end = (max(n - 1 + 1, (int64)0) + 3) / 4;
 			int64 count = max(end, (int64)0);
 			int64 end_2 = n;
-			int64 count_2 = max((int64)((uint64)end_2 - 1 + 1), (int64)0);
-			int64 total = (uint64)count * count_2;
+			int64 count_2 = max(end_2 - 1 + 1, (int64)0);
+			int64 total = count * count_2;
 			bool small = total <= 4294967295ll;
-			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
 				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 				int64 block = rows;
 				int64 j = 1 + (it - (uint64)rows * count_2);
-				int64 top = min((int64)(1 + (uint64)block * 4), (int64)((uint64)n + 1));
-				if ((int64)((uint64)top + 4) <= (int64)((uint64)n + 1)) {
+				int64 top = min(1 + block * 4, n + 1);
+				if (top + 4 <= n + 1) {
 					int64 i = top;
-					int64 i_2 = (uint64)top + 1;
-					int64 i_3 = (uint64)top + 2;
-					int64 i_4 = (uint64)top + 3;
-					double value = (b[((uint64)i - 1) * w + j] + b[((uint64)i + 1) * w + j] + b[(uint64)i * w + j - 1] + b[(uint64)i * w + j + 1]) / 4.0;
-					double value_2 = (b[((uint64)i_2 - 1) * w + j] + b[((uint64)i_2 + 1) * w + j] + b[(uint64)i_2 * w + j - 1] + b[(uint64)i_2 * w + j + 1]) / 4.0;
-					double value_3 = (b[((uint64)i_3 - 1) * w + j] + b[((uint64)i_3 + 1) * w + j] + b[(uint64)i_3 * w + j - 1] + b[(uint64)i_3 * w + j + 1]) / 4.0;
-					double value_4 = (b[((uint64)i_4 - 1) * w + j] + b[((uint64)i_4 + 1) * w + j] + b[(uint64)i_4 * w + j - 1] + b[(uint64)i_4 * w + j + 1]) / 4.0;
-					a[(uint64)i * w + j] = value;
-					a[(uint64)i_2 * w + j] = value_2;
-					a[(uint64)i_3 * w + j] = value_3;
-					a[(uint64)i_4 * w + j] = value_4;
+					int64 i_2 = top + 1;
+					int64 i_3 = top + 2;
+					int64 i_4 = top + 3;
+					double value = (b[(uint64)((i - 1) * w) + j] + b[(uint64)((i + 1) * w) + j] + b[(uint64)(i * w) + j - 1] + b[(uint64)(i * w) + j + 1]) / 4.0;
+					double value_2 = (b[(uint64)((i_2 - 1) * w) + j] + b[(uint64)((i_2 + 1) * w) + j] + b[(uint64)(i_2 * w) + j - 1] + b[(uint64)(i_2 * w) + j + 1]) / 4.0;
+					double value_3 = (b[(uint64)((i_3 - 1) * w) + j] + b[(uint64)((i_3 + 1) * w) + j] + b[(uint64)(i_3 * w) + j - 1] + b[(uint64)(i_3 * w) + j + 1]) / 4.0;
+					double value_4 = (b[(uint64)((i_4 - 1) * w) + j] + b[(uint64)((i_4 + 1) * w) + j] + b[(uint64)(i_4 * w) + j - 1] + b[(uint64)(i_4 * w) + j + 1]) / 4.0;
+					a[(uint64)(i * w) + j] = value;
+					a[(uint64)(i_2 * w) + j] = value_2;
+					a[(uint64)(i_3 * w) + j] = value_3;
+					a[(uint64)(i_4 * w) + j] = value_4;
 				} else {
-					for (int64 i = top, i_end = (uint64)n + 1; i < i_end; i++) {
-						a[(uint64)i * w + j] = (b[((uint64)i - 1) * w + j] + b[(uint64)(i + 1) * w + j] + b[(uint64)i * w + j - 1] + b[(uint64)i * w + j + 1]) / 4.0;
+					for (int64 i = top; i < n + 1; i++) {
+						a[(uint64)(i * w) + j] = (b[(uint64)((i - 1) * w) + j] + b[(uint64)((i + 1) * w) + j] + b[(uint64)(i * w) + j - 1] + b[(uint64)(i * w) + j + 1]) / 4.0;
 					}
 				}
 			}
@@ -99,13 +99,15 @@ JacobiColumns_2(int64 n, double* a, int64 a_len, double* b, int64 b_len, gompss_
 			(int64)((uint64)n * w + n + 1) <= (int64)((uint64)b_len + w) &&
 			(int64)((uint64)n * w + n + w + 1) <= b_len && (int64)((uint64)n * w + n + 2) <= b_len &&
 			w < 134217728 && n < 134217728 && -134217728 < n) {
-			for (int64 j = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); j <= n; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
-				for (int64 i = 1; i <= n; i = (uint64)i + 1) {
-					a[(uint64)i * w + j] = (b[((uint64)i - 1) * w + j] + b[((uint64)i + 1) * w + j] + b[(uint64)i * w + j - 1] + b[(uint64)i * w + j + 1]) / 4.0;
+			int64 end = n;
+			for (int64 j = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); j <= end; j += (int64)gridDim.x * blockDim.x) {
+				for (int64 i = 1; i <= n; i++) {
+					a[i * w + j] = (b[(i - 1) * w + j] + b[(i + 1) * w + j] + b[i * w + j - 1] + b[i * w + j + 1]) / 4.0;
 				}
 			}
 		} else {
-			for (int64 j = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); j <= n; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
+			int64 end = n;
+			for (int64 j = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); j <= end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
 				for (int64 i = 1; i <= n; i = (uint64)i + 1) {
 					a[check_index((int64)((uint64)i * w + j), a_len, 6, fault)] = (b[check_index((int64)(((uint64)i - 1) * w + j), b_len, 7, fault)] + b[check_index((int64)(((uint64)i + 1) * w + j), b_len, 8, fault)] + b[check_index((int64)((uint64)i * w + j - 1), b_len, 9, fault)] + b[check_index((int64)((uint64)i * w + j + 1), b_len, 10, fault)]) / 4.0;
 				}

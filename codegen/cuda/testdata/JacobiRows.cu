@@ -98,7 +98,7 @@ JacobiRows_2(int n, double* a, int a_len, double* b, int b_len, gompss_fault* fa
 			n < 134217728 && -134217728 < n) {
 			for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i <= n; i += gridDim.x * blockDim.x) {
 				for (int j = 1; j <= n; j++) {
-					a[(unsigned)i * w + j] = (b[(unsigned)(i - 1) * w + j] + b[(unsigned)(i + 1) * w + j] + b[(unsigned)i * w + j - 1] + b[(unsigned)i * w + j + 1]) / 4.0;
+					a[i * w + j] = (b[(i - 1) * w + j] + b[(i + 1) * w + j] + b[(unsigned)i * w + j - 1] + b[i * w + j + 1]) / 4.0;
 				}
 			}
 		} else {

@@ -52,7 +52,7 @@ KMeans(int dims, const float* __restrict__ points, int points_len, const float* 
 			for (int c = 0; c < k; c++) {
 				float d = 0.0f;
 				for (int x = 0; x < dims; x++) {
-					float e = points[(unsigned)i * dims + x] - centres[(unsigned)c * dims + x];
+					float e = points[i * dims + x] - centres[c * dims + x];
 					d += e * e;
 				}
 				if (d < least) {
@@ -66,7 +66,7 @@ KMeans(int dims, const float* __restrict__ points, int points_len, const float* 
 			}
 			atomicAdd(&count[check_index(best, count_len, 1, fault)], 1);
 			for (int x = 0; x < dims; x++) {
-				atomicAdd((uint64*)&sum[check_index((int64)best * dims + x, sum_len, 2, fault)], (uint64)go_int64(points[(unsigned)i * dims + x] * 1000.0f));
+				atomicAdd((uint64*)&sum[check_index((int64)best * dims + x, sum_len, 2, fault)], (uint64)go_int64(points[i * dims + x] * 1000.0f));
 			}
 		}
 	} else {

@@ -52,11 +52,11 @@ KMeans(int64 dims, const float* __restrict__ points, int64 points_len, const flo
 			for (int64 c = 0; c < k; c++) {
 				float d = 0.0f;
 				for (int64 x = 0; x < dims; x++) {
-					float e = points[(uint64)i * dims + x] - centres[(uint64)c * dims + x];
+					float e = points[i * dims + x] - centres[c * dims + x];
 					d += e * e;
 				}
 				if (d < least) {
-					best = (int)c;
+					best = c;
 					least = d;
 				}
 			}
@@ -66,7 +66,7 @@ KMeans(int64 dims, const float* __restrict__ points, int64 points_len, const flo
 			}
 			atomicAdd(&count[check_index(best, count_len, 1, fault)], 1);
 			for (int64 x = 0; x < dims; x++) {
-				atomicAdd((uint64*)&sum[check_index((int64)((uint64)best * dims + x), sum_len, 2, fault)], (uint64)go_int64(points[(uint64)i * dims + x] * 1000.0f));
+				atomicAdd((uint64*)&sum[check_index(best * dims + x, sum_len, 2, fault)], (uint64)go_int64(points[i * dims + x] * 1000.0f));
 			}
 		}
 	} else {

@@ -37,9 +37,9 @@ LUFactor(int n, double* a, int a_len, gompss_fault* fault)
 			(int64)n * k + k + 1 <= a_len && (int64)n * n <= a_len && (int64)n * k + n <= a_len &&
 			n < 134217728 && k < 134217728) {
 			for (int i = k + 1 + threadIdx.x; i < n; i += blockDim.x) {
-				a[(unsigned)i * n + k] /= a[(unsigned)k * n + k];
+				a[i * n + k] /= a[k * n + k];
 				for (int j = k + 1; j < n; j++) {
-					a[(unsigned)i * n + j] -= a[(unsigned)i * n + k] * a[(unsigned)k * n + j];
+					a[i * n + j] -= a[i * n + k] * a[k * n + j];
 				}
 			}
 		} else {

@@ -37,14 +37,16 @@ LUFactor(int64 n, double* a, int64 a_len, gompss_fault* fault)
 			(int64)((uint64)n * n + k + 1) <= (int64)((uint64)n + a_len) && 0 <= (int64)((uint64)n * k + k) &&
 			(int64)((uint64)n * k + k + 1) <= a_len && (int64)((uint64)n * n) <= a_len &&
 			(int64)((uint64)n * k + n) <= a_len && n < 134217728 && k < 134217728) {
-			for (int64 i = (uint64)(k + 1) + threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
-				a[(uint64)i * n + k] /= a[(uint64)k * n + k];
+			int64 end = n;
+			for (int64 i = k + 1 + threadIdx.x; i < end; i += blockDim.x) {
+				a[i * n + k] /= a[k * n + k];
 				for (int64 j = k + 1; j < n; j++) {
-					a[(uint64)i * n + j] -= a[(uint64)i * n + k] * a[(uint64)k * n + j];
+					a[i * n + j] -= a[i * n + k] * a[k * n + j];
 				}
 			}
 		} else {
-			for (int64 i = (uint64)(k + 1) + threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+			int64 end = n;
+			for (int64 i = (uint64)(k + 1) + threadIdx.x; i < end; i = (uint64)i + blockDim.x) {
 				a[check_index((int64)((uint64)i * n + k), a_len, 1, fault)] /= a[check_index((int64)((uint64)k * n + k), a_len, 2, fault)];
 				for (int64 j = k + 1; j < n; j++) {
 					a[check_index((int64)((uint64)i * n + j), a_len, 3, fault)] -= a[check_index((int64)((uint64)i * n + k), a_len, 4, fault)] * a[check_index((int64)((uint64)k * n + j), a_len, 5, fault)];

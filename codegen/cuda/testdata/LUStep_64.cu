@@ -31,7 +31,8 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 LUStep(int64 n, int64 k, double* m, int64 m_len, gompss_fault* fault)
 {
-	for (int64 i = (uint64)k + 1 + blockIdx.x; i < n; i = (uint64)i + gridDim.x) {
+	int64 end = n;
+	for (int64 i = (uint64)k + 1 + blockIdx.x; i < end; i = (uint64)i + gridDim.x) {
 		double f = m[check_index((int64)((uint64)i * n + k), m_len, 1, fault)] / m[check_index((int64)((uint64)k * n + k), m_len, 2, fault)];
 		__syncthreads();
 		if (threadIdx.x == 0) {
@@ -41,11 +42,13 @@ LUStep(int64 n, int64 k, double* m, int64 m_len, gompss_fault* fault)
 		if (0 <= (int64)((uint64)n * i + k + 1) && (int64)((uint64)n * i + n) <= m_len &&
 			0 <= (int64)((uint64)n * k + k + 1) && (int64)((uint64)n * k + n) <= m_len && n < 134217728 &&
 			-134217728 < n && i < 134217728 && -134217728 < i && k < 134217728 && -134217728 < k) {
-			for (int64 j = (uint64)k + 1 + threadIdx.x; j < n; j = (uint64)j + blockDim.x) {
-				m[(uint64)i * n + j] -= f * m[(uint64)k * n + j];
+			int64 end_2 = n;
+			for (int64 j = k + 1 + threadIdx.x; j < end_2; j += blockDim.x) {
+				m[i * n + j] -= f * m[k * n + j];
 			}
 		} else {
-			for (int64 j = (uint64)k + 1 + threadIdx.x; j < n; j = (uint64)j + blockDim.x) {
+			int64 end_2 = n;
+			for (int64 j = (uint64)k + 1 + threadIdx.x; j < end_2; j = (uint64)j + blockDim.x) {
 				m[check_index((int64)((uint64)i * n + j), m_len, 4, fault)] -= f * m[check_index((int64)((uint64)k * n + j), m_len, 5, fault)];
 			}
 		}

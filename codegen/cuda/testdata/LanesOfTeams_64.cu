@@ -45,11 +45,13 @@ LanesOfTeams(double* y, int64 y_len, int64 n, gompss_fault* fault)
 		__syncthreads();
 		if (0 <= (int64)((uint64)n * r + 1) && (int64)((uint64)n * r + n) <= y_len && n < 134217728 &&
 			-134217728 < n && r < 134217728) {
-			for (int64 i = (int64)1 + threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
-				y[(uint64)r * n + i] *= scale;
+			int64 end_2 = n;
+			for (int64 i = (int64)1 + threadIdx.x; i < end_2; i += blockDim.x) {
+				y[r * n + i] *= scale;
 			}
 		} else {
-			for (int64 i = (int64)1 + threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+			int64 end_2 = n;
+			for (int64 i = (int64)1 + threadIdx.x; i < end_2; i = (uint64)i + blockDim.x) {
 				y[check_index((int64)((uint64)r * n + i), y_len, 3, fault)] *= scale;
 			}
 		}

@@ -88,13 +88,13 @@ LoopParts_3(int n, double* x, int x_len, double* out, int out_len, gompss_fault*
 				double value_2 = x[i_2];
 				double value_3 = x[i_3];
 				double value_4 = x[i_4];
-				out[(unsigned)n + 2 * i + j] = value;
-				out[(unsigned)n + 2 * i_2 + j] = value_2;
-				out[(unsigned)n + 2 * i_3 + j] = value_3;
-				out[(unsigned)n + 2 * i_4 + j] = value_4;
+				out[n + 2 * i + j] = value;
+				out[n + 2 * i_2 + j] = value_2;
+				out[n + 2 * i_3 + j] = value_3;
+				out[n + 2 * i_4 + j] = value_4;
 			} else {
 				for (int i = top; i < n; i++) {
-					out[(unsigned)n + 2 * i + j] = x[i];
+					out[n + 2 * i + j] = x[i];
 				}
 			}
 		}

@@ -33,22 +33,24 @@ LoopParts(int64 n, double* x, int64 x_len, double* out, int64 out_len, gompss_fa
 {
 	if (n <= out_len && n <= x_len && n < 36028797018963968ll && -36028797018963968ll < n) {
 		int64 end = n;
-		for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x * 2) {
-			if ((int64)((uint64)base + (int64)blockDim.x * 2) <= end) {
-				int64 i = (uint64)base + threadIdx.x;
-				int64 i_2 = (uint64)base + ((int64)blockDim.x + threadIdx.x);
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base += (int64)gridDim.x * blockDim.x * 2) {
+			if (base + (int64)blockDim.x * 2 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
 				double value = x[i] * x[i];
 				double value_2 = x[i_2] * x[i_2];
 				out[i] = value;
 				out[i_2] = value_2;
 			} else {
-				for (int64 i = (uint64)base + threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+				int64 end_2 = n;
+				for (int64 i = base + threadIdx.x; i < end_2; i += blockDim.x) {
 					out[i] = x[i] * x[i];
 				}
 			}
 		}
 	} else {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			out[check_index(i, out_len, 1, fault)] = x[check_index(i, x_len, 2, fault)] * x[check_index(i, x_len, 3, fault)];
 		}
 	}
@@ -58,11 +60,13 @@ extern "C" __global__ void
 LoopParts_2(int64 n, double* out, int64 out_len, gompss_fault* fault)
 {
 	if (n <= out_len && n < 36028797018963968ll && -36028797018963968ll < n) {
-		for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+		int64 end = n;
+		for (int64 i = threadIdx.x; i < end; i += blockDim.x) {
 			out[i] += 1.0;
 		}
 	} else {
-		for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+		int64 end = n;
+		for (int64 i = threadIdx.x; i < end; i = (uint64)i + blockDim.x) {
 			out[check_index(i, out_len, 4, fault)] += 1.0;
 		}
 	}
@@ -72,7 +76,7 @@ extern "C" __global__ void
 LoopParts_3(int64 n, double* x, int64 x_len, double* out, int64 out_len, gompss_fault* fault)
 {
 	if (0 <= n && (int64)(3ull * n) <= out_len && n <= x_len && n < 18014398509481984ll) {
-		int64 end = (int64)((uint64)max(n, (int64)0) + 3) / 4;
+		int64 end = (max(n, (int64)0) + 3) / 4;
 		int64 count = max(end, (int64)0);
 		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < count * 2; it += (int64)gridDim.x * blockDim.x) {
 			int64 rows = it / 2;
@@ -88,13 +92,13 @@ LoopParts_3(int64 n, double* x, int64 x_len, double* out, int64 out_len, gompss_
 				double value_2 = x[i_2];
 				double value_3 = x[i_3];
 				double value_4 = x[i_4];
-				out[n + 2ull * i + j] = value;
-				out[n + 2ull * i_2 + j] = value_2;
-				out[n + 2ull * i_3 + j] = value_3;
-				out[n + 2ull * i_4 + j] = value_4;
+				out[n + 2 * i + j] = value;
+				out[n + 2 * i_2 + j] = value_2;
+				out[n + 2 * i_3 + j] = value_3;
+				out[n + 2 * i_4 + j] = value_4;
 			} else {
 				for (int64 i = top; i < n; i++) {
-					out[n + 2ull * i + j] = x[i];
+					out[n + 2 * i + j] = x[i];
 				}
 			}
 		}

@@ -55,7 +55,7 @@ Mandelbrot(int w, int h, int64 limit, int* out, int out_len, gompss_fault* fault
 					break;
 				}
 			}
-			out[(unsigned)py * w + px] = (int)n;
+			out[py * w + px] = (int)n;
 		}
 	} else {
 		int end = h;

@@ -28,24 +28,116 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// go_div is x / y, also for the least x and y = -1.
+__device__ __forceinline__ int go_div(int x, int y) { return y == -1 ? (int)(0u - (unsigned)x) : x / y; }
+__device__ __forceinline__ long long go_div(long long x, long long y)
+{
+	return y == -1 ? (long long)(0ull - (unsigned long long)x) : x / y;
+}
+
 extern "C" __global__ void
 MatMul(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len, gompss_fault* fault)
 {
 	if (0 <= n && (int64)n * n <= c_len && (int64)n * n <= a_len && (int64)n * n <= b_len && n < 134217728) {
-		int end = n;
-		int count = max(end, 0);
-		int end_2 = n;
-		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int j = it - (unsigned)rows * count_2;
-			float s = c[(unsigned)i * n + j];
-			for (int k = 0; k < n; k++) {
-				s += a[(unsigned)i * n + k] * b[(unsigned)k * n + j];
+		int height = blockDim.x / 32 * 4;
+		int bottom = n;
+		int right = n;
+		int across = (max(n, 0) + 128 - 1) / 128;
+		int down = (max(n, 0) + height - 1) / height;
+		for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
+			int line = min(block / across, (int64)down);
+			int64 i0 = min((int64)line * height, (int64)bottom);
+			int64 j0 = (block - (int64)line * across) * 128;
+			if (i0 + height <= bottom && j0 + 128 <= right) {
+				int64 i = i0 + threadIdx.x / 32 * 4;
+				int64 i_2 = i + 1;
+				int64 i_3 = i + 2;
+				int64 i_4 = i + 3;
+				int64 j = j0 + (threadIdx.x - threadIdx.x / 32 * 32);
+				int64 j_2 = j + 32;
+				int64 j_3 = j + 64;
+				int64 j_4 = j + 96;
+				float s = c[i * n + j];
+				float s_2 = c[i * n + j_2];
+				float s_3 = c[i * n + j_3];
+				float s_4 = c[i * n + j_4];
+				float s_5 = c[i_2 * n + j];
+				float s_6 = c[i_2 * n + j_2];
+				float s_7 = c[i_2 * n + j_3];
+				float s_8 = c[i_2 * n + j_4];
+				float s_9 = c[i_3 * n + j];
+				float s_10 = c[i_3 * n + j_2];
+				float s_11 = c[i_3 * n + j_3];
+				float s_12 = c[i_3 * n + j_4];
+				float s_13 = c[i_4 * n + j];
+				float s_14 = c[i_4 * n + j_2];
+				float s_15 = c[i_4 * n + j_3];
+				float s_16 = c[i_4 * n + j_4];
+				#pragma unroll 4
+				for (int k = 0; k < n; k++) {
+					s += a[i * n + k] * b[(int64)k * n + j];
+					s_2 += a[i * n + k] * b[(int64)k * n + j_2];
+					s_3 += a[i * n + k] * b[(int64)k * n + j_3];
+					s_4 += a[i * n + k] * b[(int64)k * n + j_4];
+					s_5 += a[i_2 * n + k] * b[(int64)k * n + j];
+					s_6 += a[i_2 * n + k] * b[(int64)k * n + j_2];
+					s_7 += a[i_2 * n + k] * b[(int64)k * n + j_3];
+					s_8 += a[i_2 * n + k] * b[(int64)k * n + j_4];
+					s_9 += a[i_3 * n + k] * b[(int64)k * n + j];
+					s_10 += a[i_3 * n + k] * b[(int64)k * n + j_2];
+					s_11 += a[i_3 * n + k] * b[(int64)k * n + j_3];
+					s_12 += a[i_3 * n + k] * b[(int64)k * n + j_4];
+					s_13 += a[i_4 * n + k] * b[(int64)k * n + j];
+					s_14 += a[i_4 * n + k] * b[(int64)k * n + j_2];
+					s_15 += a[i_4 * n + k] * b[(int64)k * n + j_3];
+					s_16 += a[i_4 * n + k] * b[(int64)k * n + j_4];
+				}
+				float value = s;
+				float value_2 = s_2;
+				float value_3 = s_3;
+				float value_4 = s_4;
+				float value_5 = s_5;
+				float value_6 = s_6;
+				float value_7 = s_7;
+				float value_8 = s_8;
+				float value_9 = s_9;
+				float value_10 = s_10;
+				float value_11 = s_11;
+				float value_12 = s_12;
+				float value_13 = s_13;
+				float value_14 = s_14;
+				float value_15 = s_15;
+				float value_16 = s_16;
+				c[i * n + j] = value;
+				c[i * n + j_2] = value_2;
+				c[i * n + j_3] = value_3;
+				c[i * n + j_4] = value_4;
+				c[i_2 * n + j] = value_5;
+				c[i_2 * n + j_2] = value_6;
+				c[i_2 * n + j_3] = value_7;
+				c[i_2 * n + j_4] = value_8;
+				c[i_3 * n + j] = value_9;
+				c[i_3 * n + j_2] = value_10;
+				c[i_3 * n + j_3] = value_11;
+				c[i_3 * n + j_4] = value_12;
+				c[i_4 * n + j] = value_13;
+				c[i_4 * n + j_2] = value_14;
+				c[i_4 * n + j_3] = value_15;
+				c[i_4 * n + j_4] = value_16;
+			} else {
+				int rows = min((int64)height, bottom - i0);
+				int64 columns = min((int64)128, right - j0);
+				for (int64 e = threadIdx.x; e < (int64)((uint64)rows * columns); e = (uint64)e + blockDim.x) {
+					int64 line_2 = go_div(e, columns);
+					int64 i = (uint64)i0 + line_2;
+					int64 j = j0 + (e - (uint64)line_2 * columns);
+					float s = c[(uint64)i * n + j];
+					for (int k = 0; k < n; k++) {
+						s += a[(uint64)i * n + k] * b[(int64)k * n + j];
+					}
+					c[(uint64)i * n + j] = s;
+				}
 			}
-			c[(unsigned)i * n + j] = s;
 		}
 	} else {
 		int end = n;

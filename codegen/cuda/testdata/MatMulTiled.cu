@@ -68,7 +68,7 @@ MatMulTiled(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len
 						ta[i * 8 + j] = a[(ti + i) * n + tk + j];
 					}
 					if (tk + i < n && tj + j < n) {
-						tb[i * 8 + j] = b[(unsigned)(tk + i) * n + tj + j];
+						tb[i * 8 + j] = b[(tk + i) * n + tj + j];
 					}
 				}
 			} else {

@@ -67,11 +67,11 @@ MatMulTiled(int64 n, float* c, int64 c_len, float* a, int64 a_len, float* b, int
 					int64 j = it_2 - rows_2 * 8;
 					ta[i * 8 + j] = 0.0f;
 					tb[i * 8 + j] = 0.0f;
-					if ((int64)((uint64)ti + i) < n && (int64)((uint64)tk + j) < n) {
-						ta[i * 8 + j] = a[((uint64)ti + i) * n + tk + j];
+					if (ti + i < n && tk + j < n) {
+						ta[i * 8 + j] = a[(ti + i) * n + tk + j];
 					}
-					if ((int64)((uint64)tk + i) < n && (int64)((uint64)tj + j) < n) {
-						tb[i * 8 + j] = b[((uint64)tk + i) * n + tj + j];
+					if (tk + i < n && tj + j < n) {
+						tb[i * 8 + j] = b[(tk + i) * n + tj + j];
 					}
 				}
 			} else {

@@ -42,14 +42,16 @@ MaxLocTeams(int64* x, int64 x_len, int64* out, int64 out_len, int64 n, gompss_fa
 		int64 where_2 = 9223372036854775807ll;
 		if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 			-134217728 < n && r < 134217728) {
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
-				if (x[(uint64)r * n + i] > best_2) {
-					best_2 = x[(uint64)r * n + i];
+			int64 end_2 = n;
+			for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
+				if (x[r * n + i] > best_2) {
+					best_2 = x[r * n + i];
 					where_2 = i;
 				}
 			}
 		} else {
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+			int64 end_2 = n;
+			for (int64 i = threadIdx.x; i < end_2; i = (uint64)i + blockDim.x) {
 				if (x[check_index((int64)((uint64)r * n + i), x_len, 2, fault)] > best_2) {
 					best_2 = x[check_index((int64)((uint64)r * n + i), x_len, 3, fault)];
 					where_2 = i;

@@ -99,7 +99,7 @@ ModeCrew(int* x, int64 x_len, int* few, int64 few_len, int64 n, gompss_fault* fa
 				if (0 <= (int64)((uint64)r * n_2) && (int64)((uint64)r * n_2 + n_2) <= x_len && r < 134217728 &&
 					n_2 < 134217728 && -134217728 < n_2) {
 					for (int64 i = threadIdx.x; i < n_2; i = (uint64)i + active) {
-						t_2 = max(t_2, x[(uint64)r * n_2 + n_2 - 1 - i]);
+						t_2 = max(t_2, x[(uint64)(r * n_2 + n_2 - 1) - i]);
 					}
 				} else {
 					for (int64 i = threadIdx.x; i < n_2; i = (uint64)i + active) {
@@ -125,7 +125,7 @@ ModeCrew(int* x, int64 x_len, int* few, int64 few_len, int64 n, gompss_fault* fa
 				if (0 <= (int64)((uint64)r * n_2) && (int64)((uint64)r * n_2 + n_2) <= x_len && r < 134217728 &&
 					n_2 < 134217728 && -134217728 < n_2) {
 					for (int64 i = threadIdx.x; i < n_2; i = (uint64)i + active) {
-						s_3 = s_3 + ((unsigned)x[(uint64)r * n_2 + i] + t);
+						s_3 = s_3 + ((unsigned)x[(uint64)(r * n_2) + i] + t);
 					}
 				} else {
 					for (int64 i = threadIdx.x; i < n_2; i = (uint64)i + active) {

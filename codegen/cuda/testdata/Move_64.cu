@@ -35,12 +35,12 @@ Move(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, int64 py_
 	if (0 <= lo && hi <= px_len && hi <= vx_len && hi <= py_len && hi <= vy_len && hi <= pz_len &&
 		hi <= vz_len && lo < 36028797018963968ll && hi < 36028797018963968ll && -36028797018963968ll < hi) {
 		int64 end = hi;
-		for (int64 base = (uint64)lo + (int64)blockIdx.x * blockDim.x * 4; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x * 4) {
-			if ((int64)((uint64)base + (int64)blockDim.x * 4) <= end) {
-				int64 i = (uint64)base + threadIdx.x;
-				int64 i_2 = (uint64)base + ((int64)blockDim.x + threadIdx.x);
-				int64 i_3 = (uint64)base + ((int64)blockDim.x * 2 + threadIdx.x);
-				int64 i_4 = (uint64)base + ((int64)blockDim.x * 3 + threadIdx.x);
+		for (int64 base = lo + (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+			if (base + (int64)blockDim.x * 4 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
 				float value = px[i] + dt * vx[i];
 				float value_2 = px[i_2] + dt * vx[i_2];
 				float value_3 = px[i_3] + dt * vx[i_3];
@@ -66,7 +66,8 @@ Move(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, int64 py_
 				pz[i_3] = value_11;
 				pz[i_4] = value_12;
 			} else {
-				for (int64 i = (uint64)base + threadIdx.x; i < hi; i = (uint64)i + blockDim.x) {
+				int64 end_2 = hi;
+				for (int64 i = base + threadIdx.x; i < end_2; i += blockDim.x) {
 					px[i] += dt * vx[i];
 					py[i] += dt * vy[i];
 					pz[i] += dt * vz[i];
@@ -74,7 +75,8 @@ Move(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, int64 py_
 			}
 		}
 	} else {
-		for (int64 i = (uint64)lo + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < hi; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = hi;
+		for (int64 i = (uint64)lo + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			px[check_index(i, px_len, 1, fault)] += dt * vx[check_index(i, vx_len, 2, fault)];
 			py[check_index(i, py_len, 3, fault)] += dt * vy[check_index(i, vy_len, 4, fault)];
 			pz[check_index(i, pz_len, 5, fault)] += dt * vz[check_index(i, vz_len, 6, fault)];

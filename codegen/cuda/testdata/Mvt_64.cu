@@ -32,13 +32,15 @@ extern "C" __global__ void
 Mvt(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1_len, gompss_fault* fault)
 {
 	if (n <= x1_len && 0 <= n && (int64)((uint64)n * n) <= a_len && n <= y1_len && n < 134217728) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
 			for (int64 j = 0; j < n; j++) {
-				x1[i] += a[(uint64)i * n + j] * y1[j];
+				x1[i] += a[i * n + j] * y1[j];
 			}
 		}
 	} else {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			for (int64 j = 0; j < n; j++) {
 				x1[check_index(i, x1_len, 1, fault)] += a[check_index((int64)((uint64)i * n + j), a_len, 2, fault)] * y1[check_index(j, y1_len, 3, fault)];
 			}
@@ -50,13 +52,15 @@ extern "C" __global__ void
 Mvt_2(int64 n, float* a, int64 a_len, float* x2, int64 x2_len, float* y2, int64 y2_len, gompss_fault* fault)
 {
 	if (n <= x2_len && 0 <= n && (int64)((uint64)n * n) <= a_len && n <= y2_len && n < 134217728) {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
 			for (int64 j = 0; j < n; j++) {
-				x2[i] += a[(uint64)j * n + i] * y2[j];
+				x2[i] += a[j * n + i] * y2[j];
 			}
 		}
 	} else {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			for (int64 j = 0; j < n; j++) {
 				x2[check_index(i, x2_len, 4, fault)] += a[check_index((int64)((uint64)j * n + i), a_len, 5, fault)] * y2[check_index(j, y2_len, 6, fault)];
 			}

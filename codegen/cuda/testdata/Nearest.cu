@@ -133,8 +133,8 @@ Nearest(int n, int m, double* x, int x_len, int* y, int y_len, int* best, int be
 				}
 			}
 			if (active) {
-				best[(unsigned)i * m + k] = at;
-				far[(unsigned)i * m + k] = sum;
+				best[i * m + k] = at;
+				far[i * m + k] = sum;
 			}
 		}
 	} else {

@@ -47,10 +47,10 @@ Nearest(int64 n, int64 m, double* x, int64 x_len, int* y, int64 y_len, int* best
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m;
 		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
+		int64 total = count * count_2;
 		bool small = total <= 4294967295ll;
-		for (int64 base = (int64)blockIdx.x * blockDim.x; base < total; base = (uint64)base + (int64)gridDim.x * blockDim.x) {
-			int64 it = (uint64)base + threadIdx.x;
+		for (int64 base = (int64)blockIdx.x * blockDim.x; base < total; base += (int64)gridDim.x * blockDim.x) {
+			int64 it = base + threadIdx.x;
 			bool active = it < total;
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 			int64 i = rows;

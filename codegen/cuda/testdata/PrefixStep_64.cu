@@ -35,7 +35,7 @@ PrefixStep(int64 d, int64* x, int64 x_len, int64* y, int64 y_len, gompss_fault* 
 		-36028797018963968ll < d) {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += (int64)gridDim.x * blockDim.x) {
 			if (i >= d) {
-				y[i] = (uint64)x[i] + x[(uint64)i - d];
+				y[i] = (uint64)x[i] + x[i - d];
 			} else {
 				y[i] = x[i];
 			}

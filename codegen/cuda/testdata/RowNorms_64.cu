@@ -39,11 +39,13 @@ RowNorms(int64 n, int64 m, double* c, int64 c_len, double* a, int64 a_len, doubl
 		double s_2 = 0.0;
 		if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= a_len && m < 134217728 &&
 			-134217728 < m && i < 134217728 && -134217728 < i) {
-			for (int64 j = threadIdx.x; j < m; j = (uint64)j + blockDim.x) {
-				s_2 += a[(uint64)i * m + j] * a[(uint64)i * m + j] * w;
+			int64 end = m;
+			for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
+				s_2 += a[i * m + j] * a[i * m + j] * w;
 			}
 		} else {
-			for (int64 j = threadIdx.x; j < m; j = (uint64)j + blockDim.x) {
+			int64 end = m;
+			for (int64 j = threadIdx.x; j < end; j = (uint64)j + blockDim.x) {
 				s_2 += a[check_index((int64)((uint64)i * m + j), a_len, 2, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 3, fault)] * w;
 			}
 		}

@@ -41,11 +41,13 @@ RowSums(int64 n, int64 m, double* out, int64 out_len, double* q, int64 q_len, do
 		double sum_2 = 0.0;
 		if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= q_len && m <= x_len && m < 134217728 &&
 			-134217728 < m && i < 134217728 && -134217728 < i) {
-			for (int64 k = threadIdx.x; k < m; k = (uint64)k + blockDim.x) {
-				sum_2 += q[(uint64)i * m + k] + x[k] * (t1 + t2);
+			int64 end = m;
+			for (int64 k = threadIdx.x; k < end; k += blockDim.x) {
+				sum_2 += q[i * m + k] + x[k] * (t1 + t2);
 			}
 		} else {
-			for (int64 k = threadIdx.x; k < m; k = (uint64)k + blockDim.x) {
+			int64 end = m;
+			for (int64 k = threadIdx.x; k < end; k = (uint64)k + blockDim.x) {
 				sum_2 += q[check_index((int64)((uint64)i * m + k), q_len, 3, fault)] + x[check_index(k, x_len, 4, fault)] * (t1 + t2);
 			}
 		}

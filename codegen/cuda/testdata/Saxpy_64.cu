@@ -33,12 +33,12 @@ Saxpy(int64 n, float a, float* x, int64 x_len, float* y, int64 y_len, gompss_fau
 {
 	if (n <= y_len && n <= x_len && n < 36028797018963968ll && -36028797018963968ll < n) {
 		int64 end = n;
-		for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base = (uint64)base + (int64)gridDim.x * blockDim.x * 4) {
-			if ((int64)((uint64)base + (int64)blockDim.x * 4) <= end) {
-				int64 i = (uint64)base + threadIdx.x;
-				int64 i_2 = (uint64)base + ((int64)blockDim.x + threadIdx.x);
-				int64 i_3 = (uint64)base + ((int64)blockDim.x * 2 + threadIdx.x);
-				int64 i_4 = (uint64)base + ((int64)blockDim.x * 3 + threadIdx.x);
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+			if (base + (int64)blockDim.x * 4 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
 				float value = y[i] + a * x[i];
 				float value_2 = y[i_2] + a * x[i_2];
 				float value_3 = y[i_3] + a * x[i_3];
@@ -48,13 +48,15 @@ Saxpy(int64 n, float a, float* x, int64 x_len, float* y, int64 y_len, gompss_fau
 				y[i_3] = value_3;
 				y[i_4] = value_4;
 			} else {
-				for (int64 i = (uint64)base + threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+				int64 end_2 = n;
+				for (int64 i = base + threadIdx.x; i < end_2; i += blockDim.x) {
 					y[i] += a * x[i];
 				}
 			}
 		}
 	} else {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+		int64 end = n;
+		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			y[check_index(i, y_len, 1, fault)] += a * x[check_index(i, x_len, 2, fault)];
 		}
 	}

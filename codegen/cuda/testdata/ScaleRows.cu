@@ -80,7 +80,7 @@ ScaleRows_2(int n, int m, double* x, int x_len, double* y, int y_len, double* su
 					}
 				}
 				for (int j = 0; j < m; j++) {
-					y[(unsigned)i * m + j] = x[(unsigned)i * m + j] * s;
+					y[i * m + j] = x[i * m + j] * s;
 				}
 				sums[i] = s;
 			}

@@ -51,11 +51,13 @@ ScaleRows(int64 n, int64 m, double* x, int64 x_len, double* y, int64 y_len, doub
 			if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= y_len &&
 				(int64)((uint64)m * i + m) <= x_len && m < 134217728 && -134217728 < m && i < 134217728 &&
 				-134217728 < i) {
-				for (int64 j = threadIdx.x; j < m; j = (uint64)j + blockDim.x) {
-					y[(uint64)i * m + j] = x[(uint64)i * m + j] * s;
+				int64 end = m;
+				for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
+					y[i * m + j] = x[i * m + j] * s;
 				}
 			} else {
-				for (int64 j = threadIdx.x; j < m; j = (uint64)j + blockDim.x) {
+				int64 end = m;
+				for (int64 j = threadIdx.x; j < end; j = (uint64)j + blockDim.x) {
 					y[check_index((int64)((uint64)i * m + j), y_len, 2, fault)] = x[check_index((int64)((uint64)i * m + j), x_len, 3, fault)] * s;
 				}
 			}
@@ -74,21 +76,23 @@ ScaleRows_2(int64 n, int64 m, double* x, int64 x_len, double* y, int64 y_len, do
 	if (!apart(y, y_len, x, x_len)) {
 		if (0 <= m && (int64)((uint64)n * m) <= y_len && (int64)((uint64)n * m) <= x_len && n <= sums_len &&
 			m < 134217728 && n < 134217728 && -134217728 < n) {
-			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+			int64 end = n;
+			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
 				double s = 1.0;
 				{
 					int64 k = 0;
 					for (; k < 3 && k < m; k = (uint64)k + 1) {
-						s += x[check_index((int64)((uint64)i * m + k), x_len, 5, fault)];
+						s += x[check_index((int64)((uint64)(i * m) + k), x_len, 5, fault)];
 					}
 				}
 				for (int64 j = 0; j < m; j++) {
-					y[(uint64)i * m + j] = x[(uint64)i * m + j] * s;
+					y[i * m + j] = x[i * m + j] * s;
 				}
 				sums[i] = s;
 			}
 		} else {
-			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+			int64 end = n;
+			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 				double s = 1.0;
 				{
 					int64 k = 0;

@@ -54,7 +54,7 @@ ScanBlocks(int* x, int x_len, gompss_fault* fault)
 				for (int i = threadIdx.x; i < 32; i += blockDim.x) {
 					next[i] = cur[i];
 					if (i >= d) {
-						next[i] = (unsigned)next[i] + cur[(uint64)i - d];
+						next[i] = (unsigned)next[i] + cur[i - d];
 					}
 				}
 			} else {

@@ -53,11 +53,13 @@ SingleMasked(int* x, int64 x_len, int* out, int64 out_len, int64 n, gompss_fault
 		__syncthreads();
 		if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 			-134217728 < n && r < 134217728) {
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
-				x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] - pivot;
+			int64 end_2 = n;
+			for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
+				x[r * n + i] = (unsigned)x[r * n + i] - pivot;
 			}
 		} else {
-			for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+			int64 end_2 = n;
+			for (int64 i = threadIdx.x; i < end_2; i = (uint64)i + blockDim.x) {
 				x[check_index((int64)((uint64)r * n + i), x_len, 3, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 4, fault)] - pivot;
 			}
 		}

@@ -37,10 +37,25 @@ SpMVELL(int width, const int* __restrict__ col, int col_len, double* val, int va
 		-134217728 < width) {
 		for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < n; r += gridDim.x * blockDim.x) {
 			double s = 0.0;
-			for (int k = 0; k < width; k++) {
-				int c = col[(unsigned)k * n + r];
-				if (c >= 0) {
-					s += val[(unsigned)k * n + r] * x[check_index(c, x_len, 1, fault)];
+			{
+				bool bad = false;
+				for (int k = 0; k < width; k++) {
+					int c = col[k * n + r];
+					if (c >= 0) {
+						int at = c;
+						bool fits = 0 <= at && at < x_len;
+						double value = fits ? x[at] : 0.0;
+						bad = bad || !fits;
+						s += val[k * n + r] * value;
+					}
+				}
+				if (bad) {
+					for (int k = 0; k < width; k++) {
+						int c = col[k * n + r];
+						if (c >= 0) {
+							s += val[k * n + r] * x[check_index(c, x_len, 1, fault)];
+						}
+					}
 				}
 			}
 			y[r] = s;

@@ -37,10 +37,25 @@ SpMVELL(int64 width, const int* __restrict__ col, int64 col_len, double* val, in
 		width < 134217728 && -134217728 < width) {
 		for (int64 r = (int64)blockIdx.x * blockDim.x + threadIdx.x; r < n; r += (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
-			for (int64 k = 0; k < width; k++) {
-				int c = col[(uint64)k * n + r];
-				if (c >= 0) {
-					s += val[(uint64)k * n + r] * x[check_index(c, x_len, 1, fault)];
+			{
+				bool bad = false;
+				for (int64 k = 0; k < width; k++) {
+					int c = col[k * n + r];
+					if (c >= 0) {
+						int64 at = c;
+						bool fits = 0 <= at && at < x_len;
+						double value = fits ? x[at] : 0.0;
+						bad = bad || !fits;
+						s += val[k * n + r] * value;
+					}
+				}
+				if (bad) {
+					for (int64 k = 0; k < width; k++) {
+						int c = col[k * n + r];
+						if (c >= 0) {
+							s += val[k * n + r] * x[check_index(c, x_len, 1, fault)];
+						}
+					}
 				}
 			}
 			y[r] = s;

@@ -33,12 +33,47 @@ SpMVLoop(const int* __restrict__ start, int64 start_len, const int* __restrict__
 	int64 val_len, double* x, int64 x_len, double* y, int64 y_len, gompss_fault* fault)
 {
 	if (start_len <= y_len + 1) {
-		for (int64 r = (int64)blockIdx.x * blockDim.x + threadIdx.x; r < start_len - 1; r += (int64)gridDim.x * blockDim.x) {
+		int64 end = start_len - 1;
+		int64 shift = min(val_len, col_len) >= max(start_len - 1, (int64)0) * 40 ? 5 : min(val_len, col_len) >= max(start_len - 1, (int64)0) * 20 ? 4 : min(val_len, col_len) >= max(start_len - 1, (int64)0) * 8 ? 3 : min(val_len, col_len) >= max(start_len - 1, (int64)0) * 4 ? 2 : min(val_len, col_len) >= max(start_len - 1, (int64)0) * 2 ? 1 : 0;
+		int64 lanes = (int64)1 << shift;
+		int64 lane = threadIdx.x & (lanes - 1);
+		int64 stride = ((int64)gridDim.x * blockDim.x) >> shift;
+		for (int64 base = ((int64)blockIdx.x * blockDim.x) >> shift; base < end; base = (uint64)base + stride) {
+			int64 r = (uint64)base + (threadIdx.x >> shift);
+			bool active = r < end;
 			double s = 0.0;
-			for (int64 k = start[r], k_end = start[r + 1]; k < k_end; k++) {
-				s += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
+			int64 from = 0;
+			int64 to = 0;
+			if (active) {
+				from = start[r] + lane;
+				to = start[(uint64)r + 1];
 			}
-			y[r] = s;
+			double sPart = 0.0;
+			{
+				bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+				if (!bad) {
+					for (int64 k = from; k < to; k = (uint64)k + lanes) {
+						int64 at = col[k];
+						bool fits = 0 <= at && at < x_len;
+						double value = fits ? x[at] : 0.0;
+						bad = bad || !fits;
+						sPart += val[k] * value;
+					}
+				}
+				if (bad) {
+					for (int64 k = from; k < to; k = (uint64)k + lanes) {
+						sPart += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
+					}
+				}
+			}
+			for (int64 d = lanes / 2; d > 0; d /= 2) {
+				double other = __shfl_xor_sync(0xffffffff, sPart, d);
+				sPart += other;
+			}
+			if (active && lane == 0) {
+				s += sPart;
+				y[r] = s;
+			}
 		}
 	} else {
 		for (int64 r = (int64)blockIdx.x * blockDim.x + threadIdx.x; r < start_len - 1; r += (int64)gridDim.x * blockDim.x) {

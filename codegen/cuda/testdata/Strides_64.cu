@@ -32,7 +32,7 @@ extern "C" __global__ void
 Strides(int* x, int64 x_len, int64 n, gompss_fault* fault)
 {
 	if (n <= x_len && n < 36028797018963968ll && -36028797018963968ll < n) {
-		for (int64 i = (uint64)n - 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x) * -3; i >= 0; i += (int64)gridDim.x * blockDim.x * -3) {
+		for (int64 i = n - 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x) * -3; i >= 0; i += (int64)gridDim.x * blockDim.x * -3) {
 			x[i] = (unsigned)x[i] + (int)i;
 		}
 	} else {
@@ -46,8 +46,8 @@ extern "C" __global__ void
 Strides_2(int* y, int64 y_len, int64 n, gompss_fault* fault)
 {
 	if (n <= y_len && n < 36028797018963968ll && -36028797018963968ll < n) {
-		int64 end = (uint64)n - 1;
-		for (int64 i = ((int64)blockIdx.x * blockDim.x + threadIdx.x) * 4; i <= end; i = (uint64)i + (int64)gridDim.x * blockDim.x * 4) {
+		int64 end = n - 1;
+		for (int64 i = ((int64)blockIdx.x * blockDim.x + threadIdx.x) * 4; i <= end; i += (int64)gridDim.x * blockDim.x * 4) {
 			y[i] = (unsigned)y[i] - (int)i;
 		}
 	} else {

@@ -38,7 +38,7 @@ Syrk(int n, int m, double alpha, double beta, double* a, int a_len, double* c, i
 			for (int j = threadIdx.x; j <= i; j += blockDim.x) {
 				double s = beta * c[(unsigned)i * n + j];
 				for (int k = 0; k < m; k++) {
-					s += alpha * a[(unsigned)i * m + k] * a[(unsigned)j * m + k];
+					s += alpha * a[i * m + k] * a[j * m + k];
 				}
 				c[(unsigned)i * n + j] = s;
 			}

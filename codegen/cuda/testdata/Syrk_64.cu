@@ -32,19 +32,22 @@ extern "C" __global__ void
 Syrk(int64 n, int64 m, double alpha, double beta, double* a, int64 a_len, double* c, int64 c_len,
 	gompss_fault* fault)
 {
-	for (int64 i = blockIdx.x; i < n; i = (uint64)i + gridDim.x) {
+	int64 end = n;
+	for (int64 i = blockIdx.x; i < end; i = (uint64)i + gridDim.x) {
 		if (0 <= (int64)((uint64)n * i) && (int64)((uint64)n * i + i + 1) <= c_len &&
 			0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= a_len && 0 <= m && n < 134217728 &&
 			-134217728 < n && i < 134217728 && -134217728 < i && m < 134217728) {
-			for (int64 j = threadIdx.x; j <= i; j = (uint64)j + blockDim.x) {
-				double s = beta * c[(uint64)i * n + j];
+			int64 end_2 = i;
+			for (int64 j = threadIdx.x; j <= end_2; j += blockDim.x) {
+				double s = beta * c[i * n + j];
 				for (int64 k = 0; k < m; k++) {
-					s += alpha * a[(uint64)i * m + k] * a[(uint64)j * m + k];
+					s += alpha * a[i * m + k] * a[j * m + k];
 				}
-				c[(uint64)i * n + j] = s;
+				c[i * n + j] = s;
 			}
 		} else {
-			for (int64 j = threadIdx.x; j <= i; j = (uint64)j + blockDim.x) {
+			int64 end_2 = i;
+			for (int64 j = threadIdx.x; j <= end_2; j = (uint64)j + blockDim.x) {
 				double s = beta * c[check_index((int64)((uint64)i * n + j), c_len, 1, fault)];
 				for (int64 k = 0; k < m; k++) {
 					s += alpha * a[check_index((int64)((uint64)i * m + k), a_len, 2, fault)] * a[check_index((int64)((uint64)j * m + k), a_len, 3, fault)];

@@ -58,9 +58,9 @@ ThreeMM(int n, float* a, int a_len, int a_cap, float* b, int b_len, int b_cap, f
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
 			float productResult = product(n, Slice<float>{a, a_len, a_cap}, Slice<float>{b, b_len, b_cap}, i, j, fault);
-			e[(unsigned)i * n + j] = productResult;
+			e[i * n + j] = productResult;
 			float productResult_2 = product(n, Slice<float>{c, c_len, c_cap}, Slice<float>{d, d_len, d_cap}, i, j, fault);
-			f[(unsigned)i * n + j] = productResult_2;
+			f[i * n + j] = productResult_2;
 		}
 	} else {
 		int end = n;
@@ -95,7 +95,7 @@ ThreeMM_2(int n, float* e, int e_len, int e_cap, float* f, int f_len, int f_cap,
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
 			float productResult = product(n, Slice<float>{e, e_len, e_cap}, Slice<float>{f, f_len, f_cap}, i, j, fault);
-			g[(unsigned)i * n + j] = productResult;
+			g[i * n + j] = productResult;
 		}
 	} else {
 		int end = n;

@@ -55,8 +55,22 @@ Tracks(int width, int size, int window, float* frame, int frame_len, int* row, i
 				int64 x = (int64)col[t] + w % check_divisor(window, 2, fault);
 				float s = 0.0f;
 				for (int i = 0; i < size; i++) {
+					bool bad = false;
 					for (int j = 0; j < size; j++) {
-						s += frame[check_index((y + i) * width + x + j, frame_len, 3, fault)] * template_2[check_index((int64)((uint64)((int64)t * size + i) * size + j), template_2_len, 4, fault)];
+						int64 at_3 = (y + i) * width + x + j;
+						bool fits = 0 <= at_3 && at_3 < frame_len;
+						float value = fits ? frame[at_3] : 0.0f;
+						bad = bad || !fits;
+						int64 at_4 = (uint64)((int64)t * size + i) * size + j;
+						bool fits_2 = 0 <= at_4 && at_4 < template_2_len;
+						float value_2 = fits_2 ? template_2[at_4] : 0.0f;
+						bad = bad || !fits_2;
+						s += value * value_2;
+					}
+					if (bad) {
+						for (int j = 0; j < size; j++) {
+							s += frame[check_index((y + i) * width + x + j, frame_len, 3, fault)] * template_2[check_index((int64)((uint64)((int64)t * size + i) * size + j), template_2_len, 4, fault)];
+						}
 					}
 				}
 				if (s > best_2) {

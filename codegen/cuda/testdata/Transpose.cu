@@ -41,7 +41,7 @@ Transpose(int n, int m, int* b, int b_len, int* a, int a_len, gompss_fault* faul
 			int rows = (unsigned)it / (unsigned)count_2;
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
-			b[(unsigned)j * n + i] = a[(unsigned)i * m + j];
+			b[j * n + i] = a[i * m + j];
 		}
 	} else {
 		int end = n;

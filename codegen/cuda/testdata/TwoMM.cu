@@ -28,24 +28,116 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// go_div is x / y, also for the least x and y = -1.
+__device__ __forceinline__ int go_div(int x, int y) { return y == -1 ? (int)(0u - (unsigned)x) : x / y; }
+__device__ __forceinline__ long long go_div(long long x, long long y)
+{
+	return y == -1 ? (long long)(0ull - (unsigned long long)x) : x / y;
+}
+
 extern "C" __global__ void
 TwoMM(int n, double alpha, double* a, int a_len, double* b, int b_len, double* tmp, int tmp_len, gompss_fault* fault)
 {
 	if (0 <= n && (int64)n * n <= a_len && (int64)n * n <= b_len && (int64)n * n <= tmp_len && n < 134217728) {
-		int end = n;
-		int count = max(end, 0);
-		int end_2 = n;
-		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int j = it - (unsigned)rows * count_2;
-			double s = 0.0;
-			for (int k = 0; k < n; k++) {
-				s += alpha * a[(unsigned)i * n + k] * b[(unsigned)k * n + j];
+		int height = blockDim.x / 32 * 4;
+		int bottom = n;
+		int right = n;
+		int across = (max(n, 0) + 128 - 1) / 128;
+		int down = (max(n, 0) + height - 1) / height;
+		for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
+			int line = min(block / across, (int64)down);
+			int64 i0 = min((int64)line * height, (int64)bottom);
+			int64 j0 = (block - (int64)line * across) * 128;
+			if (i0 + height <= bottom && j0 + 128 <= right) {
+				int64 i = i0 + threadIdx.x / 32 * 4;
+				int64 i_2 = i + 1;
+				int64 i_3 = i + 2;
+				int64 i_4 = i + 3;
+				int64 j = j0 + (threadIdx.x - threadIdx.x / 32 * 32);
+				int64 j_2 = j + 32;
+				int64 j_3 = j + 64;
+				int64 j_4 = j + 96;
+				double s = 0.0;
+				double s_2 = 0.0;
+				double s_3 = 0.0;
+				double s_4 = 0.0;
+				double s_5 = 0.0;
+				double s_6 = 0.0;
+				double s_7 = 0.0;
+				double s_8 = 0.0;
+				double s_9 = 0.0;
+				double s_10 = 0.0;
+				double s_11 = 0.0;
+				double s_12 = 0.0;
+				double s_13 = 0.0;
+				double s_14 = 0.0;
+				double s_15 = 0.0;
+				double s_16 = 0.0;
+				#pragma unroll 4
+				for (int k = 0; k < n; k++) {
+					s += alpha * a[i * n + k] * b[(int64)k * n + j];
+					s_2 += alpha * a[i * n + k] * b[(int64)k * n + j_2];
+					s_3 += alpha * a[i * n + k] * b[(int64)k * n + j_3];
+					s_4 += alpha * a[i * n + k] * b[(int64)k * n + j_4];
+					s_5 += alpha * a[i_2 * n + k] * b[(int64)k * n + j];
+					s_6 += alpha * a[i_2 * n + k] * b[(int64)k * n + j_2];
+					s_7 += alpha * a[i_2 * n + k] * b[(int64)k * n + j_3];
+					s_8 += alpha * a[i_2 * n + k] * b[(int64)k * n + j_4];
+					s_9 += alpha * a[i_3 * n + k] * b[(int64)k * n + j];
+					s_10 += alpha * a[i_3 * n + k] * b[(int64)k * n + j_2];
+					s_11 += alpha * a[i_3 * n + k] * b[(int64)k * n + j_3];
+					s_12 += alpha * a[i_3 * n + k] * b[(int64)k * n + j_4];
+					s_13 += alpha * a[i_4 * n + k] * b[(int64)k * n + j];
+					s_14 += alpha * a[i_4 * n + k] * b[(int64)k * n + j_2];
+					s_15 += alpha * a[i_4 * n + k] * b[(int64)k * n + j_3];
+					s_16 += alpha * a[i_4 * n + k] * b[(int64)k * n + j_4];
+				}
+				double value = s;
+				double value_2 = s_2;
+				double value_3 = s_3;
+				double value_4 = s_4;
+				double value_5 = s_5;
+				double value_6 = s_6;
+				double value_7 = s_7;
+				double value_8 = s_8;
+				double value_9 = s_9;
+				double value_10 = s_10;
+				double value_11 = s_11;
+				double value_12 = s_12;
+				double value_13 = s_13;
+				double value_14 = s_14;
+				double value_15 = s_15;
+				double value_16 = s_16;
+				tmp[i * n + j] = value;
+				tmp[i * n + j_2] = value_2;
+				tmp[i * n + j_3] = value_3;
+				tmp[i * n + j_4] = value_4;
+				tmp[i_2 * n + j] = value_5;
+				tmp[i_2 * n + j_2] = value_6;
+				tmp[i_2 * n + j_3] = value_7;
+				tmp[i_2 * n + j_4] = value_8;
+				tmp[i_3 * n + j] = value_9;
+				tmp[i_3 * n + j_2] = value_10;
+				tmp[i_3 * n + j_3] = value_11;
+				tmp[i_3 * n + j_4] = value_12;
+				tmp[i_4 * n + j] = value_13;
+				tmp[i_4 * n + j_2] = value_14;
+				tmp[i_4 * n + j_3] = value_15;
+				tmp[i_4 * n + j_4] = value_16;
+			} else {
+				int rows = min((int64)height, bottom - i0);
+				int64 columns = min((int64)128, right - j0);
+				for (int64 e = threadIdx.x; e < (int64)((uint64)rows * columns); e = (uint64)e + blockDim.x) {
+					int64 line_2 = go_div(e, columns);
+					int64 i = (uint64)i0 + line_2;
+					int64 j = j0 + (e - (uint64)line_2 * columns);
+					double s = 0.0;
+					for (int k = 0; k < n; k++) {
+						s += alpha * a[(uint64)i * n + k] * b[(int64)k * n + j];
+					}
+					tmp[(uint64)i * n + j] = s;
+				}
 			}
-			tmp[(unsigned)i * n + j] = s;
 		}
 	} else {
 		int end = n;
@@ -70,20 +162,105 @@ extern "C" __global__ void
 TwoMM_2(int n, double beta, double* c, int c_len, double* d, int d_len, double* tmp, int tmp_len, gompss_fault* fault)
 {
 	if (0 <= n && (int64)n * n <= d_len && (int64)n * n <= tmp_len && (int64)n * n <= c_len && n < 134217728) {
-		int end = n;
-		int count = max(end, 0);
-		int end_2 = n;
-		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int j = it - (unsigned)rows * count_2;
-			double s = d[(unsigned)i * n + j] * beta;
-			for (int k = 0; k < n; k++) {
-				s += tmp[(unsigned)i * n + k] * c[(unsigned)k * n + j];
+		int height = blockDim.x / 32 * 4;
+		int bottom = n;
+		int right = n;
+		int across = (max(n, 0) + 128 - 1) / 128;
+		int down = (max(n, 0) + height - 1) / height;
+		for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
+			int line = min(block / across, (int64)down);
+			int64 i0 = min((int64)line * height, (int64)bottom);
+			int64 j0 = (block - (int64)line * across) * 128;
+			if (i0 + height <= bottom && j0 + 128 <= right) {
+				int64 i = i0 + threadIdx.x / 32 * 4;
+				int64 i_2 = i + 1;
+				int64 i_3 = i + 2;
+				int64 i_4 = i + 3;
+				int64 j = j0 + (threadIdx.x - threadIdx.x / 32 * 32);
+				int64 j_2 = j + 32;
+				int64 j_3 = j + 64;
+				int64 j_4 = j + 96;
+				double s = d[i * n + j] * beta;
+				double s_2 = d[i * n + j_2] * beta;
+				double s_3 = d[i * n + j_3] * beta;
+				double s_4 = d[i * n + j_4] * beta;
+				double s_5 = d[i_2 * n + j] * beta;
+				double s_6 = d[i_2 * n + j_2] * beta;
+				double s_7 = d[i_2 * n + j_3] * beta;
+				double s_8 = d[i_2 * n + j_4] * beta;
+				double s_9 = d[i_3 * n + j] * beta;
+				double s_10 = d[i_3 * n + j_2] * beta;
+				double s_11 = d[i_3 * n + j_3] * beta;
+				double s_12 = d[i_3 * n + j_4] * beta;
+				double s_13 = d[i_4 * n + j] * beta;
+				double s_14 = d[i_4 * n + j_2] * beta;
+				double s_15 = d[i_4 * n + j_3] * beta;
+				double s_16 = d[i_4 * n + j_4] * beta;
+				#pragma unroll 4
+				for (int k = 0; k < n; k++) {
+					s += tmp[i * n + k] * c[(int64)k * n + j];
+					s_2 += tmp[i * n + k] * c[(int64)k * n + j_2];
+					s_3 += tmp[i * n + k] * c[(int64)k * n + j_3];
+					s_4 += tmp[i * n + k] * c[(int64)k * n + j_4];
+					s_5 += tmp[i_2 * n + k] * c[(int64)k * n + j];
+					s_6 += tmp[i_2 * n + k] * c[(int64)k * n + j_2];
+					s_7 += tmp[i_2 * n + k] * c[(int64)k * n + j_3];
+					s_8 += tmp[i_2 * n + k] * c[(int64)k * n + j_4];
+					s_9 += tmp[i_3 * n + k] * c[(int64)k * n + j];
+					s_10 += tmp[i_3 * n + k] * c[(int64)k * n + j_2];
+					s_11 += tmp[i_3 * n + k] * c[(int64)k * n + j_3];
+					s_12 += tmp[i_3 * n + k] * c[(int64)k * n + j_4];
+					s_13 += tmp[i_4 * n + k] * c[(int64)k * n + j];
+					s_14 += tmp[i_4 * n + k] * c[(int64)k * n + j_2];
+					s_15 += tmp[i_4 * n + k] * c[(int64)k * n + j_3];
+					s_16 += tmp[i_4 * n + k] * c[(int64)k * n + j_4];
+				}
+				double value = s;
+				double value_2 = s_2;
+				double value_3 = s_3;
+				double value_4 = s_4;
+				double value_5 = s_5;
+				double value_6 = s_6;
+				double value_7 = s_7;
+				double value_8 = s_8;
+				double value_9 = s_9;
+				double value_10 = s_10;
+				double value_11 = s_11;
+				double value_12 = s_12;
+				double value_13 = s_13;
+				double value_14 = s_14;
+				double value_15 = s_15;
+				double value_16 = s_16;
+				d[i * n + j] = value;
+				d[i * n + j_2] = value_2;
+				d[i * n + j_3] = value_3;
+				d[i * n + j_4] = value_4;
+				d[i_2 * n + j] = value_5;
+				d[i_2 * n + j_2] = value_6;
+				d[i_2 * n + j_3] = value_7;
+				d[i_2 * n + j_4] = value_8;
+				d[i_3 * n + j] = value_9;
+				d[i_3 * n + j_2] = value_10;
+				d[i_3 * n + j_3] = value_11;
+				d[i_3 * n + j_4] = value_12;
+				d[i_4 * n + j] = value_13;
+				d[i_4 * n + j_2] = value_14;
+				d[i_4 * n + j_3] = value_15;
+				d[i_4 * n + j_4] = value_16;
+			} else {
+				int rows = min((int64)height, bottom - i0);
+				int64 columns = min((int64)128, right - j0);
+				for (int64 e = threadIdx.x; e < (int64)((uint64)rows * columns); e = (uint64)e + blockDim.x) {
+					int64 line_2 = go_div(e, columns);
+					int64 i = (uint64)i0 + line_2;
+					int64 j = j0 + (e - (uint64)line_2 * columns);
+					double s = d[(uint64)i * n + j] * beta;
+					for (int k = 0; k < n; k++) {
+						s += tmp[(uint64)i * n + k] * c[(int64)k * n + j];
+					}
+					d[(uint64)i * n + j] = s;
+				}
 			}
-			d[(unsigned)i * n + j] = s;
 		}
 	} else {
 		int end = n;

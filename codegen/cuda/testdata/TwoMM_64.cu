@@ -28,27 +28,118 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// go_div is x / y, also for the least x and y = -1.
+__device__ __forceinline__ int go_div(int x, int y) { return y == -1 ? (int)(0u - (unsigned)x) : x / y; }
+__device__ __forceinline__ long long go_div(long long x, long long y)
+{
+	return y == -1 ? (long long)(0ull - (unsigned long long)x) : x / y;
+}
+
 extern "C" __global__ void
 TwoMM(int64 n, double alpha, double* a, int64 a_len, double* b, int64 b_len, double* tmp, int64 tmp_len,
 	gompss_fault* fault)
 {
 	if (0 <= n && (int64)((uint64)n * n) <= a_len && (int64)((uint64)n * n) <= b_len &&
 		(int64)((uint64)n * n) <= tmp_len && n < 134217728) {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = n;
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 j = it - (uint64)rows * count_2;
-			double s = 0.0;
-			for (int64 k = 0; k < n; k++) {
-				s += alpha * a[(uint64)i * n + k] * b[(uint64)k * n + j];
+		int64 height = (int64)(blockDim.x / 32) * 4;
+		int64 bottom = n;
+		int64 right = n;
+		int64 across = (max(n, (int64)0) + 128 - 1) / 128;
+		int64 down = (max(n, (int64)0) + height - 1) / height;
+		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
+			int64 line = min(block / across, down);
+			int64 i0 = min(line * height, bottom);
+			int64 j0 = (block - line * across) * 128;
+			if (i0 + height <= bottom && j0 + 128 <= right) {
+				int64 i = i0 + (int64)(threadIdx.x / 32) * 4;
+				int64 i_2 = i + 1;
+				int64 i_3 = i + 2;
+				int64 i_4 = i + 3;
+				int64 j = j0 + (threadIdx.x - (int64)(threadIdx.x / 32) * 32);
+				int64 j_2 = j + 32;
+				int64 j_3 = j + 64;
+				int64 j_4 = j + 96;
+				double s = 0.0;
+				double s_2 = 0.0;
+				double s_3 = 0.0;
+				double s_4 = 0.0;
+				double s_5 = 0.0;
+				double s_6 = 0.0;
+				double s_7 = 0.0;
+				double s_8 = 0.0;
+				double s_9 = 0.0;
+				double s_10 = 0.0;
+				double s_11 = 0.0;
+				double s_12 = 0.0;
+				double s_13 = 0.0;
+				double s_14 = 0.0;
+				double s_15 = 0.0;
+				double s_16 = 0.0;
+				#pragma unroll 4
+				for (int64 k = 0; k < n; k++) {
+					s += alpha * a[i * n + k] * b[k * n + j];
+					s_2 += alpha * a[i * n + k] * b[k * n + j_2];
+					s_3 += alpha * a[i * n + k] * b[k * n + j_3];
+					s_4 += alpha * a[i * n + k] * b[k * n + j_4];
+					s_5 += alpha * a[i_2 * n + k] * b[k * n + j];
+					s_6 += alpha * a[i_2 * n + k] * b[k * n + j_2];
+					s_7 += alpha * a[i_2 * n + k] * b[k * n + j_3];
+					s_8 += alpha * a[i_2 * n + k] * b[k * n + j_4];
+					s_9 += alpha * a[i_3 * n + k] * b[k * n + j];
+					s_10 += alpha * a[i_3 * n + k] * b[k * n + j_2];
+					s_11 += alpha * a[i_3 * n + k] * b[k * n + j_3];
+					s_12 += alpha * a[i_3 * n + k] * b[k * n + j_4];
+					s_13 += alpha * a[i_4 * n + k] * b[k * n + j];
+					s_14 += alpha * a[i_4 * n + k] * b[k * n + j_2];
+					s_15 += alpha * a[i_4 * n + k] * b[k * n + j_3];
+					s_16 += alpha * a[i_4 * n + k] * b[k * n + j_4];
+				}
+				double value = s;
+				double value_2 = s_2;
+				double value_3 = s_3;
+				double value_4 = s_4;
+				double value_5 = s_5;
+				double value_6 = s_6;
+				double value_7 = s_7;
+				double value_8 = s_8;
+				double value_9 = s_9;
+				double value_10 = s_10;
+				double value_11 = s_11;
+				double value_12 = s_12;
+				double value_13 = s_13;
+				double value_14 = s_14;
+				double value_15 = s_15;
+				double value_16 = s_16;
+				tmp[i * n + j] = value;
+				tmp[i * n + j_2] = value_2;
+				tmp[i * n + j_3] = value_3;
+				tmp[i * n + j_4] = value_4;
+				tmp[i_2 * n + j] = value_5;
+				tmp[i_2 * n + j_2] = value_6;
+				tmp[i_2 * n + j_3] = value_7;
+				tmp[i_2 * n + j_4] = value_8;
+				tmp[i_3 * n + j] = value_9;
+				tmp[i_3 * n + j_2] = value_10;
+				tmp[i_3 * n + j_3] = value_11;
+				tmp[i_3 * n + j_4] = value_12;
+				tmp[i_4 * n + j] = value_13;
+				tmp[i_4 * n + j_2] = value_14;
+				tmp[i_4 * n + j_3] = value_15;
+				tmp[i_4 * n + j_4] = value_16;
+			} else {
+				int64 rows = min(height, bottom - i0);
+				int64 columns = min((int64)128, right - j0);
+				for (int64 e = threadIdx.x; e < (int64)((uint64)rows * columns); e = (uint64)e + blockDim.x) {
+					int64 line_2 = go_div(e, columns);
+					int64 i = (uint64)i0 + line_2;
+					int64 j = j0 + (e - (uint64)line_2 * columns);
+					double s = 0.0;
+					for (int64 k = 0; k < n; k++) {
+						s += alpha * a[(uint64)i * n + k] * b[k * n + j];
+					}
+					tmp[(uint64)i * n + j] = s;
+				}
 			}
-			tmp[(uint64)i * n + j] = s;
 		}
 	} else {
 		int64 end = n;
@@ -76,21 +167,105 @@ TwoMM_2(int64 n, double beta, double* c, int64 c_len, double* d, int64 d_len, do
 {
 	if (0 <= n && (int64)((uint64)n * n) <= d_len && (int64)((uint64)n * n) <= tmp_len &&
 		(int64)((uint64)n * n) <= c_len && n < 134217728) {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = n;
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 j = it - (uint64)rows * count_2;
-			double s = d[(uint64)i * n + j] * beta;
-			for (int64 k = 0; k < n; k++) {
-				s += tmp[(uint64)i * n + k] * c[(uint64)k * n + j];
+		int64 height = (int64)(blockDim.x / 32) * 4;
+		int64 bottom = n;
+		int64 right = n;
+		int64 across = (max(n, (int64)0) + 128 - 1) / 128;
+		int64 down = (max(n, (int64)0) + height - 1) / height;
+		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
+			int64 line = min(block / across, down);
+			int64 i0 = min(line * height, bottom);
+			int64 j0 = (block - line * across) * 128;
+			if (i0 + height <= bottom && j0 + 128 <= right) {
+				int64 i = i0 + (int64)(threadIdx.x / 32) * 4;
+				int64 i_2 = i + 1;
+				int64 i_3 = i + 2;
+				int64 i_4 = i + 3;
+				int64 j = j0 + (threadIdx.x - (int64)(threadIdx.x / 32) * 32);
+				int64 j_2 = j + 32;
+				int64 j_3 = j + 64;
+				int64 j_4 = j + 96;
+				double s = d[i * n + j] * beta;
+				double s_2 = d[i * n + j_2] * beta;
+				double s_3 = d[i * n + j_3] * beta;
+				double s_4 = d[i * n + j_4] * beta;
+				double s_5 = d[i_2 * n + j] * beta;
+				double s_6 = d[i_2 * n + j_2] * beta;
+				double s_7 = d[i_2 * n + j_3] * beta;
+				double s_8 = d[i_2 * n + j_4] * beta;
+				double s_9 = d[i_3 * n + j] * beta;
+				double s_10 = d[i_3 * n + j_2] * beta;
+				double s_11 = d[i_3 * n + j_3] * beta;
+				double s_12 = d[i_3 * n + j_4] * beta;
+				double s_13 = d[i_4 * n + j] * beta;
+				double s_14 = d[i_4 * n + j_2] * beta;
+				double s_15 = d[i_4 * n + j_3] * beta;
+				double s_16 = d[i_4 * n + j_4] * beta;
+				#pragma unroll 4
+				for (int64 k = 0; k < n; k++) {
+					s += tmp[i * n + k] * c[k * n + j];
+					s_2 += tmp[i * n + k] * c[k * n + j_2];
+					s_3 += tmp[i * n + k] * c[k * n + j_3];
+					s_4 += tmp[i * n + k] * c[k * n + j_4];
+					s_5 += tmp[i_2 * n + k] * c[k * n + j];
+					s_6 += tmp[i_2 * n + k] * c[k * n + j_2];
+					s_7 += tmp[i_2 * n + k] * c[k * n + j_3];
+					s_8 += tmp[i_2 * n + k] * c[k * n + j_4];
+					s_9 += tmp[i_3 * n + k] * c[k * n + j];
+					s_10 += tmp[i_3 * n + k] * c[k * n + j_2];
+					s_11 += tmp[i_3 * n + k] * c[k * n + j_3];
+					s_12 += tmp[i_3 * n + k] * c[k * n + j_4];
+					s_13 += tmp[i_4 * n + k] * c[k * n + j];
+					s_14 += tmp[i_4 * n + k] * c[k * n + j_2];
+					s_15 += tmp[i_4 * n + k] * c[k * n + j_3];
+					s_16 += tmp[i_4 * n + k] * c[k * n + j_4];
+				}
+				double value = s;
+				double value_2 = s_2;
+				double value_3 = s_3;
+				double value_4 = s_4;
+				double value_5 = s_5;
+				double value_6 = s_6;
+				double value_7 = s_7;
+				double value_8 = s_8;
+				double value_9 = s_9;
+				double value_10 = s_10;
+				double value_11 = s_11;
+				double value_12 = s_12;
+				double value_13 = s_13;
+				double value_14 = s_14;
+				double value_15 = s_15;
+				double value_16 = s_16;
+				d[i * n + j] = value;
+				d[i * n + j_2] = value_2;
+				d[i * n + j_3] = value_3;
+				d[i * n + j_4] = value_4;
+				d[i_2 * n + j] = value_5;
+				d[i_2 * n + j_2] = value_6;
+				d[i_2 * n + j_3] = value_7;
+				d[i_2 * n + j_4] = value_8;
+				d[i_3 * n + j] = value_9;
+				d[i_3 * n + j_2] = value_10;
+				d[i_3 * n + j_3] = value_11;
+				d[i_3 * n + j_4] = value_12;
+				d[i_4 * n + j] = value_13;
+				d[i_4 * n + j_2] = value_14;
+				d[i_4 * n + j_3] = value_15;
+				d[i_4 * n + j_4] = value_16;
+			} else {
+				int64 rows = min(height, bottom - i0);
+				int64 columns = min((int64)128, right - j0);
+				for (int64 e = threadIdx.x; e < (int64)((uint64)rows * columns); e = (uint64)e + blockDim.x) {
+					int64 line_2 = go_div(e, columns);
+					int64 i = (uint64)i0 + line_2;
+					int64 j = j0 + (e - (uint64)line_2 * columns);
+					double s = d[(uint64)i * n + j] * beta;
+					for (int64 k = 0; k < n; k++) {
+						s += tmp[(uint64)i * n + k] * c[k * n + j];
+					}
+					d[(uint64)i * n + j] = s;
+				}
 			}
-			d[(uint64)i * n + j] = s;
 		}
 	} else {
 		int64 end = n;

@@ -1,0 +1,191 @@
+package codegen
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// A loop that only reads, at places that memory decides, has a branch at every check, and no load moves across it. Such a
+// loop first runs with loads that are left out where a check would fail, which takes no branch; where one was left out,
+// the loop runs again as it is written, and fails at the access that is wrong. Checks of the loop variable itself are
+// one test in front.
+// Source: measured on an H200, sparse matrix times vector with 8 lanes a row: 145 GFLOP/s with a branch at every check,
+// 163 with the checks of the row in front, 174 without checks.
+
+// trustedIn does that for all loops of list.
+func (t *team) trustedIn(list []ir.Stmt) []ir.Stmt {
+	return (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if f, ok := s.(*ir.For); ok {
+			return t.trusted(f)
+		}
+		return []ir.Stmt{s}
+	}}).CopyStmts(list)
+}
+
+// trusted returns f, in two versions where that gains something.
+func (t *team) trusted(f *ir.For) []ir.Stmt {
+	if t.opt.KeepChecks || t.slow || jumpsOut(f) {
+		return []ir.Stmt{f}
+	}
+	x := t.effects.stmts(f.Body)
+	if !x.writes.empty() || x.atomics || x.calls {
+		return []ir.Stmt{f}
+	}
+	inside := ir.Declared(f.Body)
+	moved := &ir.VarSet{} // what iterations hand on to the next
+	for _, v := range ir.Assigned(f.Body).List() {
+		if !inside.Has(v) {
+			moved.Add(v)
+		}
+	}
+	at := f.At
+	var out []ir.Stmt
+	once := *f
+	once.Lo, out = t.held("from", f.Lo, out)
+	once.Hi, out = t.held("to", f.Hi, out)
+	whole := f
+	f = &once
+	u := &truster{team: t, loop: f, moved: moved, bad: t.local("bad", ir.BoolType, at), found: true}
+	fast := t.copyOf([]ir.Stmt{f}, &t.kernel.NumVars)[0].(*ir.For)
+	u.loop = fast
+	fast.Body = u.list(flat(fast.Body))
+	if !u.found || u.guarded == 0 {
+		return []ir.Stmt{whole}
+	}
+	t.decide(at, "loop "+f.Var.Name, "loads without branches", "it only reads: where a check fails it runs again, up to the access that is wrong", "")
+	run := []ir.Stmt{fast}
+	if u.bounds == nil {
+		out = append(out, decl(u.bad, nil, at))
+	} else {
+		some := compare(ir.Lt, asInt(f.Lo), asInt(f.Hi), at)
+		out = append(out, decl(u.bad, compare(ir.LAnd, some, not(u.bounds, at), at), at))
+		run = []ir.Stmt{&ir.If{Cond: not(ref(u.bad, at), at), Then: run, At: at}}
+	}
+	out = append(append(out, run...), &ir.If{Cond: ref(u.bad, at), Then: []ir.Stmt{f}, At: at})
+	return []ir.Stmt{&ir.Block{Body: out, At: at}}
+}
+
+// held is temp of what is more than a name.
+func (t *team) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt) {
+	if isRef(e) {
+		return e, out
+	}
+	return t.temp(name, e, out)
+}
+
+// truster rewrites the body of a loop.
+type truster struct {
+	*team
+	loop    *ir.For
+	moved   *ir.VarSet
+	bad     *ir.Var
+	bounds  ir.Expr // what must hold of the bounds of the loop
+	guarded int
+	found   bool // nothing was met that cannot be rewritten
+}
+
+func (u *truster) list(list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		var ahead []ir.Stmt
+		switch s := s.(type) {
+		case *ir.Decl:
+			if s.Init != nil {
+				s.Init, ahead = u.expr(s.Init, ahead)
+			}
+		case *ir.Assign:
+			if !isRef(s.Place) {
+				u.found = u.found && !checks(s.Place)
+			}
+			s.Value, ahead = u.expr(s.Value, ahead)
+		case *ir.If:
+			s.Cond, ahead = u.expr(s.Cond, ahead)
+			s.Then, s.Else = u.list(s.Then), u.list(s.Else)
+		default:
+			u.found = false
+		}
+		out = append(append(out, ahead...), s)
+	}
+	return out
+}
+
+// expr returns e with loads that may be left out, and what has to be computed ahead of it.
+func (u *truster) expr(e ir.Expr, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
+	if !checks(e) {
+		return e, ahead
+	}
+	each := func(x ir.Expr) ir.Expr {
+		x, ahead = u.expr(x, ahead)
+		return x
+	}
+	switch x := e.(type) {
+	case *ir.Unary:
+		x.X = each(x.X)
+	case *ir.Convert:
+		x.X = each(x.X)
+	case *ir.Math:
+		for i := range x.Args {
+			x.Args[i] = each(x.Args[i])
+		}
+	case *ir.Binary:
+		if x.Checked || (x.Op == ir.LAnd || x.Op == ir.LOr) && checks(x.Y) {
+			u.found = false
+			return e, ahead
+		}
+		x.X = each(x.X)
+		x.Y = each(x.Y)
+	case *ir.Index:
+		if !isRef(x.X) || x.X.Type().Kind != ir.Slice || !x.Type().IsScalar() {
+			u.found = false
+			return e, ahead
+		}
+		x.I = each(x.I)
+		if x.Checked {
+			return u.load(x, ahead)
+		}
+	default:
+		u.found = false
+	}
+	return e, ahead
+}
+
+// load returns what stands for the checked load x.
+func (u *truster) load(x *ir.Index, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
+	at, f := x.At, u.loop
+	for _, v := range ir.ExprVars(x).List() {
+		u.found = u.found && !u.moved.Has(v)
+	}
+	x.Checked = false
+	length := &ir.Len{X: x.X, At: at}
+	u.guarded++
+	if form, ok := affineOf(x.I); ok && form.Equal(varAffine(f.Var)) && f.Rel == ir.Lt {
+		below := compare(ir.Le, asInt(f.Hi), length, at)
+		if u.bounds == nil {
+			u.bounds = compare(ir.Le, intConst(0, at), asInt(f.Lo), at)
+		}
+		u.bounds = compare(ir.LAnd, u.bounds, below, at)
+		return x, ahead
+	}
+	i, fits, value := u.local("at", ir.IntType, at), u.local("fits", ir.BoolType, at), u.local("value", x.Type(), at)
+	ahead = append(ahead, decl(i, asInt(x.I), at),
+		decl(fits, compare(ir.LAnd, compare(ir.Le, intConst(0, at), ref(i, at), at), compare(ir.Lt, ref(i, at), length, at), at), at),
+		decl(value, choose(ref(fits, at), index(x.X, ref(i, at), at), zero(x.Type(), at), at), at),
+		assign(ref(u.bad, at), compare(ir.LOr, ref(u.bad, at), not(ref(fits, at), at), at), at))
+	return ref(value, at), ahead
+}
+
+// checks reports whether e can fail.
+func checks(e ir.Expr) bool {
+	found := false
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Index:
+			found = found || x.Checked
+		case *ir.Binary:
+			found = found || x.Checked
+		case *ir.Deref:
+			found = found || x.Checked
+		case *ir.Reslice:
+			found = found || x.Checked
+		}
+		return !found
+	})
+	return found
+}
