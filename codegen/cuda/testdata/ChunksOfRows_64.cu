@@ -54,11 +54,11 @@ ChunksOfRows(int64 n, double* x, int64 x_len, double* out, int64 out_len, gompss
 				int64 end = n;
 				int64 count_2 = max(end, (int64)0);
 				int64 total_2 = count_2;
-				for (int64 base_2 = (int64)threadIdx.x * 4; base_2 < total_2; base_2 = (uint64)base_2 + (int64)blockDim.x * 4) {
-					int64 stop_2 = min((int64)((uint64)base_2 + 4), total_2);
+				for (int64 base_2 = (int64)threadIdx.x * 4; base_2 < total_2; base_2 += (int64)blockDim.x * 4) {
+					int64 stop_2 = min(base_2 + 4, total_2);
 					for (int64 it_2 = base_2; it_2 < stop_2; it_2++) {
 						int64 j = it_2;
-						out[(uint64)i * n + j] += scale * x[(uint64)i * n + j];
+						out[i * n + j] += scale * x[i * n + j];
 					}
 				}
 			} else {
@@ -77,16 +77,15 @@ ChunksOfRows(int64 n, double* x, int64 x_len, double* out, int64 out_len, gompss
 			if (0 <= (int64)((uint64)n * i) && (int64)((uint64)n * i + n) <= out_len &&
 				(int64)((uint64)n * i + n) <= x_len + 1 && n < 134217728 && -134217728 < n && i < 134217728 &&
 				-134217728 < i) {
-				int64 start_2 = (uint64)n - 1;
+				int64 start_2 = n - 1;
 				int64 count_2 = max(start_2, (int64)0);
 				int64 total_2 = count_2;
-				int64 chunk = max(min((int64)((uint64)n - 1), total_2), (int64)1);
-				int64 stride = (uint64)blockDim.x * chunk;
-				for (int64 base_2 = (uint64)threadIdx.x * chunk; base_2 < total_2; base_2 = (uint64)base_2 + stride) {
-					int64 stop_2 = min((int64)((uint64)base_2 + chunk), total_2);
+				int64 chunk = max(min(n - 1, total_2), (int64)1);
+				for (int64 base_2 = threadIdx.x * chunk; base_2 < total_2; base_2 += blockDim.x * chunk) {
+					int64 stop_2 = min(base_2 + chunk, total_2);
 					for (int64 it_2 = base_2; it_2 < stop_2; it_2++) {
-						int64 j = start_2 + (uint64)it_2 * -1ull;
-						out[(uint64)i * n + j] -= x[(uint64)i * n + j - 1];
+						int64 j = start_2 + it_2 * -1;
+						out[i * n + j] -= x[i * n + j - 1];
 					}
 				}
 			} else {

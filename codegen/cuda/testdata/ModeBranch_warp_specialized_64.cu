@@ -78,21 +78,25 @@ ModeBranch(int* x, int64 x_len, int* d, int64 d_len, int64 n, gompss_fault* faul
 			if (region == 1) {
 				if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 					-134217728 < n && r < 134217728 && -134217728 < r) {
-					for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+					int64 end = n;
+					for (int64 i = threadIdx.x; i < end; i = (uint64)i + workers) {
 						x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + d[r];
 					}
 				} else {
-					for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+					int64 end = n;
+					for (int64 i = threadIdx.x; i < end; i = (uint64)i + workers) {
 						x[check_index((int64)((uint64)r * n + i), x_len, 2, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 3, fault)] + d[r];
 					}
 				}
 			} else if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+				int64 end = n;
+				for (int64 i = threadIdx.x; i < end; i = (uint64)i + workers) {
 					x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] - d[r];
 				}
 			} else {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+				int64 end = n;
+				for (int64 i = threadIdx.x; i < end; i = (uint64)i + workers) {
 					x[check_index((int64)((uint64)r * n + i), x_len, 4, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 5, fault)] - d[r];
 				}
 			}

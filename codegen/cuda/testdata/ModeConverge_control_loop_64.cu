@@ -91,11 +91,13 @@ ModeConverge(int64* x, int64 x_len, int64 n, int* rounds, int64 rounds_len, gomp
 			int64 sum_2 = 0;
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+				int64 end_2 = n;
+				for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
 					sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
 				}
 			} else {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+				int64 end_2 = n;
+				for (int64 i = threadIdx.x; i < end_2; i = (uint64)i + blockDim.x) {
 					sum_2 = (uint64)sum_2 + x[check_index((int64)((uint64)r * n + i), x_len, 3, fault)];
 				}
 			}
@@ -118,11 +120,13 @@ ModeConverge(int64* x, int64 x_len, int64 n, int* rounds, int64 rounds_len, gomp
 		} else {
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+				int64 end_2 = n;
+				for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
 					x[(uint64)r * n + i] /= 2;
 				}
 			} else {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + blockDim.x) {
+				int64 end_2 = n;
+				for (int64 i = threadIdx.x; i < end_2; i = (uint64)i + blockDim.x) {
 					x[check_index((int64)((uint64)r * n + i), x_len, 4, fault)] /= 2;
 				}
 			}

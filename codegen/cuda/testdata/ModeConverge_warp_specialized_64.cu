@@ -118,11 +118,13 @@ ModeConverge(int64* x, int64 x_len, int64 n, int* rounds, int64 rounds_len, gomp
 				int64 sum_2 = 0;
 				if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 					-134217728 < n && r < 134217728 && -134217728 < r) {
-					for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+					int64 end = n;
+					for (int64 i = threadIdx.x; i < end; i = (uint64)i + workers) {
 						sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
 					}
 				} else {
-					for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+					int64 end = n;
+					for (int64 i = threadIdx.x; i < end; i = (uint64)i + workers) {
 						sum_2 = (uint64)sum_2 + x[check_index((int64)((uint64)r * n + i), x_len, 3, fault)];
 					}
 				}
@@ -144,11 +146,13 @@ ModeConverge(int64* x, int64 x_len, int64 n, int* rounds, int64 rounds_len, gomp
 				}
 			} else if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+				int64 end = n;
+				for (int64 i = threadIdx.x; i < end; i = (uint64)i + workers) {
 					x[(uint64)r * n + i] /= 2;
 				}
 			} else {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
+				int64 end = n;
+				for (int64 i = threadIdx.x; i < end; i = (uint64)i + workers) {
 					x[check_index((int64)((uint64)r * n + i), x_len, 4, fault)] /= 2;
 				}
 			}

@@ -128,11 +128,13 @@ ModeFew(int* x, int64 x_len, int64 n, int64 few, gompss_fault* fault)
 				if (threadIdx.x < active) {
 					if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 						-134217728 < n && r < 134217728 && -134217728 < r) {
-						for (int64 i = threadIdx.x; i < n; i = (uint64)i + active) {
+						int64 end = n;
+						for (int64 i = threadIdx.x; i < end; i = (uint64)i + active) {
 							x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + base;
 						}
 					} else {
-						for (int64 i = threadIdx.x; i < n; i = (uint64)i + active) {
+						int64 end = n;
+						for (int64 i = threadIdx.x; i < end; i = (uint64)i + active) {
 							x[check_index((int64)((uint64)r * n + i), x_len, 7, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 8, fault)] + base;
 						}
 					}
@@ -153,13 +155,15 @@ ModeFew(int* x, int64 x_len, int64 n, int64 few, gompss_fault* fault)
 						return;
 					if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 						-134217728 < n && r < 134217728 && -134217728 < r) {
+						int64 end = n;
 						int64 stride = (uint64)active * 2;
-						for (int64 i = 1 + (int64)threadIdx.x * 2; i < n; i = (uint64)i + stride) {
+						for (int64 i = 1 + (int64)threadIdx.x * 2; i < end; i = (uint64)i + stride) {
 							x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + x[(uint64)r * n + i - 1];
 						}
 					} else {
+						int64 end = n;
 						int64 stride = (uint64)active * 2;
-						for (int64 i = 1 + (int64)threadIdx.x * 2; i < n; i = (uint64)i + stride) {
+						for (int64 i = 1 + (int64)threadIdx.x * 2; i < end; i = (uint64)i + stride) {
 							x[check_index((int64)((uint64)r * n + i), x_len, 13, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 14, fault)] + x[check_index((int64)((uint64)r * n + i - 1), x_len, 15, fault)];
 						}
 					}
@@ -167,14 +171,16 @@ ModeFew(int* x, int64 x_len, int64 n, int64 few, gompss_fault* fault)
 			} else if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
 				if (threadIdx.x < min(workers, (int64)3)) {
+					int64 end = n;
 					int64 stride = min(workers, (int64)3);
-					for (int64 i = threadIdx.x; i < n; i = (uint64)i + stride) {
+					for (int64 i = threadIdx.x; i < end; i = (uint64)i + stride) {
 						x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + 1;
 					}
 				}
 			} else if (threadIdx.x < min(workers, (int64)3)) {
+				int64 end = n;
 				int64 stride = min(workers, (int64)3);
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + stride) {
+				for (int64 i = threadIdx.x; i < end; i = (uint64)i + stride) {
 					x[check_index((int64)((uint64)r * n + i), x_len, 16, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 17, fault)] + 1;
 				}
 			}

@@ -91,7 +91,7 @@ MomentTable_2(const int* __restrict__ x, int x_len, int64* out, int out_len, Arr
 		for (int e = 0; e < 12; e++) {
 			int64 x_2 = 0;
 			for (int k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
-				int64 other = *(volatile int64*)&partParts[(unsigned)k * 12 + e];
+				int64 other = *(volatile int64*)&partParts[k * 12 + e];
 				x_2 = (uint64)x_2 + other;
 			}
 			for (int d = 16; d > 0; d /= 2) {

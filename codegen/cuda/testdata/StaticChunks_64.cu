@@ -48,14 +48,13 @@ StaticChunks_2(int64 n, int64 m, int64* x, int64 x_len, int64* out, int64 out_le
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m;
 		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
+		int64 total = count * count_2;
 		bool small = total <= 4294967295ll;
-		int64 chunk = max(min((int64)((uint64)m + 3), total), (int64)1);
-		int64 stride = (uint64)gridDim.x * chunk;
-		for (int64 base = (uint64)blockIdx.x * chunk; base < total; base = (uint64)base + stride) {
-			int64 stop = min((int64)((uint64)base + chunk), total);
-			for (int64 base_2 = (uint64)base + (int64)threadIdx.x * 2; base_2 < stop; base_2 = (uint64)base_2 + (int64)blockDim.x * 2) {
-				int64 stop_2 = min((int64)((uint64)base_2 + 2), stop);
+		int64 chunk = max(min(m + 3, total), (int64)1);
+		for (int64 base = blockIdx.x * chunk; base < total; base += gridDim.x * chunk) {
+			int64 stop = min(base + chunk, total);
+			for (int64 base_2 = base + (int64)threadIdx.x * 2; base_2 < stop; base_2 += (int64)blockDim.x * 2) {
+				int64 stop_2 = min(base_2 + 2, stop);
 				int64 it = base_2;
 				while (it < stop_2) {
 					{
@@ -70,7 +69,7 @@ StaticChunks_2(int64 n, int64 m, int64* x, int64 x_len, int64* out, int64 out_le
 						out[(uint64)i * m + j] = (uint64)out[(uint64)i * m + j] + last_3;
 					}
 				next:;
-					if (it == (int64)((uint64)total - 1)) {
+					if (it == total - 1) {
 						last[0] = last_3;
 					}
 					it = (uint64)it + 1;

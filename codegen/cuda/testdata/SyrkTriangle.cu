@@ -45,9 +45,9 @@ SyrkTriangle(int n, int m, double* a, int a_len, double* c, int c_len, gompss_fa
 			if (j <= i) {
 				double s = 0.0;
 				for (int k = 0; k < m; k++) {
-					s += a[(unsigned)i * m + k] * a[(unsigned)j * m + k];
+					s += a[i * m + k] * a[j * m + k];
 				}
-				c[(unsigned)i * n + j] += s;
+				c[i * n + j] += s;
 			}
 		}
 	} else {

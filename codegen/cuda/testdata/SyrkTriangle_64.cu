@@ -37,9 +37,9 @@ SyrkTriangle(int64 n, int64 m, double* a, int64 a_len, double* c, int64 c_len, g
 		int64 count = max(end, (int64)0);
 		int64 end_2 = n;
 		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
+		int64 total = count * count_2;
 		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 			int64 i = rows;
 			int64 jTurn = it - (uint64)rows * count_2;
