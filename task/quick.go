@@ -233,8 +233,12 @@ func (rt *Runtime) takePlain(worker int) *record {
 	if r == nil {
 		r = room.queue.pop()
 	}
-	for i := 1; r == nil && i < len(rt.rooms); i++ {
-		r, _ = rt.rooms[(worker+i)%len(rt.rooms)].queue.share(&room.queue, 2)
+	if r == nil {
+		for _, o := range rt.workers.Others(worker) { // those of the same memory node first
+			if r, _ = rt.rooms[o].queue.share(&room.queue, 2); r != nil {
+				break
+			}
+		}
 	}
 	if r != nil && (room.queue.some.Load() || rt.inbox.some.Load()) {
 		rt.workers.Wake(1)

@@ -72,6 +72,7 @@ type Options struct {
 type Runtime struct {
 	machine      *devices.Machine
 	workers      *smp.Workers // nil without smp
+	cpus         *smp.Device
 	places       []sched.Place
 	spaces       []devices.SpaceID // by place
 	memory       []deps.Bytes      // by place; 0 for the host
@@ -207,7 +208,7 @@ func (rt *Runtime) start(o Options) error {
 	if workers > 0 {
 		rt.rooms = make([]room, workers)
 		rt.makeSights(rt.window.limit)
-		if rt.workers, err = smp.NewWorkers(workers, cpu{rt}); err != nil {
+		if rt.workers, err = rt.cpus.Start(cpu{rt}); err != nil {
 			return err
 		}
 	}
@@ -229,6 +230,7 @@ func (rt *Runtime) findPlaces() int {
 		rt.all = rt.all.With(id)
 		if p.Kind == devices.SMP {
 			rt.host, workers = id, p.Workers
+			rt.cpus = d.(*smp.Device)
 		} else {
 			rt.accelerators = true
 			rt.accelerated++

@@ -13,6 +13,12 @@ func init() { devices.Register(devices.SMP, open) }
 // nothing was said. It has no memory of its own; whoever runs tasks starts its Workers.
 type Device struct {
 	properties devices.Properties
+	bind       bool
+}
+
+// Start starts the workers of the device on a source.
+func (d *Device) Start(source Source) (*Workers, error) {
+	return startWorkers(d.properties.Workers, source, d.bind)
 }
 
 // New returns the device with n workers.
@@ -34,7 +40,14 @@ func New(n int) (*Device, error) {
 }
 
 func open(c devices.Config) ([]devices.Device, error) {
-	if err := c.Scan(nil); err != nil {
+	bind := false
+	err := c.Scan(map[string]func(string) error{"bind": func(s string) error {
+		if bind = s == "node"; s != "node" && s != "off" {
+			return fmt.Errorf("want node or off")
+		}
+		return nil
+	}})
+	if err != nil {
 		return nil, err
 	}
 	n := c.Count
@@ -45,6 +58,7 @@ func open(c devices.Config) ([]devices.Device, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.bind = bind
 	return []devices.Device{d}, nil
 }
 

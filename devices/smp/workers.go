@@ -1,6 +1,7 @@
 package smp
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"runtime"
@@ -31,7 +32,10 @@ const MaxWorkers = 1024
 type Workers struct {
 	source Source
 	rooms  []room
-	loops  atomic.Int32 // open offers
+	homes  []int         // node of each worker
+	others [][]int32     // of each worker, the nearest first
+	bound  []*memoryNode // by node: where its workers are kept; nil when they are not
+	loops  atomic.Int32  // open offers
 	ending atomic.Bool
 	done   sync.WaitGroup
 	_      [128]byte // what changes often is in another cache line than what all read
@@ -54,17 +58,70 @@ type room struct {
 }
 
 // NewWorkers starts n workers on a source. Close ends them.
-func NewWorkers(n int, source Source) (*Workers, error) {
+func NewWorkers(n int, source Source) (*Workers, error) { return startWorkers(n, source, false) }
+
+// startWorkers is NewWorkers for workers that are perhaps bound to the node that they belong to.
+//
+// Errors: with bind, those of the system.
+func startWorkers(n int, source Source, bind bool) (*Workers, error) {
 	if n <= 0 || n > MaxWorkers {
 		return nil, fmt.Errorf("smp: %d workers: between 1 and %d are possible", n, MaxWorkers)
 	}
 	w := &Workers{source: source, rooms: make([]room, n), beds: make([]uint64, (n+63)/64)}
+	if err := w.settleIn(bind); err != nil {
+		return nil, err
+	}
 	w.done.Add(n)
 	for i := range w.rooms {
 		w.rooms[i].wake = make(chan struct{}, 1)
 		go w.work(i)
 	}
 	return w, nil
+}
+
+// settleIn gives every worker a node.
+func (w *Workers) settleIn(bind bool) error {
+	var t Topology
+	if len(w.rooms) > 1 || bind {
+		var err error
+		if t, err = systemTopology(); err != nil && bind {
+			return err
+		} else if err != nil {
+			t = Topology{} // what cannot be read is not needed
+		}
+	}
+	w.homes = t.homes(len(w.rooms))
+	w.others = t.near(w.homes)
+	if !bind {
+		return nil
+	}
+	if t.Nodes() == 0 {
+		return errNoNodes
+	}
+	for k := range t.nodes {
+		tried := make(chan error)
+		go func() { tried <- t.nodes[k].bind() }()
+		if err := <-tried; err != nil {
+			return fmt.Errorf("smp: bind to the processors of node %d: %w", t.nodes[k].id, err)
+		}
+		w.bound = append(w.bound, &t.nodes[k])
+	}
+	return nil
+}
+
+var errNoNodes = errors.New("smp: bind=node: this system does not say which processors are near each other")
+
+// Others returns the workers that worker i asks for work, the nearest first. The caller must not change it.
+func (w *Workers) Others(i int) []int32 { return w.others[i] }
+
+// goHome keeps the calling goroutine, which is worker i now and was kept at node before, at the node of i, and returns that.
+func (w *Workers) goHome(i, node int) int {
+	if w.bound == nil || node == w.homes[i] {
+		return node
+	}
+	// It was possible when the workers were started; a cpuset that shrinks since moves the thread, and the work goes on there.
+	_ = w.bound[w.homes[i]].bind()
+	return w.homes[i]
 }
 
 // Len returns the number of workers.
@@ -160,13 +217,14 @@ func (w *Workers) rise(i int) {
 
 // work runs until the end, first as worker i. A body that ends the goroutine (runtime.Goexit) costs it, not the worker.
 func (w *Workers) work(i int) {
-	over, inside := false, false
+	over, inside, node := false, false, None
 	defer func() {
 		if !over && !inside { // ended from inside a chunk of a loop
 			go w.work(i)
 		}
 	}()
 	for {
+		node = w.goHome(i, node)
 		if w.source.Take(i) {
 			inside = true
 			i = w.source.Run(i)
