@@ -3,15 +3,20 @@ package codegen
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
 )
+
+type refusal struct{ dialect, message, tests string }
 
 // refusals says, for what DIALECT.md refuses or warns of, by its words, which message a golden file shows. Where the
 // refusal is one at run time, tests names the file that has it.
-var refusals = []struct{ dialect, message, tests string }{
+var refusals = []refusal{
 	// section 1
 	{"reading it before assigning is an error", "it is read before anything assigns to it", ""},
 	{"writing shared memory there without `atomic` is a warning", "is shared by all teams", ""},
@@ -29,9 +34,11 @@ var refusals = []struct{ dialect, message, tests string }{
 	{"`break`, `goto` and `return` out of a loop or block that a directive governs are errors", "return: it leaves what the directive", ""},
 	{"`break`, `goto` and `return` out of a loop or block that a directive governs are errors", "goto: the compiler needs structured control flow", ""},
 	{"`continue` is fine", "continue: it leaves what the directive", ""}, // not of an outer loop
+	{"as in Go an error: of the task", "ErrDivide", "../task/contract_test.go"},
 	{"integer division by zero, index out of range", "ErrDivide", "../task/contract_test.go"},
 	{"integer division by zero, index out of range", "ErrBounds", "../task/contract_test.go"},
 	{"with a device counterpart", "it has no device counterpart", ""},
+	{"refused, with file:line:col and the reason", "while.go:8:2: loop under teams distribute parallel for: it does not start with one new variable; write", ""},
 	{"goroutines", "go statement: there are no goroutines on a device", ""},
 	{"channels", "there are no channels on a device", ""},
 	{"maps", "there are no maps on a device", ""},
@@ -83,28 +90,69 @@ var refusals = []struct{ dialect, message, tests string }{
 	// section 5
 	{"a failed check is an error and nothing has been written", "outside its region x[0:10]", "../task/contract_test.go"},
 	{"checked in the kernel, on every target", "TestFailedChecksAreAlike", "../task/contract_test.go"},
+	{"The error names slice, index, length and source line", "contract_kernels_test.go:123", "../task/contract_test.go"},
+	{"each function's error at most", "1e-5", "cpu/math_test.go"},
 }
 
-// TestEveryRefusalOfTheDialectIsShown keeps DIALECT.md and the golden files together.
+// shown returns what the golden files want to be said, without the sources that it is said of.
+func shown(t *testing.T) string {
+	paths, err := filepath.Glob("testdata/*/*.txtar")
+	require.NoError(t, err)
+	var out strings.Builder
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		require.NoError(t, err)
+		for _, f := range archive.Files {
+			if strings.HasSuffix(f.Name, ".want") {
+				out.Write(f.Data)
+			}
+		}
+	}
+	return out.String()
+}
+
+// TestEveryRefusalOfTheDialectIsShown keeps DIALECT.md and the golden files together: each message is one that a golden
+// file wants, which other tests compare with what is said.
 func TestEveryRefusalOfTheDialectIsShown(t *testing.T) {
 	dialect, err := os.ReadFile("../DIALECT.md")
 	require.NoError(t, err)
-	paths, err := filepath.Glob("testdata/*/*.txtar")
-	require.NoError(t, err)
-	var golden strings.Builder
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		golden.Write(text)
-	}
+	golden := shown(t)
 	for _, r := range refusals {
 		require.Contains(t, string(dialect), r.dialect, "DIALECT.md says it in other words now")
-		shown := golden.String()
+		text := golden
 		if r.tests != "" {
-			text, err := os.ReadFile(r.tests)
+			file, err := os.ReadFile(r.tests)
 			require.NoError(t, err)
-			shown = string(text)
+			text = string(file)
+			require.Contains(t, text, "\nfunc Test", "%s has no tests", r.tests)
 		}
-		require.True(t, strings.Contains(shown, r.message), "no test shows %q for %q", r.message, r.dialect)
+		require.True(t, strings.Contains(text, r.message), "no test shows %q for %q", r.message, r.dialect)
 	}
+}
+
+// refuses finds the sentences of DIALECT.md that speak of errors and warnings.
+var refuses = regexp.MustCompile(`\b([Ee]rrors?|[Rr]efused?|[Ww]arn(s|ing)|reports|[Uu]nknown|stands? outside)\b`)
+
+// TestEveryRefusalOfTheDialectIsListed takes DIALECT.md apart into sentences: each that speaks of an error or a warning has
+// its line in refusals.
+func TestEveryRefusalOfTheDialectIsListed(t *testing.T) {
+	text, err := os.ReadFile("../DIALECT.md")
+	require.NoError(t, err)
+	sentences := regexp.MustCompile(`\n\n|\n- |\n\||[.;]\s+| \| `).Split(string(text), -1)
+	found := 0
+	for _, s := range sentences {
+		if !refuses.MatchString(s) {
+			continue
+		}
+		found++
+		require.True(t, slices.ContainsFunc(refusals, func(r refusal) bool {
+			for part := range strings.SplitSeq(r.dialect, "; ") {
+				if strings.Contains(s, part) || strings.Contains(part, strings.TrimSpace(s)) {
+					return true
+				}
+			}
+			return false
+		}), "no line of refusals is about %q", s)
+	}
+	require.Greater(t, found, 15, "DIALECT.md is not read any more")
 }

@@ -100,3 +100,7 @@ func firstOf(row []int) {
 		}
 	}
 }
+
+func swapRows(rows *[3][4]int32, a, b int) {
+	rows[a], rows[b] = rows[b], rows[a]
+}

@@ -236,3 +236,187 @@ func LangOrphans(rows, cols int, x, y []int) {
 		}
 	}
 }
+
+// LangOutOfRange converts what does not fit, NaN and infinities too, and takes integers past their ends.
+//
+//omp:target
+//omp:task inout(x) in(f, y)
+func LangOutOfRange(x []uint64, f []float64, y []int64) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		v, w := f[i%len(f)], float32(f[(i*7)%len(f)])
+		r := uint64(int8(v)) ^ uint64(int16(v))<<3 ^ uint64(int32(v))<<7 ^ uint64(int64(v))<<11
+		r ^= uint64(uint8(v))<<1 ^ uint64(uint16(v))<<5 ^ uint64(uint32(v))<<9 ^ uint64(v)<<13
+		r += uint64(int8(w)) ^ uint64(int16(w))<<3 ^ uint64(int32(w))<<7 ^ uint64(int64(w))<<11
+		r ^= uint64(uint8(w))<<1 ^ uint64(uint16(w))<<5 ^ uint64(uint32(w))<<9 ^ uint64(w)<<13
+		r ^= uint64(int(v)) ^ uint64(uint(w))
+		n := y[i%len(y)]
+		if n != 0 {
+			r ^= uint64(math.MinInt64/n) ^ uint64(math.MinInt64%n)<<2 ^ uint64(int32(math.MinInt32)/int32(n|1))<<4
+			r ^= uint64(int8(-128)/int8(n|1)) ^ uint64(int8(-128)%int8(n|1))
+		}
+		s := uint64(n)
+		r ^= 1<<s ^ uint64(n)>>s ^ uint64(n>>s) ^ uint64(int32(n)<<s) ^ uint64(int8(n)>>s) ^ uint64(uint16(n)<<(s&31))
+		r += uint64(float32(n)) ^ math.Float64bits(float64(uint64(n))) ^ uint64(math.Float32bits(float32(uint64(n))))
+		x[i] = r
+	}
+}
+
+// LangSpecials compares, orders and rounds NaN, infinities and zeros of both signs.
+//
+//omp:target
+//omp:task inout(x) in(f)
+func LangSpecials(x []uint64, f []float64) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		v, w := f[i%len(f)], f[(i*5+1)%len(f)]
+		a, b := float32(v), float32(w)
+		r := uint64(0)
+		if v < w {
+			r |= 1
+		}
+		if v <= w || a != b {
+			r |= 2
+		}
+		if !(v > w) && a >= b {
+			r |= 4
+		}
+		if v == w {
+			r |= 8
+		}
+		least, most := min(v, w, 1), max(a, b, -1)
+		if least == least {
+			r ^= math.Float64bits(least) << 1
+		}
+		if most == most {
+			r ^= uint64(math.Float32bits(most)) << 3
+		}
+		if q := math.Min(v, w); q == q {
+			r += math.Float64bits(q)
+		}
+		if q := math.Max(v, w) / math.Copysign(1, w); q == q {
+			r += math.Float64bits(q)
+		}
+		if q := math.Round(v) + math.RoundToEven(w) + math.Floor(v) - math.Ceil(w) + math.Trunc(w); q == q {
+			r ^= math.Float64bits(q)
+		}
+		if q := v*w + v; q == q { // rounded twice
+			r += math.Float64bits(q)
+		}
+		if q := a*b - a; q == q {
+			r += uint64(math.Float32bits(q))
+		}
+		x[i] = r
+	}
+}
+
+// LangClasses asks what kind of a float it has.
+//
+//omp:target
+//omp:task inout(x) in(f)
+func LangClasses(x []uint64, f []float64) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		v, w := f[i%len(f)], f[(i*5+1)%len(f)]
+		r := uint64(0)
+		if math.IsInf(v, 1) || math.IsInf(w, -1) || math.Signbit(w) {
+			r |= 1
+		}
+		if math.IsNaN(v) != math.IsNaN(float64(float32(w))) || math.IsInf(float64(float32(v)), 0) {
+			r |= 2
+		}
+		x[i] = r
+	}
+}
+
+type cell struct {
+	rows [3][4]int32
+	part [2]struct {
+		at  vector
+		tag [3]uint8
+	}
+}
+
+// LangDeep reaches into structs of arrays of structs, slices of their parts and pointers to them.
+//
+//omp:target
+//omp:task inout(x) in(y)
+func LangDeep(x []cell, y []int) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		c := &x[i]
+		row := c.rows[i%3][1:3]
+		row[0], row[1] = row[1]+1, int32(y[i%len(y)])
+		p := &c.part[i&1].tag
+		p[2] += uint8(len(row) + cap(row))
+		for k, v := range c.part {
+			c.part[k].at.x = v.at.y + float32(k)
+			tail := c.part[k].tag[:]
+			for j := range tail[1:] {
+				tail[1+j] ^= tail[j] + v.tag[2]
+			}
+		}
+		whole := c.rows
+		swapRows(&c.rows, i%3, (i+1)%3)
+		grid := [2][2]vector{{{1, 2}, {}}, {1: {x: float32(i)}}}
+		grid[1][0] = grid[i&1][1]
+		c.part[0].at.y += grid[1][0].x + grid[0][0].y + float32(whole[2][3])
+		if c.rows == whole {
+			c.rows[0][0] = -1
+		}
+	}
+}
+
+// LangLoops runs every form of loop, with jumps between them.
+//
+//omp:target
+//omp:task inout(x) in(y)
+func LangLoops(x, y []int) {
+	//omp:teams distribute parallel for
+	for i := len(x) - 1; i >= 0; i-- {
+		s := 0
+		for range 3 {
+			s += 2
+		}
+		for j := range 4 {
+			for k := j; k != 6; k++ {
+				if k == 4 {
+					continue
+				}
+				s += k * j
+			}
+		}
+		corners := [4]int{3, 1, 4, 1}
+		for j, c := range corners {
+			corners[3-j] = s // range keeps what it began with
+			s += c
+		}
+		n := y[i%len(y)]
+	halve:
+		for n > 0 {
+			switch {
+			case n&1 == 1:
+				n--
+				continue halve
+			case n > 100:
+				break halve
+			}
+			n /= 2
+			s++
+		}
+		for a, b := 0, 10; a < b; a, b = a+1, b-2 {
+			s += a * b
+		}
+	search:
+		for j := 0; ; j++ {
+			for k := len(y) - 1; k >= 0; k -= 2 {
+				if j*k > 7 || j > 9 {
+					break search
+				}
+			}
+			s ^= j
+		}
+		add := func(v int) int { s += v; return s }
+		x[i] = add(n) - add(1)*2
+	}
+}

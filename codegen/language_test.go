@@ -2,6 +2,7 @@ package codegen_test
 
 import (
 	_ "embed"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -28,6 +29,30 @@ func bodies(r *rand.Rand, n int) []body {
 // twoInts are two slices of n and at least one element.
 func twoInts(n int, r *rand.Rand) []any {
 	return []any{ints[int](r, n, 10), ints[int](r, max(n, 1), 10)}
+}
+
+// specialFloats are floats at the ends of every integer type, NaN, infinities and zeros among others.
+func specialFloats(r *rand.Rand, n int) []float64 {
+	known := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), math.MaxFloat64, math.SmallestNonzeroFloat64, 0.5, -0.5, 2.5, -1}
+	for _, bits := range []float64{7, 8, 15, 16, 31, 32, 63, 64} {
+		p := math.Exp2(bits)
+		known = append(known, p, -p, p-1, -p-1, p+0.5, math.Nextafter(p, 0))
+	}
+	out := []float64{known[r.IntN(len(known))]}
+	for range n {
+		out = append(out, known[r.IntN(len(known))])
+	}
+	return out
+}
+
+// edgeInts are integers at and beside the ends of every type, and small ones.
+func edgeInts(r *rand.Rand, n int) []int64 {
+	out := []int64{-1}
+	for range n {
+		e := int64(1) << []int{0, 3, 5, 7, 8, 15, 31, 32, 62, 63}[r.IntN(10)]
+		out = append(out, []int64{e, e - 1, -e, -e - 1, e + 1, int64(r.IntN(70))}[r.IntN(6)])
+	}
+	return out
 }
 
 var languageCases = []corpusCase{
@@ -62,6 +87,20 @@ var languageCases = []corpusCase{
 	{kernel: LangTranscendental, tolerance: 1e-15, args: func(n int, r *rand.Rand) []any {
 		return []any{floats[float64](r, n), floats[float64](r, max(n, 1))}
 	}},
+	{kernel: LangOutOfRange, args: func(n int, r *rand.Rand) []any {
+		return []any{make([]uint64, 2*n), specialFloats(r, n), edgeInts(r, n)}
+	}},
+	{kernel: LangSpecials, args: func(n int, r *rand.Rand) []any { return []any{make([]uint64, 2*n), specialFloats(r, n)} }},
+	{kernel: LangClasses, args: func(n int, r *rand.Rand) []any { return []any{make([]uint64, 2*n), specialFloats(r, n)} }},
+	{kernel: LangDeep, args: func(n int, r *rand.Rand) []any {
+		x := make([]cell, n)
+		for i := range x {
+			x[i].rows[r.IntN(3)][r.IntN(4)] = r.Int32()
+			x[i].part[1].at.y, x[i].part[r.IntN(2)].tag = r.Float32(), [3]uint8{uint8(i), 2, uint8(r.IntN(256))}
+		}
+		return []any{x, ints[int](r, max(n, 1), 10)}
+	}},
+	{kernel: LangLoops, args: twoInts},
 	{kernel: LangOrphans, args: func(n int, r *rand.Rand) []any {
 		m := side(n)
 		return []any{m, m + 2, ints[int](r, m*(m+2), 10), ints[int](r, m, 10)}

@@ -60,7 +60,7 @@ func tableClauses(t *testing.T) map[string][]string {
 			for i, c := range strings.Split(list, "`") {
 				name, _, _ := strings.Cut(c, "(")
 				name, _, _ = strings.Cut(name, "[")
-				if i%2 == 1 && !strings.Contains(name, " ") && !strings.Contains(name, "+") && word != "masked" {
+				if i%2 == 1 && !strings.Contains(name, " ") && !strings.Contains(name, "+") && word != "masked" && name != "parallel" && name != "single" {
 					out[word] = append(out[word], name)
 				}
 			}
@@ -576,4 +576,54 @@ func broken(k *ir.Kernel) (out any) {
 	defer func() { out = recover() }()
 	_, _ = codegen.Lower(k, codegen.LowerOptions{})
 	return nil
+}
+
+// clauseExamples is each clause of a statement directive as it may stand on one.
+var clauseExamples = map[string]string{"num_teams": "num_teams(2)", "thread_limit": "thread_limit(32)", "private": "private(p)", "firstprivate": "firstprivate(p)",
+	"shared": "shared(p)", "reduction": "reduction(+: p)", "mode": "mode(spmd)", "collapse": "collapse(1)", "dist_schedule": "dist_schedule(static)",
+	"lastprivate": "lastprivate(p)", "dist_private": "dist_private([1]x)", "dist_firstprivate": "dist_firstprivate([1]x)",
+	"dist_lastprivate": "dist_lastprivate([1]x)", "dist_firstlastprivate": "dist_firstlastprivate([1]x)", "num_threads": "num_threads(2)", "if": "if(p > 0)",
+	"schedule": "schedule(static)", "nowait": "nowait", "simdlen": "simdlen(4)", "safelen": "safelen(4)", "bind": "bind(parallel)", "nested": "nested(inline)",
+	"read": "read", "write": "write", "update": "update", "capture": "capture", "compare": "compare",
+	"in": "in(x)", "copy_in": "copy_in(x)", "device": "device(acc)", "priority": "priority(1)", "fastmath": "fastmath"}
+
+// TestClausesElsewhere puts each clause on each directive that does not take it by DIALECT.md section 3: one error, at the
+// clause.
+func TestClausesElsewhere(t *testing.T) {
+	table := tableClauses(t)
+	for _, clauses := range table {
+		for _, c := range clauses {
+			if _, ok := clauseExamples[c]; !ok && !slices.Contains([]string{"copy_out", "copy_inout", "copy_deps", "no_copy_deps", "implements", "check", "resources",
+				"out", "inout", "concurrent", "commutative", "priority", "final", "untied", "label"}, c) {
+				t.Errorf("there is no example of clause %s", c)
+			}
+		}
+	}
+	tried := 0
+	for _, w := range words {
+		if strings.Contains(w.text, "bind") {
+			continue
+		}
+		for name, clause := range clauseExamples {
+			fields := strings.Fields(w.text)
+			takes := slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(table[f], name) }) ||
+				name == "nested" && slices.Contains(fields, "parallel") && slices.Contains(fields, "for")
+			if takes && (name != "nowait" || !slices.Contains(fields, "parallel")) {
+				continue
+			}
+			body := "{\nx[0] = p\n}"
+			if w.loop {
+				body = "for i := range x {\nx[i] = i\n}"
+			}
+			text := "package k\n\n//omp:target\n//omp:task inout(x)\nfunc K(x []int) {\np := 1\n_ = p\n//omp:" + w.text + " " + clause + "\n" + body + "\n}\n"
+			_, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+			var list codegen.ErrorList
+			require.ErrorAs(t, err, &list, "%s %s", w.text, clause)
+			require.True(t, slices.ContainsFunc(list, func(d codegen.Diagnostic) bool {
+				return d.Pos.Line == 8 && d.Pos.Col == len("//omp:"+w.text+" ")+1 && d.What == "clause "+name
+			}), "%s %s: %v", w.text, clause, err)
+			tried++
+		}
+	}
+	require.Greater(t, tried, 300)
 }

@@ -11,7 +11,7 @@ func (p *printer) analyse(list []ir.Stmt, params []*ir.Var, trips ...ir.Expr) {
 	p.ranges = &ranges{index32: p.opt.Index32, width: int64(p.width), vars: map[*ir.Var]interval{}}
 	p.narrow = map[*ir.Var]bool{}
 	p.shape = shape{heads: map[*ir.While]*ir.Decl{}, merged: map[*ir.Decl]bool{}, inlined: map[*ir.Var]ir.Expr{},
-		inits: map[*ir.Var]ir.Expr{}, occur: ir.Used(list)}
+		inits: map[*ir.Var]ir.Expr{}, occur: occurring(list)}
 	p.ranges.inits, p.ranges.ends = p.inits, map[*ir.Var]interval{}
 	for _, e := range trips {
 		p.ranges.promise(e)
@@ -45,6 +45,17 @@ func (p *printer) learnAll(list []ir.Stmt) {
 		}
 		ir.Lists(s, p.learnAll)
 	}
+}
+
+// occurring returns the variables in the expressions of list: one that only takes the result of a call is not there.
+func occurring(list []ir.Stmt) *ir.VarSet {
+	set := &ir.VarSet{}
+	ir.Inspect(list, nil, func(e ir.Expr) {
+		if r, ok := e.(*ir.Ref); ok {
+			set.Add(r.Var)
+		}
+	})
+	return set
 }
 
 // changedIn returns the variables that list changes or lets a pointer at.

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -75,8 +76,8 @@ func (p *printer) callStmt(s *ir.Call, decls []ir.Stmt) {
 		made[d.(*ir.Decl).Var] = true
 	}
 	text := p.callText(s)
-	switch n := wanted(s.Results); {
-	case n == 0:
+	switch {
+	case !slices.ContainsFunc(s.Results, p.wanted):
 		p.printf(s.At, "%s;", text)
 	case len(s.Results) == 1:
 		p.printf(s.At, "%s = %s;", p.result(s.Results[0], made), text)
@@ -85,15 +86,8 @@ func (p *printer) callStmt(s *ir.Call, decls []ir.Stmt) {
 	}
 }
 
-func wanted(list []*ir.Var) int {
-	n := 0
-	for _, v := range list {
-		if v != nil {
-			n++
-		}
-	}
-	return n
-}
+// wanted reports whether something reads or keeps a result in v.
+func (p *printer) wanted(v *ir.Var) bool { return v != nil && p.occur.Has(v) }
 
 // result prints the variable that takes a result, with its type where it is declared here.
 func (p *printer) result(v *ir.Var, made map[*ir.Var]bool) string {
@@ -108,7 +102,7 @@ func (p *printer) spread(s *ir.Call, text string, made map[*ir.Var]bool) {
 	all := p.fresh(s.Fn.Name + "_result")
 	p.printf(s.At, "const %s %s = %s;", p.results[s.Fn], all, text)
 	for i, v := range s.Results {
-		if v != nil {
+		if p.wanted(v) {
 			p.printf(s.At, "%s = %s.r%d;", p.result(v, made), all, i)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cuda"
 )
 
@@ -78,13 +79,31 @@ func TestNVRTCTakesEveryGolden(t *testing.T) {
 	for _, h := range handBuilt {
 		hand = append(hand, goldenCase{h.name, h.make()})
 	}
-	kernels := append(corpus(t), modeCorpus(t)...)
+	kernels := append(append(corpus(t), modeCorpus(t)...), languageCorpus(t)...)
 	if os.Getenv("GOMPSS_NVRTC") == "all" {
 		requireCompiles(t, generations, append(hand, kernels...))
 		return
 	}
 	requireCompiles(t, generations, hand)
 	requireCompiles(t, nil, kernels)
+}
+
+// languageCorpus lowers the kernels that show the parts of the language; one that is generic has no program of its own.
+func languageCorpus(t *testing.T) []goldenCase {
+	t.Helper()
+	pkg, err := codegen.Load(kernelFiles(t, []string{"../language_kernels_test.go", "../language_helpers_test.go"})...)
+	require.NoError(t, err)
+	var out []goldenCase
+	for _, k := range pkg.Kernels() {
+		low, err := codegen.Lower(k, codegen.LowerOptions{Target: "cuda"})
+		require.NoError(t, err)
+		out = append(out, goldenCase{k.Name, low.Program})
+	}
+	instance, err := pkg.Instance("LangGeneric", "float32", "int32")
+	require.NoError(t, err)
+	low, err := codegen.Lower(instance, codegen.LowerOptions{Target: "cuda"})
+	require.NoError(t, err)
+	return append(out, goldenCase{"LangGeneric", low.Program})
 }
 
 // requireCompiles compiles each version of cases for archs; nil takes one generation for each, in turn.
