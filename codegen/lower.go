@@ -69,6 +69,7 @@ var passes = []pass{
 	{"split into launches", (*lowering).split, checkNothing},
 	{"lower launches", (*lowering).lowerSegments, checkNothing},
 	{"limit teams", (*lowering).limitTeams, checkNothing},
+	{"unroll loops", (*lowering).unrollLoops, checkNothing},
 	{"place arrays", (*lowering).placeArrays, checkNothing},
 	{"place scratch", (*lowering).placeScratch, checkNothing},
 	{"number variables", (*lowering).number, checkProgramIR},

@@ -479,6 +479,9 @@ func (p *threads) plain(s *ir.For) []ir.Stmt {
 	if out := p.ahead(f); out != nil {
 		return out
 	}
+	if f.Unroll == 0 {
+		f.Unroll = unrollLater
+	}
 	if s.Directive != nil {
 		p.simds[f] = s.Directive.Reductions
 	}

@@ -35,6 +35,7 @@ Atax(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, int 
 		-134217728 < n) {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 4
 			for (int j = 0; j < m; j++) {
 				s += a[i * m + j] * x[j];
 			}
@@ -58,6 +59,7 @@ Atax_2(int n, int m, double* a, int a_len, double* y, int y_len, double* tmp, in
 		-134217728 < n) {
 		for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 4
 			for (int i = 0; i < n; i++) {
 				s += a[i * m + j] * tmp[i];
 			}

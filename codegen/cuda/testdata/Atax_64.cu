@@ -37,6 +37,7 @@ Atax(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* t
 		int64 end = n;
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 4
 			for (int64 j = 0; j < m; j++) {
 				s += a[i * m + j] * x[j];
 			}
@@ -63,6 +64,7 @@ Atax_2(int64 n, int64 m, double* a, int64 a_len, double* y, int64 y_len, double*
 		int64 end = m;
 		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 4
 			for (int64 i = 0; i < n; i++) {
 				s += a[i * m + j] * tmp[i];
 			}

@@ -72,6 +72,7 @@ Bicg_2(int n, int m, double* a, int a_len, double* r, int r_len, double* s, int 
 		m < 134217728) {
 		for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 			double sum = 0.0;
+			#pragma unroll 4
 			for (int i = 0; i < n; i++) {
 				sum += r[i] * a[i * m + j];
 			}

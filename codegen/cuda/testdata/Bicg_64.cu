@@ -75,6 +75,7 @@ Bicg_2(int64 n, int64 m, double* a, int64 a_len, double* r, int64 r_len, double*
 		int64 end = m;
 		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
 			double sum = 0.0;
+			#pragma unroll 4
 			for (int64 i = 0; i < n; i++) {
 				sum += r[i] * a[i * m + j];
 			}

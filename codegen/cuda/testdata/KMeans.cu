@@ -51,6 +51,7 @@ KMeans(int dims, const float* __restrict__ points, int points_len, const float* 
 			float least = 3.4028235e+38f;
 			for (int c = 0; c < k; c++) {
 				float d = 0.0f;
+				#pragma unroll 4
 				for (int x = 0; x < dims; x++) {
 					float e = points[i * dims + x] - centres[c * dims + x];
 					d += e * e;

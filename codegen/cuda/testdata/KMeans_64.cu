@@ -51,6 +51,7 @@ KMeans(int64 dims, const float* __restrict__ points, int64 points_len, const flo
 			float least = 3.4028235e+38f;
 			for (int64 c = 0; c < k; c++) {
 				float d = 0.0f;
+				#pragma unroll 4
 				for (int64 x = 0; x < dims; x++) {
 					float e = points[i * dims + x] - centres[c * dims + x];
 					d += e * e;

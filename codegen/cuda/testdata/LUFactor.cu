@@ -38,6 +38,7 @@ LUFactor(int n, double* a, int a_len, gompss_fault* fault)
 			n < 134217728 && k < 134217728) {
 			for (int i = k + 1 + threadIdx.x; i < n; i += blockDim.x) {
 				a[i * n + k] /= a[k * n + k];
+				#pragma unroll 4
 				for (int j = k + 1; j < n; j++) {
 					a[i * n + j] -= a[i * n + k] * a[k * n + j];
 				}

@@ -40,6 +40,7 @@ LUFactor(int64 n, double* a, int64 a_len, gompss_fault* fault)
 			int64 end = n;
 			for (int64 i = k + 1 + threadIdx.x; i < end; i += blockDim.x) {
 				a[i * n + k] /= a[k * n + k];
+				#pragma unroll 4
 				for (int64 j = k + 1; j < n; j++) {
 					a[i * n + j] -= a[i * n + k] * a[k * n + j];
 				}

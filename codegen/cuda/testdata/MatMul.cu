@@ -132,6 +132,7 @@ MatMul(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len, gom
 					int64 i = (uint64)i0 + line_2;
 					int64 j = j0 + (e - (uint64)line_2 * columns);
 					float s = c[(uint64)i * n + j];
+					#pragma unroll 4
 					for (int k = 0; k < n; k++) {
 						s += a[(uint64)i * n + k] * b[(int64)k * n + j];
 					}

@@ -133,6 +133,7 @@ MatMul(int64 n, float* c, int64 c_len, float* a, int64 a_len, float* b, int64 b_
 					int64 i = (uint64)i0 + line_2;
 					int64 j = j0 + (e - (uint64)line_2 * columns);
 					float s = c[(uint64)i * n + j];
+					#pragma unroll 4
 					for (int64 k = 0; k < n; k++) {
 						s += a[(uint64)i * n + k] * b[k * n + j];
 					}

@@ -18,6 +18,7 @@ extern "C" __global__ void
 MoveParticles(Particle* p, int p_len, float dt)
 {
 	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < p_len; i += gridDim.x * blockDim.x) {
+		#pragma unroll 3
 		for (int d = 0; d < 3; d++) {
 			p[i].Pos[d] += dt * p[i].Vel[d];
 		}

@@ -19,6 +19,7 @@ extern "C" __global__ void
 MoveParticles(Particle* p, int64 p_len, float dt)
 {
 	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < p_len; i += (int64)gridDim.x * blockDim.x) {
+		#pragma unroll 3
 		for (int64 d = 0; d < 3; d++) {
 			p[i].Pos[d] += dt * p[i].Vel[d];
 		}

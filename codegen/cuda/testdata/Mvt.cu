@@ -33,6 +33,7 @@ Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, go
 {
 	if (n <= x1_len && 0 <= n && (int64)n * n <= a_len && n <= y1_len && n < 134217728) {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+			#pragma unroll 4
 			for (int j = 0; j < n; j++) {
 				x1[i] += a[i * n + j] * y1[j];
 			}
@@ -51,6 +52,7 @@ Mvt_2(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, 
 {
 	if (n <= x2_len && 0 <= n && (int64)n * n <= a_len && n <= y2_len && n < 134217728) {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+			#pragma unroll 4
 			for (int j = 0; j < n; j++) {
 				x2[i] += a[j * n + i] * y2[j];
 			}

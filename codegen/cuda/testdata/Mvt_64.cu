@@ -34,6 +34,7 @@ Mvt(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1
 	if (n <= x1_len && 0 <= n && (int64)((uint64)n * n) <= a_len && n <= y1_len && n < 134217728) {
 		int64 end = n;
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
+			#pragma unroll 4
 			for (int64 j = 0; j < n; j++) {
 				x1[i] += a[i * n + j] * y1[j];
 			}
@@ -54,6 +55,7 @@ Mvt_2(int64 n, float* a, int64 a_len, float* x2, int64 x2_len, float* y2, int64 
 	if (n <= x2_len && 0 <= n && (int64)((uint64)n * n) <= a_len && n <= y2_len && n < 134217728) {
 		int64 end = n;
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
+			#pragma unroll 4
 			for (int64 j = 0; j < n; j++) {
 				x2[i] += a[j * n + i] * y2[j];
 			}

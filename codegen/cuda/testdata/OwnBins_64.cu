@@ -36,12 +36,14 @@ OwnBins(const uint8* __restrict__ x, int64 x_len, int* bins, int64 bins_len, gom
 	for (int64 g = (int64)blockIdx.x * blockDim.x + threadIdx.x; g < end; g += (int64)gridDim.x * blockDim.x) {
 		if ((g + 1) * 8 <= bins_len) {
 			int binsPart[8] = {};
+			#pragma unroll 8
 			for (int64 e = 0; e < 8; e++) {
 				binsPart[e] = bins[g * 8 + e];
 			}
 			for (int64 i = g; i < x_len; i = (uint64)i + bins_len / 8) {
 				binsPart[check_index(g * 8 + x[check_index(i, x_len, 1, fault)] % 8 - g * 8, 8, 2, fault)] = (unsigned)binsPart[check_index(g * 8 + x[check_index(i, x_len, 3, fault)] % 8 - g * 8, 8, 4, fault)] + 1;
 			}
+			#pragma unroll 8
 			for (int64 e = 0; e < 8; e++) {
 				bins[g * 8 + e] = binsPart[e];
 			}

@@ -34,6 +34,7 @@ ParallelReduce(int64* x, int64 x_len, int64* s)
 	__shared__ int64 slots[32];
 	int64 s_2 = 0;
 	{
+		#pragma unroll 4
 		for (int64 i = threadIdx.x; i < x_len; i += blockDim.x) {
 			s_2 = (uint64)s_2 + x[i];
 		}

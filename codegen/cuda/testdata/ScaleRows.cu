@@ -79,6 +79,7 @@ ScaleRows_2(int n, int m, double* x, int x_len, double* y, int y_len, double* su
 						s += x[check_index((int64)((uint64)((int64)i * m) + k), x_len, 5, fault)];
 					}
 				}
+				#pragma unroll 4
 				for (int j = 0; j < m; j++) {
 					y[i * m + j] = x[i * m + j] * s;
 				}

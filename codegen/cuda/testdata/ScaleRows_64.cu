@@ -85,6 +85,7 @@ ScaleRows_2(int64 n, int64 m, double* x, int64 x_len, double* y, int64 y_len, do
 						s += x[check_index((int64)((uint64)(i * m) + k), x_len, 5, fault)];
 					}
 				}
+				#pragma unroll 4
 				for (int64 j = 0; j < m; j++) {
 					y[i * m + j] = x[i * m + j] * s;
 				}

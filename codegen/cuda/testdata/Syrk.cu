@@ -37,6 +37,7 @@ Syrk(int n, int m, double alpha, double beta, double* a, int a_len, double* c, i
 			m < 134217728) {
 			for (int j = threadIdx.x; j <= i; j += blockDim.x) {
 				double s = beta * c[(unsigned)i * n + j];
+				#pragma unroll 4
 				for (int k = 0; k < m; k++) {
 					s += alpha * a[i * m + k] * a[j * m + k];
 				}

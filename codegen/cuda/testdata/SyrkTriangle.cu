@@ -44,6 +44,7 @@ SyrkTriangle(int n, int m, double* a, int a_len, double* c, int c_len, gompss_fa
 			int j = jTurn;
 			if (j <= i) {
 				double s = 0.0;
+				#pragma unroll 4
 				for (int k = 0; k < m; k++) {
 					s += a[i * m + k] * a[j * m + k];
 				}

@@ -46,6 +46,7 @@ SyrkTriangle(int64 n, int64 m, double* a, int64 a_len, double* c, int64 c_len, g
 			int64 j = jTurn;
 			if (j <= i) {
 				double s = 0.0;
+				#pragma unroll 4
 				for (int64 k = 0; k < m; k++) {
 					s += a[(uint64)i * m + k] * a[(uint64)j * m + k];
 				}

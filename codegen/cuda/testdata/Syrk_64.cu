@@ -40,6 +40,7 @@ Syrk(int64 n, int64 m, double alpha, double beta, double* a, int64 a_len, double
 			int64 end_2 = i;
 			for (int64 j = threadIdx.x; j <= end_2; j += blockDim.x) {
 				double s = beta * c[i * n + j];
+				#pragma unroll 4
 				for (int64 k = 0; k < m; k++) {
 					s += alpha * a[i * m + k] * a[j * m + k];
 				}

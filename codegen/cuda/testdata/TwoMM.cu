@@ -132,6 +132,7 @@ TwoMM(int n, double alpha, double* a, int a_len, double* b, int b_len, double* t
 					int64 i = (uint64)i0 + line_2;
 					int64 j = j0 + (e - (uint64)line_2 * columns);
 					double s = 0.0;
+					#pragma unroll 4
 					for (int k = 0; k < n; k++) {
 						s += alpha * a[(uint64)i * n + k] * b[(int64)k * n + j];
 					}
@@ -255,6 +256,7 @@ TwoMM_2(int n, double beta, double* c, int c_len, double* d, int d_len, double* 
 					int64 i = (uint64)i0 + line_2;
 					int64 j = j0 + (e - (uint64)line_2 * columns);
 					double s = d[(uint64)i * n + j] * beta;
+					#pragma unroll 4
 					for (int k = 0; k < n; k++) {
 						s += tmp[(uint64)i * n + k] * c[(int64)k * n + j];
 					}

@@ -134,6 +134,7 @@ TwoMM(int64 n, double alpha, double* a, int64 a_len, double* b, int64 b_len, dou
 					int64 i = (uint64)i0 + line_2;
 					int64 j = j0 + (e - (uint64)line_2 * columns);
 					double s = 0.0;
+					#pragma unroll 4
 					for (int64 k = 0; k < n; k++) {
 						s += alpha * a[(uint64)i * n + k] * b[k * n + j];
 					}
@@ -260,6 +261,7 @@ TwoMM_2(int64 n, double beta, double* c, int64 c_len, double* d, int64 d_len, do
 					int64 i = (uint64)i0 + line_2;
 					int64 j = j0 + (e - (uint64)line_2 * columns);
 					double s = d[(uint64)i * n + j] * beta;
+					#pragma unroll 4
 					for (int64 k = 0; k < n; k++) {
 						s += tmp[(uint64)i * n + k] * c[k * n + j];
 					}
