@@ -234,7 +234,7 @@ func (rt *Runtime) takePlain(worker int) *record {
 		r = room.queue.pop()
 	}
 	if r == nil {
-		for _, o := range rt.workers.Others(worker) { // those of the same memory node first
+		for _, o := range rt.neighbours[worker] { // those of the same memory node first
 			if r, _ = rt.rooms[o].queue.share(&room.queue, 2); r != nil {
 				break
 			}

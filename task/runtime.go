@@ -73,6 +73,7 @@ type Runtime struct {
 	machine      *devices.Machine
 	workers      *smp.Workers // nil without smp
 	cpus         *smp.Device
+	neighbours   [][]int32 // by worker: whom it asks for work, and in which order
 	places       []sched.Place
 	spaces       []devices.SpaceID // by place
 	memory       []deps.Bytes      // by place; 0 for the host
@@ -206,7 +207,7 @@ func (rt *Runtime) start(o Options) error {
 	rt.buffers.add = rt.addBuffer
 	rt.buffers.drop = rt.dropBuffer
 	if workers > 0 {
-		rt.rooms = make([]room, workers)
+		rt.rooms, rt.neighbours = make([]room, workers), smp.Nearest(workers)
 		rt.makeSights(rt.window.limit)
 		if rt.workers, err = rt.cpus.Start(cpu{rt}); err != nil {
 			return err

@@ -52,6 +52,15 @@ func ReadTopology(root fs.FS, allowed []int) (Topology, error) {
 	return t, nil
 }
 
+// Nearest returns for each of n workers the others in the order in which it should ask them for work.
+func Nearest(n int) [][]int32 {
+	t, err := systemTopology()
+	if err != nil {
+		t = Topology{} // what cannot be read is not needed
+	}
+	return t.near(t.homes(n))
+}
+
 // Nodes returns how many nodes there are; 0 is a machine that does not say.
 func (t *Topology) Nodes() int { return len(t.nodes) }
 

@@ -33,7 +33,6 @@ type Workers struct {
 	source Source
 	rooms  []room
 	homes  []int         // node of each worker
-	others [][]int32     // of each worker, the nearest first
 	bound  []*memoryNode // by node: where its workers are kept; nil when they are not
 	loops  atomic.Int32  // open offers
 	ending atomic.Bool
@@ -79,29 +78,22 @@ func startWorkers(n int, source Source, bind bool) (*Workers, error) {
 	return w, nil
 }
 
-// settleIn gives every worker a node.
+// settleIn gives every worker a node, if they are to be bound.
 func (w *Workers) settleIn(bind bool) error {
-	var t Topology
-	if len(w.rooms) > 1 || bind {
-		var err error
-		if t, err = systemTopology(); err != nil && bind {
-			return err
-		} else if err != nil {
-			t = Topology{} // what cannot be read is not needed
-		}
-	}
-	w.homes = t.homes(len(w.rooms))
-	w.others = t.near(w.homes)
 	if !bind {
 		return nil
 	}
-	if t.Nodes() == 0 {
+	t, err := systemTopology()
+	if err != nil {
+		return err
+	}
+	if w.homes = t.homes(len(w.rooms)); t.Nodes() == 0 {
 		return errNoNodes
 	}
 	for k := range t.nodes {
 		tried := make(chan error)
 		go func() { tried <- t.nodes[k].bind() }()
-		if err := <-tried; err != nil {
+		if err = <-tried; err != nil {
 			return fmt.Errorf("smp: bind to the processors of node %d: %w", t.nodes[k].id, err)
 		}
 		w.bound = append(w.bound, &t.nodes[k])
@@ -110,9 +102,6 @@ func (w *Workers) settleIn(bind bool) error {
 }
 
 var errNoNodes = errors.New("smp: bind=node: this system does not say which processors are near each other")
-
-// Others returns the workers that worker i asks for work, the nearest first. The caller must not change it.
-func (w *Workers) Others(i int) []int32 { return w.others[i] }
 
 // goHome keeps the calling goroutine, which is worker i now and was kept at node before, at the node of i, and returns that.
 func (w *Workers) goHome(i, node int) int {
