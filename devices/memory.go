@@ -173,6 +173,21 @@ func (m *Machine) MissingBytes(accesses []deps.Access, to SpaceID) deps.Bytes {
 	return sum
 }
 
+// ReturnBytes returns how many bytes would have to be copied to run the task again on an accelerator after it has run on the host:
+// what it writes, in buffers that an accelerator has to do with. Data that are the host's alone have no home to return to.
+//
+// Cost: one atomic load an access that writes.
+func (m *Machine) ReturnBytes(accesses []deps.Access) deps.Bytes {
+	var sum deps.Bytes
+	for i := range accesses {
+		a := &accesses[i]
+		if b := m.buffer(a.Region.Buffer); a.Mode.Writes() && b.away.Load() {
+			sum += deps.Bytes(a.Region.Len()) * b.Elem
+		}
+	}
+	return sum
+}
+
 // Close waits for what is in flight and closes the devices. Nothing is written back: fetch first. Calls after the
 // first do nothing.
 func (m *Machine) Close() error {

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ type play struct {
 	size   deps.Bytes
 	edge   deps.Bytes // what is read of each neighbour
 	all    bool       // or all of every block
+	back   bool       // the way back from the host counts, as package task does it
 	need   []Tokens
 	home   []PlaceID // by block; the host at first
 	ran    map[PlaceID]int
@@ -68,8 +70,16 @@ func (p *play) round(allowed PlaceSet) time.Duration {
 	for b := range items {
 		it := &Item{Version: "k", Work: p.size}
 		require.NoError(p.t, p.s.Prepare(it, allowed, p.need))
+		least := deps.Bytes(-1)
 		for q := range p.places {
-			it.Missing = append(it.Missing, p.missing(b, PlaceID(q)))
+			n := p.missing(b, PlaceID(q))
+			it.Missing = append(it.Missing, n)
+			if q > 0 && allowed.Has(PlaceID(q)) && (least < 0 || n < least) {
+				least = n
+			}
+		}
+		if p.back && least >= 0 && slices.ContainsFunc(p.home, func(h PlaceID) bool { return h != 0 }) {
+			it.Missing[0] += p.size + least
 		}
 		blockOf[it] = b
 		require.True(p.t, p.s.Push(it))
@@ -183,4 +193,36 @@ func TestWorkersThatAreWorthItWork(t *testing.T) {
 		p.round(gpus(4) | 1)
 	}
 	require.InDelta(t, 20*60/5, p.ran[0], 60)
+}
+
+// TestWorkersDoNotHoldUpWhatMemoryBounds: blocks that an accelerator works through in the time that a link takes for a part of them.
+// CPU workers beside it, faster than the link but slower than the memory of the accelerators, must not draw them home: rounds take no
+// longer than without them, but for the first two, in which everything is on the host at first and workers are tried.
+func TestWorkersDoNotHoldUpWhatMemoryBounds(t *testing.T) {
+	for _, size := range []deps.Bytes{1 << 20, 64 << 20, 768 << 20} {
+		total := map[int]time.Duration{}
+		for _, workers := range []int{0, 56} {
+			p := newPlay(t, "locality", 4, workers, 16)
+			p.size, p.back, p.need = size, true, []Tokens{{Kind: "smp", Count: 40}, {Kind: "gpu", Count: 1}}
+			p.took = func(q PlaceID) time.Duration {
+				speed := deps.Bytes(4000 << 30)
+				if q == 0 {
+					speed = 100 << 30
+				}
+				return time.Duration(float64(size) / float64(speed) * float64(time.Second))
+			}
+			allowed := gpus(4)
+			if workers > 0 {
+				allowed |= 1
+			}
+			for round := range 34 {
+				if took := p.round(allowed); round >= 2 {
+					total[workers] += took
+				}
+			}
+		}
+		ratio := float64(total[0]) / float64(total[56])
+		t.Logf("blocks of %v: %.3f of the speed without workers", size, ratio)
+		require.Greater(t, ratio, 0.95, "blocks of %v", size)
+	}
 }

@@ -66,6 +66,7 @@ type Item struct {
 	Version string
 	Took    time.Duration
 
+	runs   [MaxKinds]expected // by kind, as of Push
 	need   [MaxKinds]int32
 	needs  bool // some need is not zero
 	state  itemState
@@ -80,6 +81,13 @@ type Item struct {
 	seen   []probe.Candidate // what the policy saw when it was pushed
 	prev   *Item
 	next   *Item
+}
+
+// An expected is how long an item runs on a kind of device, if that is known.
+type expected struct {
+	run     time.Duration
+	samples int64 // 0 where it never ran
+	known   bool
 }
 
 // An itemState says where an Item is in its life.

@@ -31,7 +31,8 @@ const unknownTime = 100 * time.Microsecond
 
 // expect is how long it will be at p, moving what is missing and running, and whether the latter is known.
 func (l *ledger) expect(it *Item, p PlaceID) (d time.Duration, known bool) {
-	run, known := l.state.Times.Expect(it, l.state.Places[p].Kind)
+	e := &it.runs[l.state.pool[p]]
+	run, known := e.run, e.known
 	if !known {
 		run = unknownTime
 	}
@@ -39,6 +40,24 @@ func (l *ledger) expect(it *Item, p PlaceID) (d time.Duration, known bool) {
 		run += moving(n)
 	}
 	return run, known
+}
+
+// ask reads what is known of it, once for each kind that it may run on: it holds until it is done.
+func (l *ledger) ask(it *Item) {
+	var asked [MaxKinds]bool
+	for rest := it.Allowed; rest != 0; {
+		p := rest.First()
+		rest = rest.Without(p)
+		k := l.state.pool[p]
+		if asked[k] {
+			continue
+		}
+		asked[k] = true
+		it.runs[k] = expected{}
+		if h := l.state.Times.of(it, l.state.Places[p].Kind); h != nil {
+			it.runs[k] = expected{run: h.middle, samples: h.samples, known: h.samples >= fewTimes}
+		}
+	}
 }
 
 // moving is how long n bytes take on a link.
@@ -61,10 +80,9 @@ func (l *ledger) busy(p PlaceID) time.Duration { return l.queued[p] + l.flying[p
 
 // tried is how often it ran on the kind of p, or is about to.
 func (l *ledger) tried(it *Item, p PlaceID) int64 {
-	k := keyFor(it, l.state.Places[p].Kind)
-	n := int64(l.trying[k])
-	if h := l.state.Times.known[k]; h != nil {
-		n += h.samples
+	n := it.runs[l.state.pool[p]].samples
+	if n < fewTimes {
+		n += int64(l.trying[keyFor(it, l.state.Places[p].Kind)])
 	}
 	return n
 }
@@ -102,6 +120,23 @@ func (l *ledger) soonest(it *Item) (PlaceID, bool) {
 	return best, best >= 0
 }
 
+// hopeless reports whether it is not worth a try at p: to move its data there alone takes longer than until it is over at the best
+// of the places where its time is known.
+func (l *ledger) hopeless(it *Item, p PlaceID) bool {
+	n := it.missing(p)
+	if n == 0 {
+		return false
+	}
+	best, ok := l.soonest(it)
+	return ok && best != p && moving(n) > l.over(it, best)
+}
+
+// tryingOnHost reports whether p is the host and one like it is being tried there: that one tells soon enough, and each that turns out
+// to be slow holds up a program whose data belong on accelerators.
+func (l *ledger) tryingOnHost(it *Item, p PlaceID) bool {
+	return l.state.Places[p].Host && l.trying[keyFor(it, l.state.Places[p].Kind)] > 0
+}
+
 // push enters it in the queue of p.
 func (l *ledger) push(it *Item, p PlaceID) {
 	l.enter(it, p)
@@ -122,7 +157,10 @@ func (l *ledger) pop(it *Item, p PlaceID) {
 }
 
 // Granted enters an item that was never pushed.
-func (l *ledger) Granted(it *Item, p PlaceID) { l.pop(it, p) }
+func (l *ledger) Granted(it *Item, p PlaceID) {
+	l.ask(it)
+	l.pop(it, p)
+}
 
 // done takes it from what its place runs, and learns how long it ran.
 func (l *ledger) done(it *Item) {

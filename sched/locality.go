@@ -29,6 +29,7 @@ func newLocality(s *State) Policy {
 }
 
 func (l *locality) Push(it *Item) {
+	l.ask(it)
 	p := l.choose(it)
 	l.given[p]++
 	l.ledger.push(it, p)
@@ -39,8 +40,13 @@ func (l *locality) Push(it *Item) {
 // choose returns the place that it is meant for.
 func (l *locality) choose(it *Item) PlaceID {
 	if it.Version != "" && it.Allowed.Len() > 1 {
-		if rare, n := l.rarest(it); n < fewTimes && l.state.kindsOf(it) > 1 {
-			return rare
+		if l.state.kindsOf(it) > 1 {
+			if rare, n := l.rarest(it); n < fewTimes && !l.hopeless(it, rare) {
+				if !l.tryingOnHost(it, rare) {
+					return rare
+				}
+				return l.nearest(it, it.Allowed.Without(rare))
+			}
 		}
 		if p, ok := l.soonest(it); ok && l.heavy(it, p) {
 			return p
@@ -60,8 +66,8 @@ const heavyTime = 5 * time.Millisecond
 
 // heavy reports whether it is known to run long at p for the bytes that it works on.
 func (l *locality) heavy(it *Item, p PlaceID) bool {
-	run, known := l.state.Times.Expect(it, l.state.Places[p].Kind)
-	return known && l.state.heavyRun(it, run)
+	e := &it.runs[l.state.pool[p]]
+	return e.known && l.state.heavyRun(it, e.run)
 }
 
 func (s *State) heavyRun(it *Item, run time.Duration) bool {
@@ -176,8 +182,12 @@ func (l *locality) stealFrom(q, p PlaceID) *Item {
 func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait time.Duration) bool {
 	same := l.state.Places[p].Kind == l.state.Places[q].Kind
 	here, known := l.expect(it, p)
-	if there, both := l.expect(it, q); known && both && (!same || l.heavy(it, p)) {
+	there, both := l.expect(it, q)
+	switch n := it.missing(p); {
+	case known && both && (!same || l.heavy(it, p)):
 		return wait > 0 && here < wait+there
+	case !same && both && n > 0 && moving(n) > wait+there:
+		return l.state.Short(it, q)
 	}
 	if l.state.Short(it, q) {
 		return true

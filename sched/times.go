@@ -38,6 +38,12 @@ const (
 	outlierRun    = 4
 )
 
+// After settled durations only each learnEach-th counts, unless it is an outlier: what is known does not change, and there are many.
+const (
+	settled   = 4 * keptTimes
+	learnEach = 8
+)
+
 // A history is the latest durations of one key.
 type history struct {
 	took    []time.Duration // a ring once it is full
@@ -79,6 +85,9 @@ func (t *Times) Learn(it *Item, kind devices.Kind, took time.Duration) {
 
 func (h *history) add(took time.Duration) {
 	h.samples++
+	if h.samples > settled && h.samples%learnEach != 0 && len(h.odd) == 0 && took < outlierFactor*h.middle && took > h.middle/outlierFactor {
+		return // as ever
+	}
 	if h.samples > fewTimes && (took >= outlierFactor*h.middle || took <= h.middle/outlierFactor) {
 		if h.odd = append(h.odd, took); len(h.odd) < outlierRun {
 			return

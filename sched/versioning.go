@@ -23,6 +23,7 @@ func newVersioning(s *State) Policy {
 
 func (v *versioning) Push(it *Item) {
 	v.pushes++
+	v.ask(it)
 	p := v.choose(it)
 	v.ledger.push(it, p)
 	v.queues[p].push(it, it.Priority)
@@ -35,20 +36,26 @@ func (v *versioning) choose(it *Item) PlaceID {
 		return it.Allowed.First()
 	}
 	if it.Version != "" {
-		if rare, n := v.rarest(it); n < fewTimes || v.pushes%exploreEach == 0 {
-			return rare
+		if rare, n := v.rarest(it); (n < fewTimes || v.pushes%exploreEach == 0) && !v.hopeless(it, rare) {
+			if !v.tryingOnHost(it, rare) {
+				return rare
+			}
+			return v.free(it, it.Allowed.Without(rare))
 		}
 		if p, ok := v.soonest(it); ok {
 			return p
 		}
 	}
-	return v.free(it)
+	return v.free(it, it.Allowed)
 }
 
-// free returns the place where an item of which nothing is known would be over first.
-func (v *versioning) free(it *Item) PlaceID {
-	best := it.Allowed.First()
-	for rest := it.Allowed.Without(best); rest != 0; {
+// free returns the one of some places where an item would be over first, as far as is known.
+func (v *versioning) free(it *Item, of PlaceSet) PlaceID {
+	if of == 0 {
+		return it.Allowed.First()
+	}
+	best := of.First()
+	for rest := of.Without(best); rest != 0; {
 		p := rest.First()
 		rest = rest.Without(p)
 		if v.over(it, p) < v.over(it, best) {

@@ -98,18 +98,27 @@ func (rt *Runtime) queue(s, by *record, over, ready *recordList) {
 	}
 }
 
-// estimate tells the scheduler what would have to move for s to each place.
+// estimate tells the scheduler what would have to move for s to each place. For the host that is also the way back: what has its home
+// on accelerators and is written on the host must go there again, together with what it lacks there now.
 func (rt *Runtime) estimate(s *record) {
 	if !rt.accelerators || len(s.data()) == 0 || s.kind == waitBody || s.item.Allowed.Len() < 2 {
 		return
 	}
-	missing := s.item.Missing[:0]
+	missing, least := s.item.Missing[:0], deps.Bytes(-1)
 	for p := range rt.places {
 		var n deps.Bytes
 		if s.item.Allowed.Has(sched.PlaceID(p)) {
 			n = rt.machine.MissingBytes(s.data(), rt.spaces[p])
+			if sched.PlaceID(p) != rt.host && (least < 0 || n < least) {
+				least = n
+			}
 		}
 		missing = append(missing, n)
+	}
+	if rt.host >= 0 && s.item.Allowed.Has(rt.host) && least >= 0 {
+		if back := rt.machine.ReturnBytes(s.data()); back > 0 {
+			missing[rt.host] += back + least
+		}
 	}
 	s.item.Missing, s.item.Work = missing, s.work
 }

@@ -47,9 +47,10 @@ func TestMain(m *testing.M) {
 // prepareGround looks for a driver with a GPU, before any test opens the one of the process.
 func prepareGround() (cleanUp func()) {
 	if lib := os.Getenv(nullVariable); lib != "" {
-		dir, err := "", error(nil)
+		var dir string
+		var err error
 		if strings.Contains(lib, "/") {
-			err = useLibrary(lib)
+			dir, err = useNull(lib)
 		} else {
 			dir, err = buildFake("null.cc")
 		}
@@ -108,6 +109,17 @@ func buildFake(source string) (dir string, err error) {
 		if err := os.Setenv(name, value); err != nil {
 			return dir, err
 		}
+	}
+	return dir, useLibrary(so)
+}
+
+// useNull makes a library the one that is found, with a cache of its own: what it compiles is no code.
+func useNull(so string) (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "nullcuda"); err != nil {
+		return "", err
+	}
+	if err := os.Setenv("XDG_CACHE_HOME", dir); err != nil {
+		return dir, err
 	}
 	return dir, useLibrary(so)
 }

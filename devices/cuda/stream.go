@@ -23,6 +23,8 @@ type stream struct {
 	moved   int64 // monotonic time when something on it was last seen to be over; the engine's
 	pace    int64 // nanoseconds that an operation takes, smoothed; the engine's
 
+	flying atomic.Int32 // length of the queue, and how many of it no mark stands for: to be looked at without the lock
+	loose  atomic.Int32
 	mu     sync.Mutex
 	queue  []*event // from head on
 	head   int
@@ -53,6 +55,7 @@ func (s *stream) push(e *event) {
 	s.pushed++
 	e.number = s.pushed
 	s.queue = append(s.queue, e)
+	s.count()
 	s.mu.Unlock()
 }
 
@@ -66,19 +69,17 @@ func (s *stream) first() *event {
 	return s.queue[s.head]
 }
 
-// length returns the number of events in flight.
-func (s *stream) length() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.queue) - s.head
+// count says how much there is. Requires: mu held.
+func (s *stream) count() {
+	s.flying.Store(int32(len(s.queue) - s.head))
+	s.loose.Store(int32(s.pushed - s.marked))
 }
 
+// length returns the number of events in flight.
+func (s *stream) length() int { return int(s.flying.Load()) }
+
 // unmarked returns how many events no mark stands for.
-func (s *stream) unmarked() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return int(s.pushed - s.marked)
-}
+func (s *stream) unmarked() int { return int(s.loose.Load()) }
 
 // markAt returns mark k of those in flight, held until letGo, where k is chosen by their number; nil when there are none.
 func (s *stream) markAt(k func(n int) int) (m *mark, n int) {
@@ -115,6 +116,7 @@ func (s *stream) popTo(upTo uint64, list []*event) []*event {
 		done++
 	}
 	s.marks = slices.Delete(s.marks, 0, done)
+	s.count()
 	return list
 }
 
@@ -129,6 +131,7 @@ func (s *stream) takeUnmarked() (list []*event) {
 	list = slices.Clone(s.queue[at:])
 	clear(s.queue[at:])
 	s.queue, s.marked = s.queue[:at], s.pushed
+	s.count()
 	return list
 }
 
@@ -174,6 +177,7 @@ func (s *stream) record() error {
 	}
 	s.mu.Lock()
 	s.marked = upTo
+	s.count()
 	s.marks = append(s.marks, &mark{stream: s, cu: cu, upTo: upTo, users: 1})
 	s.mu.Unlock()
 	return nil
