@@ -161,16 +161,26 @@ func (s *Scheduler) unreserve(it *Item) {
 	}
 }
 
-// Follows reports whether p could be granted it without asking the policy: a prepared item that was not pushed and needs no
-// tokens.
+// Follows reports whether p could be granted it without asking the policy: a prepared item that was not pushed, whose tokens are
+// there and wanted by nobody who waits for them.
 func (s *Scheduler) Follows(it *Item, p PlaceID) bool {
-	return it.state == idle && !it.needs && it.Allowed.Has(p) && !s.retired.Has(p)
+	if it.state != idle || !it.Allowed.Has(p) || s.retired.Has(p) {
+		return false
+	}
+	if !it.needs {
+		return true
+	}
+	t := &s.pools[s.pool[p]]
+	return t.reserved == nil && t.refused == nil && t.free >= int(it.need[s.pool[p]])
 }
 
 // Grant gives p an item that follows: it is in flight then, as if it had been pushed and popped.
 func (s *Scheduler) Grant(it *Item, p PlaceID) {
 	if !s.Follows(it, p) {
 		panic("gompss: bug: sched: grant of an item that is queued, in flight or has no business there")
+	}
+	if k := s.pool[p]; it.needs {
+		s.pools[k].take(it, int(it.need[k]))
 	}
 	s.start(it, p)
 }

@@ -3,6 +3,7 @@ package task
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
@@ -11,6 +12,15 @@ import (
 )
 
 // This file evaluates what the directives of a kernel say, for the arguments of one task.
+
+// A draft is what a task is described with, of no use afterwards.
+type draft struct {
+	env   arguments
+	proof codegen.Proof
+	boxes [][]codegen.Box // of the regions
+}
+
+var drafts = sync.Pool{New: func() any { return new(draft) }}
 
 // arguments is the arguments of a task as an environment for the expressions of its kernel's clauses.
 type arguments struct {
@@ -60,17 +70,17 @@ func (e *arguments) Query(ir.QueryKind) (int64, bool) { return 0, false }
 // evaluate fills in the accesses of r: those of the task directive, and what the target directive copies besides. It
 // refuses arguments with which the kernel would touch something else.
 func (rt *Runtime) evaluate(r *record) error {
-	k, home := r.kernel.ir, r.home
-	home.env.params, home.env.list = k.Params, r.args.List
+	k, draft := r.kernel.ir, r.draft
+	draft.env.params, draft.env.list = k.Params, r.args.List
 	t := &k.Target
-	if n := len(k.Task.Accesses) + len(t.CopyIn) + len(t.CopyOut) + len(t.CopyInOut); n <= cap(home.boxes) {
-		home.boxes = home.boxes[:n]
+	if n := len(k.Task.Accesses) + len(t.CopyIn) + len(t.CopyOut) + len(t.CopyInOut); n <= cap(draft.boxes) {
+		draft.boxes = draft.boxes[:n]
 	} else {
-		home.boxes = make([][]codegen.Box, n)
+		draft.boxes = make([][]codegen.Box, n)
 	}
-	home.proof.Load(k, r.kernel.contract, &home.env)
+	draft.proof.Load(k, r.kernel.contract, &draft.env)
 	if k.Task.Inferred { // the access says more than the region that was made of it
-		if err := home.proof.Lengths(); err != nil {
+		if err := draft.proof.Lengths(); err != nil {
 			return err
 		}
 	}
@@ -106,11 +116,11 @@ func (rt *Runtime) evaluate(r *record) error {
 		}
 	}
 	if !k.Task.Inferred {
-		if err := home.proof.Lengths(); err != nil {
+		if err := draft.proof.Lengths(); err != nil {
 			return err
 		}
 	}
-	return home.proof.Inside(home.boxes)
+	return draft.proof.Inside(draft.boxes)
 }
 
 // evaluateReductions adds the reductions of r to its accesses, behind the others, which have been merged.
@@ -133,7 +143,7 @@ func (rt *Runtime) evaluateReductions(r *record) error {
 
 // evaluateRegion adds one region, number n of codegen.Accesses, to the accesses of r.
 func (rt *Runtime) evaluateRegion(r *record, n int, region *ir.Region, mode deps.Mode) error {
-	a := r.home.env.of(region.Var)
+	a := r.draft.env.of(region.Var)
 	if a == nil {
 		rt.bug("kernel %s: region %s is not of a parameter", r.kernel.name, region.Text)
 	}
@@ -141,11 +151,11 @@ func (rt *Runtime) evaluateRegion(r *record, n int, region *ir.Region, mode deps
 	if region.Var.Type.Kind == ir.Pointer && !a.Nil {
 		length = 1
 	}
-	boxes, err := codegen.EvalRegion(*region, length, &r.home.env)
+	boxes, err := codegen.EvalRegion(*region, length, &r.draft.env)
 	if err != nil {
 		return err
 	}
-	r.home.boxes[n] = boxes
+	r.draft.boxes[n] = boxes
 	for i := range boxes {
 		at, err := rt.regionOf(a, region.Var.Type.Elem, &boxes[i])
 		if err != nil {
@@ -189,7 +199,7 @@ func (rt *Runtime) clauses(r *record) (wait bool, err error) {
 	if k.Task.If == nil {
 		return false, nil
 	}
-	bits, err := ir.Eval(k.Task.If, &r.home.env)
+	bits, err := ir.Eval(k.Task.If, &r.draft.env)
 	if err != nil {
 		return false, fmt.Errorf("if clause: %w", err)
 	}
@@ -197,7 +207,7 @@ func (rt *Runtime) clauses(r *record) (wait bool, err error) {
 }
 
 func (rt *Runtime) integer(r *record, clause string, e ir.Expr) (int64, error) {
-	bits, err := ir.Eval(e, &r.home.env)
+	bits, err := ir.Eval(e, &r.draft.env)
 	if err != nil {
 		return 0, fmt.Errorf("%s clause: %w", clause, err)
 	}

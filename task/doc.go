@@ -47,7 +47,8 @@
 //   - of two tasks whose accesses conflict the one submitted first is over before the other starts, or both are on one
 //     accelerator, which runs them in that order;
 //   - an error of a submission means that nothing was submitted;
-//   - a task that waits, for predecessors, tokens or memory, holds no tokens and no device memory;
+//   - a task that waits, for predecessors, tokens or memory, holds no tokens and no device memory, unless it is on an accelerator
+//     behind its predecessors already;
 //   - in the steady state, submitting and running a task allocates nothing but what boxing arguments for Submit takes.
 //
 // # Nesting

@@ -15,7 +15,7 @@ import (
 // Such a follower is over when its kernel is and its predecessors are; if one of those failed, it is skipped, whatever its
 // kernel has done. Followers do not take the places of ready tasks (Properties.Depth): there may be farBehind of them, so that
 // the accelerator never waits for the host, as long as what they touch is a small part of its memory; what finds no room waits in
-// line, and becomes ready in the ordinary way if its predecessors are over first. They hold no tokens. With an observer nobody
+// line, and becomes ready in the ordinary way if its predecessors are over first. They hold their tokens from when they are launched, if nobody waits for those. With an observer nobody
 // follows, so that a trace shows every task between its predecessors and its successors.
 
 // The low bits of record.follow, below the id of the task.
@@ -105,15 +105,27 @@ func launched(ws *devices.WorkingSet) {
 
 // follow puts r behind its predecessors, which run at p, or into the line for that. r cannot be over before.
 func (rt *Runtime) follow(r *record, p sched.PlaceID) {
-	if r.kind != kernelBody || r.relaxed || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil || !rt.staysAt(r, p) {
+	if r.kind != kernelBody || r.relaxed || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil {
 		return
+	}
+	var here deps.Bytes
+	if rt.accelerated > 1 {
+		here = rt.machine.MissingBytes(r.data(), rt.spaces[p])
 	}
 	id := r.id.Load() << stageBits
 	r.followAt = p
 	lock(&rt.mu)
+	if rt.accelerated > 1 && (here > 0 || rt.idle() != 0) { // else nobody has more, and nobody would rather have it
+		rt.unlock()
+		if !rt.staysAt(r, p, here) {
+			return
+		}
+		lock(&rt.mu)
+	}
 	now := rt.lines[p].empty() && rt.roomBehind(r.work, p)
+	now = now && rt.sched.Follows(&r.item, p)
 	switch {
-	case !rt.sched.Follows(&r.item, p):
+	case rt.sched.Retired(p):
 		rt.unlock()
 		return
 	case now:
@@ -145,17 +157,15 @@ func (r *detail) added(id deps.TaskID) bool {
 }
 
 // staysAt reports whether no other accelerator has more of what r reads, and none that is idle should rather have it.
-func (rt *Runtime) staysAt(r *record, p sched.PlaceID) bool {
-	if rt.accelerated == 1 {
-		return true
-	}
-	here := rt.machine.MissingBytes(r.data(), rt.spaces[p])
+func (rt *Runtime) staysAt(r *record, p sched.PlaceID, here deps.Bytes) bool {
 	others := r.item.Allowed.Without(p)
 	if rt.host >= 0 {
 		others = others.Without(rt.host)
 	}
 	if here == 0 { // nobody has more
+		lock(&rt.mu)
 		others &= rt.idle()
+		rt.unlock()
 	}
 	for ; others != 0; others = others.Without(others.First()) {
 		id := others.First()
@@ -167,12 +177,10 @@ func (rt *Runtime) staysAt(r *record, p sched.PlaceID) bool {
 	return true
 }
 
-// idle returns the places that have nothing to do.
+// idle returns the places but the host that have nothing to do. Requires: mu held.
 func (rt *Runtime) idle() (set sched.PlaceSet) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
 	for p := range rt.places {
-		if rt.sched.Load(sched.PlaceID(p)) == 0 {
+		if sched.PlaceID(p) != rt.host && rt.sched.Load(sched.PlaceID(p)) == 0 {
 			set = set.With(sched.PlaceID(p))
 		}
 	}
@@ -196,6 +204,9 @@ func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 		f := l.list[l.head]
 		if f.detail.follow.Load() == f.word && !rt.roomBehind(f.work, p) {
 			return nil // or, if it became ready meanwhile, next time
+		}
+		if f.detail.follow.Load() == f.word && !rt.sched.Retired(p) && !rt.sched.Follows(&f.r.item, p) {
+			return nil // it lacks tokens
 		}
 		l.pop()
 		if rt.sched.Retired(p) || !f.detail.follow.CompareAndSwap(f.word, f.word&^inLine|following) {

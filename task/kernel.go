@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen"
@@ -226,7 +227,7 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 		return Task{}, err
 	}
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
-	wait, err := s.rt.describeKernel(r, args, options)
+	wait, err := s.describe(r, args, options)
 	if err != nil {
 		return s.giveUp(r, err)
 	}
@@ -236,6 +237,23 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 		return t, t.Err()
 	}
 	return t, nil
+}
+
+// describe is describeKernel, for a task of the program without the lock of submission, which is had again afterwards: several
+// goroutines describe their tasks at once. Requires: submitting held.
+func (s *Scope) describe(r *record, args []any, options []Option) (wait bool, err error) {
+	if !s.program() || slices.ContainsFunc(r.kernel.ir.Task.Accesses, func(a ir.Access) bool { return a.Mode == deps.Reduction }) {
+		return s.rt.describeKernel(r, args, options)
+	}
+	s.submitting.Unlock()
+	wait, err = s.rt.describeKernel(r, args, options)
+	if again := s.enter(); again != nil {
+		lock(&s.submitting) // for who gives up
+		if err == nil {
+			err = again
+		}
+	}
+	return wait, err
 }
 
 func (k *Kernel) checkArgs(args []any) error {
@@ -266,6 +284,8 @@ func (k *Kernel) badArg(i int, what string) error {
 // describeKernel fills r from the arguments and the directives of its kernel. wait says that its if clause is false: the
 // submitter does not go on before the task is over.
 func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait bool, err error) {
+	r.draft = drafts.Get().(*draft)
+	defer func() { drafts.Put(r.draft); r.draft = nil }()
 	if err := rt.bind(r, args); err != nil {
 		return false, err
 	}

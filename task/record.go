@@ -90,6 +90,7 @@ type detail struct {
 	// follow is 0 but for tasks that start before their predecessors are over: see follow.go.
 	follow   atomic.Uint64
 	followAt sched.PlaceID // where
+	draft    *draft        // while it is being described
 	ledNext  *record       // in the list of those whose last predecessor has ended while they follow
 	adding   atomic.Uint64 // while it is being submitted
 	met      atomic.Int32  // of the two that have to come before such a task ends: its kernel's end and its predecessors'

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 )
@@ -42,12 +41,9 @@ type Scope struct {
 	returned   atomic.Pointer[record]
 	exclusion  deps.Exclusion // of commutative accesses
 	reductions []*reduction   // that more tasks may join
-	env        arguments
-	proof      codegen.Proof
-	boxes      [][]codegen.Box // of the regions of the task being submitted
-	preds      []deps.TaskID   // of the task being submitted, for the recorder
-	over       bool            // the body has returned
-	fresh      []*buffer       // memory first used here
+	preds      []deps.TaskID  // of the task being submitted, for the recorder
+	over       bool           // the body has returned
+	fresh      []*buffer      // memory first used here
 
 	pending atomic.Int64  // children that are not over, and holder for each reason why the task is not over without them
 	waiting atomic.Int32  // how somebody waits for the children
