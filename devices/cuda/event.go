@@ -25,6 +25,7 @@ type event struct {
 	alone  bool
 	after  []devices.Event // what it was enqueued behind, to take their errors over
 	checks []check         // where kernels leave faults
+	graph  *graph          // whose slots or scratch memory it uses
 	began  int64           // monotonic nanoseconds, for the time limit
 	failed error           // why it could not be enqueued
 	// pending is the stream on which it will be enqueued with others; under Device.enqueueing.
@@ -46,6 +47,7 @@ type event struct {
 type check struct {
 	slot    *slot
 	version *version
+	kept    bool // by the graph of a sequence
 }
 
 // what names the operation.
@@ -133,7 +135,12 @@ func (e *event) finish() {
 		if fault := c.slot.fault(c.version); fault != nil && err == nil {
 			err = &devices.DeviceError{Device: d.name, What: e.what(), Pos: e.pos, Err: fault}
 		}
-		d.slots.put(c.slot)
+		if !c.kept {
+			d.slots.put(c.slot)
+		}
+	}
+	if e.graph != nil {
+		e.graph.over()
 	}
 	e.happen(err)
 }

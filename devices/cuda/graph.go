@@ -4,28 +4,35 @@ package cuda
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"unsafe"
 
+	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 )
 
 // A graph is a sequence of launches as the driver runs it: a CUgraph, instantiated once and launched as a whole.
 //
-// Steps with checks that can fail, or with scratch memory, need something of their own in every run; a sequence that has
-// one is enqueued step by step on one stream instead, which keeps its order.
+// What steps need of their own belongs to the graph: a fault record for each step whose checks can fail, and scratch memory, which
+// is zeroed before each run. So such a sequence has one run at a time as a graph; one that comes meanwhile is enqueued step by step
+// on one stream, which keeps its order.
 type graph struct {
 	steps []devices.Step
 
 	mu          sync.Mutex
 	graph, exec uintptr
+	slots       []*slot // by step; nil where no check can fail
+	scratch     uintptr // of all steps
+	size        deps.Bytes
+	busy        bool // a run that uses slots or scratch is under way
 }
 
 // A step is what a sequence launches: the kernels of one step.
 type step interface {
 	// nodes calls f with each kernel of the step, in order.
-	nodes(d *Device, f func(node *kernelNode) error) error
+	nodes(d *Device, fault uint64, f func(node *kernelNode) error) error
 	start(op *operation) error
 }
 
@@ -42,12 +49,12 @@ type sequenceRun struct {
 	device *Device
 	graph  *graph
 	steps  []step
-	simple bool // nothing needs memory of its own: it can be a graph
+	own    bool // steps need memory of their own
 }
 
 // chooseSequence decides what all steps launch, and whether some can fail alone.
 func (d *Device) chooseSequence(g *graph) (r *sequenceRun, alone bool, err error) {
-	r = &sequenceRun{device: d, graph: g, simple: true, steps: make([]step, len(g.steps))}
+	r = &sequenceRun{device: d, graph: g, steps: make([]step, len(g.steps))}
 	for i := range g.steps {
 		s := &g.steps[i]
 		l := &devices.Launch{Kernel: s.Kernel, Args: &devices.Args{List: s.Args}}
@@ -62,7 +69,7 @@ func (d *Device) chooseSequence(g *graph) (r *sequenceRun, alone bool, err error
 			return nil, false, err
 		}
 		r.steps[i] = one
-		r.simple = r.simple && !one.faults && one.scratch == 0
+		r.own = r.own || one.faults || one.scratch > 0
 		alone = alone || one.faults
 	}
 	return r, alone, nil
@@ -70,7 +77,10 @@ func (d *Device) chooseSequence(g *graph) (r *sequenceRun, alone bool, err error
 
 // start enqueues the sequence on the stream of op. Requires: the context is current.
 func (r *sequenceRun) start(op *operation) error {
-	if !r.simple {
+	g := r.graph
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.busy {
 		for _, s := range r.steps {
 			if err := s.start(op); err != nil {
 				return err
@@ -78,20 +88,85 @@ func (r *sequenceRun) start(op *operation) error {
 		}
 		return nil
 	}
-	g := r.graph
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	if g.exec == 0 {
-		if err := r.build(); err != nil {
+		if err := r.build(op.stream); err != nil {
 			return errors.Join(err, g.free(r.device))
 		}
 	}
-	return r.device.driver.do(cuGraphLaunch, g.exec, op.stream.cu)
+	for i, s := range g.slots {
+		if s != nil {
+			*s.record = record{}
+			op.event.checks = append(op.event.checks, check{slot: s, version: r.steps[i].(*run).version, kept: true})
+		}
+	}
+	if g.size > 0 {
+		if err := r.device.driver.do(cuMemsetD8Async, g.scratch, 0, uintptr(g.size), op.stream.cu); err != nil {
+			return err
+		}
+	}
+	if err := r.device.driver.do(cuGraphLaunch, g.exec, op.stream.cu); err != nil {
+		return err
+	}
+	if r.own {
+		g.busy, op.event.graph = true, g
+	}
+	return nil
+}
+
+// over says that the run that used what belongs to g has ended.
+func (g *graph) over() {
+	g.mu.Lock()
+	g.busy = false
+	g.mu.Unlock()
+}
+
+// provide gives the steps their fault records and their scratch memory. Requires: graph.mu held, the context is current.
+func (r *sequenceRun) provide(s *stream) error {
+	d, g := r.device, r.graph
+	g.slots = make([]*slot, len(r.steps))
+	for _, one := range r.steps {
+		if one, ok := one.(*run); ok && one.scratch > 0 {
+			g.size = alignUp(g.size, scratchAlign) + one.scratch
+		}
+	}
+	if g.size > 0 {
+		b := newBlock()
+		defer b.free()
+		if err := d.driver.do(cuMemAllocAsync, b.at(0), uintptr(g.size), s.cu); err != nil {
+			return fmt.Errorf("scratch memory of %v: %w", g.size, err)
+		}
+		g.scratch = uintptr(b.words[0])
+		if err := d.driver.do(cuStreamSynchronize, s.cu); err != nil { // from here on every stream may use it
+			return err
+		}
+	}
+	at := deps.Bytes(0)
+	for i, one := range r.steps {
+		one, ok := one.(*run)
+		if !ok {
+			continue
+		}
+		if one.faults {
+			var err error
+			if g.slots[i], err = d.slots.get(); err != nil {
+				return err
+			}
+		}
+		if one.scratch > 0 {
+			at = alignUp(at, scratchAlign)
+			one.binding.place(uint64(g.scratch) + uint64(at))
+			at += one.scratch
+		}
+	}
+	return nil
 }
 
 // build makes the graph. Requires: graph.mu held, the context is current.
-func (r *sequenceRun) build() error {
+func (r *sequenceRun) build(s *stream) error {
 	d, g := r.device, r.graph
+	if err := r.provide(s); err != nil {
+		return err
+	}
 	b := newBlock()
 	defer b.free()
 	if err := d.driver.do(cuGraphCreate, b.at(0), 0); err != nil {
@@ -104,7 +179,11 @@ func (r *sequenceRun) build() error {
 		for _, p := range g.steps[i].After {
 			after = append(after, ends[p])
 		}
-		err := s.nodes(d, func(n *kernelNode) error {
+		var fault uint64
+		if g.slots[i] != nil {
+			fault = g.slots[i].address
+		}
+		err := s.nodes(d, fault, func(n *kernelNode) error {
 			var err error
 			ends[i], err = d.addNode(g.graph, n, after)
 			after = []uint64{ends[i]}
@@ -170,16 +249,24 @@ func (g *graph) free(d *Device) error {
 	if g.graph != 0 {
 		errs = append(errs, d.driver.do(cuGraphDestroy, g.graph))
 	}
-	g.exec, g.graph = 0, 0
+	for _, s := range g.slots {
+		if s != nil {
+			d.slots.put(s)
+		}
+	}
+	if g.scratch != 0 {
+		errs = append(errs, d.driver.do(cuMemFreeAsync, g.scratch, d.kernels[0].cu))
+	}
+	g.exec, g.graph, g.slots, g.scratch, g.size = 0, 0, nil, 0, 0
 	return errors.Join(errs...)
 }
 
-func (r *run) nodes(d *Device, f func(*kernelNode) error) error {
+func (r *run) nodes(d *Device, fault uint64, f func(*kernelNode) error) error {
 	for i := range r.version.entries {
 		e, g := &r.version.source.Entries[i], r.grids[i]
 		n := &kernelNode{function: r.version.entries[i].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
 			params: make([]byte, e.ArgsSize)}
-		if err := r.binding.pack(e, n.params, d.mirrorAt, 0); err != nil {
+		if err := r.binding.pack(e, n.params, d.mirrorAt, fault); err != nil {
 			return err
 		}
 		if err := f(n); err != nil {
@@ -189,7 +276,7 @@ func (r *run) nodes(d *Device, f func(*kernelNode) error) error {
 	return nil
 }
 
-func (r *nativeRun) nodes(_ *Device, f func(*kernelNode) error) error {
+func (r *nativeRun) nodes(_ *Device, _ uint64, f func(*kernelNode) error) error {
 	if err := r.allowShared(); err != nil {
 		return err
 	}

@@ -164,7 +164,7 @@ func (r *run) start(op *operation) (err error) {
 		if err != nil {
 			return err
 		}
-		op.event.checks = append(op.event.checks, check{s, r.version})
+		op.event.checks = append(op.event.checks, check{slot: s, version: r.version})
 		fault = s.address
 	}
 	if r.scratch > 0 {

@@ -453,7 +453,7 @@ func profileBatches(p *profile) {
 	d.enter()
 	defer d.leave()
 	var node *kernelNode
-	ok(r.nodes(d, func(n *kernelNode) error { node = n; return nil }))
+	ok(r.nodes(d, 0, func(n *kernelNode) error { node = n; return nil }))
 	s, b := d.kernels[0], newBlock()
 	defer b.free()
 	for _, chain := range []bool{true, false} {
