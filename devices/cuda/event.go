@@ -123,6 +123,9 @@ func (e *event) happen(err error) {
 // finish makes an event happen, with the fault of its kernel, the end of the device or what it was behind.
 func (e *event) finish() {
 	d := e.device
+	if e.graph != nil {
+		defer e.graph.over()
+	}
 	if e.failed != nil {
 		e.happen(e.failed)
 		return
@@ -138,9 +141,6 @@ func (e *event) finish() {
 		if !c.kept {
 			d.slots.put(c.slot)
 		}
-	}
-	if e.graph != nil {
-		e.graph.over()
 	}
 	e.happen(err)
 }

@@ -133,3 +133,56 @@ func TestAFailedCheckOfATask(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, rt.Close())
 }
+
+// A sequence with checks is a graph too: a check that fails in one run is told with its line, and the next run begins anew. Runs that
+// come while one is under way go step by step.
+func TestSequencesWithChecks(t *testing.T) {
+	needGround(t)
+	rt, err := task.New(task.Options{Devices: "cuda:1"})
+	require.NoError(t, err)
+	count, gather := faultKernels()
+	x, y, at := make([]int64, 100), make([]int64, 100), make([]int64, 100)
+	for i := range at {
+		at[i] = int64(99 - i)
+	}
+	it, err := rt.RecordKernels("gathered", func(r *task.KernelRecorder) error {
+		for range 3 {
+			if err := r.Submit(count, x); err != nil {
+				return err
+			}
+			if err := r.Submit(gather, y, x, at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	runs := 0
+	replay := func(n int) (last task.Task) {
+		for range n {
+			runs++
+			last, err = it.Replay()
+			require.NoError(t, err)
+		}
+		return last
+	}
+	replay(5)
+	require.NoError(t, rt.Wait())
+	require.EqualValues(t, 3*runs, x[0])
+	require.EqualValues(t, 3*runs, y[0])
+	at[7] = 1000
+	bad := replay(1)
+	require.Error(t, rt.Wait())
+	require.ErrorIs(t, bad.Err(), ir.ErrBounds)
+	require.ErrorContains(t, bad.Err(), "faults.go:17")
+	at[7] = 0
+	for i := range x { // what the failed run has left is undefined
+		x[i] = 0
+	}
+	runs = 0
+	replay(4)
+	require.NoError(t, rt.Wait())
+	require.EqualValues(t, 3*runs, x[0])
+	require.EqualValues(t, 3*runs, y[7])
+	require.NoError(t, rt.Close())
+}
