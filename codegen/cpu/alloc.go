@@ -95,15 +95,16 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 	if need := 8*narrow + f.width.Bytes()*len(slots[vector]); need > spillBytes {
 		return spilled, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, the block has %d", narrow+len(slots[vector]), need, spillBytes)
 	}
-	for _, v := range byReg { // slots become offsets, 8 bytes each, then whole vectors
+	behind := f.width.Bytes() * len(slots[vector])
+	for _, v := range byReg { // slots become offsets: whole vectors, which begin where no line is split, then 8 bytes each
 		switch k := c.classes[v.reg-firstVirtual]; {
 		case v.slot < 0:
 		case k == vector:
-			v.slot = 8*narrow + f.width.Bytes()*v.slot
+			v.slot *= f.width.Bytes()
 		case k == mask:
-			v.slot = 8 * (len(slots[general]) + v.slot)
+			v.slot = behind + 8*(len(slots[general])+v.slot)
 		default:
-			v.slot *= 8
+			v.slot = behind + 8*v.slot
 		}
 	}
 	c.rewrite(byReg, f)

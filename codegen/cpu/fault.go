@@ -35,7 +35,7 @@ func watched(l *launch, c *Code, old bool, err *error) {
 	}
 	l.block[wordStatus] = statusDone
 	tidy()
-	*err = c.fault(&l.block, recover())
+	*err = c.fault(l.block, recover())
 }
 
 // fault says where the address of a fault lies.

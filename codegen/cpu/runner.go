@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -34,7 +35,7 @@ type Runner struct {
 
 // NewRunner returns a runner of p.
 func NewRunner(p *Program) *Runner {
-	return &Runner{program: p, pace: make([]atomic.Int64, len(p.Code.stages)), pool: sync.Pool{New: func() any { return new(launch) }}}
+	return &Runner{program: p, pace: make([]atomic.Int64, len(p.Code.stages)), pool: sync.Pool{New: func() any { return newLaunch() }}}
 }
 
 // Program is what the runner runs.
@@ -45,10 +46,19 @@ func (r *Runner) ProgramFor(args []Value) *Program { return r.choose(args) }
 
 // A launch is one run of a kernel: its arguments and the variables that outlive a stage.
 type launch struct {
-	block   block
+	block   *block
 	loop    Loop
 	untimed int // calls since the last that was timed
 	before  [maxSums]uint64
+}
+
+// newLaunch puts the block at a multiple of a whole vector: the processor hands vectors that were stored there on to loads of lanes only where
+// no line is split.
+func newLaunch() *launch {
+	room := make([]byte, unsafe.Sizeof(block{})+64)
+	// Safe: the block lies in room wherever the allocator has put that, at a multiple of 64 and so of 8; it has no pointers in it.
+	at := -uintptr(unsafe.Pointer(&room[0])) & 63
+	return &launch{block: (*block)(unsafe.Pointer(&room[at]))}
 }
 
 func (r *Runner) take() *launch {
@@ -88,11 +98,14 @@ func (r *Runner) Call(args []Value, share func(*Loop) error) (err error) {
 
 // A Launcher is what one goroutine calls kernels with, again and again: nothing is shared with others, so that no atomic instruction waits
 // for what the kernel before has stored. The zero value is ready.
-type Launcher struct{ launch launch }
+type Launcher struct{ launch *launch }
 
 // Call is Runner.Call.
 func (x *Launcher) Call(r *Runner, args []Value, share func(*Loop) error) error {
-	return r.callOn(&x.launch, args, share)
+	if x.launch == nil {
+		x.launch = newLaunch()
+	}
+	return r.callOn(x.launch, args, share)
 }
 
 func (r *Runner) callOn(l *launch, args []Value, share func(*Loop) error) (err error) {
@@ -110,7 +123,7 @@ func (r *Runner) callOn(l *launch, args []Value, share func(*Loop) error) (err e
 // quick runs a kernel that is one plain parallel loop and is expected to take but one brief call, unless it is time to learn how long that
 // takes.
 func (r *Runner) quick(p *Program, l *launch) (done bool, err error) {
-	trips := p.Code.stages[0].count.trips(&l.block)
+	trips := p.Code.stages[0].count.trips(l.block)
 	expected := trips * r.pace[1].Load()
 	if expected <= 0 || expected >= int64(brief)*1000 || l.untimed >= seldomer {
 		return false, nil
@@ -120,17 +133,17 @@ func (r *Runner) quick(p *Program, l *launch) (done bool, err error) {
 	if l.block.enter(p.entry+uintptr(s.entry), 0, trips, pauseRounds) {
 		return true, nil
 	}
-	return true, p.goOn(s, &l.block)
+	return true, p.goOn(s, l.block)
 }
 
 func (r *Runner) stages(p *Program, l *launch, share func(*Loop) error) error {
 	for i, s := range p.Code.stages {
 		if s.count.set {
-			l.block[wordTrips] = uint64(s.count.trips(&l.block))
+			l.block[wordTrips] = uint64(s.count.trips(l.block))
 			continue
 		}
 		if s.loop == nil {
-			if err := p.run(i, &l.block, 0, 0); err != nil {
+			if err := p.run(i, l.block, 0, 0); err != nil {
 				return err
 			}
 			if l.block[wordStatus] == statusReturned {
@@ -156,7 +169,7 @@ func (r *Runner) loopStage(p *Program, i int, l *launch, trips int64, share func
 		return r.calls(p, i, l, 0, trips)
 	}
 	o := &l.loop
-	o.Trips, o.runner, o.program, o.number, o.stage, o.master = trips, r, p, i, s, &l.block
+	o.Trips, o.runner, o.program, o.number, o.stage, o.master = trips, r, p, i, s, l.block
 	return share(o)
 }
 
@@ -192,12 +205,12 @@ func (r *Runner) one(p *Program, i int, l *launch, lo, hi int64) error {
 			wait = seldom
 		}
 		if l.untimed++; l.untimed < wait {
-			return p.run(i, &l.block, lo, hi)
+			return p.run(i, l.block, lo, hi)
 		}
 		l.untimed = 0
 	}
 	began := time.Now()
-	err := p.run(i, &l.block, lo, hi)
+	err := p.run(i, l.block, lo, hi)
 	r.pace[i].Store(max(1, int64(time.Since(began))*1000/(hi-lo)))
 	return err
 }
