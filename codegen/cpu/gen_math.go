@@ -14,7 +14,7 @@ import (
 // at Chebyshev nodes.
 var mathBounds = map[ir.MathFn]struct{ single, double float64 }{
 	ir.Exp: {1.5, 1.5}, ir.Exp2: {1.5, 1.5}, ir.Log: {1.5, 1.5}, ir.Log2: {2.5, 2.5}, ir.Log10: {2.5, 2.5}, ir.Sin: {2, 2}, ir.Cos: {2, 2},
-	ir.Tan: {4, 4}, ir.Tanh: {3, 3}, ir.Erf: {3.5, 3.5}, ir.Rsqrt: {2, 2},
+	ir.Tan: {4, 4}, ir.Tanh: {3, 3}, ir.Erf: {3.5, 3.5}, ir.Rsqrt: {2, 2}, ir.Pow: {1.5, 1.5},
 }
 
 // MathBound is the largest error of the vector code of fn in units in the last place, and whether it has any: other functions are
@@ -149,6 +149,8 @@ const (
 	cmpUNORD = 0x03
 	cmpGT    = 0x1E
 	cmpGE    = 0x1D
+	cmpNLT   = 0x15 // not less: true for NaN too, as the next one
+	cmpNGE   = 0x19
 )
 
 // compareTo is the lanes where x and y stand as the predicate says; in the lane size of the type.
@@ -229,12 +231,15 @@ func (g *gen) vecPolynomial(dst []Reg, e *ir.Math) (out []Reg, ok bool) {
 		ir.Tanh:  s.tanh,
 		ir.Erf:   s.erf,
 	}[e.Fn]
-	if f != nil || e.Fn == ir.Sin || e.Fn == ir.Cos || e.Fn == ir.Tan {
+	if f != nil || e.Fn == ir.Sin || e.Fn == ir.Cos || e.Fn == ir.Tan || e.Fn == ir.Pow {
 		ulp, _ := MathBound(e.Fn, e.T)
 		g.note("%s of %s by polynomial, at most %g ulp", e.Fn, e.T, ulp)
 	}
 	if e.Fn == ir.Sin || e.Fn == ir.Cos || e.Fn == ir.Tan {
 		return g.vecCircular(e), true
+	}
+	if e.Fn == ir.Pow {
+		return g.vecPower(e), true
 	}
 	if f == nil {
 		return nil, false

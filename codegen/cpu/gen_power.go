@@ -1,0 +1,137 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// powerLimit is the largest |y*log x| that is raised here: beyond it the result may overflow or lose bits.
+func powerLimit(t *ir.Type) float64 {
+	if t.Size == 8 {
+		return 700
+	}
+	return 86
+}
+
+// vecPower is x^y = e^(y*log x), the logarithm in two words: its error counts as often as the exponent is large. Lanes with a base that is
+// not a positive normal number, or a result near the ends of the range, are left to Go.
+func (g *gen) vecPower(e *ir.Math) []Reg {
+	s := g.series(e.T)
+	tiny := math.Ldexp(1, -126)
+	if e.T.Size == 8 {
+		tiny = math.Ldexp(1, -1022)
+	}
+	x, y := g.vec(e.Args[0]), g.vec(e.Args[1])
+	n := g.newSite(site{kind: siteLanes, t: e.T, args: [2]*ir.Type{e.T, e.T}, eval: foldMath(e)})
+	out := g.vectors(g.unroll)
+	for u := range g.unroll {
+		if u > 0 && allSame(x) && allSame(y) && g.exec == nil {
+			out[u] = out[0]
+			continue
+		}
+		power, product := s.power2(x[u], y[u])
+		g.move(out[u], power)
+		abs := s.and(product, s.atBits(1<<(8*uint(e.T.Size)-1)-1))
+		hard := g.maskOr(s.compareTo(x[u], s.at(tiny), cmpNGE), s.compareTo(x[u], s.at(math.Inf(1)), cmpGE))
+		hard = g.maskOr(hard, s.compareTo(abs, s.at(powerLimit(e.T)), cmpNLT))
+		hard = g.canonicalMask(hard, int(e.T.Size))
+		if g.exec != nil {
+			hard = g.maskAnd(hard, g.exec[u])
+		}
+		g.anyLane([]Reg{hard})
+		back := g.newLabel()
+		base, exponent, result := x[u], y[u], out[u]
+		g.jump(condNE, g.outOfLine(func() {
+			slow := g.vector()
+			g.callLanes(slow, []Reg{base, exponent}, n, hard, false)
+			g.blend(result, slow, hard, e.T)
+			g.jump(always, back)
+		}))
+		g.place(back)
+	}
+	return out
+}
+
+// power2 is x^y and y*log x, for positive normal x and a product in range.
+func (s series) power2(x, y Reg) (power, product Reg) {
+	high, low := s.twoWordLog(x)
+	product = s.mul(y, RegArg(high))
+	rest := s.mul(y, RegArg(low))
+	rest = s.sub(rest, RegArg(s.lost(product, y, high)))
+	n := s.round(s.mul(product, s.at(math.Log2E)))
+	ln2High, ln2Low := s.ln2()
+	first := s.copy(product)
+	s.subProduct(first, n, s.at(ln2High)) // exact
+	second := s.mul(n, s.at(ln2Low))
+	r := s.sub(first, RegArg(second))
+	rest = s.add(rest, RegArg(s.sub(s.sub(first, RegArg(r)), RegArg(second))))
+	q := s.expPoly(r)
+	s.addProduct(q, s.copy(q), RegArg(rest))
+	return s.scale(q, n), product
+}
+
+// lost is p - x*y, what rounding the product p of x and y has added.
+func (s series) lost(p, x, y Reg) Reg {
+	r := s.copy(p)
+	s.subProduct(r, x, RegArg(y))
+	return r
+}
+
+// twoWordLog is log x as the sum of two words. With x = m*2^e, f = m-1 and s = f/(2+f) = q + l it is e*ln2 + 2s + 2/3*s^3 + s^5*(2/5 + 2/7*s*s +
+// ...); all but the last sum is kept in two words.
+func (s series) twoWordLog(x Reg) (high, low Reg) {
+	m, e := s.split(x)
+	f := s.sub(m, s.at(1))
+	d := s.add(f, s.at(2))
+	dLow := s.sub(f, RegArg(s.sub(d, s.at(2))))
+	q := s.div(f, RegArg(d))
+	left := s.copy(f)
+	s.subProduct(left, q, RegArg(d))
+	s.subProduct(left, q, RegArg(dLow))
+	l := s.div(left, RegArg(d))
+
+	z := s.mul(q, RegArg(q))
+	zLow := s.mul(s.add(q, RegArg(q)), RegArg(l))
+	zLow = s.sub(zLow, RegArg(s.lost(z, q, q)))
+	cube := s.mul(q, RegArg(z))
+	cubeLow := s.mul(q, RegArg(zLow))
+	s.addProduct(cubeLow, l, RegArg(z))
+	cubeLow = s.sub(cubeLow, RegArg(s.lost(cube, q, z)))
+	two3, two3Low := 2.0/3, 3.700743415417188e-17
+	if s.t.Size == 4 {
+		two3 = float64(float32(2.0 / 3))
+		two3Low = 2.0/3 - two3
+	}
+	third := s.mul(cube, s.at(two3))
+	thirdLow := s.mul(cube, s.at(two3Low))
+	s.addProduct(thirdLow, cubeLow, s.at(two3))
+	thirdLow = s.sub(thirdLow, RegArg(s.lost(third, cube, s.c(two3))))
+
+	ln2High, ln2Low := s.ln2()
+	whole := s.mul(e, s.at(ln2High)) // exact
+	double := s.add(q, RegArg(q))
+	sum := s.add(whole, RegArg(double))
+	low = s.sub(double, RegArg(s.sub(sum, RegArg(whole))))
+	high = s.add(sum, RegArg(third))
+	low = s.add(low, RegArg(s.sub(third, RegArg(s.sub(high, RegArg(sum))))))
+	small := s.mul(s.mul(cube, RegArg(z)), RegArg(s.poly(z, s.atanhRest()...)))
+	s.addProduct(small, e, s.at(ln2Low))
+	small = s.add(small, RegArg(s.add(thirdLow, RegArg(s.add(l, RegArg(l))))))
+	low = s.add(low, RegArg(small))
+	sum = s.add(high, RegArg(low)) // the second word of ln2 is not small beside the first
+	return sum, s.sub(low, RegArg(s.sub(sum, RegArg(high))))
+}
+
+// atanhRest are 2/5, 2/7, ...: s*s is at most 0.0295.
+func (s series) atanhRest() []float64 {
+	n := 12
+	if s.t.Size == 4 {
+		n = 6
+	}
+	c := make([]float64, n)
+	for i := range c {
+		c[i] = 2 / float64(5+2*i)
+	}
+	return c
+}
