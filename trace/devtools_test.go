@@ -268,6 +268,12 @@ func (b *browser) key(key string) {
 	if len(key) == 1 {
 		p["text"] = key
 	}
+	if code := map[string]int{"Tab": 9, "Enter": 13}[key]; code != 0 {
+		p["windowsVirtualKeyCode"] = code
+	}
+	if key == "Enter" {
+		p["text"] = "\r"
+	}
 	b.call("Input.dispatchKeyEvent", p)
 	b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key})
 }

@@ -63,6 +63,9 @@ func FuzzExports(f *testing.F) {
 				t.Fatal(format, err)
 			}
 		}
+		if crc32.ChecksumIEEE(payload)%16 != 0 { // files take time
+			return
+		}
 		if err := export.Paraver(filepath.Join(dir, "run"), r); err != nil {
 			t.Fatal(err)
 		}

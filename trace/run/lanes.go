@@ -77,7 +77,7 @@ func (r *Run) TaskLanes() []Lane {
 		t := &r.Tasks[i]
 		if Ran(t) && int(t.Place) < len(first)-1 {
 			at := first[t.Place]
-			if w := int(t.Worker); r.Machine.Places[t.Place].Host && at+w < first[t.Place+1] {
+			if w := int(t.Worker); w > 0 && r.Machine.Places[t.Place].Host && at+w < first[t.Place+1] {
 				at += w
 			}
 			lanes[at].Tasks = append(lanes[at].Tasks, int32(i))

@@ -99,6 +99,7 @@ func (r *Run) Close() error { r.Finish(); return nil }
 // Finish puts the records in order. The methods below need it after the last Take.
 func (r *Run) Finish() {
 	r.Tasks = sorted(r.Tasks, func(t *probe.Task) uint64 { return uint64(t.ID) })
+	r.Tasks = slices.CompactFunc(r.Tasks, func(a, b probe.Task) bool { return a.ID == b.ID }) // a damaged file may have one twice
 	r.Details = sorted(r.Details, func(d *record.Detail) uint64 { return uint64(d.Task) })
 	r.Points = sorted(r.Points, func(p *probe.Point) uint64 { return uint64(p.Begin) })
 	r.edges = nil

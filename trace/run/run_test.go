@@ -233,3 +233,14 @@ func TestTheSummaryInWords(t *testing.T) {
 	require.NoError(t, Compare(&diff, r.Summary(), r.Summary()))
 	require.Contains(t, diff.String(), "+0.0 %")
 }
+
+// A damaged file may hold any worker.
+func TestAWorkerThatIsNone(t *testing.T) {
+	r := New(0)
+	r.Machine = probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 2, Host: true}}}
+	for i, w := range []int16{-1, -32768, 2, 32767} {
+		r.Tasks = append(r.Tasks, probe.Task{ID: deps.TaskID(i + 1), Start: 1, End: 2, Release: 3, Worker: w})
+	}
+	r.Finish()
+	require.Len(t, r.TaskLanes()[0].Tasks, 4)
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/task"
+	_ "github.com/gompss/gompss/trace" // GOMPSS_DASH shows the page
 )
 
 // Flags are the flags of every demo.
