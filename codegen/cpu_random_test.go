@@ -271,11 +271,11 @@ func TestRandomLoopsOnTheCPU(t *testing.T) {
 	}
 	require.NoError(t, arena.Close())
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	first, until := uint64(1), time.Now()
+	first, until, batch := uint64(1), time.Now(), 6
 	if text := os.Getenv("GOMPSS_RANDOM_LOOPS"); text != "" {
 		d, err := time.ParseDuration(text)
 		require.NoError(t, err)
-		until = until.Add(d)
+		until, batch = until.Add(d), 20
 		first = uint64(time.Now().Unix()) * 1000
 	}
 	if text := os.Getenv("GOMPSS_RANDOM_SEED"); text != "" {
@@ -285,7 +285,7 @@ func TestRandomLoopsOnTheCPU(t *testing.T) {
 	seeds := oldFindings
 	count := map[string]int{}
 	for {
-		for range 20 {
+		for range batch {
 			seeds = append(seeds, first)
 			first++
 		}
