@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // threads lowers code that the threads of a team run, each for itself: the inside of a parallel construct.
 type threads struct {
@@ -381,16 +385,24 @@ func (t *team) newSerial(s *ir.Construct) []ir.Stmt {
 		case *ir.Barrier:
 			return nil
 		case *ir.For:
+			if s.Directive == nil {
+				break
+			}
+			var decls []ir.Stmt
+			decls, s.Body = t.ownCopies(firstOnly(s.Directive), s.Body)
 			s.Directive = nil
+			return scoped(decls, []ir.Stmt{s}, s.At)
 		case *ir.Construct:
-			return []ir.Stmt{&ir.Block{Body: s.Body, At: s.At}}
+			decls, body := t.ownCopies(s.Directive.Firstprivate, s.Body)
+			return []ir.Stmt{&ir.Block{Body: append(decls, body...), At: s.At}}
 		}
 		return []ir.Stmt{s}
 	}}
-	for _, v := range ir.Declared(body).List() {
+	inner := r.CopyStmts(body)
+	for _, v := range ir.Declared(inner).List() {
 		t.own.Add(v)
 	}
-	out := []ir.Stmt{&ir.Block{Body: append(decls, r.CopyStmts(body)...), At: s.At}}
+	out := []ir.Stmt{&ir.Block{Body: append(decls, inner...), At: s.At}}
 	for _, v := range ir.AddressTaken(out).List() { // the part of an array in a clause of what is gone takes none
 		t.share(v, "its address is taken")
 	}
@@ -463,14 +475,35 @@ func (p *threads) loop(s *ir.For, tail bool) []ir.Stmt {
 	case d == nil || d.Parts&^(ir.Simd|ir.Loop) == 0:
 		return p.plain(s)
 	case d.Parts&ir.Parallel != 0:
-		return p.nestedIn(d, s.At, s.Var.Name).plain(s)
+		return p.nestedIn(d, s.At, s.Var.Name).inOrder(s)
 	case p.serial || p.nested:
-		return p.plain(s)
+		return p.inOrder(s)
 	case d.Parts&ir.Distribute != 0:
 		p.notYet(s.At, "distribute inside parallel")
 		return nil
 	}
 	return p.share(s, tail)
+}
+
+// inOrder lowers a loop that its thread runs alone.
+func (p *threads) inOrder(s *ir.For) []ir.Stmt {
+	decls, body := p.ownCopies(firstOnly(s.Directive), s.Body)
+	f := *s
+	f.Body = body
+	return scoped(decls, p.plain(&f), s.At)
+}
+
+// firstOnly returns the firstprivate variables of d that are not lastprivate, too: one thread may use those themselves.
+func firstOnly(d *ir.Directive) []*ir.Var {
+	return slices.DeleteFunc(slices.Clone(d.Firstprivate), func(v *ir.Var) bool { return slices.Contains(d.Lastprivate, v) })
+}
+
+// scoped puts declarations in front of list, and both into a body of their own.
+func scoped(decls, list []ir.Stmt, at ir.Pos) []ir.Stmt {
+	if len(decls) == 0 {
+		return list
+	}
+	return []ir.Stmt{&ir.Block{Body: append(decls, list...), At: at}}
 }
 
 func (p *threads) plain(s *ir.For) []ir.Stmt {
@@ -577,7 +610,8 @@ func (p *threads) construct(s *ir.Construct, tail bool) []ir.Stmt {
 	d := s.Directive
 	switch {
 	case d.Parts&ir.Parallel != 0:
-		return []ir.Stmt{&ir.Block{Body: p.nestedIn(d, s.At, "of parallel").list(s.Body), At: s.At}}
+		decls, body := p.ownCopies(d.Firstprivate, s.Body)
+		return []ir.Stmt{&ir.Block{Body: append(decls, p.nestedIn(d, s.At, "of parallel").list(body)...), At: s.At}}
 	case p.serial || p.nested:
 		return []ir.Stmt{&ir.Block{Body: p.list(s.Body), At: s.At}}
 	case d.Parts&(ir.Single|ir.Masked) != 0:
