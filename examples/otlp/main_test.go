@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -118,6 +119,11 @@ func TestWhatArrivesAtACollector(t *testing.T) {
 		case "main":
 			parent = s
 		}
+	}
+	for _, name := range []string{"gompss.open", "gompss.device.open", "gompss.wait", "gompss.close"} {
+		k := slices.IndexFunc(r.spans, func(s *spanv1.Span) bool { return s.Name == name })
+		require.GreaterOrEqual(t, k, 0, name)
+		require.Equal(t, whole.SpanId, r.spans[k].ParentSpanId, name)
 	}
 	require.NotNil(t, whole)
 	require.NotNil(t, parent)
