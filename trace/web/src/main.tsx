@@ -179,7 +179,7 @@ function Kernels({ s }: Props) {
   return <>
     <Table head={['task', 'variant', 'kind', 'count#', 'total#', 'mean#', 'median#', 'least#', 'most#']} rows={(s.Summary.Kernels ?? []).map((k) => [k.Sort, k.Variant || '-', k.Kind, count(k.Count), time(k.Total), time(k.Total / k.Count), time(k.Middle), time(k.Least), time(k.Most)])} />
     <h2>learned times</h2>
-    {(s.Learned ?? []).length > 0 ? <Table head={['kernel', 'kind', 'bytes worked on#', 'expected#', 'least#', 'most#', 'runs#']} rows={(s.Learned ?? []).map((l) => [l.Kernel, l.Kind, size(l.Size) + ' to ' + size(2 * l.Size), time(l.Middle), time(l.Least), time(l.Most), count(l.Samples)])} />
+    {(s.Learned ?? []).length > 0 ? <Table head={['kernel', 'kind', 'bytes worked on#', 'expected#', 'least#', 'most#', 'runs#']} rows={(s.Learned ?? []).map((l) => [l.Kernel, l.Kind, l.Size ? size(l.Size) + ' to ' + size(2 * l.Size) : 'not counted', time(l.Middle), time(l.Least), time(l.Most), count(l.Samples)])} />
       : <p class="dim">Policy {s.Summary.Policy} has told of no times that it learned.</p>}
     <h2>variants made</h2>
     <Table head={['kernel', 'device', 'time#', 'from', 'refused because']} rows={(s.Compiled ?? []).map((c) => [c.Kernel, c.Device, time(c.Time), c.Hit ? 'cache' : 'made', c.Refused ? <pre>{c.Refused}</pre> : ''])} />

@@ -23,7 +23,7 @@ function next(c: Columns, lane: Uint32Array, i: number, t: number): number {
 
 // moment writes t such that steps differ.
 function moment(t: number, step: number): string {
-  const [unit, name] = t >= 1e9 ? [1e9, 's'] : t >= 1e6 ? [1e6, 'ms'] : t >= 1e3 ? [1e3, 'µs'] : [1, 'ns']
+  const a = Math.abs(t), [unit, name] = a >= 1e9 ? [1e9, 's'] : a >= 1e6 ? [1e6, 'ms'] : a >= 1e3 ? [1e3, 'µs'] : [1, 'ns']
   return (t / unit).toFixed(Math.max(0, Math.ceil(-Math.log10(step / unit)))) + ' ' + name
 }
 
@@ -143,7 +143,7 @@ export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i
   const show = (k: number) => {
     if (k < 0) return
     pick(k)
-    if (c.start[k] < v.from || c.start[k] + c.run[k] > v.to) { const w = v.to - v.from; setFollow(false); setView({ from: c.start[k] - w / 2, to: c.start[k] + w / 2 }) }
+    if (c.start[k] < v.from || c.start[k] + c.run[k] > v.to) { const w = v.to - v.from, from = Math.max(s.From, Math.min(c.start[k] - w / 2, s.To - w)); setFollow(false); setView({ from, to: from + w }) }
   }
   const step = (d: number) => {
     const lane = picked >= 0 ? c.lanes[c.lane[picked]] : c.lanes[top]
