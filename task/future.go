@@ -20,6 +20,9 @@ func GoValue[T any](at Submitter, body func() (T, error), options ...Option) (*F
 	}
 	f := &Future[T]{}
 	s, g := at.submitter()
+	if s.records != nil {
+		return nil, s.records.refuse(true, "a value").err
+	}
 	t, err := goTask(s, g, func() (err error) { f.value, err = body(); return err }, options)
 	f.Task = t
 	return f, err
@@ -32,6 +35,9 @@ func GoValueScope[T any](at Submitter, body func(*Scope) (T, error), options ...
 	}
 	f := &Future[T]{}
 	s, g := at.submitter()
+	if s.records != nil {
+		return nil, s.records.refuse(true, "a value").err
+	}
 	t, err := goScope(s, g, func(s *Scope) (err error) { f.value, err = body(s); return err }, options)
 	f.Task = t
 	return f, err

@@ -154,6 +154,14 @@ func (r *Recorder) submitter() (*Scope, *Group) {
 	return r.scope, nil
 }
 
+// refuse makes the recording fail when something is asked for that a recorded task cannot have.
+func (r *Recorder) refuse(asked bool, what string) *Recorder {
+	if asked && r.err == nil {
+		r.err = fmt.Errorf("task: record: %w: %s", ErrNotRecordable, what)
+	}
+	return r
+}
+
 // goStep records a task that runs body, or nested with a scope.
 func (r *Recorder) goStep(body func() error, nested func(*Scope) error, options []Option) error {
 	if r.err != nil {

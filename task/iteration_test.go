@@ -296,6 +296,16 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 		return err
 	})
 	require.ErrorIs(t, err, task.ErrNotRecordable, "a reduction")
+	for _, submit := range []func(at task.Submitter) error{
+		func(at task.Submitter) error { _, err := task.NewGroup(at).Go(nothing); return err },
+		func(at task.Submitter) error {
+			_, err := task.GoValue(at, func() (int, error) { return 1, nil })
+			return err
+		},
+	} {
+		_, err = rt.Record(func(r *task.Recorder) error { return submit(r) })
+		require.ErrorIs(t, err, task.ErrNotRecordable)
+	}
 	sim := open(t, task.Options{Devices: "sim:1"})
 	_, err = sim.Record(build)
 	require.ErrorContains(t, err, "needs CPU workers")

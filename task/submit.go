@@ -28,7 +28,7 @@ func goTask(s *Scope, g *Group, body func() error, options []Option) (Task, erro
 		return Task{}, errNoBody
 	}
 	if s.records != nil {
-		return Task{}, s.records.goStep(body, nil, options)
+		return Task{}, s.records.refuse(g != nil, "a group").goStep(body, nil, options)
 	}
 	r, err := s.begin(g, goBody)
 	if err != nil {
@@ -48,7 +48,7 @@ func goScope(s *Scope, g *Group, body func(*Scope) error, options []Option) (Tas
 		return Task{}, errNoBody
 	}
 	if s.records != nil {
-		return Task{}, s.records.goStep(nil, body, options)
+		return Task{}, s.records.refuse(g != nil, "a group").goStep(nil, body, options)
 	}
 	r, err := s.begin(g, goBody)
 	if err != nil {
