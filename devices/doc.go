@@ -17,5 +17,6 @@
 // Lock order: Machine.mu, then the locks inside a plug-in's events. Machine.mu guards directory, residencies and
 // queues and is never held over a method of a Device, a callback or a copy: steps for devices are appended to one
 // queue under the lock, and whoever finds no one at it carries them out in order, without the lock. That order is
-// what makes events work: a step only ever waits for events of steps before it.
+// what makes events work: a step only ever waits for events of steps before it. A kernel that needs nothing of the steps (its data
+// are there, what it waits for is enqueued: Start) is launched past them, by several goroutines at once.
 package devices

@@ -197,7 +197,8 @@ func TestWorkersThatAreWorthItWork(t *testing.T) {
 
 // TestWorkersDoNotHoldUpWhatMemoryBounds: blocks that an accelerator works through in the time that a link takes for a part of them.
 // CPU workers beside it, faster than the link but slower than the memory of the accelerators, must not draw them home: rounds take no
-// longer than without them, but for the first two, in which everything is on the host at first and workers are tried.
+// longer than without them, but for the first two, in which everything is on the host at first and workers are tried. This is of
+// locality alone: versioning leaves the blocks uneven among the accelerators then, and takes up to twice as long.
 func TestWorkersDoNotHoldUpWhatMemoryBounds(t *testing.T) {
 	for _, size := range []deps.Bytes{1 << 20, 64 << 20, 768 << 20} {
 		total := map[int]time.Duration{}

@@ -5,7 +5,8 @@
 //
 // Invariants:
 //   - tokens are all or nothing: an item gets the tokens of its place's kind when it is popped and gives them back at
-//     Done; no item that waits holds any, and never more are out than the kind has;
+//     Done; no item that waits here holds any, and never more are out than the kind has (one that is granted past the
+//     policy, because it follows on its device, takes them only when no item waits for them);
 //   - nothing starves for tokens: an item that has been passed over Patience times by others of the kind is
 //     reserved, and from then on the kind's tokens go to nobody else until it has run;
 //   - what can never be satisfied is refused by Prepare, so every pushed item is popped in the end, if its places

@@ -12,8 +12,10 @@
 //     events it is enqueued when they have happened, so that it does not run when they have failed;
 //   - an error after which CUDA gives no more answers (an illegal address, say) takes the device out of service: all that
 //     is in flight fails with it, and nothing else is asked of the driver for that device;
-//   - a CUevent is recorded again only when nobody waits for what it stood for.
+//   - a CUevent is recorded again only when nobody waits for what it stood for; it may stand for several operations (mark);
+//   - what is pending on a stream (batch.go) is enqueued for nobody but the engine: others wait for it until it is.
 //
-// Lock order: Device.enqueueing is held over the calls that enqueue one operation. All others are leaves: none is held while
-// another is taken, and none over a driver call, but for pins.mu and mirror.mu, which keep one buffer's calls in order.
+// Lock order: Device.enqueueing is held over the calls that enqueue one operation or batch, then graph.mu and stream.marking, which is
+// held over the call that records, then the rest, which are leaves: none is held while another is taken, and none over a driver
+// call, but for pins.mu and mirror.mu, which keep one buffer's calls in order.
 package cuda

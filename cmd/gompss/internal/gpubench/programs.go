@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -446,14 +445,8 @@ type outcome struct {
 }
 
 // play runs an application on devices and checks its result and its budget. The first run warms; cholesky has only one.
-//
-// With CPU workers beside accelerators the policy goes by learned times alone; locality keeps data that have a home there.
 func play(a application, spec string, quick bool, parts, runs int) (*outcome, error) {
-	o := task.Options{Devices: spec, Window: -1}
-	if strings.Contains(spec, "smp") {
-		o.Policy = "versioning"
-	}
-	rt, err := task.New(o)
+	rt, err := task.New(task.Options{Devices: spec, Window: -1})
 	if err != nil {
 		return nil, err
 	}
