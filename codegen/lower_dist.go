@@ -51,7 +51,11 @@ func (l *lowering) stageIn(f *ir.For) {
 			continue
 		}
 		if why != "" {
-			l.decide(a.At, "array "+a.Var.Name, "device memory", why, "")
+			instead := ""
+			if c, ok := constInt(a.Chunk); !ok || c < 0 {
+				instead = "a constant chunk, as in [64]" + a.Var.Name
+			}
+			l.decide(a.At, "array "+a.Var.Name, "device memory", why, instead)
 			continue
 		}
 		v := l.local(a.Var.Name+"Part", ir.ArrayOf(a.Var.Type.Elem, chunk), a.At)
