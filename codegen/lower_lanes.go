@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // An iteration whose inner loop reads memory next to each other, as a row of a sparse matrix does, is shared by lanes of a
 // warp where a reduction clause lets them add up in any order: neighbouring lanes then read neighbouring elements, which
@@ -55,7 +59,9 @@ func (t *team) lanes(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid
 	if b, ok := p.first.(*ir.Binary); ok {
 		first = per(b.X) // teams are whole warps, which the lanes divide
 	}
-	stride, out := t.temp("stride", per(p.stride), out)
+	// There is no grid of less than a thread for each lane; the maximum tells back ends that the loop goes on.
+	some := &ir.Math{Fn: ir.IMax, Args: []ir.Expr{per(p.stride), intConst(1, at)}, T: ir.IntType, At: at}
+	stride, out := t.temp("stride", some, out)
 	turn := []ir.Stmt{decl(f.Var, binary(ir.Add, ref(base, at), per(me), at), at),
 		decl(active, compare(ir.Lt, ref(f.Var, at), hi, at), at)}
 	turn = append(turn, t.onLanes(cut, active, lane, lanes, at)...)
@@ -215,9 +221,11 @@ func (t *team) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos)
 	out, own := t.declaredAhead(c.before)
 	f := c.loop
 	from, to := t.local("from", ir.IntType, at), t.local("to", ir.IntType, at)
-	out = append(out, decl(from, nil, at), decl(to, nil, at))
-	own = append(own, assign(ref(from, at), binary(ir.Add, asInt(f.Lo), ref(lane, at), at), at), assign(ref(to, at), asInt(f.Hi), at))
-	out = append(out, &ir.If{Cond: ref(active, at), Then: own, At: at})
+	if len(own) > 0 {
+		out = append(out, &ir.If{Cond: ref(active, at), Then: own, At: at})
+	}
+	none := func(e ir.Expr) ir.Expr { return choose(ref(active, at), e, intConst(0, at), at) }
+	out = append(out, decl(from, binary(ir.Add, none(asInt(f.Lo)), ref(lane, at), at), at), decl(to, none(asInt(f.Hi)), at))
 
 	parts := map[*ir.Var]*ir.Var{}
 	var mix, add []ir.Stmt
@@ -231,10 +239,7 @@ func (t *team) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos)
 			assign(ref(part, at), combine(r.Op, ref(part, at), ref(other, at), at), at))
 		add = append(add, assign(ref(v, at), combine(r.Op, ref(v, at), ref(part, at), at), at))
 	}
-	k := t.local(f.Var.Name, ir.IntType, at) // wide: a lane may begin behind the last value of a narrow type
-	body := t.widened(paramsOf(parts).CopyStmts(f.Body), f.Var, k)
-	mine := &ir.For{Label: f.Label, Var: k, Lo: ref(from, at), Hi: ref(to, at), Step: lanes, Rel: ir.Lt, Body: body, At: f.At}
-	out = append(out, t.trusted(mine)...)
+	out = append(out, t.laneLoop(f, paramsOf(parts).CopyStmts(f.Body), from, to, lanes, at)...)
 	half := func(x ir.Expr) ir.Expr {
 		return &ir.Binary{Op: ir.Div, X: x, Y: intConst(2, at), T: ir.IntType, At: at}
 	}
@@ -242,6 +247,22 @@ func (t *team) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos)
 		Post: []ir.Stmt{assign(ref(distance, at), half(ref(distance, at)), at)}, Body: mix, At: at})
 	leads := compare(ir.LAnd, ref(active, at), compare(ir.Eq, ref(lane, at), intConst(0, at), at), at)
 	return append(out, &ir.If{Cond: leads, Then: append(add, c.after...), At: at})
+}
+
+// laneLoop runs body for every so many values of the variable of f between from and to. Where the variable is narrow a lane
+// may begin behind its last value, and the loop counts in ints; far from it, which a test shows, it need not.
+func (t *team) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
+	k := t.local(f.Var.Name, ir.IntType, at)
+	wide := &ir.For{Label: f.Label, Var: k, Lo: ref(from, at), Hi: ref(to, at), Step: lanes, Rel: ir.Lt, At: f.At,
+		Body: t.widened(t.copyOf(body, &t.kernel.NumVars), f.Var, k)}
+	if f.Var.Type.Kind != ir.Int32 {
+		return t.trusted(wide, nil)
+	}
+	narrow := func(e ir.Expr) ir.Expr { return convert(f.Var.Type, e, at) }
+	short := &ir.For{Label: &ir.Label{}, Var: f.Var, Lo: narrow(ref(from, at)), Hi: narrow(ref(to, at)), Step: narrow(lanes), Rel: ir.Lt,
+		Body: body, At: f.At}
+	far := compare(ir.Le, ref(to, at), intConst(math.MaxInt32-mostWarp, at), at)
+	return t.trusted(wide, &quick{loop: short, fits: far})
 }
 
 // widened puts k, whose value fits the type of v, in the stead of v in body, which it may change.

@@ -509,6 +509,10 @@ func scoped(decls, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 func (p *threads) plain(s *ir.For) []ir.Stmt {
 	f := &ir.For{Label: s.Label, Var: s.Var, Lo: p.expr(s.Lo), Hi: p.expr(s.Hi), Step: p.expr(s.Step), Rel: s.Rel,
 		Unroll: s.Unroll, Body: p.list(s.Body), At: s.At}
+	if p.slow {
+		f.Unroll = 1 // registers for more would be taken from what runs otherwise
+		return []ir.Stmt{f}
+	}
 	if out := p.ahead(f); out != nil {
 		return out
 	}
@@ -519,7 +523,7 @@ func (p *threads) plain(s *ir.For) []ir.Stmt {
 		p.simds[f] = s.Directive.Reductions
 	}
 	if !p.serial {
-		return p.trusted(f)
+		return p.trusted(f, nil)
 	}
 	return []ir.Stmt{f} // shareLoop sees to it
 }

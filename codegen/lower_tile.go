@@ -26,10 +26,11 @@ const (
 
 // A tiled is a loop that runs over tiles.
 type tiled struct {
-	loop   *ir.For
-	staged []staged
-	same   map[*ir.Var]ir.Expr // what the loop's own variables stand for, too
-	length int64
+	loop     *ir.For
+	staged   []staged
+	same     map[*ir.Var]ir.Expr // what the loop's own variables stand for, too
+	length   int64
+	unrolled int // iterations that are written out
 }
 
 // A staged is an element that all threads read in an iteration, and the team array that holds a tile of it.
@@ -152,6 +153,7 @@ func (x *tiler) tile(f *ir.For) *tiled {
 	if !fine || len(l.staged) == 0 || !l.chooseLength() {
 		return nil
 	}
+	l.unrolled = l.unroll()
 	for i := range l.staged {
 		l.staged[i].tile = x.tileOf(l.staged[i].elem, i, l.length)
 	}

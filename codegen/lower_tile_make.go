@@ -18,6 +18,9 @@ func (x *tiler) walk(sp *space, p portion, body []ir.Stmt) []ir.Stmt {
 	}
 	var out, turn []ir.Stmt
 	var cond, stride ir.Expr
+	if x.inWhole(sp) {
+		return x.walkWhole(sp, p, first, body)
+	}
 	if sp.direct() {
 		f := sp.loops[0]
 		var hi ir.Expr
@@ -62,6 +65,7 @@ func (x *tiler) body(list []ir.Stmt, active *ir.Var) []ir.Stmt {
 	for i, s := range list {
 		if f, ok := s.(*ir.For); ok && x.loops[f] != nil {
 			flush()
+			x.decideTiles(x.loops[f])
 			out = append(out, x.overTiles(x.loops[f], active)...)
 			continue
 		}
@@ -87,11 +91,14 @@ func isConst(e ir.Expr) bool {
 	return ok
 }
 
-// overTiles returns the loop over the tiles of l.
+func (x *tiler) decideTiles(l *tiled) {
+	x.decide(l.loop.At, "loop "+l.loop.Var.Name, "tiles of "+itoa(int(l.length))+" iterations in team memory",
+		"all threads of a team read "+l.names()+": each is loaded once for the team", "")
+}
+
+// overTiles returns the loop over the tiles of l. active says which threads have an iteration; nil: all have.
 func (x *tiler) overTiles(l *tiled, active *ir.Var) []ir.Stmt {
 	f, at := l.loop, l.loop.At
-	x.decide(at, "loop "+f.Var.Name, "tiles of "+itoa(int(l.length))+" iterations in team memory",
-		"all threads of a team read "+l.names()+": each is loaded once for the team", "")
 	lo, out := x.temp("from", ir.Subst(f.Lo, x.same), nil)
 	hi, out := x.temp("to", ir.Subst(f.Hi, x.same), out)
 	start, n := x.local(f.Var.Name+"0", ir.IntType, at), x.local("n", ir.IntType, at)
@@ -107,7 +114,11 @@ func (x *tiler) overTiles(l *tiled, active *ir.Var) []ir.Stmt {
 	body = append(body, x.stride(k, ref(n, at), load, at)...)
 	full := &ir.If{Cond: compare(ir.Eq, ref(n, at), length, at), At: at,
 		Then: []ir.Stmt{x.fullTile(l, start)}, Else: []ir.Stmt{x.partTile(l, start, n)}}
-	body = append(body, barrier(at), &ir.If{Cond: ref(active, at), Then: []ir.Stmt{full}, At: at})
+	run := ir.Stmt(full)
+	if active != nil {
+		run = &ir.If{Cond: ref(active, at), Then: []ir.Stmt{full}, At: at}
+	}
+	body = append(body, barrier(at), run)
 	next := assign(ref(start, at), binary(ir.Add, ref(start, at), length, at), at)
 	return append(out, decl(start, lo, at), &ir.While{Label: &ir.Label{}, Cond: compare(ir.Lt, ref(start, at), hi, at),
 		Post: []ir.Stmt{next}, Body: body, At: at})
@@ -136,7 +147,7 @@ func (x *tiler) fullTile(l *tiled, start *ir.Var) ir.Stmt {
 	inner := x.overTile(l, k, tileGroup, turn, func(s *staged) ir.Expr { return index(ref(groups[s], at), ref(k, at), at) })
 	inner.Unroll = tileGroup
 	outer := &ir.For{Label: &ir.Label{}, Var: g, Lo: intConst(0, at), Hi: intConst(l.length/tileGroup, at), Step: intConst(1, at),
-		Rel: ir.Lt, Unroll: max(l.unroll()/tileGroup, 1), Body: append(loads, inner), At: at}
+		Rel: ir.Lt, Unroll: max(l.unrolled/tileGroup, 1), Body: append(loads, inner), At: at}
 	return x.copyOf([]ir.Stmt{outer}, &x.kernel.NumVars)[0]
 }
 

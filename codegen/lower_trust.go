@@ -13,14 +13,20 @@ import "github.com/gompss/gompss/codegen/ir"
 func (t *team) trustedIn(list []ir.Stmt) []ir.Stmt {
 	return (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if f, ok := s.(*ir.For); ok {
-			return t.trusted(f)
+			return t.trusted(f, nil)
 		}
 		return []ir.Stmt{s}
 	}}).CopyStmts(list)
 }
 
-// trusted returns f, in two versions where that gains something.
-func (t *team) trusted(f *ir.For) []ir.Stmt {
+// A quick is another way to write a loop, right where fits holds and the loop has an iteration.
+type quick struct {
+	loop *ir.For
+	fits ir.Expr
+}
+
+// trusted returns f, in two versions where that gains something; the one without branches is made of q where it is given.
+func (t *team) trusted(f *ir.For, q *quick) []ir.Stmt {
 	if t.opt.KeepChecks || t.slow || jumpsOut(f) {
 		return []ir.Stmt{f}
 	}
@@ -42,8 +48,12 @@ func (t *team) trusted(f *ir.For) []ir.Stmt {
 	once.Hi, out = t.held("to", f.Hi, out)
 	whole := f
 	f = &once
-	u := &truster{team: t, loop: f, moved: moved, bad: t.local("bad", ir.BoolType, at), found: true}
-	fast := t.copyOf([]ir.Stmt{f}, &t.kernel.NumVars)[0].(*ir.For)
+	u := &truster{team: t, loop: f, moved: moved, bad: t.local("bad", ir.BoolType, at), found: true, lo: f.Lo, hi: f.Hi}
+	fast := f
+	if q != nil {
+		fast, u.bounds = q.loop, q.fits
+	}
+	fast = t.copyOf([]ir.Stmt{fast}, &t.kernel.NumVars)[0].(*ir.For)
 	u.loop = fast
 	fast.Body = u.list(flat(fast.Body))
 	if !u.found || u.guarded == 0 {
@@ -59,6 +69,7 @@ func (t *team) trusted(f *ir.For) []ir.Stmt {
 		out = append(out, decl(u.bad, compare(ir.LAnd, some, not(u.bounds, at), at), at))
 		run = []ir.Stmt{&ir.If{Cond: not(ref(u.bad, at), at), Then: run, At: at}}
 	}
+	f.Unroll = 1 // it runs to fail: registers for more are taken from what runs otherwise
 	out = append(append(out, run...), &ir.If{Cond: ref(u.bad, at), Then: []ir.Stmt{f}, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
@@ -78,6 +89,8 @@ type truster struct {
 	moved   *ir.VarSet
 	bad     *ir.Var
 	bounds  ir.Expr // what must hold of the bounds of the loop
+	lo, hi  ir.Expr // the bounds of the loop as ints
+	started bool    // bounds says that lo is not negative
 	guarded int
 	found   bool // nothing was met that cannot be rewritten
 }
@@ -157,11 +170,15 @@ func (u *truster) load(x *ir.Index, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 	length := &ir.Len{X: x.X, At: at}
 	u.guarded++
 	if form, ok := affineOf(x.I); ok && form.Equal(varAffine(f.Var)) && f.Rel == ir.Lt {
-		below := compare(ir.Le, asInt(f.Hi), length, at)
-		if u.bounds == nil {
-			u.bounds = compare(ir.Le, intConst(0, at), asInt(f.Lo), at)
+		within := compare(ir.Le, asInt(u.hi), length, at)
+		if !u.started {
+			within = compare(ir.LAnd, compare(ir.Le, intConst(0, at), asInt(u.lo), at), within, at)
 		}
-		u.bounds = compare(ir.LAnd, u.bounds, below, at)
+		u.started = true
+		if u.bounds != nil {
+			within = compare(ir.LAnd, u.bounds, within, at)
+		}
+		u.bounds = within
 		return x, ahead
 	}
 	i, fits, value := u.local("at", ir.IntType, at), u.local("fits", ir.BoolType, at), u.local("value", x.Type(), at)

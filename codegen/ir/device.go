@@ -41,6 +41,7 @@ type Launch struct {
 	When       Expr // where the host can tell that this is false, it need not launch; Body tests it all the same
 	MaxTeams   Expr
 	MaxThreads Expr
+	Threads    int  // of a team that suits Body best, within the bounds; 0 leaves it to the device
 	Width      int  // iterations of Trip that a thread of the natural grid takes; 0 is one
 	Resident   bool // more teams than run at once gain nothing: each adds work of its own
 	Warps      bool

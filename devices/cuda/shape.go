@@ -120,6 +120,9 @@ func (f *fit) threads(l *ir.Launch, trip, mostTeams, most int64) int64 {
 	extra := int64(l.ExtraWarps) * warp
 	most = max(min(most, int64(f.maxThreads)-extra), 1)
 	n := f.best(most)
+	if l.Threads > 0 {
+		n = min(int64(l.Threads), most)
+	}
 	switch {
 	case mostTeams == 1: // all that one team can have
 		n = most

@@ -61,27 +61,23 @@ AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_f
 	if ((int64)3 * n <= acc_len) {
 		int end = n;
 		for (int base = blockIdx.x * blockDim.x; base < end; base += gridDim.x * blockDim.x) {
-			int i = base + threadIdx.x;
-			bool active = i < end;
-			Body me = {};
-			float ax = 0.0f;
-			float ay = 0.0f;
-			float az = 0.0f;
-			if (active) {
-				me = b[check_index(i % check_divisor(count, 1, fault), b_len, 2, fault)];
-			}
-			int to = count;
-			for (int j0 = 0; j0 < to; j0 += 256) {
-				__syncthreads();
-				int n_2 = min(to - j0, 256);
-				for (int k = threadIdx.x; k < n_2; k += blockDim.x) {
-					tile0[k / 4].v[k % 4] = b[j0 + k].Pos[0];
-					tile1[k / 4].v[k % 4] = b[j0 + k].Pos[1];
-					tile2[k / 4].v[k % 4] = b[j0 + k].Pos[2];
-					tile3[k / 4].v[k % 4] = b[j0 + k].Mass;
-				}
-				__syncthreads();
-				if (active) {
+			if ((int)(base + blockDim.x) <= end) {
+				int i = base + threadIdx.x;
+				Body me = b[check_index(i % check_divisor(count, 1, fault), b_len, 2, fault)];
+				float ax = 0.0f;
+				float ay = 0.0f;
+				float az = 0.0f;
+				int to = count;
+				for (int j0 = 0; j0 < to; j0 += 256) {
+					__syncthreads();
+					int n_2 = min(to - j0, 256);
+					for (int k = threadIdx.x; k < n_2; k += blockDim.x) {
+						tile0[k / 4].v[k % 4] = b[j0 + k].Pos[0];
+						tile1[k / 4].v[k % 4] = b[j0 + k].Pos[1];
+						tile2[k / 4].v[k % 4] = b[j0 + k].Pos[2];
+						tile3[k / 4].v[k % 4] = b[j0 + k].Mass;
+					}
+					__syncthreads();
 					if (n_2 == 256) {
 						#pragma unroll 8
 						for (int g = 0; g < 64; g++) {
@@ -122,11 +118,82 @@ AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_f
 						}
 					}
 				}
-			}
-			if (active) {
-				acc[3 * i] += ax;
-				acc[3 * i + 1] += ay;
-				acc[3 * i + 2] += az;
+				float value = acc[3 * i] + ax;
+				acc[3 * i] = value;
+				float value_2 = acc[3 * i + 1] + ay;
+				acc[3 * i + 1] = value_2;
+				float value_3 = acc[3 * i + 2] + az;
+				acc[3 * i + 2] = value_3;
+			} else {
+				for (int part = base; part < min((int)(base + blockDim.x), end); part += blockDim.x) {
+					int i = part + threadIdx.x;
+					bool active = i < end;
+					Body me = {};
+					float ax = 0.0f;
+					float ay = 0.0f;
+					float az = 0.0f;
+					if (active) {
+						me = b[check_index(i % check_divisor(count, 3, fault), b_len, 4, fault)];
+					}
+					int to = count;
+					for (int j0 = 0; j0 < to; j0 += 256) {
+						__syncthreads();
+						int n_2 = min(to - j0, 256);
+						for (int k = threadIdx.x; k < n_2; k += blockDim.x) {
+							tile0[k / 4].v[k % 4] = b[j0 + k].Pos[0];
+							tile1[k / 4].v[k % 4] = b[j0 + k].Pos[1];
+							tile2[k / 4].v[k % 4] = b[j0 + k].Pos[2];
+							tile3[k / 4].v[k % 4] = b[j0 + k].Mass;
+						}
+						__syncthreads();
+						if (active) {
+							if (n_2 == 256) {
+								#pragma unroll 8
+								for (int g = 0; g < 64; g++) {
+									Array<float, 4> tile0Group = tile0[g];
+									Array<float, 4> tile1Group = tile1[g];
+									Array<float, 4> tile2Group = tile2[g];
+									Array<float, 4> tile3Group = tile3[g];
+									#pragma unroll 4
+									for (int k = 0; k < 4; k++) {
+										float dx = tile0Group.v[k] - me.Pos[0];
+										float dy = tile1Group.v[k] - me.Pos[1];
+										float dz = tile2Group.v[k] - me.Pos[2];
+										float mass = tile3Group.v[k];
+										float d = dx * dx + dy * dy + dz * dz + eps;
+										if (d > 2.0f) {
+											continue;
+										}
+										float s = mass * rsqrtf(d) / d;
+										ax += dx * s;
+										ay += dy * s;
+										az += dz * s;
+									}
+								}
+							} else {
+								for (int k = 0; k < n_2; k++) {
+									float dx = tile0[k / 4].v[k % 4] - me.Pos[0];
+									float dy = tile1[k / 4].v[k % 4] - me.Pos[1];
+									float dz = tile2[k / 4].v[k % 4] - me.Pos[2];
+									float mass = tile3[k / 4].v[k % 4];
+									float d = dx * dx + dy * dy + dz * dz + eps;
+									if (d > 2.0f) {
+										continue;
+									}
+									float s = mass * rsqrtf(d) / d;
+									ax += dx * s;
+									ay += dy * s;
+									az += dz * s;
+								}
+							}
+						}
+					}
+					if (active) {
+						acc[3 * i] += ax;
+						acc[3 * i + 1] += ay;
+						acc[3 * i + 2] += az;
+					}
+				}
 			}
 		}
 	} else {
@@ -139,7 +206,7 @@ AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_f
 			float ay = 0.0f;
 			float az = 0.0f;
 			if (active) {
-				me = b[check_index(i % check_divisor(count, 3, fault), b_len, 4, fault)];
+				me = b[check_index(i % check_divisor(count, 5, fault), b_len, 6, fault)];
 			}
 			int to = count;
 			for (int j0 = 0; j0 < to; j0 += 256) {
@@ -195,9 +262,9 @@ AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_f
 				}
 			}
 			if (active) {
-				acc[check_index((int64)3 * i, acc_len, 5, fault)] += ax;
-				acc[check_index((int64)3 * i + 1, acc_len, 6, fault)] += ay;
-				acc[check_index((int64)3 * i + 2, acc_len, 7, fault)] += az;
+				acc[check_index((int64)3 * i, acc_len, 7, fault)] += ax;
+				acc[check_index((int64)3 * i + 1, acc_len, 8, fault)] += ay;
+				acc[check_index((int64)3 * i + 2, acc_len, 9, fault)] += az;
 			}
 		}
 	}

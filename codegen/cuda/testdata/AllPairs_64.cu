@@ -61,27 +61,23 @@ AllPairs(int64 n, float eps, Body* b, int64 b_len, float* acc, int64 acc_len, go
 	if ((int64)(3ull * n) <= acc_len && n < 18014398509481984ll && -18014398509481984ll < n) {
 		int64 end = n;
 		for (int64 base = (int64)blockIdx.x * blockDim.x; base < end; base += (int64)gridDim.x * blockDim.x) {
-			int64 i = base + threadIdx.x;
-			bool active = i < end;
-			Body me = {};
-			float ax = 0.0f;
-			float ay = 0.0f;
-			float az = 0.0f;
-			if (active) {
-				me = b[check_index(i % check_divisor(count, 1, fault), b_len, 2, fault)];
-			}
-			int64 to = count;
-			for (int64 j0 = 0; j0 < to; j0 += 256) {
-				__syncthreads();
-				int64 n_2 = min(to - j0, (int64)256);
-				for (int64 k = threadIdx.x; k < n_2; k += blockDim.x) {
-					tile0[k / 4].v[k % 4] = b[j0 + k].Pos[0];
-					tile1[k / 4].v[k % 4] = b[j0 + k].Pos[1];
-					tile2[k / 4].v[k % 4] = b[j0 + k].Pos[2];
-					tile3[k / 4].v[k % 4] = b[j0 + k].Mass;
-				}
-				__syncthreads();
-				if (active) {
+			if (base + blockDim.x <= end) {
+				int64 i = base + threadIdx.x;
+				Body me = b[check_index(i % check_divisor(count, 1, fault), b_len, 2, fault)];
+				float ax = 0.0f;
+				float ay = 0.0f;
+				float az = 0.0f;
+				int64 to = count;
+				for (int64 j0 = 0; j0 < to; j0 += 256) {
+					__syncthreads();
+					int64 n_2 = min(to - j0, (int64)256);
+					for (int64 k = threadIdx.x; k < n_2; k += blockDim.x) {
+						tile0[k / 4].v[k % 4] = b[j0 + k].Pos[0];
+						tile1[k / 4].v[k % 4] = b[j0 + k].Pos[1];
+						tile2[k / 4].v[k % 4] = b[j0 + k].Pos[2];
+						tile3[k / 4].v[k % 4] = b[j0 + k].Mass;
+					}
+					__syncthreads();
 					if (n_2 == 256) {
 						#pragma unroll 8
 						for (int64 g = 0; g < 64; g++) {
@@ -122,11 +118,82 @@ AllPairs(int64 n, float eps, Body* b, int64 b_len, float* acc, int64 acc_len, go
 						}
 					}
 				}
-			}
-			if (active) {
-				acc[3 * i] += ax;
-				acc[3 * i + 1] += ay;
-				acc[3 * i + 2] += az;
+				float value = acc[3 * i] + ax;
+				acc[3 * i] = value;
+				float value_2 = acc[3 * i + 1] + ay;
+				acc[3 * i + 1] = value_2;
+				float value_3 = acc[3 * i + 2] + az;
+				acc[3 * i + 2] = value_3;
+			} else {
+				for (int64 part = base; part < min(base + blockDim.x, end); part += blockDim.x) {
+					int64 i = part + threadIdx.x;
+					bool active = i < end;
+					Body me = {};
+					float ax = 0.0f;
+					float ay = 0.0f;
+					float az = 0.0f;
+					if (active) {
+						me = b[check_index(i % check_divisor(count, 3, fault), b_len, 4, fault)];
+					}
+					int64 to = count;
+					for (int64 j0 = 0; j0 < to; j0 += 256) {
+						__syncthreads();
+						int64 n_2 = min(to - j0, (int64)256);
+						for (int64 k = threadIdx.x; k < n_2; k += blockDim.x) {
+							tile0[k / 4].v[k % 4] = b[j0 + k].Pos[0];
+							tile1[k / 4].v[k % 4] = b[j0 + k].Pos[1];
+							tile2[k / 4].v[k % 4] = b[j0 + k].Pos[2];
+							tile3[k / 4].v[k % 4] = b[j0 + k].Mass;
+						}
+						__syncthreads();
+						if (active) {
+							if (n_2 == 256) {
+								#pragma unroll 8
+								for (int64 g = 0; g < 64; g++) {
+									Array<float, 4> tile0Group = tile0[g];
+									Array<float, 4> tile1Group = tile1[g];
+									Array<float, 4> tile2Group = tile2[g];
+									Array<float, 4> tile3Group = tile3[g];
+									#pragma unroll 4
+									for (int64 k = 0; k < 4; k++) {
+										float dx = tile0Group.v[k] - me.Pos[0];
+										float dy = tile1Group.v[k] - me.Pos[1];
+										float dz = tile2Group.v[k] - me.Pos[2];
+										float mass = tile3Group.v[k];
+										float d = dx * dx + dy * dy + dz * dz + eps;
+										if (d > 2.0f) {
+											continue;
+										}
+										float s = mass * rsqrtf(d) / d;
+										ax += dx * s;
+										ay += dy * s;
+										az += dz * s;
+									}
+								}
+							} else {
+								for (int64 k = 0; k < n_2; k++) {
+									float dx = tile0[k / 4].v[k % 4] - me.Pos[0];
+									float dy = tile1[k / 4].v[k % 4] - me.Pos[1];
+									float dz = tile2[k / 4].v[k % 4] - me.Pos[2];
+									float mass = tile3[k / 4].v[k % 4];
+									float d = dx * dx + dy * dy + dz * dz + eps;
+									if (d > 2.0f) {
+										continue;
+									}
+									float s = mass * rsqrtf(d) / d;
+									ax += dx * s;
+									ay += dy * s;
+									az += dz * s;
+								}
+							}
+						}
+					}
+					if (active) {
+						acc[3 * i] += ax;
+						acc[3 * i + 1] += ay;
+						acc[3 * i + 2] += az;
+					}
+				}
 			}
 		}
 	} else {
@@ -139,7 +206,7 @@ AllPairs(int64 n, float eps, Body* b, int64 b_len, float* acc, int64 acc_len, go
 			float ay = 0.0f;
 			float az = 0.0f;
 			if (active) {
-				me = b[check_index(i % check_divisor(count, 3, fault), b_len, 4, fault)];
+				me = b[check_index(i % check_divisor(count, 5, fault), b_len, 6, fault)];
 			}
 			int64 to = count;
 			for (int64 j0 = 0; j0 < to; j0 += 256) {
@@ -195,9 +262,9 @@ AllPairs(int64 n, float eps, Body* b, int64 b_len, float* acc, int64 acc_len, go
 				}
 			}
 			if (active) {
-				acc[check_index((int64)(3ull * i), acc_len, 5, fault)] += ax;
-				acc[check_index((int64)(3ull * i + 1), acc_len, 6, fault)] += ay;
-				acc[check_index((int64)(3ull * i + 2), acc_len, 7, fault)] += az;
+				acc[check_index((int64)(3ull * i), acc_len, 7, fault)] += ax;
+				acc[check_index((int64)(3ull * i + 1), acc_len, 8, fault)] += ay;
+				acc[check_index((int64)(3ull * i + 2), acc_len, 9, fault)] += az;
 			}
 		}
 	}

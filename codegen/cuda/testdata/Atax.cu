@@ -44,6 +44,7 @@ Atax(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, int 
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 1
 			for (int j = 0; j < m; j++) {
 				s += a[check_index((int64)i * m + j, a_len, 1, fault)] * x[check_index(j, x_len, 2, fault)];
 			}
@@ -68,6 +69,7 @@ Atax_2(int n, int m, double* a, int a_len, double* y, int y_len, double* tmp, in
 	} else {
 		for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 1
 			for (int i = 0; i < n; i++) {
 				s += a[check_index((int64)i * m + j, a_len, 4, fault)] * tmp[check_index(i, tmp_len, 5, fault)];
 			}

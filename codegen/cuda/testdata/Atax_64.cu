@@ -47,6 +47,7 @@ Atax(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* t
 		int64 end = n;
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 1
 			for (int64 j = 0; j < m; j++) {
 				s += a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] * x[check_index(j, x_len, 2, fault)];
 			}
@@ -74,6 +75,7 @@ Atax_2(int64 n, int64 m, double* a, int64 a_len, double* y, int64 y_len, double*
 		int64 end = m;
 		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 1
 			for (int64 i = 0; i < n; i++) {
 				s += a[check_index((int64)((uint64)i * m + j), a_len, 4, fault)] * tmp[check_index(i, tmp_len, 5, fault)];
 			}

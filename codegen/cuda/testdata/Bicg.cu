@@ -81,6 +81,7 @@ Bicg_2(int n, int m, double* a, int a_len, double* r, int r_len, double* s, int 
 	} else {
 		for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 			double sum = 0.0;
+			#pragma unroll 1
 			for (int i = 0; i < n; i++) {
 				sum += r[check_index(i, r_len, 4, fault)] * a[check_index((int64)i * m + j, a_len, 5, fault)];
 			}

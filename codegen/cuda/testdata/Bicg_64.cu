@@ -85,6 +85,7 @@ Bicg_2(int64 n, int64 m, double* a, int64 a_len, double* r, int64 r_len, double*
 		int64 end = m;
 		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
 			double sum = 0.0;
+			#pragma unroll 1
 			for (int64 i = 0; i < n; i++) {
 				sum += r[check_index(i, r_len, 4, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 5, fault)];
 			}

@@ -50,6 +50,7 @@ CGStep(const int* __restrict__ start, int start_len, const int* __restrict__ col
 					}
 				}
 				if (bad) {
+					#pragma unroll 1
 					for (int k = from; k < to; k++) {
 						s += val[check_index(k, val_len, 1, fault)] * p[check_index(col[check_index(k, col_len, 2, fault)], p_len, 3, fault)];
 					}
@@ -60,6 +61,7 @@ CGStep(const int* __restrict__ start, int start_len, const int* __restrict__ col
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 1
 			for (int k = start[check_index(i, start_len, 4, fault)], k_end = start[check_index(i + 1, start_len, 5, fault)]; k < k_end; k++) {
 				s += val[check_index(k, val_len, 6, fault)] * p[check_index(col[check_index(k, col_len, 7, fault)], p_len, 8, fault)];
 			}

@@ -71,8 +71,10 @@ CellLists(const int* __restrict__ first, int first_len, const int* __restrict__ 
 			for (int64 i = (int64)first[b] + threadIdx.x; i < end; i += blockDim.x) {
 				Particle4 me = p[check_index(i, p_len, 7, fault)];
 				Particle4 sum = f[check_index(i, f_len, 8, fault)];
+				#pragma unroll 1
 				for (int n = 0; n < 3; n++) {
 					int other = near[check_index((int64)3 * b + n, near_len, 9, fault)];
+					#pragma unroll 1
 					for (int j = first[check_index(other, first_len, 10, fault)], j_end = first[check_index((int)((unsigned)other + 1), first_len, 11, fault)]; j < j_end; j++) {
 						Particle4 d = p[check_index(j, p_len, 12, fault)];
 						double dx = me.X - d.X;

@@ -56,11 +56,13 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 	} else {
 		for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 1
 			for (int i = 0; i < n; i++) {
 				s += x[check_index((int64)i * m + j, x_len, 1, fault)];
 			}
 			s /= (double)n;
 			double d = 0.0;
+			#pragma unroll 1
 			for (int i = 0; i < n; i++) {
 				double e = x[check_index((int64)i * m + j, x_len, 2, fault)] - s;
 				d += e * e;
@@ -147,6 +149,7 @@ Correlation_3(int n, int m, double* x, int x_len, double* corr, int corr_len, go
 		} else {
 			for (int j = k + threadIdx.x; j < m; j += blockDim.x) {
 				double s = 0.0;
+				#pragma unroll 1
 				for (int i = 0; i < n; i++) {
 					s += x[check_index((int64)i * m + k, x_len, 9, fault)] * x[check_index((int64)i * m + j, x_len, 10, fault)];
 				}

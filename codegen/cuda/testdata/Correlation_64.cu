@@ -59,11 +59,13 @@ Correlation(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean_l
 		int64 end = m;
 		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 1
 			for (int64 i = 0; i < n; i++) {
 				s += x[check_index((int64)((uint64)i * m + j), x_len, 1, fault)];
 			}
 			s /= (double)n;
 			double d = 0.0;
+			#pragma unroll 1
 			for (int64 i = 0; i < n; i++) {
 				double e = x[check_index((int64)((uint64)i * m + j), x_len, 2, fault)] - s;
 				d += e * e;
@@ -156,6 +158,7 @@ Correlation_3(int64 n, int64 m, double* x, int64 x_len, double* corr, int64 corr
 			int64 end_2 = m;
 			for (int64 j = (uint64)k + threadIdx.x; j < end_2; j = (uint64)j + blockDim.x) {
 				double s = 0.0;
+				#pragma unroll 1
 				for (int64 i = 0; i < n; i++) {
 					s += x[check_index((int64)((uint64)i * m + k), x_len, 9, fault)] * x[check_index((int64)((uint64)i * m + j), x_len, 10, fault)];
 				}

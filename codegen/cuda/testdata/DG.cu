@@ -73,6 +73,7 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 								s1 += (value * flxPart[4 * j + i] * value_2 + value_3 * flyPart[4 * j + i] * value_4) * gw[i];
 							}
 							if (bad) {
+								#pragma unroll 1
 								for (int i = 0; i < 4; i++) {
 									s1 += (delta[check_index(j * 4 + l, delta_len, 1, fault)] * flxPart[4 * j + i] * der[check_index(k * 4 + i, der_len, 2, fault)] + delta[check_index(k * 4 + i, delta_len, 3, fault)] * flyPart[4 * j + i] * der[check_index(l * 4 + j, der_len, 4, fault)]) * gw[i];
 								}
@@ -87,8 +88,10 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 					int k = ii % 4;
 					int l = ii / 4;
 					double s2 = 0.0;
+					#pragma unroll 1
 					for (int j = 0; j < 4; j++) {
 						double s1 = 0.0;
+						#pragma unroll 1
 						for (int i = 0; i < 4; i++) {
 							s1 += (delta[check_index(j * 4 + l, delta_len, 5, fault)] * flxPart[4 * j + i] * der[check_index(k * 4 + i, der_len, 6, fault)] + delta[check_index(k * 4 + i, delta_len, 7, fault)] * flyPart[4 * j + i] * der[check_index(l * 4 + j, der_len, 8, fault)]) * gw[check_index(i, gw_len, 9, fault)];
 						}
@@ -138,6 +141,7 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 								s1 += (value * flx[ie * 4 * 4 + i + j * 4] * value_2 + value_3 * fly[ie * 4 * 4 + i + j * 4] * value_4) * gw[i];
 							}
 							if (bad) {
+								#pragma unroll 1
 								for (int i = 0; i < 4; i++) {
 									s1 += (delta[check_index(j * 4 + l, delta_len, 11, fault)] * flx[ie * 4 * 4 + i + j * 4] * der[check_index(k * 4 + i, der_len, 12, fault)] + delta[check_index(k * 4 + i, delta_len, 13, fault)] * fly[ie * 4 * 4 + i + j * 4] * der[check_index(l * 4 + j, der_len, 14, fault)]) * gw[i];
 								}
@@ -152,8 +156,10 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 					int k = ii % 4;
 					int l = ii / 4;
 					double s2 = 0.0;
+					#pragma unroll 1
 					for (int j = 0; j < 4; j++) {
 						double s1 = 0.0;
+						#pragma unroll 1
 						for (int i = 0; i < 4; i++) {
 							s1 += (delta[check_index(j * 4 + l, delta_len, 15, fault)] * flx[check_index((int64)ie * 4 * 4 + i + j * 4, flx_len, 16, fault)] * der[check_index(k * 4 + i, der_len, 17, fault)] + delta[check_index(k * 4 + i, delta_len, 18, fault)] * fly[check_index((int64)ie * 4 * 4 + i + j * 4, fly_len, 19, fault)] * der[check_index(l * 4 + j, der_len, 20, fault)]) * gw[check_index(i, gw_len, 21, fault)];
 						}

@@ -100,6 +100,7 @@ Fluxes(int nx, int ny, double dt, double* xarea, int xarea_len, double* xvel0, i
 		}
 	} else {
 		for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < ny; k += gridDim.x * blockDim.x) {
+			#pragma unroll 1
 			for (int j = 0; j < nx + 1; j++) {
 				volFluxX[check_index((int64)k * w + j, volFluxX_len, 7, fault)] = 0.25 * dt * xarea[check_index((int64)k * w + j, xarea_len, 8, fault)] * (xvel0[check_index((int64)k * w + j, xvel0_len, 9, fault)] + xvel0[check_index((int64)(k + 1) * w + j, xvel0_len, 10, fault)] + xvel1[check_index((int64)k * w + j, xvel1_len, 11, fault)] + xvel1[check_index((int64)(k + 1) * w + j, xvel1_len, 12, fault)]);
 			}
@@ -166,6 +167,7 @@ Fluxes(int nx, int ny, double dt, double* xarea, int xarea_len, double* xvel0, i
 			}
 		} else {
 			for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < ny + 1; k += gridDim.x * blockDim.x) {
+				#pragma unroll 1
 				for (int j = 0; j < nx; j++) {
 					volFluxY[check_index((int64)k * w + j, volFluxY_len, 19, fault)] = 0.25 * dt * yarea[check_index((int64)k * w + j, yarea_len, 20, fault)] * (yvel0[check_index((int64)k * w + j, yvel0_len, 21, fault)] + yvel0[check_index((int64)k * w + j + 1, yvel0_len, 22, fault)] + yvel1[check_index((int64)k * w + j, yvel1_len, 23, fault)] + yvel1[check_index((int64)k * w + j + 1, yvel1_len, 24, fault)]);
 				}

@@ -110,6 +110,7 @@ Fluxes(int64 nx, int64 ny, double dt, double* xarea, int64 xarea_len, double* xv
 	} else {
 		int64 end = ny;
 		for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < end; k = (uint64)k + (int64)gridDim.x * blockDim.x) {
+			#pragma unroll 1
 			for (int64 j = 0, j_end = (uint64)nx + 1; j < j_end; j++) {
 				volFluxX[check_index((int64)((uint64)k * w + j), volFluxX_len, 7, fault)] = 0.25 * dt * xarea[check_index((int64)((uint64)k * w + j), xarea_len, 8, fault)] * (xvel0[check_index((int64)((uint64)k * w + j), xvel0_len, 9, fault)] + xvel0[check_index((int64)(((uint64)k + 1) * w + j), xvel0_len, 10, fault)] + xvel1[check_index((int64)((uint64)k * w + j), xvel1_len, 11, fault)] + xvel1[check_index((int64)(((uint64)k + 1) * w + j), xvel1_len, 12, fault)]);
 			}
@@ -181,6 +182,7 @@ Fluxes(int64 nx, int64 ny, double dt, double* xarea, int64 xarea_len, double* xv
 		} else {
 			int64 end = (uint64)ny + 1;
 			for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < end; k = (uint64)k + (int64)gridDim.x * blockDim.x) {
+				#pragma unroll 1
 				for (int64 j = 0; j < nx; j++) {
 					volFluxY[check_index((int64)((uint64)k * w + j), volFluxY_len, 19, fault)] = 0.25 * dt * yarea[check_index((int64)((uint64)k * w + j), yarea_len, 20, fault)] * (yvel0[check_index((int64)((uint64)k * w + j), yvel0_len, 21, fault)] + yvel0[check_index((int64)((uint64)k * w + j + 1), yvel0_len, 22, fault)] + yvel1[check_index((int64)((uint64)k * w + j), yvel1_len, 23, fault)] + yvel1[check_index((int64)((uint64)k * w + j + 1), yvel1_len, 24, fault)]);
 				}

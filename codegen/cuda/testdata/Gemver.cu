@@ -95,6 +95,7 @@ Gemver_2(int n, double beta, double* a, int a_len, double* x, int x_len, double*
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 			double s = x[check_index(i, x_len, 6, fault)];
+			#pragma unroll 1
 			for (int j = 0; j < n; j++) {
 				s += beta * a[check_index((int64)j * n + i, a_len, 7, fault)] * y[check_index(j, y_len, 8, fault)];
 			}
@@ -118,6 +119,7 @@ Gemver_3(int n, double alpha, double* a, int a_len, double* x, int x_len, double
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 			double s = w[check_index(i, w_len, 11, fault)];
+			#pragma unroll 1
 			for (int j = 0; j < n; j++) {
 				s += alpha * a[check_index((int64)i * n + j, a_len, 12, fault)] * x[check_index(j, x_len, 13, fault)];
 			}

@@ -98,6 +98,7 @@ Gemver_2(int64 n, double beta, double* a, int64 a_len, double* x, int64 x_len, d
 		int64 end = n;
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			double s = x[check_index(i, x_len, 6, fault)];
+			#pragma unroll 1
 			for (int64 j = 0; j < n; j++) {
 				s += beta * a[check_index((int64)((uint64)j * n + i), a_len, 7, fault)] * y[check_index(j, y_len, 8, fault)];
 			}
@@ -124,6 +125,7 @@ Gemver_3(int64 n, double alpha, double* a, int64 a_len, double* x, int64 x_len, 
 		int64 end = n;
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
 			double s = w[check_index(i, w_len, 11, fault)];
+			#pragma unroll 1
 			for (int64 j = 0; j < n; j++) {
 				s += alpha * a[check_index((int64)((uint64)i * n + j), a_len, 12, fault)] * x[check_index(j, x_len, 13, fault)];
 			}

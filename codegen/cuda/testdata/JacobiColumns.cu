@@ -103,6 +103,7 @@ JacobiColumns_2(int n, double* a, int a_len, double* b, int b_len, gompss_fault*
 			}
 		} else {
 			for (int j = 1 + (blockIdx.x * blockDim.x + threadIdx.x); j <= n; j += gridDim.x * blockDim.x) {
+				#pragma unroll 1
 				for (int i = 1; i <= n; i++) {
 					a[check_index((int64)i * w + j, a_len, 6, fault)] = (b[check_index((int64)(i - 1) * w + j, b_len, 7, fault)] + b[check_index((int64)(i + 1) * w + j, b_len, 8, fault)] + b[check_index((int64)i * w + j - 1, b_len, 9, fault)] + b[check_index((int64)i * w + j + 1, b_len, 10, fault)]) / 4.0;
 				}

@@ -108,6 +108,7 @@ JacobiRows_2(int64 n, double* a, int64 a_len, double* b, int64 b_len, gompss_fau
 		} else {
 			int64 end = n;
 			for (int64 i = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i <= end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+				#pragma unroll 1
 				for (int64 j = 1; j <= n; j = (uint64)j + 1) {
 					a[check_index((int64)((uint64)i * w + j), a_len, 6, fault)] = (b[check_index((int64)(((uint64)i - 1) * w + j), b_len, 7, fault)] + b[check_index((int64)(((uint64)i + 1) * w + j), b_len, 8, fault)] + b[check_index((int64)((uint64)i * w + j - 1), b_len, 9, fault)] + b[check_index((int64)((uint64)i * w + j + 1), b_len, 10, fault)]) / 4.0;
 				}

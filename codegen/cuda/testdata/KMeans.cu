@@ -74,8 +74,10 @@ KMeans(int dims, const float* __restrict__ points, int points_len, const float* 
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 			int best = 0;
 			float least = 3.4028235e+38f;
+			#pragma unroll 1
 			for (int c = 0; c < k; c++) {
 				float d = 0.0f;
+				#pragma unroll 1
 				for (int x = 0; x < dims; x++) {
 					float e = points[check_index((int64)i * dims + x, points_len, 3, fault)] - centres[check_index((int64)c * dims + x, centres_len, 4, fault)];
 					d += e * e;
@@ -90,6 +92,7 @@ KMeans(int dims, const float* __restrict__ points, int points_len, const float* 
 				member[i] = best;
 			}
 			atomicAdd(&count[check_index(best, count_len, 5, fault)], 1);
+			#pragma unroll 1
 			for (int x = 0; x < dims; x++) {
 				atomicAdd((uint64*)&sum[check_index((int64)best * dims + x, sum_len, 6, fault)], (uint64)go_int64(points[check_index((int64)i * dims + x, points_len, 7, fault)] * 1000.0f));
 			}

@@ -74,8 +74,10 @@ KMeans(int64 dims, const float* __restrict__ points, int64 points_len, const flo
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64)gridDim.x * blockDim.x) {
 			int best = 0;
 			float least = 3.4028235e+38f;
+			#pragma unroll 1
 			for (int64 c = 0; c < k; c++) {
 				float d = 0.0f;
+				#pragma unroll 1
 				for (int64 x = 0; x < dims; x++) {
 					float e = points[check_index((int64)((uint64)i * dims + x), points_len, 3, fault)] - centres[check_index((int64)((uint64)c * dims + x), centres_len, 4, fault)];
 					d += e * e;
@@ -90,6 +92,7 @@ KMeans(int64 dims, const float* __restrict__ points, int64 points_len, const flo
 				member[i] = best;
 			}
 			atomicAdd(&count[check_index(best, count_len, 5, fault)], 1);
+			#pragma unroll 1
 			for (int64 x = 0; x < dims; x++) {
 				atomicAdd((uint64*)&sum[check_index((int64)((uint64)best * dims + x), sum_len, 6, fault)], (uint64)go_int64(points[check_index((int64)((uint64)i * dims + x), points_len, 7, fault)] * 1000.0f));
 			}

@@ -151,6 +151,7 @@ MatMul(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len, gom
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
 			float s = c[check_index((int64)i * n + j, c_len, 1, fault)];
+			#pragma unroll 1
 			for (int k = 0; k < n; k++) {
 				s += a[check_index((int64)i * n + k, a_len, 2, fault)] * b[check_index((int64)k * n + j, b_len, 3, fault)];
 			}

@@ -153,6 +153,7 @@ MatMul(int64 n, float* c, int64 c_len, float* a, int64 a_len, float* b, int64 b_
 			int64 i = rows;
 			int64 j = it - (uint64)rows * count_2;
 			float s = c[check_index((int64)((uint64)i * n + j), c_len, 1, fault)];
+			#pragma unroll 1
 			for (int64 k = 0; k < n; k++) {
 				s += a[check_index((int64)((uint64)i * n + k), a_len, 2, fault)] * b[check_index((int64)((uint64)k * n + j), b_len, 3, fault)];
 			}

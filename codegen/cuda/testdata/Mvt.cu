@@ -40,6 +40,7 @@ Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, go
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+			#pragma unroll 1
 			for (int j = 0; j < n; j++) {
 				x1[check_index(i, x1_len, 1, fault)] += a[check_index((int64)i * n + j, a_len, 2, fault)] * y1[check_index(j, y1_len, 3, fault)];
 			}
@@ -59,6 +60,7 @@ Mvt_2(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, 
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+			#pragma unroll 1
 			for (int j = 0; j < n; j++) {
 				x2[check_index(i, x2_len, 4, fault)] += a[check_index((int64)j * n + i, a_len, 5, fault)] * y2[check_index(j, y2_len, 6, fault)];
 			}

@@ -42,6 +42,7 @@ Mvt(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1
 	} else {
 		int64 end = n;
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+			#pragma unroll 1
 			for (int64 j = 0; j < n; j++) {
 				x1[check_index(i, x1_len, 1, fault)] += a[check_index((int64)((uint64)i * n + j), a_len, 2, fault)] * y1[check_index(j, y1_len, 3, fault)];
 			}
@@ -63,6 +64,7 @@ Mvt_2(int64 n, float* a, int64 a_len, float* x2, int64 x2_len, float* y2, int64 
 	} else {
 		int64 end = n;
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+			#pragma unroll 1
 			for (int64 j = 0; j < n; j++) {
 				x2[check_index(i, x2_len, 4, fault)] += a[check_index((int64)((uint64)j * n + i), a_len, 5, fault)] * y2[check_index(j, y2_len, 6, fault)];
 			}

@@ -53,22 +53,24 @@ NBodyForces(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, in
 		-36028797018963968ll < hi) {
 		int64 end = hi;
 		for (int64 base = lo + (int64)blockIdx.x * blockDim.x; base < end; base += (int64)gridDim.x * blockDim.x) {
-			int64 i = base + threadIdx.x;
-			bool active = i < end;
-			float fx = 0.0f;
-			float fy = 0.0f;
-			float fz = 0.0f;
-			int64 to = px_len;
-			for (int64 j0 = 0; j0 < to; j0 += 256) {
-				__syncthreads();
-				int64 n = min(to - j0, (int64)256);
-				for (int64 k = threadIdx.x; k < n; k += blockDim.x) {
-					tile0[k / 4].v[k % 4] = px[j0 + k];
-					tile1[k / 4].v[k % 4] = py[j0 + k];
-					tile2[k / 4].v[k % 4] = pz[j0 + k];
-				}
-				__syncthreads();
-				if (active) {
+			if (base + blockDim.x <= end) {
+				int64 i = base + threadIdx.x;
+				float fx = 0.0f;
+				float fy = 0.0f;
+				float fz = 0.0f;
+				float own = px[i];
+				float own_2 = py[i];
+				float own_3 = pz[i];
+				int64 to = px_len;
+				for (int64 j0 = 0; j0 < to; j0 += 256) {
+					__syncthreads();
+					int64 n = min(to - j0, (int64)256);
+					for (int64 k = threadIdx.x; k < n; k += blockDim.x) {
+						tile0[k / 4].v[k % 4] = px[j0 + k];
+						tile1[k / 4].v[k % 4] = py[j0 + k];
+						tile2[k / 4].v[k % 4] = pz[j0 + k];
+					}
+					__syncthreads();
 					if (n == 256) {
 						#pragma unroll 8
 						for (int64 g = 0; g < 64; g++) {
@@ -77,9 +79,9 @@ NBodyForces(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, in
 							Array<float, 4> tile2Group = tile2[g];
 							#pragma unroll 4
 							for (int64 k = 0; k < 4; k++) {
-								float dx = tile0Group.v[k] - px[i];
-								float dy = tile1Group.v[k] - py[i];
-								float dz = tile2Group.v[k] - pz[i];
+								float dx = tile0Group.v[k] - own;
+								float dy = tile1Group.v[k] - own_2;
+								float dz = tile2Group.v[k] - own_3;
 								float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
 								float inv3 = inv * inv * inv;
 								fx += dx * inv3;
@@ -89,9 +91,9 @@ NBodyForces(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, in
 						}
 					} else {
 						for (int64 k = 0; k < n; k++) {
-							float dx = tile0[k / 4].v[k % 4] - px[i];
-							float dy = tile1[k / 4].v[k % 4] - py[i];
-							float dz = tile2[k / 4].v[k % 4] - pz[i];
+							float dx = tile0[k / 4].v[k % 4] - own;
+							float dy = tile1[k / 4].v[k % 4] - own_2;
+							float dz = tile2[k / 4].v[k % 4] - own_3;
 							float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
 							float inv3 = inv * inv * inv;
 							fx += dx * inv3;
@@ -100,11 +102,68 @@ NBodyForces(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, in
 						}
 					}
 				}
-			}
-			if (active) {
-				vx[i] += dt * fx;
-				vy[i] += dt * fy;
-				vz[i] += dt * fz;
+				float value = vx[i] + dt * fx;
+				vx[i] = value;
+				float value_2 = vy[i] + dt * fy;
+				vy[i] = value_2;
+				float value_3 = vz[i] + dt * fz;
+				vz[i] = value_3;
+			} else {
+				for (int64 part = base; part < min(base + blockDim.x, end); part += blockDim.x) {
+					int64 i = part + threadIdx.x;
+					bool active = i < end;
+					float fx = 0.0f;
+					float fy = 0.0f;
+					float fz = 0.0f;
+					int64 to = px_len;
+					for (int64 j0 = 0; j0 < to; j0 += 256) {
+						__syncthreads();
+						int64 n = min(to - j0, (int64)256);
+						for (int64 k = threadIdx.x; k < n; k += blockDim.x) {
+							tile0[k / 4].v[k % 4] = px[j0 + k];
+							tile1[k / 4].v[k % 4] = py[j0 + k];
+							tile2[k / 4].v[k % 4] = pz[j0 + k];
+						}
+						__syncthreads();
+						if (active) {
+							if (n == 256) {
+								#pragma unroll 8
+								for (int64 g = 0; g < 64; g++) {
+									Array<float, 4> tile0Group = tile0[g];
+									Array<float, 4> tile1Group = tile1[g];
+									Array<float, 4> tile2Group = tile2[g];
+									#pragma unroll 4
+									for (int64 k = 0; k < 4; k++) {
+										float dx = tile0Group.v[k] - px[i];
+										float dy = tile1Group.v[k] - py[i];
+										float dz = tile2Group.v[k] - pz[i];
+										float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
+										float inv3 = inv * inv * inv;
+										fx += dx * inv3;
+										fy += dy * inv3;
+										fz += dz * inv3;
+									}
+								}
+							} else {
+								for (int64 k = 0; k < n; k++) {
+									float dx = tile0[k / 4].v[k % 4] - px[i];
+									float dy = tile1[k / 4].v[k % 4] - py[i];
+									float dz = tile2[k / 4].v[k % 4] - pz[i];
+									float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
+									float inv3 = inv * inv * inv;
+									fx += dx * inv3;
+									fy += dy * inv3;
+									fz += dz * inv3;
+								}
+							}
+						}
+					}
+					if (active) {
+						vx[i] += dt * fx;
+						vy[i] += dt * fy;
+						vz[i] += dt * fz;
+					}
+				}
 			}
 		}
 	} else {
@@ -113,6 +172,7 @@ NBodyForces(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, in
 			float fx = 0.0f;
 			float fy = 0.0f;
 			float fz = 0.0f;
+			#pragma unroll 1
 			for (int64 j = 0; j < px_len; j++) {
 				float dx = px[j] - px[check_index(i, px_len, 1, fault)];
 				float dy = py[check_index(j, py_len, 2, fault)] - py[check_index(i, py_len, 3, fault)];

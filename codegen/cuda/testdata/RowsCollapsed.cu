@@ -171,6 +171,7 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 			}
 		} else {
 			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < start_len - 1; i += gridDim.x * blockDim.x) {
+				#pragma unroll 1
 				for (int k = start[i], k_end = start[i + 1]; k < k_end; k++) {
 					w[check_index(k, w_len, 15, fault)] = val[check_index(k, val_len, 16, fault)] * x[check_index(col[check_index(k, col_len, 17, fault)], x_len, 18, fault)];
 					atomicAdd(&y[check_index(i, y_len, 19, fault)], (double)col[check_index(k, col_len, 20, fault)]);

@@ -40,6 +40,7 @@ RowsInTeam(const int* __restrict__ start, int64 start_len, const int* __restrict
 		}
 	} else {
 		for (int64 i = threadIdx.x; i < start_len - 1; i += blockDim.x) {
+			#pragma unroll 1
 			for (int k = start[i], k_end = start[i + 1]; k < k_end; k++) {
 				atomicAdd((uint64*)&y[check_index(i, y_len, 2, fault)], (uint64)col[check_index(k, col_len, 3, fault)]);
 			}

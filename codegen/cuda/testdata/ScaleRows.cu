@@ -94,6 +94,7 @@ ScaleRows_2(int n, int m, double* x, int x_len, double* y, int y_len, double* su
 						s += x[check_index((int64)((uint64)((int64)i * m) + k), x_len, 6, fault)];
 					}
 				}
+				#pragma unroll 1
 				for (int j = 0; j < m; j++) {
 					y[check_index((int64)i * m + j, y_len, 7, fault)] = x[check_index((int64)i * m + j, x_len, 8, fault)] * s;
 				}

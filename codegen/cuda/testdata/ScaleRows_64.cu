@@ -101,6 +101,7 @@ ScaleRows_2(int64 n, int64 m, double* x, int64 x_len, double* y, int64 y_len, do
 						s += x[check_index((int64)((uint64)i * m + k), x_len, 6, fault)];
 					}
 				}
+				#pragma unroll 1
 				for (int64 j = 0; j < m; j++) {
 					y[check_index((int64)((uint64)i * m + j), y_len, 7, fault)] = x[check_index((int64)((uint64)i * m + j), x_len, 8, fault)] * s;
 				}

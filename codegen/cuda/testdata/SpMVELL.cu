@@ -50,6 +50,7 @@ SpMVELL(int width, const int* __restrict__ col, int col_len, double* val, int va
 					}
 				}
 				if (bad) {
+					#pragma unroll 1
 					for (int k = 0; k < width; k++) {
 						int c = col[k * n + r];
 						if (c >= 0) {
@@ -63,6 +64,7 @@ SpMVELL(int width, const int* __restrict__ col, int col_len, double* val, int va
 	} else {
 		for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < n; r += gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 1
 			for (int k = 0; k < width; k++) {
 				int c = col[check_index((int64)k * n + r, col_len, 2, fault)];
 				if (c >= 0) {

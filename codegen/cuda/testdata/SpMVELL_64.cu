@@ -50,6 +50,7 @@ SpMVELL(int64 width, const int* __restrict__ col, int64 col_len, double* val, in
 					}
 				}
 				if (bad) {
+					#pragma unroll 1
 					for (int64 k = 0; k < width; k++) {
 						int c = col[k * n + r];
 						if (c >= 0) {
@@ -63,6 +64,7 @@ SpMVELL(int64 width, const int* __restrict__ col, int64 col_len, double* val, in
 	} else {
 		for (int64 r = (int64)blockIdx.x * blockDim.x + threadIdx.x; r < n; r += (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 1
 			for (int64 k = 0; k < width; k++) {
 				int c = col[check_index((int64)((uint64)k * n + r), col_len, 2, fault)];
 				if (c >= 0) {

@@ -37,22 +37,18 @@ SpMVLoop(const int* __restrict__ start, int start_len, const int* __restrict__ c
 		int shift = min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 40 ? 5 : min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 20 ? 4 : min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 8 ? 3 : min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 4 ? 2 : min(val_len, col_len) >= max(start_len - 1, 0) * 2 ? 1 : 0;
 		int lanes = 1 << shift;
 		int lane = threadIdx.x & (lanes - 1);
-		int stride = (gridDim.x * blockDim.x) >> shift;
-		for (int64 base = (blockIdx.x * blockDim.x) >> shift; base < end; base = (uint64)base + stride) {
-			int64 r = (uint64)base + (threadIdx.x >> shift);
+		int stride = max((int)((gridDim.x * blockDim.x) >> shift), 1);
+		for (int base = (blockIdx.x * blockDim.x) >> shift; base < end; base += stride) {
+			int r = base + (threadIdx.x >> shift);
 			bool active = r < end;
 			double s = 0.0;
-			int64 from = 0;
-			int64 to = 0;
-			if (active) {
-				from = (int64)start[r] + lane;
-				to = start[(uint64)r + 1];
-			}
+			int64 from = (int64)(active ? start[r] : 0) + lane;
+			int to = active ? start[r + 1] : 0;
 			double sPart = 0.0;
 			{
 				bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
 				if (!bad) {
-					for (int64 k = from; k < to; k = (uint64)k + lanes) {
+					for (int64 k = from; k < to; k += lanes) {
 						int at = col[k];
 						bool fits = 0 <= at && at < x_len;
 						double value = fits ? x[at] : 0.0;
@@ -61,7 +57,8 @@ SpMVLoop(const int* __restrict__ start, int start_len, const int* __restrict__ c
 					}
 				}
 				if (bad) {
-					for (int64 k = from; k < to; k = (uint64)k + lanes) {
+					#pragma unroll 1
+					for (int64 k = from; k < to; k += lanes) {
 						sPart += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
 					}
 				}
@@ -78,6 +75,7 @@ SpMVLoop(const int* __restrict__ start, int start_len, const int* __restrict__ c
 	} else {
 		for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < start_len - 1; r += gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 1
 			for (int k = start[r], k_end = start[r + 1]; k < k_end; k++) {
 				s += val[check_index(k, val_len, 4, fault)] * x[check_index(col[check_index(k, col_len, 5, fault)], x_len, 6, fault)];
 			}

@@ -37,22 +37,18 @@ SpMVLoop(const int* __restrict__ start, int64 start_len, const int* __restrict__
 		int64 shift = min(val_len, col_len) >= max(start_len - 1, (int64)0) * 40 ? 5 : min(val_len, col_len) >= max(start_len - 1, (int64)0) * 20 ? 4 : min(val_len, col_len) >= max(start_len - 1, (int64)0) * 8 ? 3 : min(val_len, col_len) >= max(start_len - 1, (int64)0) * 4 ? 2 : min(val_len, col_len) >= max(start_len - 1, (int64)0) * 2 ? 1 : 0;
 		int64 lanes = (int64)1 << shift;
 		int64 lane = threadIdx.x & (lanes - 1);
-		int64 stride = ((int64)gridDim.x * blockDim.x) >> shift;
-		for (int64 base = ((int64)blockIdx.x * blockDim.x) >> shift; base < end; base = (uint64)base + stride) {
-			int64 r = (uint64)base + (threadIdx.x >> shift);
+		int64 stride = max(((int64)gridDim.x * blockDim.x) >> shift, (int64)1);
+		for (int64 base = ((int64)blockIdx.x * blockDim.x) >> shift; base < end; base += stride) {
+			int64 r = base + (threadIdx.x >> shift);
 			bool active = r < end;
 			double s = 0.0;
-			int64 from = 0;
-			int64 to = 0;
-			if (active) {
-				from = start[r] + lane;
-				to = start[(uint64)r + 1];
-			}
+			int64 from = (active ? start[r] : 0) + lane;
+			int64 to = active ? start[r + 1] : 0;
 			double sPart = 0.0;
 			{
 				bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
 				if (!bad) {
-					for (int64 k = from; k < to; k = (uint64)k + lanes) {
+					for (int64 k = from; k < to; k += lanes) {
 						int64 at = col[k];
 						bool fits = 0 <= at && at < x_len;
 						double value = fits ? x[at] : 0.0;
@@ -61,7 +57,8 @@ SpMVLoop(const int* __restrict__ start, int64 start_len, const int* __restrict__
 					}
 				}
 				if (bad) {
-					for (int64 k = from; k < to; k = (uint64)k + lanes) {
+					#pragma unroll 1
+					for (int64 k = from; k < to; k += lanes) {
 						sPart += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
 					}
 				}
@@ -78,6 +75,7 @@ SpMVLoop(const int* __restrict__ start, int64 start_len, const int* __restrict__
 	} else {
 		for (int64 r = (int64)blockIdx.x * blockDim.x + threadIdx.x; r < start_len - 1; r += (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
+			#pragma unroll 1
 			for (int64 k = start[r], k_end = start[r + 1]; k < k_end; k++) {
 				s += val[check_index(k, val_len, 4, fault)] * x[check_index(col[check_index(k, col_len, 5, fault)], x_len, 6, fault)];
 			}

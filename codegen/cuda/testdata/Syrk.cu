@@ -46,6 +46,7 @@ Syrk(int n, int m, double alpha, double beta, double* a, int a_len, double* c, i
 		} else {
 			for (int j = threadIdx.x; j <= i; j += blockDim.x) {
 				double s = beta * c[check_index((int64)i * n + j, c_len, 1, fault)];
+				#pragma unroll 1
 				for (int k = 0; k < m; k++) {
 					s += alpha * a[check_index((int64)i * m + k, a_len, 2, fault)] * a[check_index((int64)j * m + k, a_len, 3, fault)];
 				}

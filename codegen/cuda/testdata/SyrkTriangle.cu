@@ -64,6 +64,7 @@ SyrkTriangle(int n, int m, double* a, int a_len, double* c, int c_len, gompss_fa
 			int j = jTurn;
 			if (j <= i) {
 				double s = 0.0;
+				#pragma unroll 1
 				for (int k = 0; k < m; k++) {
 					s += a[check_index((int64)i * m + k, a_len, 1, fault)] * a[check_index((int64)j * m + k, a_len, 2, fault)];
 				}

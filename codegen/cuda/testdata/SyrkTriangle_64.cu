@@ -67,6 +67,7 @@ SyrkTriangle(int64 n, int64 m, double* a, int64 a_len, double* c, int64 c_len, g
 			int64 j = jTurn;
 			if (j <= i) {
 				double s = 0.0;
+				#pragma unroll 1
 				for (int64 k = 0; k < m; k++) {
 					s += a[check_index((int64)((uint64)i * m + k), a_len, 1, fault)] * a[check_index((int64)((uint64)j * m + k), a_len, 2, fault)];
 				}

@@ -50,6 +50,7 @@ Syrk(int64 n, int64 m, double alpha, double beta, double* a, int64 a_len, double
 			int64 end_2 = i;
 			for (int64 j = threadIdx.x; j <= end_2; j = (uint64)j + blockDim.x) {
 				double s = beta * c[check_index((int64)((uint64)i * n + j), c_len, 1, fault)];
+				#pragma unroll 1
 				for (int64 k = 0; k < m; k++) {
 					s += alpha * a[check_index((int64)((uint64)i * m + k), a_len, 2, fault)] * a[check_index((int64)((uint64)j * m + k), a_len, 3, fault)];
 				}

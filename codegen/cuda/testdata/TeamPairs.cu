@@ -89,18 +89,17 @@ TeamPairs(int rows, int n, float* x, int x_len, int x_cap, gompss_fault* fault)
 			__syncthreads();
 			float sum_2 = 0.0f;
 			for (int base = 0; base < 9; base += blockDim.x) {
-				int i = base + threadIdx.x;
-				bool active = i < 9;
-				float s = 0.0f;
-				int to = n;
-				for (int j0 = 0; j0 < to; j0 += 256) {
-					__syncthreads();
-					int n_2 = min(to - j0, 256);
-					for (int k = threadIdx.x; k < n_2; k += blockDim.x) {
-						tile0[k / 4].v[k % 4] = row.p[j0 + k];
-					}
-					__syncthreads();
-					if (active) {
+				if (base + blockDim.x <= 9) {
+					int i = base + threadIdx.x;
+					float s = 0.0f;
+					int to = n;
+					for (int j0 = 0; j0 < to; j0 += 256) {
+						__syncthreads();
+						int n_2 = min(to - j0, 256);
+						for (int k = threadIdx.x; k < n_2; k += blockDim.x) {
+							tile0[k / 4].v[k % 4] = row.p[j0 + k];
+						}
+						__syncthreads();
 						if (n_2 == 256) {
 							#pragma unroll 8
 							for (int g = 0; g < 64; g++) {
@@ -118,9 +117,43 @@ TeamPairs(int rows, int n, float* x, int x_len, int x_cap, gompss_fault* fault)
 							}
 						}
 					}
-				}
-				if (active) {
 					sum_2 += s;
+				} else {
+					for (int part = base; part < min((int)(base + blockDim.x), 9); part += blockDim.x) {
+						int i = part + threadIdx.x;
+						bool active = i < 9;
+						float s = 0.0f;
+						int to = n;
+						for (int j0 = 0; j0 < to; j0 += 256) {
+							__syncthreads();
+							int n_2 = min(to - j0, 256);
+							for (int k = threadIdx.x; k < n_2; k += blockDim.x) {
+								tile0[k / 4].v[k % 4] = row.p[j0 + k];
+							}
+							__syncthreads();
+							if (active) {
+								if (n_2 == 256) {
+									#pragma unroll 8
+									for (int g = 0; g < 64; g++) {
+										Array<float, 4> tile0Group = tile0[g];
+										#pragma unroll 4
+										for (int k = 0; k < 4; k++) {
+											int j = j0 + (g * 4 + k);
+											s += tile0Group.v[k] * (float)(i - j % 3);
+										}
+									}
+								} else {
+									for (int k = 0; k < n_2; k++) {
+										int j = j0 + k;
+										s += tile0[k / 4].v[k % 4] * (float)(i - j % 3);
+									}
+								}
+							}
+						}
+						if (active) {
+							sum_2 += s;
+						}
+					}
 				}
 			}
 			for (int d = 16; d > 0; d /= 2) {

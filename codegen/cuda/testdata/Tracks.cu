@@ -68,6 +68,7 @@ Tracks(int width, int size, int window, float* frame, int frame_len, int* row, i
 						s += value * value_2;
 					}
 					if (bad) {
+						#pragma unroll 1
 						for (int j = 0; j < size; j++) {
 							s += frame[check_index((y + i) * width + x + j, frame_len, 3, fault)] * template_2[check_index((int64)((uint64)((int64)t * size + i) * size + j), template_2_len, 4, fault)];
 						}
@@ -83,7 +84,9 @@ Tracks(int width, int size, int window, float* frame, int frame_len, int* row, i
 				int64 y = (int64)row[t] + w / check_divisor(window, 5, fault);
 				int64 x = (int64)col[check_index(t, col_len, 6, fault)] + w % check_divisor(window, 7, fault);
 				float s = 0.0f;
+				#pragma unroll 1
 				for (int i = 0; i < size; i++) {
+					#pragma unroll 1
 					for (int j = 0; j < size; j++) {
 						s += frame[check_index((y + i) * width + x + j, frame_len, 8, fault)] * template_2[check_index((int64)((uint64)((int64)t * size + i) * size + j), template_2_len, 9, fault)];
 					}

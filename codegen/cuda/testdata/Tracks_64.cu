@@ -80,6 +80,7 @@ Tracks(int64 width, int64 size, int64 window, float* frame, int64 frame_len, int
 						s += value * value_2;
 					}
 					if (bad) {
+						#pragma unroll 1
 						for (int64 j = 0; j < size; j++) {
 							s += frame[check_index((int64)(((uint64)y + i) * width + x + j), frame_len, 3, fault)] * template_2[check_index((int64)(((uint64)t * size + i) * size + j), template_2_len, 4, fault)];
 						}
@@ -96,7 +97,9 @@ Tracks(int64 width, int64 size, int64 window, float* frame, int64 frame_len, int
 				int64 y = (uint64)row[t] + go_div(w, check_divisor(window, 5, fault));
 				int64 x = (uint64)col[check_index(t, col_len, 6, fault)] + go_rem(w, check_divisor(window, 7, fault));
 				float s = 0.0f;
+				#pragma unroll 1
 				for (int64 i = 0; i < size; i++) {
+					#pragma unroll 1
 					for (int64 j = 0; j < size; j++) {
 						s += frame[check_index((int64)(((uint64)y + i) * width + x + j), frame_len, 8, fault)] * template_2[check_index((int64)(((uint64)t * size + i) * size + j), template_2_len, 9, fault)];
 					}

@@ -151,6 +151,7 @@ TwoMM(int n, double alpha, double* a, int a_len, double* b, int b_len, double* t
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
 			double s = 0.0;
+			#pragma unroll 1
 			for (int k = 0; k < n; k++) {
 				s += alpha * a[check_index((int64)i * n + k, a_len, 1, fault)] * b[check_index((int64)k * n + j, b_len, 2, fault)];
 			}
@@ -275,6 +276,7 @@ TwoMM_2(int n, double beta, double* c, int c_len, double* d, int d_len, double* 
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
 			double s = d[check_index((int64)i * n + j, d_len, 4, fault)] * beta;
+			#pragma unroll 1
 			for (int k = 0; k < n; k++) {
 				s += tmp[check_index((int64)i * n + k, tmp_len, 5, fault)] * c[check_index((int64)k * n + j, c_len, 6, fault)];
 			}

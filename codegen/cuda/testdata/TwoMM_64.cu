@@ -154,6 +154,7 @@ TwoMM(int64 n, double alpha, double* a, int64 a_len, double* b, int64 b_len, dou
 			int64 i = rows;
 			int64 j = it - (uint64)rows * count_2;
 			double s = 0.0;
+			#pragma unroll 1
 			for (int64 k = 0; k < n; k++) {
 				s += alpha * a[check_index((int64)((uint64)i * n + k), a_len, 1, fault)] * b[check_index((int64)((uint64)k * n + j), b_len, 2, fault)];
 			}
@@ -281,6 +282,7 @@ TwoMM_2(int64 n, double beta, double* c, int64 c_len, double* d, int64 d_len, do
 			int64 i = rows;
 			int64 j = it - (uint64)rows * count_2;
 			double s = d[check_index((int64)((uint64)i * n + j), d_len, 4, fault)] * beta;
+			#pragma unroll 1
 			for (int64 k = 0; k < n; k++) {
 				s += tmp[check_index((int64)((uint64)i * n + k), tmp_len, 5, fault)] * c[check_index((int64)((uint64)k * n + j), c_len, 6, fault)];
 			}

@@ -100,6 +100,7 @@ largearrays(double* x, int x_len, int n, Array<double, 70000>* b, Array<double, 
 			for (int j = 0; j < 70000; j++) {
 				b_2[blockIdx.x * 128 + threadIdx.x].v[j] = 0.0;
 			}
+			#pragma unroll 1
 			for (int k = 0; k < n; k++) {
 				a[blockIdx.x * 4 + threadIdx.x / 32].v[check_index(k % 200, 200, 3, fault)].v[check_index(k, 300, 4, fault)].v[threadIdx.x % 32] += x[i];
 			}

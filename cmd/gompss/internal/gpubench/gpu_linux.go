@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -33,14 +34,22 @@ type bench struct {
 	keep  []any // host memory of the buffers
 	pkg   *codegen.Package
 	hand  handWritten
+	exact handWritten // as exact as the Go kernel
 	space func(i int) devices.SpaceID
 }
 
 // handWritten is how the reference kernels are compiled.
 type handWritten struct {
-	by     string // nvcc or NVRTC
-	binary []byte // nvcc's
+	by      string // nvcc or NVRTC
+	options []string
+	binary  []byte // nvcc's
 }
+
+// fastOptions lets the compiler of a reference do what it likes with floats; exactOptions asks for the bits that Go gives.
+var (
+	fastOptions  = []string{"--use_fast_math"}
+	exactOptions = []string{"-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true"}
+)
 
 func openBench(o Options) (*bench, error) {
 	gpus, err := cuda.Open(0, devices.SpaceID{Device: 1}, cuda.Options{})
@@ -52,7 +61,7 @@ func openBench(o Options) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.hand = compileByHand(o)
+	b.hand, b.exact = compileByHand(o, fastOptions), compileByHand(o, exactOptions)
 	return b, nil
 }
 
@@ -67,30 +76,30 @@ func (b *bench) close() (err error) {
 }
 
 // compileByHand compiles the references with nvcc where it is, else leaves them to NVRTC.
-func compileByHand(o Options) handWritten {
+func compileByHand(o Options, options []string) handWritten {
 	nvcc, err := exec.LookPath("nvcc")
 	if err != nil {
 		nvcc = "/usr/local/cuda/bin/nvcc"
 	}
 	dir, err := os.MkdirTemp("", "gompss-bench")
 	if err != nil {
-		return handWritten{by: "NVRTC"}
+		return handWritten{by: "NVRTC", options: options}
 	}
 	defer os.RemoveAll(dir)
 	source, out := filepath.Join(dir, "reference.cu"), filepath.Join(dir, "reference.cubin")
 	if err := os.WriteFile(source, []byte(referenceSource), 0o644); err != nil {
-		return handWritten{by: "NVRTC"}
+		return handWritten{by: "NVRTC", options: options}
 	}
-	cmd := exec.Command(nvcc, "-O3", "-std=c++17", "--use_fast_math", "-arch=native", "-cubin", "-o", out, source)
+	cmd := exec.Command(nvcc, append([]string{"-O3", "-std=c++17", "-arch=native", "-cubin", "-o", out, source}, options...)...)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		fmt.Fprintf(o.Stderr, "the references are compiled by NVRTC: nvcc: %v %s\n", err, said)
-		return handWritten{by: "NVRTC"}
+		return handWritten{by: "NVRTC", options: options}
 	}
 	code, err := os.ReadFile(out)
 	if err != nil {
-		return handWritten{by: "NVRTC"}
+		return handWritten{by: "NVRTC", options: options}
 	}
-	return handWritten{by: "nvcc", binary: code}
+	return handWritten{by: "nvcc", options: options, binary: code}
 }
 
 // kernel returns a kernel of kernels.go.
@@ -208,12 +217,17 @@ type reference struct {
 	entry       string
 	items, team [3]int64
 	extra       []devices.Arg // behind the arguments of the Go kernel
+	exact       bool          // compiled to give the bits that Go gives
 }
 
 // kernelOf returns a reference as a kernel.
 func (b *bench) referenceKernel(r reference) *devices.Kernel {
-	n := devices.Native{Kind: cuda.Kind, Entry: r.entry, Source: referenceSource, Binary: b.hand.binary,
-		Options: []string{"--std=c++17", "--use_fast_math"},
+	hand := b.hand
+	if r.exact {
+		hand = b.exact
+	}
+	n := devices.Native{Kind: cuda.Kind, Entry: r.entry, Source: referenceSource, Binary: hand.binary,
+		Options: append([]string{"--std=c++17"}, hand.options...),
 		Shape:   func(*devices.Args) devices.NDRange { return devices.NDRange{Items: r.items, Team: r.team} }}
 	return &devices.Kernel{Name: r.entry, Natives: []devices.Native{n}}
 }
@@ -227,6 +241,9 @@ func (b *bench) best(repeat int, args []devices.Arg, list []reference) (seconds 
 		}
 		if seconds == 0 || s < seconds {
 			seconds, by = s, fmt.Sprintf("%s, %s", r.entry, b.hand.by)
+			if r.exact {
+				by += " " + strings.Join(b.exact.options, " ")
+			}
 		}
 	}
 	return seconds, by, nil

@@ -142,8 +142,8 @@ func streamRows(b *bench) error {
 	items := int64(n)
 	refs := func(name string) []reference {
 		return []reference{
-			{name + "1", [3]int64{items}, [3]int64{128}, []devices.Arg{whole(n)}},
-			{name + "2", [3]int64{items / 2}, [3]int64{128}, []devices.Arg{whole(n)}},
+			{name + "1", [3]int64{items}, [3]int64{128}, []devices.Arg{whole(n)}, false},
+			{name + "2", [3]int64{items / 2}, [3]int64{128}, []devices.Arg{whole(n)}, false},
 		}
 	}
 	bytes := 8 * float64(n) / 1e9
@@ -190,19 +190,26 @@ func forcesRows(b *bench) error {
 		}
 		args = append(args, a)
 	}
-	for _, name := range []string{"Forces", "ForcesFast"} {
+	for _, f := range []struct {
+		kernel, what string
+		exact        bool // so are the references
+	}{
+		{"Forces", "plain Go loop", false},
+		{"Forces", "plain Go loop, references as exact as Go", true},
+		{"ForcesFast", "with fastmath", false},
+	} {
 		for c := range v { // velocities of 0
 			clear(v[c])
 			if err := b.move(args[6+c], devices.Host, b.space(0)); err != nil {
 				return err
 			}
 		}
-		r := kernelRow{name: fmt.Sprintf("N-Body float32 n=%d %s", n, map[string]string{"Forces": "plain Go loop", "ForcesFast": "with fastmath"}[name]),
-			kernel: name, unit: "TFLOP/s", goal: "1.0", repeat: 2, amount: 20 * float64(n) * float64(n) / 1e12, args: args,
+		r := kernelRow{name: fmt.Sprintf("N-Body float32 n=%d %s", n, f.what),
+			kernel: f.kernel, unit: "TFLOP/s", goal: "1.0", repeat: 2, amount: 20 * float64(n) * float64(n) / 1e12, args: args,
 			references: []reference{
-				{"forces_tiles", [3]int64{int64(n)}, [3]int64{256}, nil},
-				{"forces_pairs", [3]int64{int64(n) / 2}, [3]int64{256}, nil},
-				{"forces1", [3]int64{int64(n)}, [3]int64{256}, nil},
+				{"forces_tiles", [3]int64{int64(n)}, [3]int64{256}, nil, f.exact},
+				{"forces_pairs", [3]int64{int64(n) / 2}, [3]int64{256}, nil, f.exact},
+				{"forces1", [3]int64{int64(n)}, [3]int64{256}, nil, f.exact},
 			},
 			verify: func() error {
 				for c := range v {
@@ -255,7 +262,7 @@ func jacobiRow(b *bench) error {
 	}
 	r := kernelRow{name: fmt.Sprintf("Jacobi 2-D float64 %d x %d", n, n), kernel: "Jacobi", unit: "GB/s", goal: "0.95", repeat: 10,
 		amount: 16 * float64(n-2) * float64(n-2) / 1e9, args: []devices.Arg{whole(1), whole(n - 1), whole(n), ay, ax},
-		references: []reference{{"jacobi", [3]int64{int64(n - 2), int64(n - 2)}, [3]int64{32, 8}, nil}},
+		references: []reference{{"jacobi", [3]int64{int64(n - 2), int64(n - 2)}, [3]int64{32, 8}, nil, false}},
 		verify: func() error {
 			want := make([]float64, n*n)
 			Jacobi(1, n-1, n, want, x)
@@ -288,8 +295,8 @@ func sumRow(b *bench) error {
 	}
 	r := kernelRow{name: "reduction float64", kernel: "Sum", unit: "GB/s", goal: "0.95", repeat: 10, amount: 8 * float64(n) / 1e9,
 		args: []devices.Arg{ax, aout},
-		references: []reference{{"sum", [3]int64{int64(b.gpus[0].Multiprocessors()) * 8 * 256}, [3]int64{256}, []devices.Arg{whole(n)}},
-			{"sum", [3]int64{int64(b.gpus[0].Multiprocessors()) * 32 * 256}, [3]int64{256}, []devices.Arg{whole(n)}}},
+		references: []reference{{"sum", [3]int64{int64(b.gpus[0].Multiprocessors()) * 8 * 256}, [3]int64{256}, []devices.Arg{whole(n)}, false},
+			{"sum", [3]int64{int64(b.gpus[0].Multiprocessors()) * 32 * 256}, [3]int64{256}, []devices.Arg{whole(n)}, false}},
 		verify: func() error {
 			if err := b.fetch(aout); err != nil {
 				return err
@@ -321,8 +328,8 @@ func histogramRow(b *bench) error {
 	sms := int64(b.gpus[0].Multiprocessors())
 	row := kernelRow{name: "histogram int32, 256 bins", kernel: "Histogram", unit: "GB/s", goal: "0.95", repeat: 5, amount: 4 * float64(n) / 1e9,
 		args: []devices.Arg{ax, ahist},
-		references: []reference{{"histogram", [3]int64{sms * 4 * 512}, [3]int64{512}, []devices.Arg{whole(n)}},
-			{"histogram", [3]int64{sms * 8 * 256}, [3]int64{256}, []devices.Arg{whole(n)}}},
+		references: []reference{{"histogram", [3]int64{sms * 4 * 512}, [3]int64{512}, []devices.Arg{whole(n)}, false},
+			{"histogram", [3]int64{sms * 8 * 256}, [3]int64{256}, []devices.Arg{whole(n)}, false}},
 		verify: func() error {
 			if err := b.fetch(ahist); err != nil {
 				return err
@@ -379,7 +386,7 @@ func spmvRow(b *bench) error {
 	}
 	n := []devices.Arg{whole(rows)}
 	r := kernelRow{name: "SpMV CSR float64, irregular", kernel: "SpMV", unit: "GFLOP/s", goal: "0.95", repeat: 10, amount: 2 * float64(len(val)) / 1e9,
-		args: args, references: []reference{{"spmv8", [3]int64{int64(rows) * 8}, [3]int64{256}, n}, {"spmv32", [3]int64{int64(rows) * 32}, [3]int64{256}, n}},
+		args: args, references: []reference{{"spmv8", [3]int64{int64(rows) * 8}, [3]int64{256}, n, false}, {"spmv32", [3]int64{int64(rows) * 32}, [3]int64{256}, n, false}},
 		verify: func() error {
 			if err := b.fetch(args[4]); err != nil {
 				return err
@@ -413,8 +420,8 @@ func matmulRow(b *bench) error {
 	side := int64(n)
 	row := kernelRow{name: fmt.Sprintf("matrix multiply float32 %d, naive loop", n), kernel: "MatMul", unit: "TFLOP/s", goal: "0.95", repeat: 1,
 		amount: 2 * float64(n) * float64(n) * float64(n) / 1e12, args: slices.Concat([]devices.Arg{whole(n)}, args),
-		references: []reference{{"matmul", [3]int64{side, side}, [3]int64{32, 8}, nil}, {"matmul", [3]int64{side, side}, [3]int64{32, 32}, nil},
-			{"matmul", [3]int64{side, side}, [3]int64{128, 2}, nil}},
+		references: []reference{{"matmul", [3]int64{side, side}, [3]int64{32, 8}, nil, false}, {"matmul", [3]int64{side, side}, [3]int64{32, 32}, nil, false},
+			{"matmul", [3]int64{side, side}, [3]int64{128, 2}, nil, false}},
 		verify: func() error {
 			if err := b.fetch(args[0]); err != nil {
 				return err
