@@ -120,6 +120,22 @@ func (l *ledger) soonest(it *Item) (PlaceID, bool) {
 	return best, best >= 0
 }
 
+// free returns the one of some places where an item would be over first, as far as is known.
+func (l *ledger) free(it *Item, of PlaceSet) PlaceID {
+	if of == 0 {
+		return it.Allowed.First()
+	}
+	best := of.First()
+	for rest := of.Without(best); rest != 0; {
+		p := rest.First()
+		rest = rest.Without(p)
+		if l.over(it, p) < l.over(it, best) {
+			best = p
+		}
+	}
+	return best
+}
+
 // hopeless reports whether it is not worth a try at p: to move its data there alone takes longer than until it is over at the best
 // of the places where its time is known.
 func (l *ledger) hopeless(it *Item, p PlaceID) bool {

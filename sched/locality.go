@@ -45,7 +45,8 @@ func (l *locality) choose(it *Item) PlaceID {
 				if !l.tryingOnHost(it, rare) {
 					return rare
 				}
-				return l.nearest(it, it.Allowed.Without(rare))
+				// Not the nearest: what one accelerator has got before others must not draw all that follow.
+				return l.free(it, it.Allowed.Without(rare))
 			}
 		}
 		if p, ok := l.soonest(it); ok && l.heavy(it, p) {

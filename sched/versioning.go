@@ -49,22 +49,6 @@ func (v *versioning) choose(it *Item) PlaceID {
 	return v.free(it, it.Allowed)
 }
 
-// free returns the one of some places where an item would be over first, as far as is known.
-func (v *versioning) free(it *Item, of PlaceSet) PlaceID {
-	if of == 0 {
-		return it.Allowed.First()
-	}
-	best := of.First()
-	for rest := of.Without(best); rest != 0; {
-		p := rest.First()
-		rest = rest.Without(p)
-		if v.over(it, p) < v.over(it, best) {
-			best = p
-		}
-	}
-	return best
-}
-
 func (v *versioning) Pop(p PlaceID) *Item {
 	if v.len == 0 {
 		return nil
