@@ -2,6 +2,7 @@ package devices
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gompss/gompss/deps"
 )
@@ -284,7 +285,7 @@ func (d *Directory) Land(f *Flight, made bool) {
 	if made {
 		return
 	}
-	removeAll(&end.valid, end.brought(f.Region))
+	removeAll(&end.valid, end.brought(f))
 	if d.gone[f.From.Device] != nil {
 		e.from = int(f.From.Device)
 	}
@@ -300,12 +301,13 @@ func (d *Directory) Land(f *Flight, made bool) {
 	addAll(&e.lost, d.nowhere(e, f.Region))
 }
 
-// brought returns the parts of r that no task is writing here: there the copy is what counts, and not what End will say.
-func (p *replicas) brought(r deps.Region) []deps.Region {
+// brought returns the parts of what f was to bring that no task is writing here and no later copy brings: there the task or that
+// copy is what counts, and not what f has become of.
+func (p *replicas) brought(f *Flight) []deps.Region {
 	var rest deps.Set
-	rest.Add(r)
+	rest.Add(f.Region)
 	for _, g := range p.in {
-		if g.From == g.To {
+		if g.From == g.To || slices.Contains(g.After, f) {
 			rest.Remove(g.Region)
 		}
 	}

@@ -418,6 +418,27 @@ func (m *model) check() {
 	}
 }
 
+// An older copy that fails says nothing of what a newer one to the same place brings.
+func TestAnOlderCopyThatFailsLeavesWhatANewerOneBrings(t *testing.T) {
+	d := devices.NewDirectory(func(from, to devices.SpaceID) bool { return true })
+	d.AddSpace()
+	d.AddSpace()
+	d.Add(0, 8, 8)
+	all := deps.Interval(0, 0, 8)
+	one, two := devices.SpaceID{Device: 1}, devices.SpaceID{Device: 2}
+	d.Commit(all, two)
+	var older, newer devices.Plan
+	require.NoError(t, d.Plan(deps.Access{Region: all, Mode: deps.In}, devices.Host, &older))
+	d.Commit(all, one)
+	d.Evict(all, one, &newer)
+	require.Len(t, older.Copies, 1)
+	require.Len(t, newer.Copies, 1)
+	d.Land(older.Copies[0], false)
+	require.True(t, d.Valid(all, devices.Host), "on its way from the space that wrote it last")
+	d.Land(newer.Copies[0], true)
+	require.True(t, d.Valid(all, devices.Host))
+}
+
 func TestDirectoryAgainstVersionsOfEveryElement(t *testing.T) {
 	for range 5 {
 		rapid.Check(t, checkModel)
