@@ -18,6 +18,7 @@ type step struct {
 	grain  int        // of a wide task
 	number bool       // a loop is cut by the number of its tasks, not by the grain
 	cancel cancelKind // of a group
+	behind bool       // of a group: the interpreter is, as the group is in one that is cancelled
 	after  int        // how long its canceller takes
 
 	fails  bool

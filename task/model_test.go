@@ -39,8 +39,8 @@ type modelRun struct {
 	tokens  atomic.Int64
 	events  sync.WaitGroup
 	cancel  context.CancelCauseFunc // of the runtime's context
-	behind  bool                    // the interpreter is: something is cancelled
-	waited  []waitedFor             // meanwhile
+	meeting sync.Mutex
+	waited  []waitedFor // while the interpreter is behind; guarded by meeting
 	bad     atomic.Pointer[error]
 }
 
@@ -91,14 +91,18 @@ func (m *modelRun) cancelled(s *step, at task.Submitter) error {
 			g.Cancel(errCancel)
 		}
 	})
-	m.behind, m.waited = true, nil
+	m.waited = nil
+	fallBehind(s.body)
 	err := m.all(s.body, g)
-	m.behind = false
 	if errors.Is(err, errCancel) {
 		err = nil
 	}
 	program := []step{*s}
-	m.waited = append(m.waited, waitedFor{&program[0], g.Wait()})
+	waited := g.Wait()
+	m.meeting.Lock()
+	m.waited = append(m.waited, waitedFor{&program[0], waited})
+	list := m.waited
+	m.meeting.Unlock()
 	canceller.Wait()
 	if err != nil {
 		return err
@@ -106,12 +110,20 @@ func (m *modelRun) cancelled(s *step, at task.Submitter) error {
 	m.want.sees = m.sees
 	m.want.run(program, &m.wanted, 0)
 	m.want.sees = nil
-	for _, w := range m.waited {
+	for _, w := range list {
 		if err := told(w.group, w.err); err != nil {
 			return err
 		}
 	}
 	return m.adopt()
+}
+
+// fallBehind marks the groups among steps and below.
+func fallBehind(steps []step) {
+	for i := range steps {
+		steps[i].behind = true
+		fallBehind(steps[i].body)
+	}
 }
 
 // sees says what became of a task of a group that was cancelled.
@@ -186,8 +198,10 @@ func (m *modelRun) one(s *step, at task.Submitter) error {
 		g := task.NewGroup(at)
 		err := m.all(s.body, g)
 		waited := g.Wait()
-		if m.behind {
+		if s.behind {
+			m.meeting.Lock()
 			m.waited = append(m.waited, waitedFor{s, waited})
+			m.meeting.Unlock()
 			return err
 		}
 		return errors.Join(err, told(s, waited))
