@@ -3,6 +3,7 @@
 package cuda_test
 
 import (
+	_ "embed"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,11 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
+// injection is in the binary, which may run where the tree is not.
+//
+//go:embed testdata/injection.cc
+var injection []byte
+
 // A tool's library that is named as Nsight Systems names its own is initialised and gets a range for every launch, on the thread that
 // launches. The handshake is the process's, so this is one of its own.
 func TestRangesOfATool(t *testing.T) {
@@ -25,8 +31,9 @@ func TestRangesOfATool(t *testing.T) {
 		if err != nil {
 			t.Skip("no g++: there is no tool to make")
 		}
-		so := filepath.Join(t.TempDir(), "libinjection.so")
-		out, err := exec.Command(compiler, "-std=c++17", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", so, "testdata/injection.cc").CombinedOutput()
+		so, source := filepath.Join(t.TempDir(), "libinjection.so"), filepath.Join(t.TempDir(), "injection.cc")
+		require.NoError(t, os.WriteFile(source, injection, 0o600))
+		out, err := exec.Command(compiler, "-std=c++17", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", so, source).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		for _, path := range []string{so, filepath.Join(t.TempDir(), "nothing.so")} {
 			cmd := exec.Command(os.Args[0], "-test.run", t.Name()+"$", "-test.v")
