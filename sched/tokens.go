@@ -20,7 +20,7 @@ type pool struct {
 	limit    int
 	free     int
 	reserved *Item // the only item that may take tokens, nil mostly
-	refused  *Item // the first item refused in the pop that is going on
+	refused  *Item // of those refused in the pop that is going on, the one that comes first by priority and order
 }
 
 // admit reports whether it may take need tokens now, and remembers who was refused.
@@ -32,10 +32,15 @@ func (t *pool) admit(it *Item, need int) bool {
 		return true
 	}
 	it.short = true
-	if t.refused == nil {
+	if t.refused == nil || it.before(t.refused) {
 		t.refused = it
 	}
 	return false
+}
+
+// before reports whether it comes before x by priority and by when it was pushed, whatever the policy asks first.
+func (it *Item) before(x *Item) bool {
+	return it.Priority > x.Priority || it.Priority == x.Priority && it.order < x.order
 }
 
 // take gives need tokens to it, and ages the item that it overtook.
