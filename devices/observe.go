@@ -8,7 +8,7 @@ import (
 )
 
 // timesOf returns when the work of an event that has happened ran, on the clock of the options; where its device does not
-// say, it ran from asked until now.
+// say, it ran from asked until now. It cannot have begun before it was asked for, whatever happened between the readings of two clocks.
 func (m *Machine) timesOf(e Event, asked time.Duration) (began, ended time.Duration) {
 	now, at := m.options.Now(), time.Now()
 	t, ok := e.(Timed)
@@ -19,7 +19,8 @@ func (m *Machine) timesOf(e Event, asked time.Duration) (began, ended time.Durat
 	if b.IsZero() || f.IsZero() {
 		return asked, now
 	}
-	return max(0, now-at.Sub(b)), max(0, now-at.Sub(f))
+	began = max(asked, now-at.Sub(b))
+	return began, max(began, now-at.Sub(f))
 }
 
 // watched returns f, which maps or unmaps bytes of a buffer at s, such that the observer is told.

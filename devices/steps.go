@@ -2,6 +2,7 @@ package devices
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/trace/probe"
@@ -243,6 +244,10 @@ func (m *Machine) launchNow(ws *WorkingSet) {
 	if ws.over == nil {
 		ws.over = func(err error) { ws.machine.finished(ws, err) }
 	}
+	var asked time.Duration
+	if m.options.Observer != nil {
+		asked = m.options.Now()
+	}
 	e := m.spaces[ws.Space.Device].device.Launch(ws.launch, ws.events)
 	clear(ws.events)
 	if ws.Launched != nil {
@@ -257,7 +262,6 @@ func (m *Machine) launchNow(ws *WorkingSet) {
 		e.Then(ws.over)
 		return
 	}
-	asked := m.options.Now()
 	e.Then(func(err error) {
 		ws.Began, ws.Ended = m.timesOf(e, asked)
 		ws.over(err)
