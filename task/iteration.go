@@ -250,6 +250,11 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 			return fmt.Errorf("%w: mode %s", ErrNotRecordable, accesses[i].Mode)
 		}
 	}
+	buffers, err := r.rt.keep(r.fresh.buffers, accesses)
+	if err != nil {
+		return err
+	}
+	r.fresh.buffers = buffers
 	if r.graph == nil {
 		r.graph = &deps.Domain{Edge: func(pred, succ deps.TaskID) { r.edges = append(r.edges, [2]int32{int32(pred - 1), int32(succ - 1)}) }}
 	}
@@ -258,6 +263,25 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 	r.fresh.steps = append(r.fresh.steps, s)
 	r.fresh.accesses = append(r.fresh.accesses, accesses...)
 	return nil
+}
+
+// keep adds the buffers of a step to those of its recording. It is called while the step is recorded: afterwards they may be gone, and
+// their ids those of others.
+func (rt *Runtime) keep(buffers []*buffer, accesses []deps.Access) ([]*buffer, error) {
+	table := rt.buffers.load()
+	for _, a := range accesses {
+		if a.Region.Empty() {
+			continue
+		}
+		b := table.byID[a.Region.Buffer]
+		if b == nil {
+			return buffers, &ChangedError{What: fmt.Sprintf("buffer %d was freed", a.Region.Buffer)}
+		}
+		if !slices.Contains(buffers, b) {
+			buffers = append(buffers, b)
+		}
+	}
+	return buffers, nil
 }
 
 // accessOf returns the access that an option says.
@@ -277,13 +301,6 @@ func (r *Recorder) finish(it *Iteration) {
 		it.args = args
 	}
 	it.linkSteps(r.edges)
-	table := r.rt.buffers.load()
-	for _, a := range it.accesses {
-		b := table.byID[a.Region.Buffer]
-		if !a.Region.Empty() && !slices.Contains(it.buffers, b) {
-			it.buffers = append(it.buffers, b)
-		}
-	}
 	it.accesses = together(it.accesses)
 	if it.tasks {
 		it.graph = rerun{it: it, refs: make([]deps.Ref, len(it.steps)), errs: make([]*Error, len(it.steps))}

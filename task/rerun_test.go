@@ -307,3 +307,40 @@ func TestAReplayOfTasksIsCheap(t *testing.T) {
 	}
 	require.Less(t, testing.AllocsPerRun(20, replay), 32.0, "for 64 steps")
 }
+
+// A buffer that is freed while a sequence is recorded, and whose id another one has then, is found when the sequence is replayed.
+func TestMemoryThatIsFreedWhileRecording(t *testing.T) {
+	fill := kernelOf(t, Fill)
+	rt := open(t, task.Options{Devices: "smp:1,sim:1(exec=cpu)"})
+	for _, later := range []int{0, 1 << 12} {
+		var other []uint32
+		drop := func(x []uint32) error {
+			err := task.Free(rt, x)
+			if later > 0 {
+				other, _ = task.Alloc[uint32](rt, later)
+			}
+			return err
+		}
+		x, err := task.Alloc[uint32](rt, 64)
+		require.NoError(t, err)
+		it, err := rt.Record(func(r *task.Recorder) error {
+			err := r.Go(func() error { return nil }, task.InOut(x))
+			return errors.Join(err, drop(x))
+		})
+		require.NoError(t, err)
+		var changed *task.ChangedError
+		_, err = it.Replay()
+		require.ErrorAs(t, err, &changed)
+
+		x, err = task.Alloc[uint32](rt, 64)
+		require.NoError(t, err)
+		kernels, err := rt.RecordKernels("fill", func(r *task.KernelRecorder) error {
+			err := r.Submit(fill, 0, 64, uint32(1), x)
+			return errors.Join(err, drop(x))
+		})
+		require.NoError(t, err)
+		_, err = kernels.Replay()
+		require.ErrorAs(t, err, &changed)
+		require.NotContains(t, other, uint32(1))
+	}
+}

@@ -97,6 +97,11 @@ func (r *KernelRecorder) take(one *record, k *Kernel) error {
 	if it.places &= one.item.Allowed; it.places == 0 {
 		return fmt.Errorf("task: record: kernel %s: no accelerator can run it and the steps before it", k.name)
 	}
+	buffers, err := r.rt.keep(it.buffers, one.accesses)
+	if err != nil {
+		return err
+	}
+	it.buffers = buffers
 	list := slices.Clone(one.args.List)
 	it.kernel.device.Steps = append(it.kernel.device.Steps, devices.Step{Kernel: &k.device, Args: list})
 	it.args = append(it.args, list...)
@@ -116,12 +121,6 @@ func (r *KernelRecorder) finish() {
 		}
 	}
 	it.accesses = slices.Clone(together(it.accesses))
-	table := r.rt.buffers.load()
-	for _, a := range it.accesses {
-		if b := table.byID[a.Region.Buffer]; !a.Region.Empty() && !slices.Contains(it.buffers, b) {
-			it.buffers = append(it.buffers, b)
-		}
-	}
 }
 
 // Len returns the number of steps.
