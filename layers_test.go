@@ -15,7 +15,7 @@ import (
 
 const module = "github.com/gompss/gompss"
 
-// layers is the import table of STYLE.md section 1 as data: which of our packages a package may import.
+// layers is the import table: which of our packages a package may import.
 // A new edge is a design decision. Packages that are not listed here may not exist.
 var layers = map[string][]string{
 	"codegen/kernel": {},
