@@ -227,10 +227,13 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 		return Task{}, err
 	}
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
+	s.rt.describing.Add(1)
 	wait, err := s.describe(r, args, options)
 	if err != nil {
+		defer s.rt.describing.Done()
 		return s.giveUp(r, err)
 	}
+	s.rt.describing.Done()
 	r.now = r.now || wait
 	t := s.commit(r)
 	if wait {

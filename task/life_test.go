@@ -542,3 +542,39 @@ func TestCommutativeTasksExcludeEachOther(t *testing.T) {
 	require.NoError(t, rt.WaitOn(context.Background(), task.In(x)))
 	require.Equal(t, 500, x[0])
 }
+
+// Kernels are described without the lock of submission: Close waits for that, so that nothing of theirs is left in what it has closed.
+func TestSubmissionsWhileClosing(t *testing.T) {
+	fill := kernelOf(t, Fill)
+	for round := range 60 {
+		rt, err := task.New(task.Options{Devices: []string{"smp:2", "smp:1,sim:1(exec=cpu)"}[round%2]})
+		require.NoError(t, err)
+		x := make([]uint32, 96)
+		require.NoError(t, task.Register(rt, x))
+		submit := []func(part []uint32) (task.Task, error){
+			func(part []uint32) (task.Task, error) { return fill.Submit(rt, 0, 32, uint32(1), part) },
+			func(part []uint32) (task.Task, error) { return fill.Submit(rt, 0, 32, uint32(2), part) },
+			func(part []uint32) (task.Task, error) {
+				return rt.Go(func() error { Fill(0, 32, 3, part); return nil }, task.InOut(part))
+			},
+		}
+		var wg, begun sync.WaitGroup
+		errs := make([]error, len(submit))
+		for g, f := range submit {
+			begun.Add(1)
+			wg.Go(func() {
+				part := x[g*32 : g*32+32]
+				_, errs[g] = f(part)
+				for begun.Done(); errs[g] == nil; {
+					_, errs[g] = f(part)
+				}
+			})
+		}
+		begun.Wait()
+		require.NoError(t, rt.Close())
+		wg.Wait()
+		for _, err := range errs {
+			require.ErrorIs(t, err, task.ErrClosed)
+		}
+	}
+}

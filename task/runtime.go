@@ -119,6 +119,8 @@ type Runtime struct {
 	details  details
 	domains  sync.Pool
 	cleaning sync.WaitGroup
+	// describing is tasks that use the runtime and are in no window yet. Counted up with submitting held, and not once it is closed.
+	describing sync.WaitGroup
 
 	reducing  mutex // innermost
 	operators map[any]deps.ReductionID

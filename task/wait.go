@@ -349,6 +349,7 @@ func (rt *Runtime) Close() error {
 	}
 	began := rt.now()
 	err := rt.Wait(Reading())
+	rt.describing.Wait()
 	rt.unhook()
 	rt.cancel()
 	if rt.workers != nil {
