@@ -1,6 +1,7 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -32,7 +33,7 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 	}
 	x := sliceOfPages[T](pages, n)
 	if _, err := rt.buffers.register(memoryOf(x), pages, &rt.root); err != nil {
-		return nil, fmt.Errorf("task: alloc: %w", err)
+		return nil, fmt.Errorf("task: alloc: %w", errors.Join(err, unmapPages(pages)))
 	}
 	return x, nil
 }

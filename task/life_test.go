@@ -543,6 +543,37 @@ func TestCommutativeTasksExcludeEachOther(t *testing.T) {
 	require.Equal(t, 500, x[0])
 }
 
+// What Close does not find any more nobody else gives back.
+func TestBuffersMadeWhileClosing(t *testing.T) {
+	for range 200 {
+		rt, err := task.New(task.Options{Devices: "smp:1"})
+		require.NoError(t, err)
+		var wg, begun sync.WaitGroup
+		makes := []func() error{
+			func() error { return task.Register(rt, make([]uint32, 8)) },
+			func() error { _, err := task.Alloc[uint32](rt, 8); return err },
+		}
+		errs := make([]error, len(makes))
+		for g, f := range makes {
+			begun.Add(1)
+			wg.Go(func() {
+				errs[g] = f()
+				for begun.Done(); errs[g] == nil; {
+					errs[g] = f()
+				}
+			})
+		}
+		begun.Wait()
+		require.NoError(t, rt.Close())
+		wg.Wait()
+		for _, err := range errs {
+			require.ErrorIs(t, err, task.ErrClosed)
+		}
+	}
+	runtime.GC() // finds what is pinned by nobody
+	runtime.GC()
+}
+
 // Kernels are described without the lock of submission: Close waits for that, so that nothing of theirs is left in what it has closed.
 func TestSubmissionsWhileClosing(t *testing.T) {
 	fill := kernelOf(t, Fill)

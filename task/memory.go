@@ -102,6 +102,7 @@ type buffers struct {
 	// lately holds buffers that were found, by the page of the address that was looked for: most tasks use what others used.
 	lately [latelySize]atomic.Pointer[buffer]
 	mu     mutex
+	closed bool
 	unused []deps.BufferID     // of buffers that are gone: tables do not grow with how many there have been
 	add    func(*buffer) error // tells the machine
 	drop   func(*buffer) error
@@ -207,6 +208,9 @@ func (t *buffers) load() bufferTable {
 func (t *buffers) register(m memory, pages []byte, owner *Scope) (*buffer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.closed {
+		return nil, ErrClosed
+	}
 	m.len = m.cap
 	if b, _, err := t.find(m); b != nil || err != nil {
 		return b, err // someone else was quicker, or a later slice reaches into another buffer
@@ -241,6 +245,14 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope) (*buffer, error
 		owner.fresh = append(owner.fresh, b)
 	}
 	return b, nil
+}
+
+// close returns the buffers that there are, after which there will be no more.
+func (t *buffers) close() []*buffer {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	return t.list()
 }
 
 // remove takes b out of the table, so that nobody finds it any more.

@@ -358,7 +358,7 @@ func (rt *Runtime) Close() error {
 	rt.cleaning.Wait()
 	rt.checkNone()
 	err = errors.Join(err, rt.leak())
-	for _, b := range rt.buffers.list() {
+	for _, b := range rt.buffers.close() {
 		rt.buffers.remove(b)
 		err = errors.Join(err, rt.buffers.free(b))
 	}
