@@ -78,18 +78,6 @@ func BenchmarkUnwatched(b *testing.B) {
 	b.ReportMetric(max(0, asks-nothing), "ns/task")
 }
 
-// What nobody watches takes a task at most a nanosecond.
-func TestUnwatchedTasksPayLittle(t *testing.T) {
-	rt := &Runtime{}
-	var extra float64
-	for range 20 { // until nobody has disturbed it
-		if extra = leastOf(rt.asks) - leastOf(rt.asksNothing); extra <= 1 {
-			return
-		}
-	}
-	t.Errorf("%.2f ns a task", extra)
-}
-
 // A runtime without observers, recorder and profile has nobody who watches.
 func TestNobodyWatches(t *testing.T) {
 	rt, err := New(Options{Devices: "smp:1", Trace: "off"})
