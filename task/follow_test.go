@@ -45,7 +45,7 @@ func TestDependentsAreEnqueuedBehindWhatRuns(t *testing.T) {
 		_, err := mix.Submit(rt, 0, 64, 0, 64, k, x, x)
 		require.NoError(t, err)
 	}
-	require.Eventually(t, func() bool { return launched.Load() == 21 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return launched.Load() == 21 }, 30*time.Second, time.Millisecond)
 	require.Less(t, rt.Machine().Devices()[0].Properties().Depth, 21, "followers do not take the places of ready tasks")
 	select {
 	case <-first.Done():

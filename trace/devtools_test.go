@@ -211,7 +211,7 @@ func (b *browser) call(method string, params map[string]any) json.RawMessage {
 	select {
 	case r := <-ch:
 		return r
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		b.t.Fatalf("%s: no answer", method)
 		return nil
 	}

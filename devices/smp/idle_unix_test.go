@@ -14,10 +14,14 @@ import (
 func TestIdleWorkersUseNoProcessorTime(t *testing.T) {
 	w, q := start(t, 8)
 	run(w, q, func(int) {})
-	require.Eventually(t, func() bool { return w.Idle() == 8 }, 5*time.Second, time.Millisecond)
-	before := processorTime(t)
-	<-time.After(200 * time.Millisecond)
-	require.Less(t, processorTime(t)-before, 40*time.Millisecond)
+	require.Eventually(t, func() bool { return w.Idle() == 8 }, 30*time.Second, time.Millisecond)
+	least := time.Hour
+	for range 5 { // other tests' garbage may still be collected: the best of five counts
+		before := processorTime(t)
+		<-time.After(100 * time.Millisecond)
+		least = min(least, processorTime(t)-before)
+	}
+	require.Less(t, least, 20*time.Millisecond, "eight that spin would take a hundred on one processor")
 }
 
 func processorTime(t *testing.T) time.Duration {
