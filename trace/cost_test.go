@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Ten clients that ask without pause have no more snapshots made than one: all but the first take less than 2 % of the time.
+// Ten clients that ask without pause have no more snapshots made than one.
 func TestClientsShareSnapshots(t *testing.T) {
 	c := &content{run: run.New(liveTasks), live: true}
 	require.NoError(t, c.Open(&probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 2, Host: true}}}))
@@ -24,12 +24,11 @@ func TestClientsShareSnapshots(t *testing.T) {
 	require.NoError(t, c.Take(&b))
 	first, err := c.snapshot()
 	require.NoError(t, err)
-	cost := c.spent
 	began := time.Now()
 	var clients sync.WaitGroup
 	for range 10 {
 		clients.Go(func() {
-			for time.Since(began) < 3*time.Second {
+			for time.Since(began) < 1500*time.Millisecond {
 				if err := c.Take(&record.Batch{}); err != nil { // something new, always
 					t.Error(err)
 				}
@@ -43,7 +42,7 @@ func TestClientsShareSnapshots(t *testing.T) {
 	clients.Wait()
 	last, err := c.snapshot()
 	require.NoError(t, err)
-	t.Logf("first snapshot %v, %d more for %v in %v", cost, last.version-first.version, c.spent-cost, time.Since(began))
-	// A snapshot that begins within its time may end after it, so one is allowed.
-	require.Less(t, (c.spent - cost).Seconds(), 0.02*time.Since(began).Seconds()+cost.Seconds()*2+0.05)
+	took := time.Since(began)
+	t.Logf("%d snapshots in %v, which took %v", last.version, took, c.spent)
+	require.LessOrEqual(t, last.version-first.version, int64(1+took/refresh))
 }
