@@ -70,8 +70,11 @@ func (d *Device) enlist(op *operation, home *stream) {
 		d.flush(home) // they need not wait
 		err = d.waitOn(home, a)
 	}
+	if err == nil {
+		err = firstError(e.after) // what was pending may have failed by that
+	}
 	if err != nil {
-		e.failed = err
+		e.doom(err)
 		d.engine.over.push(e)
 		return
 	}
@@ -107,27 +110,24 @@ func (d *Device) flushAll() {
 	}
 }
 
-// send makes the calls for some operations: one launch, of a kernel or of a graph.
+// send makes the calls for some operations: one launch, of a kernel or of a graph. When the graph does not go they go one by one,
+// so that it is known which of them fails.
 func (d *Device) send(s *stream, list []*operation) {
-	var err error
-	if len(list) == 1 {
-		err = list[0].work.start(list[0])
-	} else {
-		err = d.sendGraph(s, list)
-	}
-	now := monotonic()
-	for _, op := range list {
-		e := op.event
-		e.pending = nil
-		if err != nil {
-			e.failed = d.failAt(e, err)
-			d.engine.over.push(e)
-			continue
+	if len(list) > 1 && d.sendGraph(s, list) == nil {
+		now := monotonic()
+		for _, op := range list {
+			op.event.began = now
+			s.push(op.event)
 		}
-		e.began = now
-		s.push(e)
+	} else {
+		for _, op := range list {
+			d.sendOne(op)
+		}
 	}
-	if err == nil && s.unmarked() >= s.patience() {
+	for _, op := range list {
+		op.event.pending = nil
+	}
+	if s.unmarked() >= s.patience() {
 		_ = s.record() // they fail with it
 	}
 	for _, op := range list {
@@ -137,7 +137,25 @@ func (d *Device) send(s *stream, list []*operation) {
 	}
 }
 
+// sendOne makes the call for one operation, unless what it is behind has failed: then it fails with that, in its place on the stream.
+func (d *Device) sendOne(op *operation) {
+	err := firstError(op.event.after)
+	if err == nil {
+		d.launchOn(op)
+		return
+	}
+	op.event.doom(err)
+	op.event.began = monotonic()
+	op.stream.push(op.event)
+}
+
+// sendGraph launches operations as a graph. An error means that none was launched.
 func (d *Device) sendGraph(s *stream, list []*operation) error {
+	for _, op := range list {
+		if err := firstError(op.event.after); err != nil {
+			return err
+		}
+	}
 	g := &s.graphs[bits.Len(uint(len(list)))-1]
 	if g.exec == 0 {
 		if err := d.buildBatch(g, list); err != nil {

@@ -95,7 +95,7 @@ func (d *Device) timeOf(e *event, last uintptr) {
 		return
 	}
 	defer func() { d.spare.put(e.first); e.first = 0 }()
-	if d.lost.Load() != nil || e.failed != nil {
+	if d.lost.Load() != nil || e.doomed() != nil {
 		return
 	}
 	if time.Since(d.clock.at) > clockAge && d.setClock() != nil {

@@ -10,6 +10,8 @@
 //   - every driver call is made with the device's context current on a locked thread, and every result is looked at;
 //   - work that starts behind an event of this plug-in that cannot fail alone waits for it on the GPU; behind all other
 //     events it is enqueued when they have happened, so that it does not run when they have failed;
+//   - what is behind an operation that is known to fail is not enqueued, and fails with its error; an operation of which a part may be
+//     on its stream fails when that is over, so that nothing it uses goes earlier; and nothing is over before what it was behind;
 //   - an error after which CUDA gives no more answers (an illegal address, say) takes the device out of service: all that
 //     is in flight fails with it, and nothing else is asked of the driver for that device;
 //   - a CUevent is recorded again only when nobody waits for what it stood for; it may stand for several operations (mark);

@@ -326,9 +326,10 @@ func (f *finisher) pushAll(list []*event) {
 
 func (f *finisher) finish(events []*event) {
 	for i, e := range events {
-		e.finish()
+		if e.finish() {
+			f.engine.landed()
+		}
 		events[i] = nil
-		f.engine.landed()
 	}
 }
 

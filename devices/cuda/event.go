@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -27,7 +28,9 @@ type event struct {
 	checks []check         // where kernels leave faults
 	graph  *graph          // whose slots or scratch memory it uses
 	began  int64           // monotonic nanoseconds, for the time limit
-	failed error           // why it could not be enqueued
+	// failed is why it fails, from when that is known: what comes behind it must not run, though it may take until all that it has
+	// enqueued is over before it happens.
+	failed atomic.Pointer[error]
 	// pending is the stream on which it will be enqueued with others; under Device.enqueueing.
 	pending *stream
 	first   uintptr      // the CUevent before the work, where times are wanted
@@ -105,8 +108,22 @@ func (e *event) on() *stream {
 	return e.stream
 }
 
+// doom says with what e will fail when it happens. The first reason counts.
+func (e *event) doom(err error) { e.failed.CompareAndSwap(nil, &err) }
+
+// doomed returns with what e has failed, or will fail; nil as far as is known.
+func (e *event) doomed() error {
+	if err := e.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
 // happen makes e happen.
 func (e *event) happen(err error) {
+	if err != nil {
+		e.doom(err)
+	}
 	e.mu.Lock()
 	e.done, e.err = true, err
 	then, behind := e.then, e.behind
@@ -120,17 +137,26 @@ func (e *event) happen(err error) {
 	}
 }
 
-// finish makes an event happen, with the fault of its kernel, the end of the device or what it was behind.
-func (e *event) finish() {
+// finish makes an event happen, with the fault of its kernel, the end of the device or what it was behind. It reports false when
+// that is put off: another device's work was waited for on the GPU, and has not been heard of. It may have failed.
+func (e *event) finish() bool {
 	d := e.device
+	for _, a := range e.after {
+		if other, ok := a.(*event); ok && other.device != d && !other.Done() {
+			other.Then(func(error) {
+				d.engine.over.push(e)
+				d.engine.nudge()
+			})
+			return false
+		}
+	}
 	if e.graph != nil {
 		defer e.graph.over()
 	}
-	if e.failed != nil {
-		e.happen(e.failed)
-		return
+	err := e.doomed()
+	if err == nil {
+		err = d.alive()
 	}
-	err := d.alive()
 	if err == nil {
 		err = firstError(e.after)
 	}
@@ -143,6 +169,7 @@ func (e *event) finish() {
 		}
 	}
 	e.happen(err)
+	return true
 }
 
 // mark returns a mark that stands for e, which is enqueued, for as long as the caller waits for it; nil when e is over. It may make
@@ -163,10 +190,16 @@ func (e *event) mark() (*mark, error) {
 	}
 }
 
-// firstError returns the error of the first event that has failed.
+// firstError returns the error of the first event that has failed, or that is known to fail.
 func firstError(events []devices.Event) error {
 	for _, e := range events {
-		if err := e.Err(); err != nil {
+		var err error
+		if ours, ok := e.(*event); ok {
+			err = ours.doomed()
+		} else {
+			err = e.Err()
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -201,13 +234,18 @@ func (d *Device) overdue(e *event, s *stream) bool {
 	return true
 }
 
-// blame ends the device because of e. When e is a copy, a kernel that is in flight is to blame: copies do not fail.
+// blame ends the device because of e. When e is a copy, a kernel that is in flight is to blame: copies do not fail. Of several
+// kernels in flight the driver does not say which it was: the error names the first and says how many there are.
 func (d *Device) blame(e *event, err error) {
-	culprit := e
+	culprit, kernels := e, 0
 	for _, s := range d.kernels {
 		if k := s.first(); k != nil && culprit.kernel == "" {
 			culprit = k
 		}
+		kernels += s.length()
+	}
+	if kernels > 1 {
+		err = fmt.Errorf("%w; it is the first of %d kernels in flight, of which one has failed", err, kernels)
 	}
 	d.lost.CompareAndSwap(nil, &devices.DeviceError{Device: d.name, What: culprit.what(), Pos: culprit.pos, Err: err, Fatal: true})
 }

@@ -154,8 +154,6 @@ func (r *run) choose(v *version, limit int64) error {
 }
 
 // start enqueues a run on the stream of op. Requires: the context is current.
-//
-// After an error the slot stays taken until Close: launches that were enqueued may write to it.
 func (r *run) start(op *operation) (err error) {
 	d, stream := r.device, op.stream.cu
 	var fault uint64

@@ -30,6 +30,7 @@ type stream struct {
 	head   int
 	pushed uint64 // number of the event pushed last, from 1
 	marked uint64 // of the last one that a mark stands for
+	blind  bool   // the last mark could not be made; under marking
 	marks  []*mark
 
 	marking sync.Mutex // held by who makes a mark, over the call of the driver
@@ -116,23 +117,18 @@ func (s *stream) popTo(upTo uint64, list []*event) []*event {
 		done++
 	}
 	s.marks = slices.Delete(s.marks, 0, done)
+	s.marked = max(s.marked, min(upTo, s.pushed)) // of a device that is lost all are taken away, marked or not
 	s.count()
 	return list
 }
 
-// takeUnmarked takes the events away that no mark stands for. Requires: marking held.
-func (s *stream) takeUnmarked() (list []*event) {
+// doomUnmarked says that the events fail that no mark stands for.
+func (s *stream) doomUnmarked(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := len(s.queue)
-	for at > s.head && s.queue[at-1].number > s.marked {
-		at--
+	for i := len(s.queue) - 1; i >= s.head && s.queue[i].number > s.marked; i-- {
+		s.queue[i].doom(s.device.failAt(s.queue[i], err))
 	}
-	list = slices.Clone(s.queue[at:])
-	clear(s.queue[at:])
-	s.queue, s.marked = s.queue[:at], s.pushed
-	s.count()
-	return list
 }
 
 // drop takes back one use of a mark. Requires: s.mu held.
@@ -149,8 +145,9 @@ func (m *mark) letGo() {
 	m.stream.mu.Unlock()
 }
 
-// record makes a mark behind all that is on s. If it cannot be made, what it would have stood for has failed, as nobody would hear
-// of its end. Requires: the context of its device is current.
+// record makes a mark behind all that is on s. If it cannot be made, what it would have stood for fails, but not before it is over:
+// the next mark tells of that. If that one cannot be made either, the device is out of service, as nobody would hear of its work.
+// Requires: the context of its device is current.
 func (s *stream) record() error {
 	s.marking.Lock()
 	defer s.marking.Unlock()
@@ -168,13 +165,15 @@ func (s *stream) record() error {
 		}
 	}
 	if err != nil {
-		for _, e := range s.takeUnmarked() {
-			e.failed = d.failAt(e, err)
-			d.engine.over.push(e)
+		s.doomUnmarked(err)
+		if s.blind {
+			_ = d.lose("record", err)
 		}
-		d.engine.nudge() // it may sleep, and be the one to tell of that
+		s.blind = true
+		d.engine.nudge() // it may sleep, and be the one to make the next
 		return err
 	}
+	s.blind = false
 	s.mu.Lock()
 	s.marked = upTo
 	s.count()
@@ -267,7 +266,7 @@ func (d *Device) park(op *operation, a devices.Event) bool {
 	}
 	ours.mu.Lock()
 	defer ours.mu.Unlock()
-	if ours.done || ours.enqueued || ours.device == d && ours.pending != nil {
+	if ours.done || ours.doomed() == nil && (ours.enqueued || ours.device == d && ours.pending != nil) {
 		return false
 	}
 	ours.behind = append(ours.behind, op)
@@ -277,52 +276,54 @@ func (d *Device) park(op *operation, a devices.Event) bool {
 // place enqueues op; when that fails its event has failed. Requires: the context is current.
 func (d *Device) place(op *operation) {
 	e := op.event
-	err := firstError(e.after)
-	if err == nil {
-		err = d.alive()
-	}
-	if err == nil {
-		err = d.enqueue(op)
-	}
-	if err != nil {
-		e.failed = err
-		d.engine.over.push(e)
-	}
-}
-
-// enqueue makes the calls of op: wait, work, and record where that cannot wait for others.
-func (d *Device) enqueue(op *operation) error {
-	e := op.event
 	if op.stream == nil {
 		op.stream = d.chooseStream(e.after)
 	}
 	s := op.stream
 	if s.kernels {
-		d.flush(s)
+		d.flush(s) // what e is behind may fail by that
 		s.tail = e
 	}
-	for _, a := range e.after {
-		if err := d.waitOn(s, a); err != nil {
-			return err
-		}
+	if err := d.lead(op); err != nil {
+		e.doom(err)
+		d.engine.over.push(e)
+		return
 	}
-	if d.clock.on {
-		if err := d.recordFirst(e, s); err != nil {
-			return d.failAt(e, err)
-		}
-	}
-	if err := d.start(op); err != nil {
-		return d.failAt(e, err)
-	}
-	e.began = monotonic()
-	s.push(e)
+	d.launchOn(op)
 	if e.alone || d.clock.on || s.unmarked() >= s.patience() {
 		_ = s.record() // e fails with it
 	}
 	for _, next := range e.enter(s) { // from here on others may wait for it
 		next.event.device.engine.push(next)
 	}
-	return nil
+}
+
+// lead makes the stream of op wait for what op is behind, which has not failed.
+func (d *Device) lead(op *operation) error {
+	e := op.event
+	err := firstError(e.after)
+	if err == nil {
+		err = d.alive()
+	}
+	for i := 0; err == nil && i < len(e.after); i++ {
+		err = d.waitOn(op.stream, e.after[i])
+	}
+	if err == nil && d.clock.on {
+		if err = d.recordFirst(e, op.stream); err != nil {
+			err = d.failAt(e, err)
+		}
+	}
+	return err
+}
+
+// launchOn makes the calls of the work of op. If one fails, others may have put something on the stream: it fails when that is over.
+func (d *Device) launchOn(op *operation) {
+	e := op.event
+	if err := d.start(op); err != nil {
+		e.doom(d.failAt(e, err))
+	}
+	e.began = monotonic()
+	op.stream.push(e)
 }
 
 // start makes the calls of the work of op, for kernels in a range of their name where a tool wants that.
@@ -379,12 +380,15 @@ func (d *Device) chooseStream(after []devices.Event) *stream {
 // waitOn makes a stream wait for an event, unless it comes behind it anyway.
 func (d *Device) waitOn(s *stream, a devices.Event) error {
 	ours, ok := a.(*event)
-	if !ok || ours.on() == s {
+	if !ok {
 		return nil
+	}
+	if err := ours.doomed(); err != nil || ours.on() == s {
+		return err
 	}
 	m, err := ours.mark()
 	if m == nil && err == nil {
-		return a.Err() // it is over
+		return ours.doomed() // it is over, or could not be enqueued
 	}
 	if err == nil {
 		err = ours.device.alive()

@@ -23,6 +23,7 @@ typedef int Result;
 static std::mutex big;
 static std::map<std::string, long> calls;       // how often each was called
 static std::map<std::string, long> failAt;      // which call fails
+static std::map<std::string, long> failFrom;    // and from which on all do
 static std::map<std::string, int> failWith;
 static std::map<std::string, long> live;        // objects that were made and not freed
 static int broken = 0;                          // the sticky error
@@ -32,7 +33,8 @@ static int gpus = 2, slowMicroseconds = 0;
 static int enter(const char* name)
 {
 	std::lock_guard<std::mutex> l(big);
-	if (++calls[name] == failAt[name]) {
+	const long n = ++calls[name];
+	if (n == failAt[name] || (failFrom[name] && n >= failFrom[name])) {
 		const int code = failWith[name];
 		if (code >= 700 && code != 712)
 			broken = code;
@@ -89,9 +91,16 @@ struct Stream {
 static void linger() { if (slowMicroseconds) usleep(slowMicroseconds); }
 
 extern "C" {
-// What tests call: the n-th call from now of a function fails; "kernel" is a launch that fails when it runs.
-void fakeFail(const char* name, long n, int code) { std::lock_guard<std::mutex> l(big); failAt[name] = n ? calls[name] + n : 0; failWith[name] = code; }
-void fakeRepair() { std::lock_guard<std::mutex> l(big); broken = 0; failAt.clear(); }
+// What tests call: the n-th call from now of a function fails, or all from call -n on; "kernel" is a launch that fails when it runs,
+// and "copied" counts the copies that are over.
+void fakeFail(const char* name, long n, int code)
+{
+	std::lock_guard<std::mutex> l(big);
+	failAt[name] = n > 0 ? calls[name] + n : 0;
+	failFrom[name] = n < 0 ? calls[name] - n : 0;
+	failWith[name] = code;
+}
+void fakeRepair() { std::lock_guard<std::mutex> l(big); broken = 0; failAt.clear(); failFrom.clear(); }
 void fakeSlow(int us) { slowMicroseconds = us; }
 long fakeLive(const char* what) { std::lock_guard<std::mutex> l(big); return live[what]; }
 long fakeCalls(const char* name) { std::lock_guard<std::mutex> l(big); return calls[name]; }
@@ -219,7 +228,7 @@ Result cuMemsetD32Async(u64 p, unsigned v, size_t n, Stream* s)
 	s->push([=] { for (size_t i = 0; i < n; i++) ((unsigned*)p)[i] = v; });
 	return 0;
 }
-static void copy(u64 to, u64 from, size_t n, Stream* s) { s->push([=] { linger(); memcpy((void*)to, (void*)from, n); }); }
+static void copy(u64 to, u64 from, size_t n, Stream* s) { s->push([=] { linger(); memcpy((void*)to, (void*)from, n); enter("copied"); }); }
 Result cuMemcpyHtoDAsync_v2(u64 to, u64 from, size_t n, Stream* s) { ENTER; copy(to, from, n, s); return 0; }
 Result cuMemcpyDtoHAsync_v2(u64 to, u64 from, size_t n, Stream* s) { ENTER; copy(to, from, n, s); return 0; }
 Result cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, Stream* s) { ENTER; copy(to, from, n, s); return 0; }
