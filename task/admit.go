@@ -12,8 +12,9 @@ import (
 // time, and concurrent ones, whose tasks must all be in one address space at a time.
 
 // gatherings knows where the concurrent accesses of tasks that are ready or run are: all that overlap are in one address
-// space, or their updates would be to different replicas. On the host, kernels are alone there: the Go function of a kernel
-// has no atomics. It is guarded by Runtime.mu.
+// space, or their updates would be to different replicas. On the host, a kernel with atomics is alone: neither its Go function nor its
+// vector code makes them. One without runs beside others, as on a device: its author says that they order themselves, by what they
+// touch. It is guarded by Runtime.mu.
 type gatherings struct {
 	held    []*record // record.heldAt is the index
 	kernels int       // among held
@@ -87,7 +88,7 @@ func (rt *Runtime) join(s *record) bool {
 		if meet(s, o) {
 			found = true
 			allowed &= rt.placesIn(o.at)
-			if o.at == devices.Host && (s.kind == kernelBody || o.kind == kernelBody) {
+			if o.at == devices.Host && (s.alone() || o.alone()) {
 				return false
 			}
 		}
@@ -107,6 +108,11 @@ func (rt *Runtime) join(s *record) bool {
 	}
 	w.hold(s)
 	return true
+}
+
+// alone reports whether r, on the host, must be kept from those that have concurrent accesses to the same elements.
+func (r *record) alone() bool {
+	return r.kind == kernelBody && r.rt.host >= 0 && r.running(r.rt.host).atomics
 }
 
 func (w *gatherings) hold(s *record) {

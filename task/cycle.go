@@ -299,12 +299,20 @@ func (rt *Runtime) startOn(r *record) {
 		rt.retire(r, smp.None)
 		return
 	}
+	if r.retries == 0 || !rt.keepInputs(r) {
+		rt.launchOn(r)
+	}
+}
+
+// launchOn is startOn from the point on where nothing is left to do first.
+func (rt *Runtime) launchOn(r *record) {
+	p := r.item.Place()
 	if rt.learned.on {
 		r.began = rt.now()
 	}
 	r.setUp(rt.spaces[p])
 	r.set.Done = over
-	if rt.lines != nil {
+	if rt.lines != nil && r.retries == 0 { // what may run again has nobody behind it, who would not
 		r.set.Launched = launched
 	}
 	r.held = true
@@ -363,12 +371,7 @@ func (rt *Runtime) runsElsewhere(r *record, p sched.PlaceID, err error) bool {
 	if r.item.Allowed.Without(p) == 0 || errors.Is(err, devices.ErrLost) {
 		return false
 	}
-	rt.machine.ReleaseSet(&r.set, err)
-	r.held = false
-	if r.bound {
-		rt.leavePrivates(r)
-		r.bound = false
-	}
+	rt.unhold(r, err)
 	rt.again(r)
 	return true
 }

@@ -71,7 +71,7 @@
 // with one operator run together on private copies, one for each task that runs at the moment, in the address space where
 // it runs; a task of the runtime combines the copies before the first other access, and before a wait.
 //
-// Kernels: concurrent ones of one region run one at a time where the Go function runs them, as it has no atomics. A
+// Kernels: concurrent ones of one region run together, but those that have atomics are alone on the host, where these are not made. A
 // parameter of reduction (+ * min max, and & | ^ of integers) may have no other access in the same task. copy_in, copy_out
 // and copy_inout order tasks as in, out and inout do; with no_copy_deps the accesses order only, and what no copy clause
 // names must not be touched on an accelerator. final and untied change nothing: a kernel submits nothing and does not

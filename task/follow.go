@@ -97,9 +97,6 @@ func (rt *Runtime) letFollow() {
 // launched is called by the machine when the kernel of a task is enqueued.
 func launched(ws *devices.WorkingSet) {
 	r := ws.Owner.(*record)
-	if r.retries > 0 { // it may run again, and what is behind it would not
-		return
-	}
 	r.home.graph.domain.Launch(&r.node, int(r.item.Place())+1)
 }
 
@@ -248,10 +245,10 @@ func (rt *Runtime) settle(r *record) {
 	switch {
 	case via != nil:
 		r.skip(via)
-	case err != nil && (rt.runsElsewhere(r, p, err) || rt.runsAgain(r, err)):
+	case err != nil && (rt.runsElsewhere(r, p, err) || rt.runsAgain(r, p, err)):
 		return
 	case err != nil:
-		r.fail(rt.places[p].Name, r.outcome)
+		r.fail(rt.places[p].Name, r.retried(r.outcome))
 	}
 	rt.retire(r, smp.None)
 }

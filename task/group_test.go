@@ -3,6 +3,8 @@ package task_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -320,6 +322,81 @@ func TestRetryOnAnAccelerator(t *testing.T) {
 	_, err = mix.With(task.On("sim"), task.Retry(1)).Submit(rt, 0, 50, 50, 100, uint32(7), x, x)
 	require.NoError(t, err)
 	require.NoError(t, rt.Wait())
+}
+
+// harmful returns Twice, which fails n times in the middle of what it reads and writes, and counts its runs.
+func harmful(t *testing.T, n int64) (*task.Kernel, *atomic.Int64) {
+	runs := &atomic.Int64{}
+	text, err := os.ReadFile("kernels_test.go")
+	require.NoError(t, err)
+	k := task.MustKernel(task.KernelSpec{Name: "Twice", Files: []task.SourceFile{{Name: "kernels_test.go", Text: string(text)}}, Go: func(a *task.Args) {
+		x := devices.SliceArg[int32](a, 0)
+		for i := range x {
+			if i == len(x)/2 && runs.Add(1) <= n {
+				panic("half of it is written")
+			}
+			x[i] *= 2
+		}
+	}})
+	return k, runs
+}
+
+// A kernel that reads what it writes finds its input as it was before, on the same device or on another one.
+func TestRetryOfWhatReadsAndWrites(t *testing.T) {
+	for _, spec := range []string{"sim:1(exec=cpu)", "smp:1,sim:1(exec=cpu)", "smp:1,sim:3(exec=cpu)", "smp:1,sim:2(exec=cpu,peer=off)"} {
+		for _, through := range []bool{false, true} {
+			t.Run(fmt.Sprint(spec, through), func(t *testing.T) {
+				o := task.Options{Devices: spec, Vector: task.VectorOff}
+				o.Machine.WriteThrough = through
+				rt := open(t, o)
+				x, want := make([]int32, 1000), make([]int32, 1000)
+				for i := range x {
+					x[i], want[i] = int32(i), int32(4*i)
+				}
+				sane, _ := harmful(t, 0)
+				_, err := sane.With(task.On("sim")).Submit(rt, x) // valid on a device alone
+				require.NoError(t, err)
+				k, runs := harmful(t, 2)
+				one, err := k.With(task.On("sim"), task.Retry(2)).Submit(rt, x)
+				require.NoError(t, err)
+				require.NoError(t, rt.Wait())
+				require.NoError(t, one.Err())
+				require.EqualValues(t, 3, runs.Load())
+				require.Equal(t, want, x)
+
+				k, _ = harmful(t, 1<<40)
+				never, err := k.With(task.Retry(2), task.Label("never")).Submit(rt, x)
+				require.NoError(t, err)
+				require.Error(t, rt.Wait())
+				var r *task.RetriedError
+				require.ErrorAs(t, never.Err(), &r)
+				require.Equal(t, 3, r.Times)
+			})
+		}
+	}
+	rt := open(t, task.Options{Devices: "smp:1,sim:1(exec=cpu)"})
+	_, err := kernelOf(t, Histogram).With(task.Retry(1)).Submit(rt, 0, 1, make([]int32, 1), make([]int32, 10))
+	require.ErrorContains(t, err, "cannot be put back")
+}
+
+// A device that is lost takes a kernel with it that reads what it writes, and was there alone: with Retry it runs elsewhere.
+func TestRetryAfterALostDevice(t *testing.T) {
+	for n := int64(1); n < 6; n++ {
+		o := task.Options{Devices: "sim:2(exec=cpu)"}
+		o.Machine.ByKind = map[devices.Kind]any{"sim": sim.Options{Faults: sim.Faults{Launch: n, Lose: true}}}
+		rt := open(t, o)
+		k, _ := harmful(t, 0)
+		x, want := make([]int32, 100), make([]int32, 100)
+		for i := range x {
+			x[i], want[i] = int32(i), int32(32*i)
+		}
+		for range 5 {
+			_, err := k.With(task.Retry(1)).Submit(rt, x)
+			require.NoError(t, err)
+		}
+		require.NoError(t, rt.Wait())
+		require.Equal(t, want, x)
+	}
 }
 
 func TestVersions(t *testing.T) {

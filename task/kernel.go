@@ -49,6 +49,7 @@ type Kernel struct {
 	params   []param
 	warnings []codegen.Diagnostic
 	versions []*Kernel // others for the same task
+	atomics  bool      // it has some, which neither its Go function nor its vector code makes
 }
 
 // A param is what is known of a parameter before there is an argument.
@@ -124,6 +125,7 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 	k := &Kernel{name: s.Name, pos: loop.At, ir: loop, contract: codegen.NewContract(loop), warnings: pkg.Warnings()}
 	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Go: s.Go, Split: s.Split, Trips: s.Trips, Natives: s.Natives}
 	k.lower()
+	k.atomics = hasAtomics(loop)
 	for _, v := range loop.Params {
 		k.params = append(k.params, param{v.Name, v.Type, goType(v.Type), comparedWithNil(loop, v)})
 	}
@@ -133,6 +135,17 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 		}
 	}
 	return k, nil
+}
+
+// hasAtomics reports whether k, or a function that it calls, has an atomic directive.
+func hasAtomics(k *ir.Kernel) bool {
+	found := false
+	visit := func(s ir.Stmt) bool { _, ok := s.(*ir.Atomic); found = found || ok; return !found }
+	ir.WalkStmts(k.Body, visit)
+	for _, f := range k.Funcs {
+		ir.WalkStmts(f.Body, visit)
+	}
+	return found
 }
 
 // lower makes the accelerator variant. Where there is none, the kernel knows why.
@@ -302,7 +315,7 @@ func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait
 	if err := r.home.covers(r); err != nil {
 		return false, r.refused(err)
 	}
-	if err := rt.kernelOptions(r, options); err != nil {
+	if err := errors.Join(rt.kernelOptions(r, options), r.checkRetry()); err != nil {
 		return false, r.refused(err)
 	}
 	return wait, rt.placeKernel(r)

@@ -320,3 +320,14 @@ func ModelSum(lo, hi int, k uint32, d []uint32) {
 		d[i] += k
 	}
 }
+
+//omp:target device(acc, smp)
+//omp:task concurrent(x)
+func EveryOther(first int, x []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		if i&1 == first {
+			x[i] += int32(i) + 1
+		}
+	}
+}

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/task"
 	"github.com/stretchr/testify/require"
 )
@@ -303,6 +306,42 @@ func TestConcurrentKernels(t *testing.T) {
 			require.Equal(t, want, bins)
 		})
 	}
+}
+
+// Concurrent kernels without atomics, here on every other element, run together on the host: each waits for the other.
+func TestConcurrentKernelsRunTogetherOnTheHost(t *testing.T) {
+	text, err := os.ReadFile("kernels_test.go")
+	require.NoError(t, err)
+	for _, spec := range []string{"smp:2", "smp:2,sim:1(exec=cpu)"} {
+		var met sync.WaitGroup
+		met.Add(2)
+		every := task.MustKernel(task.KernelSpec{Name: "EveryOther", Files: []task.SourceFile{{Name: "kernels_test.go", Text: string(text)}}, Go: func(a *task.Args) {
+			met.Done()
+			met.Wait()
+			EveryOther(devices.ScalarArg[int](a, 0), devices.SliceArg[int32](a, 1))
+		}})
+		rt := open(t, task.Options{Devices: spec, Vector: task.VectorOff})
+		x, want := make([]int32, 1000), make([]int32, 1000)
+		for first := range 2 {
+			EveryOther(first, want)
+			_, err := every.With(task.On("smp")).Submit(rt, first, x)
+			require.NoError(t, err)
+		}
+		require.NoError(t, rt.Wait())
+		require.Equal(t, want, x)
+	}
+	vector := kernelOf(t, EveryOther) // as vector code, where there is some
+	rt := open(t, task.Options{Devices: "smp:2"})
+	x, want := make([]int32, 1<<16), make([]int32, 1<<16)
+	for range 20 {
+		for first := range 2 {
+			EveryOther(first, want)
+			_, err := vector.Submit(rt, first, x)
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, rt.Wait())
+	require.Equal(t, want, x)
 }
 
 func TestCommutativeKernels(t *testing.T) {

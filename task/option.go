@@ -74,8 +74,8 @@ func Out[T any](x []T) Option { return access(deps.Out, x) }
 func InOut[T any](x []T) Option { return access(deps.InOut, x) }
 
 // Concurrent says that the task updates x together with other tasks that say so, which may run at the same time and
-// order themselves, for example by atomic operations. On the CPU a kernel with such accesses is alone, as its Go function has
-// no atomics.
+// order themselves, by atomic operations or by touching different elements. On the CPU a kernel with atomics is alone, as
+// neither its Go function nor its vector code makes them.
 func Concurrent[T any](x []T) Option { return access(deps.Concurrent, x) }
 
 // Commutative says that the task updates x in any order with other tasks that say so, but not at the same time as one of
@@ -179,7 +179,8 @@ func Untied() Option { return Option{} }
 
 // Retry runs the task up to n times more if it fails, as long as that cannot be seen: what it writes only is written again,
 // and what it also reads is put back as it was before. A task that has submitted others is not run again. Tasks with
-// concurrent accesses cannot be retried; kernels that read what they write are not on accelerators.
+// concurrent accesses cannot be retried. On an accelerator, what the task reads and writes is copied to the host first, where that does
+// not have it; the next run is elsewhere, if the task may run elsewhere.
 func Retry(n int) Option { return Option{kind: retryOption, n: int64(n)} }
 
 // NoCopyDeps says that the accesses of the task order it, but do not bring data to where it runs, nor say that it has

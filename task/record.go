@@ -63,6 +63,7 @@ type detail struct {
 	now       bool            // who submits it goes on when it is over
 	final     bool            // so do its children
 	retries   int             // how often it may still run again after a failure
+	tries     int             // how often it has failed and was run again
 	apart     bool            // accesses order it, and moved is what is copied for it
 	moved     []deps.Access
 
@@ -209,7 +210,7 @@ func (d *detail) clear() {
 		d.accesses = nil
 	}
 	d.work, d.outcome, d.rerun = 0, nil, nil
-	d.now, d.final, d.retries, d.apart, d.moved = false, false, 0, false, d.moved[:0]
+	d.now, d.final, d.retries, d.tries, d.apart, d.moved = false, false, 0, 0, false, d.moved[:0]
 	clear(d.uses)
 	d.uses, d.bound, d.relaxed, d.exclusive, d.gathered, d.onHost = d.uses[:0], false, false, false, false, false
 	clear(d.args.List)

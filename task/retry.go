@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/sched"
 )
 
 // This file is how a task that failed runs again. It may when nobody can see that it has run before: what it only writes is
@@ -22,7 +24,7 @@ func (r *record) checkRetry() error {
 }
 
 // errNotAgain says why a kernel that failed on an accelerator was not run again although the program asked for it.
-var errNotAgain = errors.New("not run again: it also reads what it writes, which is on the accelerator alone")
+var errNotAgain = errors.New("not run again: what it also reads is not as it was before")
 
 // A saved is what a region held before a task ran.
 type saved struct {
@@ -33,10 +35,10 @@ type saved struct {
 // runRetrying is runBody for a task that may run again.
 func (rt *Runtime) runRetrying(r *record) {
 	before := rt.save(r)
-	for n := 1; ; n++ {
+	for ; ; r.tries++ {
 		rt.runBody(r)
-		if r.err != nil && n > 1 {
-			r.err.Cause = &RetriedError{Times: n, Last: r.err.Cause}
+		if r.err != nil {
+			r.err.Cause = r.retried(r.err.Cause)
 		}
 		if r.err == nil || r.retries == 0 || r.inner != nil && r.inner.submitted.Load() || r.context().Err() != nil {
 			return
@@ -65,21 +67,73 @@ func (rt *Runtime) restore(before []saved) {
 	}
 }
 
-// runsAgain reports whether r, which failed on an accelerator, is ready again.
-func (rt *Runtime) runsAgain(r *record, err error) bool {
-	reads := func(a deps.Access) bool { return a.Mode.Writes() && a.Mode.Reads() }
-	if r.retries == 0 || r.bound || r.context().Err() != nil {
+// inputs returns what r reads and writes: what it must find as it was before to run again.
+func (r *record) inputs() (list []deps.Access) {
+	for _, a := range r.data() {
+		if a.Mode.Writes() && a.Mode.Reads() && !a.Region.Empty() {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// keepInputs makes what r, which was granted to an accelerator, reads and writes valid on the host too, and launches it then. The host
+// is what it runs again from: a kernel writes where it runs, and nobody else may touch what it writes until it is over. It reports false
+// when there is nothing to keep.
+func (rt *Runtime) keepInputs(r *record) bool {
+	list := r.inputs()
+	if len(list) == 0 {
 		return false
 	}
-	if slices.ContainsFunc(r.data(), reads) {
+	rt.machine.Fetch(list, func(err error) {
+		if err != nil {
+			r.outcome = err
+			rt.settle(r)
+			return
+		}
+		rt.launchOn(r)
+	})
+	return true
+}
+
+// runsAgain reports whether r, which failed on an accelerator, is ready again: elsewhere, if it may run elsewhere.
+func (rt *Runtime) runsAgain(r *record, p sched.PlaceID, err error) bool {
+	if r.retries == 0 || r.context().Err() != nil || errors.Is(err, devices.ErrLost) {
+		return false
+	}
+	list := r.inputs()
+	rt.unhold(r, err)
+	if rt.machine.MissingBytes(list, devices.Host) > 0 { // only what was lost with another device since
 		r.outcome = fmt.Errorf("%w; %w", err, errNotAgain)
 		return false
 	}
 	r.retries--
-	rt.machine.ReleaseSet(&r.set, err)
-	r.held = false
+	r.tries++
+	if rest := r.item.Allowed.Without(p); rest != 0 {
+		r.item.Allowed = rest
+	}
 	rt.again(r)
 	return true
+}
+
+// unhold gives back what r, which failed on an accelerator, held of the machine.
+func (rt *Runtime) unhold(r *record, err error) {
+	if r.held {
+		rt.machine.ReleaseSet(&r.set, err)
+		r.held = false
+	}
+	if r.bound {
+		rt.leavePrivates(r)
+		r.bound = false
+	}
+}
+
+// retried says in the error of a task how often it ran.
+func (r *record) retried(last error) error {
+	if r.tries == 0 {
+		return last
+	}
+	return &RetriedError{Times: r.tries + 1, Last: last}
 }
 
 // A RetriedError is the last failure of a task that was run again.

@@ -184,7 +184,7 @@ func (s *Scope) covers(r *record) error {
 			return s.uncovered(a)
 		}
 		if a.Mode == deps.Concurrent && s.shares(a) {
-			if r.onHost = true; r.kind == kernelBody { // alone on the host, it would wait for its parent
+			if r.onHost = true; r.alone() { // alone on the host, it would wait for its parent
 				return errSharedKernel
 			}
 		}
@@ -192,7 +192,7 @@ func (s *Scope) covers(r *record) error {
 	return nil
 }
 
-var errSharedKernel = errors.New("concurrent access of a kernel: its parent shares the elements with other tasks on the host, where the kernel's Go function has no atomics: let the program submit the kernel")
+var errSharedKernel = errors.New("concurrent access of a kernel: its parent shares the elements with other tasks on the host, where the kernel's atomics are not made: let the program submit the kernel")
 
 // shares reports whether the parent has a concurrent access to some of a.
 func (s *Scope) shares(a *deps.Access) bool {

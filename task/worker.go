@@ -81,7 +81,7 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 		r.fail("smp", context.Cause(r.context()))
 	case rt.check && r.kind == goBody && r.retries == 0:
 		rt.checkBody(r)
-	case r.retries > 0:
+	case r.retries > 0 || r.tries > 0:
 		rt.runRetrying(r)
 	default:
 		rt.runBody(r)
