@@ -31,6 +31,7 @@ type Code struct {
 	stages  []*stage
 	sites   []site
 	words   int
+	scratch int64 // bytes of memory for local arrays
 	past    []pastStore
 	streams bool
 	far     bool // with stores past the caches
@@ -43,9 +44,10 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if err != nil {
 		return nil, err
 	}
-	stages := split(prepared.Body)
-	c := &compiler{kernel: prepared, options: o, frame: frameOf(prepared, stages)}
-	code = &Code{Kernel: k, params: prepared.Params, stages: stages, words: c.frame.size, Width: W256}
+	stages := split(prepared.kernel.Body)
+	c := &compiler{preparation: prepared, options: o}
+	c.frame = c.frameOf(stages)
+	code = &Code{Kernel: k, params: prepared.kernel.Params, stages: stages, words: c.frame.size, Width: W256}
 	if o.AVX512 && o.Width != W256 {
 		code.Width = W512
 	}
@@ -53,7 +55,7 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: fmt.Sprintf("its parameters and variables need %d words, %d are there", code.words, maxWords)}
 	}
 	for _, s := range stages {
-		if s.countable(c.frame, prepared.Params) {
+		if s.countable(c.frame) {
 			continue
 		}
 		if s.loop != nil && c.options.Past {
@@ -87,6 +89,7 @@ func (c *Code) add(s *stage, g *gen) error {
 		return err
 	}
 	s.entry = len(c.Bytes)
+	c.scratch = max(c.scratch, g.scratch)
 	c.past = append(c.past, g.pastStores...)
 	c.far = c.far || len(c.past) > 0 || s.copies.size > 0
 	for _, n := range g.notes {
@@ -116,7 +119,7 @@ func (c *Code) add(s *stage, g *gen) error {
 }
 
 type compiler struct {
-	kernel  *ir.Kernel
+	*preparation
 	options Options
 	frame   frame
 }
@@ -146,6 +149,10 @@ func (c *compiler) stage(s *stage, sites []site) (*gen, error) {
 		if spilled < least {
 			best, least = g, spilled
 		}
+		if g.scratch > manyScratch && i < len(unrolls)-1 {
+			best, least = nil, 1<<30 // arrays of fewer copies stay in the cache
+			continue
+		}
 		if spilled == 0 || g.sawLanes == 0 {
 			break
 		}
@@ -170,7 +177,8 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 		}
 	}()
 	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{}, pooled: map[constKey]int{},
-		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]Reg{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past}
+		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]Reg{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
+		names: c.names, arrays: c.arrays, scratch: c.frame.scratch}
 	if g.avx512 && c.options.Width != W256 {
 		g.bytes = 64
 	}
@@ -422,6 +430,14 @@ func laneBytes(f *ir.For) int {
 		}
 		if s.shape(e).kind == varying {
 			value(e)
+			if e.Type().Kind == ir.Uint32 {
+				size = 8 // made an int
+			}
+		}
+		for _, w := range linearOf(e).withins {
+			if s.shape(w.Y).kind == varying {
+				size = 8
+			}
 		}
 	}
 	value = func(e ir.Expr) {
@@ -436,6 +452,9 @@ func laneBytes(f *ir.For) int {
 		case *ir.Index:
 			index(e.I)
 			if e.X.Type().Kind != ir.Slice {
+				if s.shape(e).kind == varying && !plainElement(e, s) {
+					size = 8 // counted in bytes
+				}
 				value(e.X)
 			}
 			return
@@ -481,6 +500,21 @@ func laneBytes(f *ir.For) int {
 		return true
 	})
 	return size
+}
+
+// plainElement tells whether the place of an element in an array, itself in an element of a slice, is affine or uniform.
+func plainElement(e ir.Expr, s *shapes) bool {
+	switch e := e.(type) {
+	case *ir.Index:
+		if s.shape(e.I).kind == varying {
+			_, isConst := constInt(e.I)
+			return isConst
+		}
+		return e.X.Type().Kind == ir.Slice || plainElement(e.X, s)
+	case *ir.Member:
+		return plainElement(e.X, s)
+	}
+	return false
 }
 
 // Listing is the code as text, with the Go line that each instruction comes from.

@@ -19,17 +19,18 @@ func (r *Refusal) Error() string {
 
 // The argument block that code gets in DI, in words of 8 bytes: the range of iterations, the result, the parameters.
 const (
-	wordLo     = 0
-	wordHi     = 1
-	wordStatus = 2  // statusDone, statusReturned, or 1 + the number of the site that failed
-	wordIndex  = 3  // the index that was out of range
-	wordLen    = 4  // and the length
-	wordBits   = 5  // failing lanes of a gather; the indices are in wordLanes
-	wordTrips  = 6  // iterations of the next loop
-	wordResume = 7  // where to go on after a yield
-	wordLanes  = 8  // 2 times 64 bytes: vectors for Go
-	wordBudget = 24 // rounds of inner loops until the code pauses
-	wordParams = 25
+	wordLo      = 0
+	wordHi      = 1
+	wordStatus  = 2  // statusDone, statusReturned, or 1 + the number of the site that failed
+	wordIndex   = 3  // the index that was out of range
+	wordLen     = 4  // and the length
+	wordBits    = 5  // failing lanes of a gather; the indices are in wordLanes
+	wordTrips   = 6  // iterations of the next loop
+	wordResume  = 7  // where to go on after a yield
+	wordLanes   = 8  // 2 times 64 bytes: vectors for Go
+	wordBudget  = 24 // rounds of inner loops until the code pauses
+	wordScratch = 25 // address of memory for local arrays
+	wordParams  = 26
 )
 
 // What code says in wordStatus when nothing failed.
@@ -48,6 +49,8 @@ type home struct {
 	vec    []Reg // a float, or a varying integer: one register a unrolled copy (all the same when uniform)
 	masks  []Reg // a varying bool
 	alike  bool  // vec is one register, the same value in every lane
+	per    int64 // of an array that every lane has for itself: elements with one number lie side by side, as many; 0: there is one array
+	alone  bool  // where one lane runs alone: gp is the address of that lane's elements
 }
 
 // gen selects instructions for one kernel.
@@ -88,6 +91,9 @@ type gen struct {
 	sites             []site
 	proved            map[*ir.For]Reg // lanes loops whose accesses were checked for all rows at once: 1
 	shared            map[string]Reg  // terms computed in the straight code before a loop
+	names             map[ir.Pos]string
+	arrays            map[*ir.Var]int64 // lengths of local arrays
+	scratch           int64             // bytes of scratch memory used so far
 	fails             []fail
 }
 

@@ -24,34 +24,65 @@ type access struct {
 	inner int64 // bytes from the element's start: fields, constant indices
 }
 
-// accessOf takes the place apart into one slice index and constant offsets in the element.
+// accessOf takes the place apart into one slice index and constant offsets in the element. Where arrays in the element are indexed by what is
+// not constant, all is counted in bytes.
 func (g *gen) accessOf(e ir.Expr) access {
-	switch e := e.(type) {
-	case *ir.Index:
-		if e.X.Type().Kind == ir.Slice {
-			return access{at: e, root: g.sliceOf(e.X), size: int64(e.Type().Size)}
+	var terms []ir.Expr // in bytes
+	inner := int64(0)
+	for x := e; ; {
+		switch p := x.(type) {
+		case *ir.Member:
+			inner += int64(p.X.Type().Fields[p.Field].Offset)
+			x = p.X
+			continue
+		case *ir.Index:
+			size := int64(p.Type().Size)
+			if p.X.Type().Kind == ir.Slice {
+				root := g.sliceOf(p.X)
+				if root.alone {
+					size *= root.per
+				}
+				if len(terms) == 0 {
+					return access{at: p, root: root, size: size, inner: inner}
+				}
+				return access{at: g.bytewise(p, terms, size), root: root, size: 1, inner: inner}
+			}
+			if c, ok := constInt(p.I); ok {
+				inner += c * size
+			} else {
+				i := toInt(p.I)
+				if p.Checked {
+					g.names[p.At] = ir.ExprString(p.X)
+					i = &ir.Binary{Op: within, X: i, Y: number(p.X.Type().Len, p.At), T: ir.IntType, At: p.At}
+				}
+				terms = append(terms, scaled(i, size))
+			}
+			x = p.X
+			continue
 		}
-		a := g.accessOf(e.X)
-		c, ok := constInt(e.I)
-		if !ok {
-			g.refuse(e.At, "an array in an element is indexed by a value that is not constant: not supported yet")
-		}
-		a.inner += c * int64(e.Type().Size)
-		return a
-	case *ir.Member:
-		a := g.accessOf(e.X)
-		a.inner += int64(e.X.Type().Fields[e.Field].Offset)
-		return a
+		g.refuse(e.Pos(), "%s is no element of a slice: pass what it lies in as a slice", ir.ExprString(e))
 	}
-	g.refuse(e.Pos(), "%s: only elements of slices are supported yet", ir.ExprString(e))
-	return access{}
+}
+
+// bytewise is an index that counts bytes: that of a slice element and those of arrays in it.
+func (g *gen) bytewise(p *ir.Index, terms []ir.Expr, size int64) *ir.Index {
+	i := toInt(p.I)
+	if p.Checked && !g.safe[p] && !g.always[p] {
+		g.names[p.At] = ir.ExprString(p.X)
+		i = &ir.Binary{Op: within, X: i, Y: &ir.Len{X: p.X, At: p.At}, T: ir.IntType, At: p.At}
+	}
+	sum := scaled(i, size)
+	for _, t := range terms {
+		sum = &ir.Binary{Op: ir.Add, X: sum, Y: t, T: ir.IntType, At: p.At}
+	}
+	return &ir.Index{X: p.X, I: sum, At: p.At}
 }
 
 // sliceOf is the home of a slice-valued expression.
 func (g *gen) sliceOf(e ir.Expr) *home {
 	r, ok := e.(*ir.Ref)
 	if !ok {
-		g.refuse(e.Pos(), "%s: slicing in the kernel is not supported yet", ir.ExprString(e))
+		g.refuse(e.Pos(), "it is not known what slice %s is a part of: index the parameter itself", ir.ExprString(e))
 	}
 	return g.home(r.Var, r.At)
 }
@@ -61,7 +92,7 @@ func (g *gen) scalarAddress(e ir.Expr) Mem {
 	a := g.accessOf(e)
 	l := linearOf(a.at.I)
 	if g.checks(a.at) {
-		g.checkUniform(a, l)
+		g.checkAccess(a, l, shape{})
 	}
 	return g.memOf(a, l)
 }
@@ -160,16 +191,15 @@ func (g *gen) addConst(r Reg, c int64) {
 func (g *gen) target(e ir.Expr) target {
 	a := g.accessOf(e)
 	s := g.shape(a.at.I)
+	if a.root.per > 0 && !a.root.alone {
+		return g.laneTarget(a, s)
+	}
 	if s.kind == varying {
 		return g.gatherTarget(a)
 	}
 	l := linearOf(a.at.I)
 	if g.checks(a.at) {
-		if s.kind == uniform {
-			g.checkUniform(a, l)
-		} else {
-			g.checkAffine(a, l, s.stride)
-		}
+		g.checkAccess(a, l, s)
 	}
 	return target{mem: g.memOf(a, l), stride: s.stride * a.size, root: a.root}
 }
@@ -181,25 +211,31 @@ func (g *gen) copyMem(t target, u int) Mem {
 	return m
 }
 
-// gatherTarget computes index vectors, 4 bytes a lane where the Go index is an int32 made wide.
+// gatherTarget is the memory of an access whose index is computed in every lane.
 func (g *gen) gatherTarget(a access) target {
-	index := a.at.I
-	if c, ok := index.(*ir.Convert); ok && wide(c.T) && c.X.Type().IsInteger() && c.X.Type().IsSigned() && c.X.Type().Size <= 4 {
-		index = c.X
-	}
-	t := target{mem: At(a.root.gp, int32(a.inner)), root: a.root, size4: container(index.Type()) == 4, scale: 1}
-	if index.Type().Kind == ir.Uint32 {
-		g.refuse(a.at.At, "an index of type uint32 is not supported yet: write int32 or int")
-	}
-	t.index = g.vec(index)
-	if g.checks(a.at) {
-		g.checkGather(a, t)
-	}
+	t := g.gatherIndex(a)
 	switch a.size {
 	case 1, 2, 4, 8:
 		t.scale = uint8(a.size)
 	default:
 		t.index = g.scaleIndices(t, a)
+	}
+	return t
+}
+
+// gatherIndex computes index vectors, 4 bytes a lane where the Go index is an int32 made wide, and checks them.
+func (g *gen) gatherIndex(a access) target {
+	index := a.at.I
+	if c, ok := index.(*ir.Convert); ok && wide(c.T) && c.X.Type().IsInteger() && c.X.Type().IsSigned() && c.X.Type().Size <= 4 {
+		index = c.X
+	}
+	if index.Type().Kind == ir.Uint32 {
+		index = toInt(index)
+	}
+	t := target{mem: At(a.root.gp, int32(a.inner)), root: a.root, size4: container(index.Type()) == 4, scale: 1}
+	t.index = g.vec(index)
+	if a.at.Checked && !g.safe[a.at] && !g.always[a.at] {
+		g.checkGather(a, t)
 	}
 	return t
 }

@@ -26,6 +26,68 @@ func (g *gen) outOfLine(emit func()) label {
 	return l
 }
 
+// checkAccess checks an index that is no vector: of the slice where it asks for that, and of the parts on the way.
+func (g *gen) checkAccess(a access, l linear, s shape) {
+	if a.at.Checked {
+		g.checkIndex(a, l, s)
+	}
+	for _, w := range l.withins {
+		g.checkWithin(w)
+	}
+}
+
+func (g *gen) checkIndex(a access, l linear, s shape) {
+	if s.kind == uniform {
+		g.checkUniform(a, l)
+	} else {
+		g.checkAffine(a, l, s.stride)
+	}
+}
+
+// checkWithin makes the check that w stands for.
+func (g *gen) checkWithin(w *ir.Binary) {
+	sx, sy := g.shape(w.X), g.shape(w.Y)
+	a := g.withinAccess(w)
+	if sx.kind != varying && sy.kind == uniform {
+		a.root = &home{length: g.gp(w.Y)}
+		l := linearOf(w.X)
+		for _, inner := range l.withins {
+			g.checkWithin(inner)
+		}
+		g.checkIndex(a, l, sx)
+		return
+	}
+	g.checkVectors(a, g.vec(w.X), g.vec(w.Y))
+}
+
+// withinAccess is what the report of a failed check names.
+func (g *gen) withinAccess(w *ir.Binary) access {
+	v := &ir.Var{Name: g.names[w.At], Type: ir.SliceOf(ir.Uint8Type)}
+	return access{at: &ir.Index{X: &ir.Ref{Var: v, At: w.At}, I: w.X, Checked: true, At: w.At}}
+}
+
+// checkVectors compares indices and limits that both differ between lanes.
+func (g *gen) checkVectors(a access, index, limit []Reg) {
+	w := widthOf(g.lanes * 8)
+	n := g.siteOf(a, 8)
+	g.sites[n-1].limits = true
+	for u := range g.unroll {
+		bad := g.outsideMask(index[u], limit[u], ir.Int64Type, w)
+		if g.exec != nil {
+			bad = g.maskAnd(bad, g.exec[u])
+		}
+		g.maskBits(AX, bad)
+		g.op(TESTQ, W128, RegArg(AX), RegArg(AX))
+		index, limit := index[u], limit[u]
+		g.jump(condNE, g.outOfLine(func() {
+			g.op(MOVQStore, W128, blockWord(wordBits), RegArg(AX))
+			g.op(VMOVUPSStore, w, MemArg(At(DI, 8*wordLanes)), RegArg(index))
+			g.op(VMOVUPSStore, w, MemArg(At(DI, 8*(wordLanes+8))), RegArg(limit))
+			g.report(n, AX, AX)
+		}))
+	}
+}
+
 // checkUniform checks one index for all lanes: below zero is a large unsigned number.
 func (g *gen) checkUniform(a access, l linear) {
 	r := g.indexValue(l)

@@ -74,6 +74,10 @@ func (g *gen) gpBinary(e *ir.Binary) Reg {
 	if e.T.Kind == ir.Bool {
 		return g.boolGeneral(e)
 	}
+	if e.Op == within {
+		g.checkWithin(e)
+		return g.indexValue(linearOf(e.X))
+	}
 	if op, ok := generalOps[e.Op]; ok {
 		if x, ok := unit(e); ok {
 			return g.gp(x)

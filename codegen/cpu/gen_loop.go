@@ -411,7 +411,7 @@ func (g *gen) wholeStore(s *ir.For, f *loopFrame, step int64) (*ir.Index, bool) 
 			continue
 		}
 		root, ok := ix.X.(*ir.Ref)
-		if sh := g.shape(ix.I); !ok || g.homes[root.Var] == nil || sh.kind != affine || sh.stride != 1 || !g.onlyLane(linearOf(ix.I), f, s.Var) {
+		if sh := g.shape(ix.I); !ok || g.homes[root.Var] == nil || g.homes[root.Var].per > 0 || sh.kind != affine || sh.stride != 1 || !g.onlyLane(linearOf(ix.I), f, s.Var) {
 			continue
 		}
 		return ix, true

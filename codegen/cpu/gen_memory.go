@@ -165,7 +165,7 @@ func (g *gen) store(place ir.Expr, value ir.Expr) {
 		g.refuse(place.Pos(), "storing a %s as a whole is not supported yet in vector code", t)
 	}
 	s := g.shape(placeIndex(place))
-	if s.kind == uniform {
+	if s.kind == uniform && !g.laneOwned(place) {
 		g.storeUniform(place, value)
 		return
 	}
@@ -196,11 +196,21 @@ func (g *gen) store(place ir.Expr, value ir.Expr) {
 	g.scatter(at, v, t)
 }
 
+// laneOwned tells the elements of arrays that every lane has for itself.
+func (g *gen) laneOwned(place ir.Expr) bool {
+	ix, ok := place.(*ir.Index)
+	return ok && g.shape(ix.X).kind == varying
+}
+
+// placeIndex is an expression that differs between lanes as the place does.
 func placeIndex(place ir.Expr) ir.Expr {
 	switch p := place.(type) {
 	case *ir.Index:
 		if p.X.Type().Kind == ir.Slice {
 			return p.I
+		}
+		if _, ok := constInt(p.I); !ok {
+			return &ir.Binary{Op: ir.Add, X: toInt(placeIndex(p.X)), Y: toInt(p.I), T: ir.IntType, At: p.At}
 		}
 		return placeIndex(p.X)
 	case *ir.Member:

@@ -1,6 +1,10 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // A loopFrame is a loop or labelled block that break and continue may name, while its body is selected.
 type loopFrame struct {
@@ -26,6 +30,9 @@ func (g *gen) home(v *ir.Var, at ir.Pos) *home {
 
 // declare makes the home of a new variable, of the shape that it has all through the loop.
 func (g *gen) declare(v *ir.Var) *home {
+	if n, ok := g.arrays[v]; ok {
+		return g.declareArray(v, n)
+	}
 	h := &home{gp: NoReg, length: NoReg}
 	s := shape{}
 	if g.shapes != nil {
@@ -45,10 +52,21 @@ func (g *gen) declare(v *ir.Var) *home {
 	case t.IsScalar():
 		h.gp = g.general()
 	default:
-		g.refuse(v.At, "the local variable %s of type %s is not supported yet in vector code: index local arrays by constants or counters of short constant loops, and slices where they are parameters", v.Name, t)
+		g.refuse(v.At, "%s", localRefusal(v))
 	}
 	g.homes[v] = h
 	return h
+}
+
+// localRefusal says why a local variable has no place in code for lanes.
+func localRefusal(v *ir.Var) string {
+	switch v.Type.Kind {
+	case ir.Slice:
+		return fmt.Sprintf("it is not known what the slice %s is a part of: give it its value where it is declared, by slicing a parameter or an array", v.Name)
+	case ir.Pointer:
+		return fmt.Sprintf("it is not known what %s points at: give it its value, the address of an element or a variable, where it is declared, and no other later", v.Name)
+	}
+	return fmt.Sprintf("the address of %s, of type %s, is taken in a way that code for lanes does not follow: use its elements", v.Name, v.Type)
 }
 
 func (g *gen) list(body []ir.Stmt) {
@@ -118,6 +136,9 @@ func (g *gen) returnKernel(s *ir.Return) {
 
 func (g *gen) decl(s *ir.Decl) {
 	h := g.declare(s.Var)
+	if g.arrays[s.Var] > 0 {
+		return
+	}
 	init := s.Init
 	if init == nil {
 		init = &ir.Const{T: s.Var.Type, At: s.At}

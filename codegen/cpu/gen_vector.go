@@ -186,6 +186,11 @@ func (g *gen) vecBinary(dst []Reg, e *ir.Binary) []Reg {
 }
 
 func (g *gen) vecInteger(dst []Reg, e *ir.Binary) []Reg {
+	if e.Op == within {
+		x := g.vec(e.X)
+		g.checkVectors(g.withinAccess(e), x, g.vec(e.Y))
+		return x
+	}
 	w := g.width(e.T)
 	if p, ok := intOps[e.Op]; ok {
 		op := p.of(e.T)
@@ -364,7 +369,7 @@ func (g *gen) foldable(e ir.Expr) func() []Arg {
 		return nil
 	}
 	s := g.shape(ix.I)
-	if s.kind != affine || s.stride != 1 {
+	if s.kind != affine || s.stride != 1 || g.shape(ix.X).kind == varying {
 		return nil
 	}
 	return func() []Arg {

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -15,8 +16,11 @@ func (f *loopFrame) fixed(e ir.Expr) bool {
 	}
 	memory := false
 	ir.WalkExpr(e, func(x ir.Expr) bool {
-		if _, ok := x.(*ir.Index); ok {
+		switch x := x.(type) {
+		case *ir.Index:
 			memory = true // what the loop may store to
+		case *ir.Binary:
+			memory = memory || x.Checked || x.Op == within // what fails where it stands, if it is reached
 		}
 		return true
 	})
@@ -41,7 +45,7 @@ func (g *gen) hoist(f *loopFrame, body []ir.Stmt) func() {
 			return
 		}
 		root, ok := ix.X.(*ir.Ref)
-		if !ok || g.homes[root.Var] == nil || g.shape(ix.I).kind == varying {
+		if !ok || g.homes[root.Var] == nil || g.homes[root.Var].per > 0 || g.shape(ix.I).kind == varying {
 			return
 		}
 		terms, key := linearOf(ix.I).part(f.fixed)
@@ -95,7 +99,7 @@ func (g *gen) hoisted(a access, l linear) (Reg, []term) {
 		if len(terms) == 0 {
 			continue
 		}
-		if p, ok := g.pointer[hoistKey(a.root, int64(a.at.Type().Size), key)]; ok {
+		if p, ok := g.pointer[hoistKey(a.root, a.size, key)]; ok {
 			rest, _ := l.part(func(e ir.Expr) bool { return !f.fixed(e) })
 			return p, rest
 		}
@@ -105,7 +109,9 @@ func (g *gen) hoisted(a access, l linear) (Reg, []term) {
 }
 
 // checks tells whether an access is to be checked where it is made.
-func (g *gen) checks(ix *ir.Index) bool { return ix.Checked && !g.safe[ix] && !g.always[ix] }
+func (g *gen) checks(ix *ir.Index) bool {
+	return !g.safe[ix] && !g.always[ix] && (ix.Checked || len(linearOf(ix.I).withins) > 0)
+}
 
 // markSafe notes the accesses s[k] in a loop "for k := c; k < len(s)" with c >= 0: they need no check. The front end of other loops does
 // not prove this.
@@ -144,23 +150,36 @@ func (g *gen) precheck(s *ir.For, f *loopFrame, left Reg, step int64, tail label
 			return
 		}
 		root, ok := ix.X.(*ir.Ref)
-		if !ok || g.homes[root.Var] == nil {
+		if !ok || g.homes[root.Var] == nil || g.homes[root.Var].per > 0 {
 			return
 		}
-		sh := g.shape(ix.I)
 		l := linearOf(ix.I)
-		if sh.kind != affine || !g.onlyLane(l, f, s.Var) {
+		if g.shape(ix.I).kind != affine || !g.onlyLane(l, f, s.Var) {
 			return
+		}
+		for _, w := range l.withins {
+			if g.shape(w.X).kind == varying || !g.onlyLane(linearOf(w.X), f, s.Var) || !f.fixed(w.Y) || !g.known([]term{{expr: w.Y}}) {
+				return
+			}
 		}
 		g.safe[ix] = true
-		_, all := l.part(func(ir.Expr) bool { return true })
-		key := fmt.Sprint(root.Var.ID, all, l.c)
-		if seen[key] {
-			return
+		if ix.Checked {
+			g.precheckOnce(seen, strconv.Itoa(root.Var.ID), g.homes[root.Var].length, l, g.shape(ix.I), left, tail)
 		}
-		seen[key] = true
-		g.precheckOne(g.homes[root.Var].length, l, left, sh.stride, tail)
+		for _, w := range l.withins {
+			g.precheckOnce(seen, exprKey(w.Y), g.gpOutside(w.Y), linearOf(w.X), g.shape(w.X), left, tail)
+		}
 	})
+}
+
+// precheckOnce tests an index against a length, unless that was done before.
+func (g *gen) precheckOnce(seen map[string]bool, of string, length Reg, l linear, sh shape, left Reg, tail label) {
+	_, all := l.part(func(ir.Expr) bool { return true })
+	key := fmt.Sprint(of, all, l.c)
+	if !seen[key] {
+		seen[key] = true
+		g.precheckOne(length, l, left, sh.stride, tail)
+	}
 }
 
 // onlyLane tells whether the index has no changing part but the lane variable itself.

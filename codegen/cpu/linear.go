@@ -10,8 +10,9 @@ import (
 
 // A linear is an index as a sum of terms and a constant: the form in which addresses are computed and shared.
 type linear struct {
-	terms []term
-	c     int64
+	terms   []term
+	c       int64
+	withins []*ir.Binary // checks that the value of the sum does not show
 }
 
 type term struct {
@@ -35,6 +36,10 @@ func (l *linear) add(e ir.Expr, coef int64) {
 	}
 	if b, ok := e.(*ir.Binary); ok && wide(b.T) {
 		switch b.Op {
+		case within:
+			l.withins = append(l.withins, b)
+			l.add(b.X, coef)
+			return
 		case ir.Add:
 			l.add(b.X, coef)
 			l.add(b.Y, coef)
@@ -71,6 +76,9 @@ func (l *linear) add(e ir.Expr, coef int64) {
 // distribute adds (a + b)*y as a*y + b*y, so that neighbouring rows share their product.
 func (l *linear) distribute(x, y ir.Expr, coef int64) bool {
 	sum, ok := x.(*ir.Binary)
+	if ok && sum.Op == within {
+		return false // checked once, where it is
+	}
 	if !ok || sum.Op != ir.Add && sum.Op != ir.Sub || !wide(sum.T) {
 		return false
 	}

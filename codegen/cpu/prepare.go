@@ -12,14 +12,17 @@ type preparation struct {
 	next    int // ID of the next new variable
 	size    int
 	refused *Refusal
+	names   map[ir.Pos]string // of the slices and arrays whose indices are checked by within
+	arrays  map[*ir.Var]int64 // the lengths of local arrays in memory, which are slice variables from here on
 }
 
 // prepare returns the kernel to select; k is not touched.
-func prepare(k *ir.Kernel) (*ir.Kernel, error) {
-	p := &preparation{kernel: k, next: k.NumVars}
+func prepare(k *ir.Kernel) (*preparation, error) {
+	p := &preparation{kernel: k, next: k.NumVars, names: map[ir.Pos]string{}, arrays: map[*ir.Var]int64{}}
 	c := *k
 	c.Body = p.list(k.Body)
 	c.Params, c.Body = p.pointers(k.Params, c.Body)
+	c.Body = p.cutViews(mergeDecls(c.Body))
 	c.Body = continues(p.collapsed(c.Body))
 	c.Body = p.privates(c.Body)
 	c.Body = p.unroll(c.Body)
@@ -29,7 +32,8 @@ func prepare(k *ir.Kernel) (*ir.Kernel, error) {
 	if p.refused != nil {
 		return nil, p.refused
 	}
-	return &c, nil
+	p.kernel = &c
+	return p, nil
 }
 
 func (p *preparation) fail(at ir.Pos, why string) {

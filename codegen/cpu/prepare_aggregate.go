@@ -25,8 +25,7 @@ func (p *preparation) unroll(body []ir.Stmt) []ir.Stmt {
 			copied := ir.Fresh(f.Body, func(v *ir.Var) *ir.Var { return p.local(v.Name, v.Type, v.At) }).CopyStmts(f.Body)
 			out = append(out, foldConstants(ir.SubstStmts(copied, map[*ir.Var]ir.Expr{f.Var: &ir.Const{T: f.Var.Type, Bits: uint64(v), At: f.At}}))...)
 			if p.size += len(copied); p.size > maxStatements {
-				p.fail(f.At, "the kernel is too large with its loops over local arrays written out")
-				return nil
+				return []ir.Stmt{s}
 			}
 		}
 		return out
@@ -81,6 +80,9 @@ func constantTrips(f *ir.For) (values []int64, ok bool) {
 func foldConstants(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 		if e.Type().IsScalar() {
+			if b, ok := e.(*ir.Binary); ok && b.Op == within {
+				return foldWithin(b)
+			}
 			switch e.(type) {
 			case *ir.Binary, *ir.Convert:
 				if v, err := ir.Eval(e, ir.Values{}); err == nil && len(ir.ExprVars(e).List()) == 0 && !readsMemory(e) && e.Type().IsInteger() {
@@ -91,6 +93,16 @@ func foldConstants(body []ir.Stmt) []ir.Stmt {
 		return e
 	}}
 	return r.CopyStmts(body)
+}
+
+// foldWithin takes away a check that a constant passes.
+func foldWithin(b *ir.Binary) ir.Expr {
+	x, okX := constInt(b.X)
+	n, okN := constInt(b.Y)
+	if okX && okN && 0 <= x && x < n {
+		return b.X
+	}
+	return b
 }
 
 func readsMemory(e ir.Expr) bool {
@@ -105,23 +117,41 @@ func readsMemory(e ir.Expr) bool {
 	return found
 }
 
-// aggregates are the local arrays and structs that are cut into scalars.
+// aggregates are the local arrays and structs that are cut: into scalars, or, where an index is not a constant, into one array in memory for
+// each scalar that an element has.
 type aggregates struct {
 	*preparation
 	leaves map[*ir.Var][]*ir.Var // in the order of their places
+	kept   map[*ir.Var][]leaf
 }
 
-// cutAggregates replaces every local array and struct by one variable for each scalar in it. Those indexed by what is not a constant stay;
-// the selection refuses them.
+// cutAggregates leaves no local array and struct but arrays of scalars in memory, which it makes slice variables of.
 func (p *preparation) cutAggregates(body []ir.Stmt) []ir.Stmt {
-	a := &aggregates{preparation: p, leaves: map[*ir.Var][]*ir.Var{}}
+	a := &aggregates{preparation: p, leaves: map[*ir.Var][]*ir.Var{}, kept: map[*ir.Var][]leaf{}}
+	taken, reduced := ir.AddressTaken(body), reducedVars(body)
 	for _, v := range ir.Declared(body).List() {
-		if (v.Type.Kind == ir.Struct || v.Type.Kind == ir.Array) && leafCount(v.Type) <= 256 && !variableIndex(body, v) && !ir.AddressTaken(body).Has(v) {
+		switch {
+		case v.Type.Kind != ir.Struct && v.Type.Kind != ir.Array || taken.Has(v):
+		case leafCount(v.Type) <= 256 && !variableIndex(body, v) && !(reduced[v] && v.Type.Kind == ir.Array):
 			a.leaves[v] = a.scalars(v.Type, v.Name, v.At)
+		default:
+			a.kept[v] = a.keep(v)
 		}
 	}
 	r := &ir.Rewrite{Stmt: a.stmt, Expr: a.expr}
 	return r.CopyStmts(body)
+}
+
+// reducedVars are the variables that reductions name.
+func reducedVars(body []ir.Stmt) map[*ir.Var]bool {
+	out := map[*ir.Var]bool{}
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
+		for _, r := range reductionsIn(s) {
+			out[ir.RootVar(r.Place)] = true
+		}
+		return true
+	})
+	return out
 }
 
 func leafCount(t *ir.Type) int {
@@ -177,6 +207,9 @@ func (a *aggregates) expr(e ir.Expr) ir.Expr {
 	if v, first := a.part(e); v != nil {
 		return &ir.Ref{Var: a.leaves[v][first], At: e.Pos()}
 	}
+	if x := a.keptPart(e); x != nil {
+		return x
+	}
 	if m, ok := e.(*ir.Member); ok { // a field of a literal
 		if c, ok := m.X.(*ir.Composite); ok {
 			return c.Elems[m.Field]
@@ -221,7 +254,7 @@ func (a *aggregates) parts(e ir.Expr) []ir.Expr {
 		return out
 	}
 	if t.IsScalar() {
-		return []ir.Expr{e}
+		return []ir.Expr{a.expr(e)}
 	}
 	var out []ir.Expr
 	switch {
@@ -254,9 +287,16 @@ func (a *aggregates) stmt(s ir.Stmt) []ir.Stmt {
 		if leaves, ok := a.leaves[s.Var]; ok {
 			return a.declare(leaves, s)
 		}
+		if leaves, ok := a.kept[s.Var]; ok {
+			return a.declareKept(leaves, s)
+		}
 	case *ir.Assign:
 		if t := s.Place.Type(); t.Kind == ir.Struct || t.Kind == ir.Array {
 			return a.assign(s)
+		}
+	case *ir.For:
+		if s.Directive != nil {
+			a.clauses(s.Directive)
 		}
 	}
 	return []ir.Stmt{s}
@@ -280,6 +320,9 @@ func (a *aggregates) declare(leaves []*ir.Var, s *ir.Decl) []ir.Stmt {
 
 // assign copies scalar by scalar, all being read before the first is written.
 func (a *aggregates) assign(s *ir.Assign) []ir.Stmt {
+	if leafCount(s.Place.Type()) > 16 && !isComposite(s.Value) {
+		return a.copyParts(s.Place, s.Value, s.Place.Type(), s.At)
+	}
 	var first, then []ir.Stmt
 	places := a.parts(s.Place)
 	for i, v := range a.parts(s.Value) {

@@ -74,6 +74,9 @@ func (g *gen) provable(outer, inner *ir.For) bool {
 	good := true
 	ir.Inspect(inner.Body, nil, func(e ir.Expr) {
 		ix, ok := e.(*ir.Index)
+		if ok && len(linearOf(ix.I).withins) > 0 {
+			good = false
+		}
 		if !ok || !ix.Checked || ix.X.Type().Kind != ir.Slice || s.shape(ix.I).kind != affine {
 			return
 		}

@@ -143,7 +143,11 @@ func (p *Program) failure(b *block) error {
 	}
 	e := &BoundsError{Kernel: p.Code.Kernel.Name, Slice: s.slice, Index: int64(b[wordIndex]), Len: int64(b[wordLen]), At: s.at}
 	if s.bytes > 0 {
-		e.Index = s.indexIn(b, bits.TrailingZeros64(b[wordBits]))
+		lane := bits.TrailingZeros64(b[wordBits])
+		e.Index = s.indexIn(b, lane)
+		if s.limits {
+			e.Len = int64(b[wordLanes+8+lane])
+		}
 	}
 	return e
 }

@@ -50,6 +50,23 @@ type launch struct {
 	loop    Loop
 	untimed int // calls since the last that was timed
 	before  [maxSums]uint64
+	scratch []byte // memory for local arrays: kept from launch to launch
+}
+
+// room gives the block memory for the local arrays of a program.
+func (l *launch) room(p *Program) {
+	need := p.Code.scratch
+	if p.otherwise != nil {
+		need = max(need, p.otherwise.Code.scratch)
+	}
+	if need == 0 {
+		return
+	}
+	if int64(len(l.scratch)) < need+scratchAlign {
+		l.scratch = make([]byte, need+scratchAlign)
+	}
+	// Safe: memory without pointers, which the launch keeps and the allocator never moves; code stays in the part that was asked for.
+	l.block[wordScratch] = uint64(roundUp(int64(uintptr(unsafe.Pointer(&l.scratch[0]))), scratchAlign))
 }
 
 // newLaunch puts the block at a multiple of a whole vector: the processor hands vectors that were stored there on to loads of lanes only where
@@ -112,6 +129,7 @@ func (r *Runner) callOn(l *launch, args []Value, share func(*Loop) error) (err e
 	p := r.choose(args)
 	defer watched(l, p.Code, debug.SetPanicOnFault(true), &err)
 	l.block.bind(p.Code.params, args)
+	l.room(p)
 	if share == nil && p.Code.plain && !p.Code.far {
 		if done, err := r.quick(p, l); done {
 			return err
@@ -244,6 +262,7 @@ func (l *Loop) Run(lo, hi int64) error {
 func (l *Loop) onBlock(own *launch, lo, hi int64) (err error) {
 	defer watched(own, l.program.Code, debug.SetPanicOnFault(true), &err)
 	r := l.runner
+	own.room(l.program)
 	l.mu.Lock()
 	copy(own.block[wordParams:r.program.Code.words], l.master[wordParams:])
 	l.mu.Unlock()

@@ -42,6 +42,9 @@ func analyseShapes(f *ir.For, step int64) *shapes {
 	for _, v := range ir.Declared(f.Body).List() {
 		s.inside[v] = true
 		s.once[v] = true
+		if v.Type.Kind == ir.Slice { // an array of every lane's own
+			s.of[v] = shape{kind: varying}
+		}
 	}
 	for _, v := range ir.Assigned(f.Body).List() {
 		delete(s.once, v)
@@ -212,6 +215,9 @@ func (s *shapes) shape(e ir.Expr) shape {
 
 func (s *shapes) binary(e *ir.Binary) shape {
 	x, y := s.shape(e.X), s.shape(e.Y)
+	if e.Op == within {
+		return x
+	}
 	if x.kind == uniform && y.kind == uniform {
 		return shape{}
 	}

@@ -54,7 +54,7 @@ type count struct {
 }
 
 // countable tells whether s does nothing but count the iterations of the loop behind it, which Go then does.
-func (s *stage) countable(f frame, params []*ir.Var) bool {
+func (s *stage) countable(f frame) bool {
 	if s.loop != nil || s.next == nil || len(s.body) > 0 {
 		return false
 	}
@@ -139,13 +139,16 @@ func split(body []ir.Stmt) []*stage {
 
 // A frame says where variables that outlive a stage have their words.
 type frame struct {
-	word map[*ir.Var]int
-	size int // words of the block
+	word    map[*ir.Var]int
+	size    int               // words of the block
+	place   map[*ir.Var]int64 // of arrays, in the scratch memory
+	scratch int64             // bytes that these arrays take
 }
 
-// frameOf gives words to the parameters, and to the variables of the top level that two stages use.
-func frameOf(k *ir.Kernel, stages []*stage) frame {
-	f := frame{word: map[*ir.Var]int{}, size: wordParams}
+// frameOf gives words to the parameters, and to the variables of the top level that two stages use; arrays get memory, too.
+func (c *compiler) frameOf(stages []*stage) frame {
+	k := c.kernel
+	f := frame{word: map[*ir.Var]int{}, size: wordParams, place: map[*ir.Var]int64{}}
 	put := func(v *ir.Var) {
 		f.word[v] = f.size
 		f.size++
@@ -170,6 +173,10 @@ func frameOf(k *ir.Kernel, stages []*stage) frame {
 			if d, ok := st.(*ir.Decl); ok && seen[d.Var] > 0 {
 				if _, ok := f.word[d.Var]; !ok {
 					put(d.Var)
+					if n, ok := c.arrays[d.Var]; ok {
+						f.place[d.Var] = f.scratch
+						f.scratch += roundUp(n*int64(d.Var.Type.Elem.Size), scratchAlign)
+					}
 				}
 			}
 		}

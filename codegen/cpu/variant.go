@@ -167,7 +167,7 @@ func (g *gen) goesPast(ix *ir.Index) (pastStore, bool) {
 		return pastStore{}, false
 	}
 	root, ok := ix.X.(*ir.Ref)
-	if !ok || !isRef(ix.I, g.parallelLanes.Var) || g.readFrom(root.Var) {
+	if !ok || !isRef(ix.I, g.parallelLanes.Var) || g.arrays[root.Var] > 0 || g.readFrom(root.Var) {
 		return pastStore{}, false
 	}
 	if lo, ok := constInt(g.parallelLo); !ok || lo != 0 {

@@ -33,14 +33,15 @@ const (
 
 // A site is a place from which code returns to Go before its end.
 type site struct {
-	kind  siteKind
-	at    ir.Pos
-	slice string      // of siteBounds
-	bytes int         // of one index of a gather, 0 for an affine access
-	err   error       // of siteArith
-	args  [2]*ir.Type // of siteLanes: types of its arguments
-	t     *ir.Type    // of its result
-	eval  func(x, y ir.Bits) (ir.Bits, error)
+	kind   siteKind
+	at     ir.Pos
+	slice  string      // of siteBounds
+	bytes  int         // of one index of a gather, 0 for an affine access
+	limits bool        // of siteBounds: every lane has a limit of its own
+	err    error       // of siteArith
+	args   [2]*ir.Type // of siteLanes: types of its arguments
+	t      *ir.Type    // of its result
+	eval   func(x, y ir.Bits) (ir.Bits, error)
 }
 
 func (g *gen) newSite(s site) int {

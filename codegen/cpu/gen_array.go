@@ -1,0 +1,107 @@
+package cpu
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// Local arrays lie in the scratch memory of a launch. One that is declared outside the vector loop is there once, like a slice. One that is
+// declared in it belongs to a lane: the elements with one number lie side by side, one for each lane of each unrolled copy, so that a number
+// that all lanes agree on is a plain vector load, and one that they do not is a gather.
+
+const (
+	scratchAlign = 64
+	manyScratch  = 64 << 10 // bytes of scratch memory from which on fewer copies are better
+	mostScratch  = 16 << 20
+)
+
+func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
+
+// arrayHome makes room for an array.
+func (g *gen) arrayHome(v *ir.Var, n int64) *home {
+	h := &home{gp: g.general(), length: g.constGeneral(n)}
+	size := int64(v.Type.Elem.Size)
+	at, ok := g.frame.place[v]
+	if !ok || g.shapes != nil {
+		at = g.scratch
+		if g.shapes != nil {
+			h.per = int64(g.lanes * g.wanted)
+			size *= h.per
+		}
+		if n > mostScratch/size {
+			g.refuse(v.At, "the local array %s takes %d bytes for each of %d lanes, more than the %d that there are: make it a parameter", v.Name, n*size/max(h.per, 1), max(h.per, 1), mostScratch)
+		}
+		g.scratch += roundUp(n*size, scratchAlign)
+	}
+	g.op(MOVQ, W128, RegArg(h.gp), blockWord(wordScratch))
+	g.addConst(h.gp, at)
+	return h
+}
+
+// declareArray sets an array to zero.
+func (g *gen) declareArray(v *ir.Var, n int64) *home {
+	h := g.arrayHome(v, n)
+	g.homes[v] = h
+	g.fillArray(h, v.Type.Elem, n, g.constVector(0, 4))
+	return h
+}
+
+// fillArray stores vectors of one value all over the array; it has room for whole vectors.
+func (g *gen) fillArray(h *home, t *ir.Type, n int64, value Reg) {
+	w := widthOf(g.bytes)
+	total := roundUp(n*int64(t.Size)*max(h.per, 1), int64(g.bytes))
+	if total <= 16*int64(g.bytes) {
+		for at := int64(0); at < total; at += int64(g.bytes) {
+			g.op(VMOVUPSStore, w, MemArg(At(h.gp, int32(at))), RegArg(value))
+		}
+		return
+	}
+	p, left := g.general(), g.general()
+	g.move(p, h.gp)
+	g.setGeneral(left, total/int64(g.bytes))
+	top := g.newLabel()
+	g.place(top)
+	g.op(VMOVUPSStore, w, MemArg(At(p, 0)), RegArg(value))
+	g.addConst(p, int64(g.bytes))
+	g.op(ADDQImm8, W128, RegArg(left), ImmArg(-1))
+	g.again(condNE, top)
+}
+
+// laneTarget is the memory of an element of an array that every lane has for itself.
+func (g *gen) laneTarget(a access, s shape) target {
+	size := a.size
+	if s.kind != varying {
+		l := linearOf(a.at.I)
+		if g.checks(a.at) {
+			g.checkAccess(a, l, s)
+		}
+		t := target{stride: size * (s.stride*a.root.per + 1), root: a.root}
+		if disp := l.c * size * a.root.per; len(l.terms) == 0 && disp == int64(int32(disp)) {
+			t.mem = At(a.root.gp, int32(disp))
+			return t
+		}
+		r := g.general()
+		g.op(IMUL3Q, W128, RegArg(r), RegArg(g.indexValue(l)), ImmArg(size*a.root.per))
+		t.mem = Indexed(a.root.gp, r, 1, 0)
+		return t
+	}
+	t := g.gatherIndex(a)
+	isize, add, mul := 8, VPADDQ, VPMULLQ
+	if t.size4 {
+		isize, add, mul = 4, VPADDD, VPMULLD
+	}
+	w := widthOf(g.lanes * isize)
+	per := g.constVector(uint64(a.root.per), isize)
+	out := g.vectors(g.unroll)
+	g.each(func(u int) {
+		x := g.vector()
+		if mul == VPMULLQ && !g.avx512 {
+			g.mulLong(x, t.index[u], per, w)
+		} else {
+			g.op(mul, w, RegArg(x), RegArg(t.index[u]), RegArg(per))
+		}
+		g.op(add, w, RegArg(out[u]), RegArg(x), RegArg(g.iotaVector(1, isize)))
+		if u > 0 {
+			g.op(add, w, RegArg(out[u]), RegArg(out[u]), RegArg(g.constVector(uint64(u*g.lanes), isize)))
+		}
+	})
+	t.index, t.scale = out, uint8(size)
+	return t
+}
