@@ -21,6 +21,7 @@ type loops struct {
 	fs, is  []string
 	js      []string // small counters in scope
 	sums    bool
+	nests   bool
 }
 
 // The parameters of every kernel: inputs have 3n+4 elements, outputs n, ix numbers below n, perm is a permutation.
@@ -250,7 +251,11 @@ func (w *loops) kernel(name string) string {
 	w.line("func %s%s {", name, loopParams)
 	w.depth = 1
 	for range 1 + w.IntN(2) {
-		w.outer()
+		if w.nests {
+			w.nest()
+		} else {
+			w.outer()
+		}
 	}
 	w.depth = 0
 	w.line("}")
@@ -261,6 +266,29 @@ func (w *loops) kernel(name string) string {
 	// F(...) and I(...) are conversions; no other name ends in these letters.
 	text = replaceCall(text, "F", w.f)
 	return replaceCall(text, "I", w.i)
+}
+
+// nest writes two parallel loops around others, as in a product of matrices: several rows may run at once.
+func (w *loops) nest() {
+	width := 1 + w.IntN(40)
+	rows, cols := fmt.Sprintf("n/%d", width), fmt.Sprint(width)
+	index := func(x, y string) string { return fmt.Sprintf("%s*%d+%s", x, width, y) }
+	w.line("//omp:teams distribute parallel for collapse(2)")
+	w.line("%s", w.pick("for i := 0; i < "+rows+"; i++ {", "for i := "+rows+" - 1; i >= 0; i-- {", "for i := range "+rows+" {"))
+	w.line("%s", w.pick("for j := 0; j < "+cols+"; j++ {", "for j := 0; j < "+cols+"; j += 2 {", "for j := range "+cols+" {"))
+	w.line("x, y := %s, %s", w.pick("F(k)", "s", "fa["+index("i", "j")+"]"), w.pick("F(2)", "fb["+index("i", "j")+"]"))
+	for range 1 + w.IntN(2) {
+		w.line("for l := 0; l < min(%s, %d); l++ {", rows, 1+w.IntN(5))
+		for range 1 + w.IntN(2) {
+			left := w.pick("fa["+index("i", "0")+"]", "fa["+index("l", "0")+"]", "fa[i]", "y", "F(ix[i])")
+			right := w.pick("fb["+index("l", "j")+"]", "fa["+index("l", "j")+"]", "F(ia["+index("l", "j")+"])")
+			w.line("%s %s %s * %s", w.pick("x", "y"), w.pick("+=", "-="), left, right)
+		}
+		w.line("}")
+	}
+	w.line("fo[%s] = x - y", index("i", "j"))
+	w.line("}")
+	w.line("}")
 }
 
 // replaceCall replaces name( where it is a whole word.

@@ -244,6 +244,9 @@ func (g *gen) parallelStage(s *stage, f frame) {
 	cut := g.cut(s.loop)
 	g.cutLoop = cut
 	if cut != g.parallelLanes {
+		if t := g.tileOf(s.loop, lanes); t != nil {
+			g.tiled(t)
+		}
 		g.proveNest(cut)
 	}
 	g.forStmt(cut)
@@ -297,12 +300,24 @@ func (g *gen) done() {
 
 // cut returns the loop restricted to the iterations that the block names.
 func (g *gen) cut(s *ir.For) *ir.For {
-	step, ok := constStep(s)
+	_, ok := constStep(s)
 	if !ok || s.Rel == ir.Ne {
 		g.refuse(s.At, "the parallel loop needs a constant step and <, <=, > or >=")
 	}
-	lo := g.wordVar("trip_lo", wordLo, s.At)
-	hi := g.wordVar("trip_hi", wordHi, s.At)
+	g.tripLo = g.wordVar("trip_lo", wordLo, s.At)
+	g.tripHi = g.wordVar("trip_hi", wordHi, s.At)
+	g.markSafe(s)
+	c := g.between(s, g.tripLo, g.tripHi)
+	if g.lanesFor[s] {
+		g.lanesFor[c] = true
+		g.parallelLanes, g.parallelLo = c, s.Lo
+	}
+	return c
+}
+
+// between is the loop from iteration lo on up to hi.
+func (g *gen) between(s *ir.For, lo, hi *ir.Var) *ir.For {
+	step, _ := constStep(s)
 	at := func(trip *ir.Var) ir.Expr {
 		t := ir.IntType // wide enough for the end of the last step
 		n := &ir.Binary{Op: ir.Mul, X: &ir.Ref{Var: trip, At: s.At}, Y: &ir.Const{T: t, Bits: uint64(step), At: s.At}, T: t, At: s.At}
@@ -312,15 +327,10 @@ func (g *gen) cut(s *ir.For) *ir.For {
 		}
 		return &ir.Binary{Op: ir.Add, X: lo, Y: n, T: t, At: s.At}
 	}
-	g.markSafe(s)
 	c := *s
 	c.Lo, c.Hi, c.Rel = at(lo), at(hi), ir.Lt
 	if step < 0 {
 		c.Rel = ir.Gt
-	}
-	if g.lanesFor[s] {
-		g.lanesFor[&c] = true
-		g.parallelLanes, g.parallelLo = &c, s.Lo
 	}
 	return &c
 }

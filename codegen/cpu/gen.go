@@ -77,8 +77,11 @@ type gen struct {
 	sums              []leagueSum
 	inLoop            bool // a stage of a parallel loop
 	notes             []string
-	cutLoop           *ir.For // that loop, restricted to a chunk
-	parallelLo        ir.Expr // where parallelLanes began before it was cut
+	cutLoop           *ir.For   // that loop, restricted to a chunk
+	parallelLo        ir.Expr   // where parallelLanes began before it was cut
+	tripLo, tripHi    *ir.Var   // iterations of the chunk
+	made              int       // variables
+	entered           []*ir.Var // loaded at the entry of the stage
 	frame             frame
 	past              bool // stores past the caches
 	pastStores        []pastStore

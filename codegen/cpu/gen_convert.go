@@ -18,6 +18,8 @@ func (g *gen) vecConvert(dst []Reg, e *ir.Convert) []Reg {
 	switch {
 	case from.IsFloat() && to.IsFloat():
 		return g.widen(dst, x, from, to, map[bool]Op{true: VCVTPS2PD, false: VCVTPD2PS}[to.Size == 8])
+	case from.IsInteger() && to.IsFloat() && g.lanes*container(from) > g.bytes:
+		return g.convertOnce(dst, x, to, g.intToFloat(from, to))
 	case from.IsInteger() && to.IsFloat():
 		return g.widen(dst, x, from, to, g.intToFloat(from, to))
 	case from.IsFloat():
@@ -42,6 +44,14 @@ func (g *gen) convertsInGo(from, to *ir.Type) bool {
 func (g *gen) widen(dst, x []Reg, from, to *ir.Type, op Op) []Reg {
 	w := max(g.width(from), g.width(to))
 	return g.lift(dst, x, x, func(d, x, _ Reg) { g.op(op, w, RegArg(d), RegArg(x)) })
+}
+
+// convertOnce converts a number that is the same in all lanes, of which its vectors hold fewer than those of the result.
+func (g *gen) convertOnce(dst, x []Reg, to *ir.Type, op Op) []Reg {
+	return g.lift(dst, x, x, func(d, x, _ Reg) {
+		g.op(op, widthOf(g.bytes), RegArg(d), RegArg(x))
+		g.broadcastLane(d, RegArg(d), to)
+	})
 }
 
 func (g *gen) intToFloat(from, to *ir.Type) Op {

@@ -28,6 +28,16 @@ func TriadStrict32(a, b, c []float32, s float32) {
 	}
 }
 
+// ScaleBy makes a float32 of a wide integer that is the same in all lanes.
+//
+//omp:target device(smp)
+func ScaleBy(a []float32, k int64, m uint64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(a); i++ {
+		a[i] = float32(k)*a[i] + float32(m)
+	}
+}
+
 //omp:target device(smp)
 func Move(a, b []int16) {
 	//omp:teams distribute parallel for

@@ -145,5 +145,8 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		args := values([]any{x, x, x, float32(2)}[:len(k.Params)])
 		require.NoError(t, r.Call(args, nil))
 		require.Zero(t, testing.AllocsPerRun(100, func() { _ = r.Call(args, nil) }), name)
+		var own cpu.Launcher
+		require.NoError(t, own.Call(r, args, nil))
+		require.Zero(t, testing.AllocsPerRun(100, func() { _ = own.Call(r, args, nil) }), name)
 	}
 }

@@ -93,6 +93,9 @@ var trials = map[string]trial{
 	"TriadStrict32": {TriadStrict32, func(r *rand.Rand, n int) []any {
 		return []any{floats32(r, n), floats32(r, n), floats32(r, n), float32(1.7)}
 	}, 0},
+	"ScaleBy": {ScaleBy, func(r *rand.Rand, n int) []any {
+		return []any{floats32(r, n), int64(r.IntN(100) - 50), uint64(r.IntN(9))}
+	}, 0},
 	"Reverse":    {Reverse, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
 	"Down":       {Down, func(r *rand.Rand, n int) []any { return []any{floats64(r, n), floats64(r, n)} }, 0},
 	"Every3":     {Every3, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
@@ -254,7 +257,7 @@ func values(args []any) []cpu.Value {
 			out[i].Bits = uint64(math.Float32bits(float32(v.Float())))
 		case reflect.Float64:
 			out[i].Bits = math.Float64bits(v.Float())
-		case reflect.Uint32:
+		case reflect.Uint32, reflect.Uint64:
 			out[i].Bits = v.Uint()
 		default:
 			out[i].Bits = uint64(v.Int())

@@ -200,6 +200,7 @@ func (g *gen) enter(s *stage, f frame) {
 			continue
 		}
 		g.homes[v] = g.loadWord(v, word)
+		g.entered = append(g.entered, v)
 	}
 }
 
