@@ -17,39 +17,45 @@ type Topology struct {
 
 type memoryNode struct {
 	id        int
+	rank      int // among the nodes of the system, by id: ids may have gaps
 	cpus      []int
-	distances []int // to the nodes of the system, by id
+	distances []int // to the nodes of the system, by rank
 }
 
 // ReadTopology reads what Linux says in /sys/devices/system/node, of which root is the content: the nodes that have processors among
 // allowed, or all with nil. A system without that has no nodes.
 func ReadTopology(root fs.FS, allowed []int) (Topology, error) {
 	var t Topology
-	entries, err := fs.ReadDir(root, ".")
-	if err != nil {
-		return t, nil
-	}
-	for _, e := range entries {
-		id, err := strconv.Atoi(strings.TrimPrefix(e.Name(), "node"))
-		if !strings.HasPrefix(e.Name(), "node") || err != nil {
-			continue
-		}
-		n := memoryNode{id: id}
-		if n.cpus, err = readList(root, e.Name()+"/cpulist"); err != nil {
+	for rank, id := range nodeIDs(root) {
+		n := memoryNode{id: id, rank: rank}
+		var err error
+		if n.cpus, err = readList(root, fmt.Sprintf("node%d/cpulist", id)); err != nil {
 			return Topology{}, err
 		}
 		if allowed != nil {
 			n.cpus = slices.DeleteFunc(n.cpus, func(c int) bool { return !slices.Contains(allowed, c) })
 		}
-		if n.distances, err = readNumbers(root, e.Name()+"/distance"); err != nil {
+		if n.distances, err = readNumbers(root, fmt.Sprintf("node%d/distance", id)); err != nil {
 			return Topology{}, err
 		}
 		if len(n.cpus) > 0 {
 			t.nodes = append(t.nodes, n)
 		}
 	}
-	slices.SortFunc(t.nodes, func(a, b memoryNode) int { return cmp.Compare(a.id, b.id) })
 	return t, nil
+}
+
+// nodeIDs returns the ids of all nodes, ascending: the order in which the system lists distances.
+func nodeIDs(root fs.FS) (ids []int) {
+	entries, _ := fs.ReadDir(root, ".") // a system without has no nodes
+	for _, e := range entries {
+		digits, isNode := strings.CutPrefix(e.Name(), "node")
+		if id, err := strconv.Atoi(digits); isNode && err == nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // Nearest returns for each of n workers the others in the order in which it should ask them for work.
@@ -149,8 +155,8 @@ func (t *Topology) distance(a, b int) int {
 	if a == b {
 		return 0
 	}
-	if of := t.nodes[a].distances; t.nodes[b].id < len(of) {
-		return of[t.nodes[b].id]
+	if of := t.nodes[a].distances; t.nodes[b].rank < len(of) {
+		return of[t.nodes[b].rank]
 	}
 	return 1 << 16
 }

@@ -37,6 +37,19 @@ func TestWorkersStealFromTheirNodeFirst(t *testing.T) {
 	require.Equal(t, []int32{3, 0, 1}, near[2][:3], "everyone begins behind itself")
 }
 
+// The ids of nodes have gaps where a node has no memory and no processors, and distances have none: the second one is that to node 8.
+func TestNodesWithGapsBetweenTheirIDs(t *testing.T) {
+	root := fstest.MapFS{}
+	for id, n := range map[int][2]string{0: {"0-1", "10 40 20 80"}, 8: {"2-3", "40 10 80 20"}, 10: {"4-5", "20 80 10 40"}, 252: {"", "80 20 40 10"}} {
+		root[fmt.Sprintf("node%d/cpulist", id)] = &fstest.MapFile{Data: []byte(n[0] + "\n")}
+		root[fmt.Sprintf("node%d/distance", id)] = &fstest.MapFile{Data: []byte(n[1] + "\n")}
+	}
+	machine, err := ReadTopology(root, nil)
+	require.NoError(t, err)
+	near := machine.near(machine.homes(6))
+	require.Equal(t, [][]int32{{1, 4, 5, 2, 3}, {0, 4, 5, 2, 3}, {3, 0, 1, 4, 5}, {2, 0, 1, 4, 5}, {5, 0, 1, 2, 3}, {4, 0, 1, 2, 3}}, near)
+}
+
 func TestOnlyProcessorsThatTheProcessHasCount(t *testing.T) {
 	machine, err := ReadTopology(madeUp([2]string{"0-3", "10 20"}, [2]string{"4-7", "20 10"}), []int{1, 2, 3})
 	require.NoError(t, err)
