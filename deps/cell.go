@@ -10,22 +10,28 @@ package deps
 // list until somebody submits an access that looks there: that costs who completes a task nothing. Where all readers are over, so
 // are the writers before them. Cells whose regions have a common element know each other (over), so a region that repeats costs
 // one look into the table and no search.
+//
+// Where many wait for the same many, they do so through one joint: see fanin.go.
+//
+// The fields are in the order of the cache lines that an access needs.
 type cell struct {
-	region  Region
 	writers refs
-	readers refs
 	key     modeKey
 	used    bool // since the latest sweep
-	over    []*cell
-	before  refs
-	tract   *tract
-	hash    uint64
+	asked   list // that were long when somebody who waits walked through them
+	region  Region
+	room    [1]ref // for writers, as long as there is one at a time
 
+	readers refs
+	over    []*cell
+	wide    *wide // of a cell with many in over that is used again, else nil
+	tract   *tract
+
+	before refs
+	hash   uint64
 	// The tree of the cells of a buffer, ordered by the first element: a treap whose nodes know the highest end below them.
 	left, right *cell
 	end, top    int64
-
-	room [1]ref // for writers, as long as there is one at a time
 }
 
 // refs are accesses to one region.
@@ -75,24 +81,24 @@ func (c *cell) idle() bool {
 
 // enter puts an access of n into the cell and returns the number of edges found.
 func (d *Domain) enter(n *Node, c *cell, key modeKey) int32 {
-	edges := int32(0)
-	if key == reading {
-		edges += d.after(n, &c.writers)
-		for _, o := range c.over {
-			edges += d.after(n, &o.writers)
-		}
-		c.readers.add(n)
-		return edges
+	if len(c.over) > 0 {
+		return d.enterAmong(n, c, key)
 	}
-	edges += d.after(n, c.latest(key))
+	edges := d.after(n, c, c.awaited(key))
+	c.take(n, key)
+	return edges
+}
+
+// take puts n into the list of those that others wait for.
+func (c *cell) take(n *Node, key modeKey) {
+	if key == reading {
+		c.readers.add(n)
+		return
+	}
 	if !c.joins(key) {
 		c.open(key)
 	}
-	for _, o := range c.over {
-		edges += d.after(n, o.latest(key))
-	}
 	c.writers.add(n)
-	return edges
 }
 
 // joins reports whether an access that writes goes together with the writers.
@@ -122,5 +128,5 @@ func (c *cell) open(key modeKey) {
 	}
 	c.readers.empty()
 	c.writers.empty()
-	c.key = key
+	c.key, c.asked = key, 0
 }

@@ -171,11 +171,9 @@ func (d *Domain) sweep(t *tract) {
 func (d *Domain) drop(c *cell) {
 	t := c.tract
 	for _, o := range c.over {
-		i := slices.Index(o.over, c)
-		last := len(o.over) - 1
-		o.over[i], o.over[last] = o.over[last], nil
-		o.over = o.over[:last]
+		o.over = without(o.over, c)
 	}
+	d.narrow(c)
 	t.cells--
 	t.pairs -= 2 * len(c.over)
 	t.root = t.root.remove(c)
@@ -190,6 +188,13 @@ func (d *Domain) drop(c *cell) {
 	c.before.empty()
 	*c = cell{over: over, left: d.free, writers: c.writers, readers: c.readers, before: c.before}
 	d.free = c
+}
+
+// without takes c, which is there, out of list.
+func without(list []*cell, c *cell) []*cell {
+	i, last := slices.Index(list, c), len(list)-1
+	list[i], list[last] = list[last], nil
+	return list[:last]
 }
 
 func (d *Domain) tract(b BufferID) *tract {
