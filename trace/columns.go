@@ -16,10 +16,10 @@ import (
 //	uint8 flags (1 ran, 2 failed, 4 skipped, 8 short of tokens); float32 missing
 //	uint32 first predecessor (tasks + 1 of them), uint32 predecessors (indices)
 //
-// lanes and sorts are those of the state, whose Sorts and Variants are filled in here.
-func columns(r *run.Run, s *state) []byte {
-	c := &columnWriter{}
+// lanes, sorts and variants are those of the state: names has their numbers.
+func columns(r *run.Run, names *names) []byte {
 	n := len(r.Tasks)
+	c := &columnWriter{out: make([]byte, 0, 64*n+1024)}
 	lane := lanesOf(r)
 	preds, first := predecessorsOf(r)
 	c.u32(uint32(n), uint32(len(preds)))
@@ -43,10 +43,8 @@ func columns(r *run.Run, s *state) []byte {
 	each(func(i int) { c.u32(uint32(t[i].ID)) })
 	each(func(i int) { c.u32(uint32(t[i].Last)) })
 	each(func(i int) { c.u16(lane[i]) })
-	sorts, variants := numbering{}, numbering{}
-	each(func(i int) { c.u16(sorts.of(run.Sort(&t[i]))) })
-	each(func(i int) { c.u16(variants.of(t[i].Variant)) })
-	s.Sorts, s.Variants = sorts.names, variants.names
+	each(func(i int) { c.u16(names.sorts.of(run.Sort(&t[i]))) })
+	each(func(i int) { c.u16(names.variants.of(t[i].Variant)) })
 	each(func(i int) {
 		flags := byte(0)
 		for k, is := range []bool{run.Ran(&t[i]), t[i].Err != "" && !t[i].Skipped, t[i].Skipped, t[i].Short} {
@@ -81,15 +79,32 @@ func (c *columnWriter) pad() {
 	}
 }
 
+// names are the numbers of sorts and variants. A name keeps its number, so that columns fit the states of other snapshots too.
+type names struct{ sorts, variants numbering }
+
+// meet gives numbers to all names of a run.
+func (n *names) meet(r *run.Run) {
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		n.sorts.of(run.Sort(t))
+		n.variants.of(t.Variant)
+	}
+}
+
 // A numbering gives names numbers in the order of their first use; all after the most share the last number.
 type numbering struct {
 	names  []string
 	number map[string]uint16
+	last   uint16 // that was asked for: most tasks are like the one before
 }
 
 func (n *numbering) of(name string) uint16 {
+	if int(n.last) < len(n.names) && n.names[n.last] == name {
+		return n.last
+	}
 	id, ok := n.number[name]
 	if ok {
+		n.last = id
 		return id
 	}
 	if n.number == nil {

@@ -2,23 +2,23 @@ package trace
 
 import (
 	"encoding/json"
-	"slices"
 	"sync"
 	"time"
 
+	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/record"
 	"github.com/gompss/gompss/trace/run"
 )
 
 // liveTasks is how many of the newest tasks a live page shows at least.
-const liveTasks = 20000
+const liveTasks = 16384
 
 // The longest a page may be behind, and the share of a processor that snapshots may take: a snapshot that took d is followed by
 // costFactor times d of rest.
 const (
 	refresh    = 500 * time.Millisecond
-	costFactor = 100
+	costFactor = 200
 )
 
 // A content is what a page shows: a run that goes on, as a record.Sink, or one that is over.
@@ -31,19 +31,20 @@ type content struct {
 	// fresh says that something came since the last snapshot.
 	fresh bool
 
-	making sync.Mutex // held while a snapshot is made
-	made   snapshot
-	next   time.Time     // no snapshot before that
-	spent  time.Duration // on all snapshots
+	making  sync.Mutex // guards the fields below; mu may be locked under it
+	view    *run.Run   // what the newest snapshot is of: a copy of run, or run itself when it is over
+	names   names
+	made    snapshot
+	columns []byte        // of made, once somebody asked
+	next    time.Time     // no snapshot before that
+	spent   time.Duration // on all snapshots
 }
 
 // A snapshot is the bytes that all clients get.
 type snapshot struct {
 	version int64
 	state   []byte // JSON
-	columns []byte
-	run     *run.Run
-	end     bool // the run is over: there will be no other
+	end     bool   // the run is over: there will be no other
 }
 
 // Open implements record.Sink.
@@ -72,6 +73,37 @@ func (c *content) end() {
 func (c *content) snapshot() (snapshot, error) {
 	c.making.Lock()
 	defer c.making.Unlock()
+	return c.newest()
+}
+
+// tasks returns the tasks of the newest snapshot as columns, and its version.
+func (c *content) tasks() ([]byte, int64, error) {
+	c.making.Lock()
+	defer c.making.Unlock()
+	m, err := c.newest()
+	if err != nil {
+		return nil, 0, err
+	}
+	if c.columns == nil {
+		began := time.Now()
+		c.columns = columns(c.view, &c.names)
+		c.rest(time.Since(began))
+	}
+	return c.columns, m.version, nil
+}
+
+// task returns what is known of a task of the newest snapshot, nil when it is not there.
+func (c *content) task(id deps.TaskID) (*taskState, error) {
+	c.making.Lock()
+	defer c.making.Unlock()
+	if _, err := c.newest(); err != nil {
+		return nil, err
+	}
+	return taskOf(c.view, id), nil
+}
+
+// newest is snapshot. Requires: making held.
+func (c *content) newest() (snapshot, error) {
 	c.mu.Lock()
 	due := c.fresh && (!c.live || !time.Now().Before(c.next)) || c.made.version == 0
 	if !due {
@@ -79,26 +111,40 @@ func (c *content) snapshot() (snapshot, error) {
 		return c.made, nil
 	}
 	began := time.Now()
-	r, live := copyOf(c.run), c.live
+	live := c.live
+	c.look()
 	c.fresh = false
 	c.mu.Unlock()
-	r.Finish()
-	s := stateOf(r, c.title)
+	c.view.Finish()
+	s := stateOf(c.view, c.title, &c.names)
 	s.Live, s.Version = live, c.made.version+1
-	cols := columns(r, s)
 	text, err := json.Marshal(s)
 	if err != nil {
 		return c.made, err
 	}
-	c.made = snapshot{s.Version, text, cols, r, !live}
-	c.spent += time.Since(began)
-	c.next = time.Now().Add(max(refresh, costFactor*time.Since(began)))
+	c.made, c.columns = snapshot{s.Version, text, !live}, nil
+	c.next = time.Now().Add(refresh)
+	c.rest(time.Since(began))
 	return c.made, nil
 }
 
-// copyOf copies what a sink goes on changing.
-func copyOf(r *run.Run) *run.Run {
-	c := *r
-	c.Tasks, c.Details, c.Points = slices.Clone(r.Tasks), slices.Clone(r.Details), slices.Clone(r.Points)
-	return &c
+// look sets the view to what there is now. The memory of the last view is used again. Requires: both locks held.
+func (c *content) look() {
+	switch {
+	case !c.live:
+		c.view = c.run
+	case c.view == nil:
+		c.view = &run.Run{}
+		fallthrough
+	default:
+		c.view.Copy(c.run)
+	}
+}
+
+// rest puts the next snapshot off, for what was just spent.
+func (c *content) rest(spent time.Duration) {
+	c.spent += spent
+	if next := time.Now().Add(costFactor * spent); next.After(c.next) {
+		c.next = next
+	}
 }

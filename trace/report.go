@@ -21,10 +21,14 @@ func Report(w io.Writer, r *run.Run) error {
 	if err != nil {
 		return fmt.Errorf("trace: report: %w", err)
 	}
+	tasks, _, err := c.tasks()
+	if err != nil {
+		return fmt.Errorf("trace: report: %w", err)
+	}
 	details := map[string]*taskState{}
-	for i := range m.run.Tasks[:min(reportTasks, len(m.run.Tasks))] {
-		id := m.run.Tasks[i].ID
-		details[fmt.Sprint(id)] = taskOf(m.run, id)
+	for i := range r.Tasks[:min(reportTasks, len(r.Tasks))] {
+		id := r.Tasks[i].ID
+		details[fmt.Sprint(id)] = taskOf(r, id)
 	}
 	more, err := json.Marshal(details)
 	if err != nil {
@@ -37,7 +41,7 @@ func Report(w io.Writer, r *run.Run) error {
 	data := fmt.Sprintf(`<script type="application/json" id="state">%s</script>
 <script type="application/json" id="details">%s</script>
 <script type="text/plain" id="columns">%s</script>
-`, m.state, more, base64.StdEncoding.EncodeToString(m.columns)) // json.Marshal escapes <, so that no script ends early
+`, m.state, more, base64.StdEncoding.EncodeToString(tasks)) // json.Marshal escapes <, so that no script ends early
 	_, err = io.WriteString(w, strings.Replace(page, "<!--content-->", data, 1))
 	return err
 }

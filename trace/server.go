@@ -163,26 +163,37 @@ func (s *Server) routes() http.Handler {
 		panic("gompss: bug: trace: " + err.Error())
 	}
 	mux.Handle("/", http.FileServerFS(files))
-	mux.HandleFunc("/api/state", s.answer(func(m snapshot) (string, []byte) { return "application/json", m.state }))
-	mux.HandleFunc("/api/columns", s.answer(func(m snapshot) (string, []byte) { return "application/octet-stream", m.columns }))
+	mux.HandleFunc("/api/state", s.state)
+	mux.HandleFunc("/api/columns", s.columns)
 	mux.HandleFunc("/api/task", s.task)
 	mux.HandleFunc("/api/events", s.events)
 	return mux
 }
 
-// answer serves a part of the newest snapshot.
-func (s *Server) answer(part func(snapshot) (kind string, body []byte)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		m, err := s.content.snapshot()
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		kind, body := part(m)
-		w.Header().Set("Content-Type", kind)
-		w.Header().Set("X-Version", strconv.FormatInt(m.version, 10))
-		_, _ = w.Write(body) // a client that has gone needs nothing
+// state serves the newest snapshot.
+func (s *Server) state(w http.ResponseWriter, _ *http.Request) {
+	m, err := s.content.snapshot()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
 	}
+	answer(w, "application/json", m.version, m.state)
+}
+
+// columns serves the tasks of the newest snapshot.
+func (s *Server) columns(w http.ResponseWriter, _ *http.Request) {
+	body, version, err := s.content.tasks()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	answer(w, "application/octet-stream", version, body)
+}
+
+func answer(w http.ResponseWriter, kind string, version int64, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("X-Version", strconv.FormatInt(version, 10))
+	_, _ = w.Write(body) // a client that has gone needs nothing
 }
 
 // task serves what is known of one task.
@@ -192,18 +203,15 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "id: not a number", http.StatusBadRequest)
 		return
 	}
-	m, err := s.content.snapshot()
-	if err != nil {
+	switch d, err := s.content.task(deps.TaskID(id)); {
+	case err != nil:
 		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	d := taskOf(m.run, deps.TaskID(id))
-	if d == nil {
+	case d == nil:
 		http.Error(w, "this task is not among those that are kept", http.StatusNotFound)
-		return
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(d) // a client that has gone needs nothing
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(d) // a client that has gone needs nothing
 }
 
 // events sends the state when there is a new one, until the run or the page is over: one stream for a page.

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -28,6 +29,7 @@ type state struct {
 	Phases   []run.Phase // the longest
 	From, To time.Duration
 	Shown    int // tasks in the columns
+	Links    int // of the critical path: Summary has the first
 }
 
 type laneState struct {
@@ -61,10 +63,15 @@ type eviction struct {
 const mostListed = 200
 
 // stateOf works out the state of a finished run.
-func stateOf(r *run.Run, title string) *state {
+func stateOf(r *run.Run, title string, names *names) *state {
 	s := &state{Title: title, Summary: r.Summary(), Shown: len(r.Tasks)}
+	s.Links = len(s.Summary.Path)
+	s.Summary.Path = s.Summary.Path[:min(s.Links, mostListed)]
+	s.Summary.Chain.Tasks = s.Summary.Chain.Tasks[:min(len(s.Summary.Chain.Tasks), mostListed)]
+	names.meet(r)
+	s.Sorts, s.Variants = names.sorts.names, names.variants.names
 	s.From, s.To = r.Bounds()
-	for _, l := range r.TaskLanes() {
+	for _, l := range r.EmptyLanes() {
 		s.Lanes = append(s.Lanes, laneState{l.Name, l.Place})
 	}
 	s.Series = seriesOf(r, s.From, s.To)
@@ -139,7 +146,38 @@ func seriesOf(r *run.Run, from, to time.Duration) series {
 		s.Tasks[min(steps-1, max(0, int((t.End-from)/width)))] += 1 / width.Seconds()
 	}
 	s.points(r, from, width, spread)
+	s.shorten()
 	return s
+}
+
+// shorten rounds to what a page shows, which halves the text.
+func (s *series) shorten() {
+	rows := [][]float64{s.Tasks, s.Ready, s.Moved}
+	for _, of := range []map[string][]float64{s.Busy, s.Memory, s.Tokens} {
+		for _, row := range of {
+			rows = append(rows, row)
+		}
+	}
+	for _, row := range rows {
+		for i, v := range row {
+			row[i] = rounded(v)
+		}
+	}
+	for i, v := range s.At {
+		s.At[i] = math.Round(v*1e9) / 1e9
+	}
+}
+
+// rounded is v with six digits.
+func rounded(v float64) float64 {
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return v
+	}
+	unit := math.Pow(10, 5-math.Floor(math.Log10(math.Abs(v))))
+	if unit <= 1 {
+		return math.Round(v)
+	}
+	return math.Round(v*unit) / unit
 }
 
 // points adds what is known from copies and memory.

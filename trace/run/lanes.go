@@ -59,12 +59,15 @@ type Lane struct {
 }
 
 // Lanes returns the lanes of all places, with how they spent the time between the bounds.
-func (r *Run) Lanes() []Lane {
+func (r *Run) Lanes() []Lane { return r.lanes(true) }
+
+func (r *Run) lanes(segments bool) []Lane {
 	lanes := r.TaskLanes()
 	copies := r.copiesByPlace()
 	from, to := r.Bounds()
 	for i := range lanes {
-		r.spend(&lanes[i], copies[lanes[i].Place], Span{from, to})
+		d := r.divide(&lanes[i], copies[lanes[i].Place], Span{from, to})
+		lanes[i].spend(&d, segments)
 	}
 	return lanes
 }
@@ -90,6 +93,12 @@ func (r *Run) TaskLanes() []Lane {
 			slices.SortFunc(lanes[i].Tasks, func(a, b int32) int { return cmp.Compare(r.Tasks[a].Start, r.Tasks[b].Start) })
 		}
 	}
+	return lanes
+}
+
+// EmptyLanes is Lanes without tasks.
+func (r *Run) EmptyLanes() []Lane {
+	lanes, _ := r.emptyLanes()
 	return lanes
 }
 
@@ -138,7 +147,9 @@ const (
 	Overhead
 )
 
-func (s State) String() string { return [...]string{"idle", "busy", "transfer", "overhead"}[s] }
+var stateNames = [...]string{"idle", "busy", "transfer", "overhead"}
+
+func (s State) String() string { return stateNames[s] }
 
 // A Segment is a time in one state.
 type Segment struct {
@@ -146,9 +157,12 @@ type Segment struct {
 	State State
 }
 
-// spend divides the time of a lane.
-func (r *Run) spend(l *Lane, copies []Span, all Span) {
-	var runs, waits []Span
+// A division is how a lane spent the time of the run: spans in order and apart.
+type division [len(stateNames)][]Span
+
+// divide divides the time of a lane. Cost: O(tasks + copies).
+func (r *Run) divide(l *Lane, copies []Span, all Span) (d division) {
+	runs, waits := make([]Span, 0, len(l.Tasks)), make([]Span, 0, len(l.Tasks))
 	over := all.From
 	for _, i := range l.Tasks {
 		t := &r.Tasks[i]
@@ -159,30 +173,28 @@ func (r *Run) spend(l *Lane, copies []Span, all Span) {
 		over = max(over, t.End)
 	}
 	busy := clip(union(runs), all)
-	moving := clip(union(append(slices.Clone(busy), copies...)), all)
-	working := clip(union(append(slices.Clone(moving), waits...)), all)
-	l.enter(Busy, busy)
-	l.enter(Transferring, subtract(moving, busy))
-	l.enter(Overhead, subtract(working, moving))
-	l.enter(Idle, subtract([]Span{all}, working))
+	moving := clip(merged(busy, copies), all)
+	working := clip(merged(moving, union(waits)), all)
+	return division{Busy: busy, Transferring: subtract(moving, busy), Overhead: subtract(working, moving), Idle: subtract([]Span{all}, working)}
+}
+
+// spend sets the times of a lane, and its segments.
+func (l *Lane) spend(d *division, segments bool) {
+	l.Busy, l.Transfer, l.Overhead, l.Idle = length(d[Busy]), length(d[Transferring]), length(d[Overhead]), length(d[Idle])
+	if !segments {
+		return
+	}
+	l.Segments = make([]Segment, 0, len(d[Busy])+len(d[Transferring])+len(d[Overhead])+len(d[Idle]))
+	for state, spans := range d {
+		l.enter(State(state), spans)
+	}
 	slices.SortFunc(l.Segments, func(a, b Segment) int { return cmp.Compare(a.From, b.From) })
-	l.Busy, l.Transfer, l.Overhead, l.Idle = l.in(Busy), l.in(Transferring), l.in(Overhead), l.in(Idle)
 }
 
 func (l *Lane) enter(state State, spans []Span) {
 	for _, s := range spans {
 		l.Segments = append(l.Segments, Segment{s, state})
 	}
-}
-
-// in returns the time in a state.
-func (l *Lane) in(state State) (sum time.Duration) {
-	for _, s := range l.Segments {
-		if s.State == state {
-			sum += s.To - s.From
-		}
-	}
-	return sum
 }
 
 // subtract returns what of a, which is in order and apart, is not in b, which lies within a and is so too.
@@ -219,26 +231,53 @@ func Streams(spans []Span) (stream []int, n int) {
 	return stream, len(free)
 }
 
-// union returns the moments that are in any of the spans, in order and apart. It changes the order of spans.
+// union returns the moments that are in any of the spans, in order and apart, in the place of spans.
 func union(spans []Span) []Span {
-	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
-	var out []Span
+	byFrom := func(a, b Span) int { return cmp.Compare(a.From, b.From) }
+	if !slices.IsSortedFunc(spans, byFrom) {
+		slices.SortFunc(spans, byFrom)
+	}
+	out := spans[:0]
 	for _, s := range spans {
-		if s.To <= s.From {
-			continue
-		}
-		if n := len(out); n > 0 && s.From <= out[n-1].To {
-			out[n-1].To = max(out[n-1].To, s.To)
-		} else {
-			out = append(out, s)
-		}
+		out = join(out, s)
 	}
 	return out
 }
 
-// clip returns what of spans lies in all.
+// join adds a span that starts after those of out.
+func join(out []Span, s Span) []Span {
+	if s.To <= s.From {
+		return out
+	}
+	if n := len(out); n > 0 && s.From <= out[n-1].To {
+		out[n-1].To = max(out[n-1].To, s.To)
+		return out
+	}
+	return append(out, s)
+}
+
+// merged returns the union of two lists that are in order.
+func merged(a, b []Span) []Span {
+	out := make([]Span, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].From <= b[0].From {
+			out, a = join(out, a[0]), a[1:]
+		} else {
+			out, b = join(out, b[0]), b[1:]
+		}
+	}
+	for _, s := range a {
+		out = join(out, s)
+	}
+	for _, s := range b {
+		out = join(out, s)
+	}
+	return out
+}
+
+// clip returns what of spans lies in all, in the place of spans.
 func clip(spans []Span, all Span) []Span {
-	var out []Span
+	out := spans[:0]
 	for _, s := range spans {
 		if s.From, s.To = max(s.From, all.From), min(s.To, all.To); s.From < s.To {
 			out = append(out, s)

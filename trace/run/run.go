@@ -28,6 +28,12 @@ type Run struct {
 	limit int
 
 	edges []Edge
+	// spare is memory for Finish to put records in order; its records mean nothing.
+	spare struct {
+		tasks   []probe.Task
+		details []record.Detail
+		points  []probe.Point
+	}
 }
 
 // New returns an empty run that keeps at least the newest limit tasks; 0 keeps all.
@@ -94,40 +100,83 @@ func (r *Run) keep(oldest deps.TaskID) (n int) {
 }
 
 // Close implements record.Sink.
-func (r *Run) Close() error { r.Finish(); return nil }
+func (r *Run) Close() error {
+	r.Finish()
+	r.spare.tasks, r.spare.details, r.spare.points = nil, nil, nil
+	return nil
+}
 
 // Finish puts the records in order. The methods below need it after the last Take.
 func (r *Run) Finish() {
-	r.Tasks = sorted(r.Tasks, func(t *probe.Task) uint64 { return uint64(t.ID) })
+	r.Tasks, r.spare.tasks = sorted(r.Tasks, r.spare.tasks, func(t *probe.Task) uint64 { return uint64(t.ID) })
 	r.Tasks = slices.CompactFunc(r.Tasks, func(a, b probe.Task) bool { return a.ID == b.ID }) // a damaged file may have one twice
-	r.Details = sorted(r.Details, func(d *record.Detail) uint64 { return uint64(d.Task) })
-	r.Points = sorted(r.Points, func(p *probe.Point) uint64 { return uint64(p.Begin) })
+	r.Details, r.spare.details = sorted(r.Details, r.spare.details, func(d *record.Detail) uint64 { return uint64(d.Task) })
+	r.Points, r.spare.points = sorted(r.Points, r.spare.points, func(p *probe.Point) uint64 { return uint64(p.Begin) })
 	r.edges = nil
 }
 
-// sorted returns list in order of a key, equals as they were. The elements are large: numbers are sorted in their place, and each
-// element moves once.
-func sorted[T any](list []T, key func(*T) uint64) []T {
+// Copy makes r a copy of from, in the memory that r has: what becomes of one then is nothing to the other.
+func (r *Run) Copy(from *Run) {
+	mine := *r
+	*r = *from
+	r.Tasks, r.Details, r.Points = append(mine.Tasks[:0], from.Tasks...), append(mine.Details[:0], from.Details...), append(mine.Points[:0], from.Points...)
+	r.edges, r.spare = nil, mine.spare
+}
+
+// sorted returns list in order of a key, equals as they were, and memory for the next time: that of spare, or of list where spare is used.
+// The elements are large: each moves once.
+func sorted[T any](list, spare []T, key func(*T) uint64) (out, rest []T) {
+	lo, hi, inOrder := uint64(math.MaxUint64), uint64(0), true
+	for i := range list {
+		k := key(&list[i])
+		inOrder = inOrder && k >= hi
+		lo, hi = min(lo, k), max(hi, k)
+	}
+	if inOrder {
+		return list, spare
+	}
+	if cap(spare) < len(list) {
+		spare = make([]T, 0, cap(list))
+	}
+	out = spare[:len(list)]
+	if hi-lo < 4*uint64(len(list)) {
+		deal(out, list, key, lo, int(hi-lo)+1)
+	} else {
+		place(out, list, key)
+	}
+	return out, list
+}
+
+// deal puts list in order of keys that are nearly dense: n of them from lo on.
+func deal[T any](out, list []T, key func(*T) uint64, lo uint64, n int) {
+	at := make([]int32, n+1)
+	for i := range list {
+		at[key(&list[i])-lo+1]++
+	}
+	for k := range n {
+		at[k+1] += at[k]
+	}
+	for i := range list {
+		to := &at[key(&list[i])-lo]
+		out[*to] = list[i]
+		*to++
+	}
+}
+
+// place puts list in order of any keys: numbers are sorted in the place of the elements.
+func place[T any](out, list []T, key func(*T) uint64) {
 	type entry struct {
 		key uint64
 		at  int
 	}
-	order, last, inOrder := make([]entry, len(list)), uint64(0), true
+	order := make([]entry, len(list))
 	for i := range list {
-		k := key(&list[i])
-		order[i] = entry{k, i}
-		inOrder = inOrder && k >= last
-		last = k
-	}
-	if inOrder {
-		return list
+		order[i] = entry{key(&list[i]), i}
 	}
 	slices.SortFunc(order, func(a, b entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at)) })
-	out := make([]T, len(list), cap(list))
 	for i, e := range order {
 		out[i] = list[e.at]
 	}
-	return out
 }
 
 // Read reads a trace file.
@@ -138,8 +187,7 @@ func Read(in io.Reader) (*Run, error) {
 		return nil, err
 	}
 	r.Damage = damage
-	r.Finish()
-	return r, nil
+	return r, r.Close()
 }
 
 // ReadFile reads the trace file of a name.
@@ -209,8 +257,9 @@ func (r *Run) Edges() []Edge {
 	if r.edges != nil {
 		return r.edges
 	}
-	r.edges = []Edge{}
-	for _, d := range r.Details {
+	r.edges = make([]Edge, 0, len(r.Details)/2)
+	for i := range r.Details {
+		d := &r.Details[i]
 		if d.What != record.Waits {
 			continue
 		}

@@ -149,7 +149,7 @@ func (r *Run) sumPlaces(s *Summary) {
 	for _, p := range r.Machine.Places {
 		s.Places = append(s.Places, PlaceUse{Name: p.Name, Kind: p.Kind, Description: p.Description, Memory: p.Memory, ClockError: p.ClockError})
 	}
-	for _, l := range r.Lanes() {
+	for _, l := range r.lanes(false) {
 		p := &s.Places[l.Place]
 		p.Lanes++
 		p.Tasks += int64(len(l.Tasks))
@@ -187,21 +187,42 @@ func (r *Run) sumMemory(s *Summary) {
 }
 
 func (r *Run) sumKernels() []KernelUse {
-	type key struct{ sort, variant, kind string }
-	times := map[key][]time.Duration{}
+	type key struct {
+		sort, variant string
+		place         int16
+	}
+	type list struct {
+		key
+		times []time.Duration
+	}
+	var lists []list
+	at, last := map[key]int{}, -1
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		if !Ran(t) || int(t.Place) >= len(r.Machine.Places) {
 			continue
 		}
-		k := key{Sort(t), t.Variant, r.Machine.Places[t.Place].Kind}
-		times[k] = append(times[k], t.End-t.Start)
+		k := key{Sort(t), t.Variant, t.Place}
+		if last < 0 || lists[last].key != k { // most tasks are like the one before
+			j, ok := at[k]
+			if !ok {
+				j = len(lists)
+				at[k], lists = j, append(lists, list{key: k})
+			}
+			last = j
+		}
+		lists[last].times = append(lists[last].times, t.End-t.Start)
+	}
+	byKind := map[[3]string][]time.Duration{}
+	for _, l := range lists {
+		k := [3]string{l.sort, l.variant, r.Machine.Places[l.place].Kind}
+		byKind[k] = append(byKind[k], l.times...)
 	}
 	var out []KernelUse
-	for k, list := range times {
-		slices.Sort(list)
-		u := KernelUse{Sort: k.sort, Variant: k.variant, Kind: k.kind, Count: int64(len(list)), Least: list[0], Middle: list[len(list)/2], Most: list[len(list)-1]}
-		for _, d := range list {
+	for k, times := range byKind {
+		slices.Sort(times)
+		u := KernelUse{Sort: k[0], Variant: k[1], Kind: k[2], Count: int64(len(times)), Least: times[0], Middle: times[len(times)/2], Most: times[len(times)-1]}
+		for _, d := range times {
 			u.Total += d
 		}
 		out = append(out, u)

@@ -20,7 +20,7 @@ export interface State {
   Explain: { Kernel: string; Text: string }[] | null
   Learned: { Kernel: string; Kind: string; Size: number; Samples: number; Middle: number; Least: number; Most: number }[] | null
   Phases: { Name: string; From: number; To: number; Err: string }[] | null
-  From: number; To: number; Shown: number
+  From: number; To: number; Shown: number; Links: number
 }
 export interface Task {
   ID: number; Last: number; Name: string; Kernel: string; Variant: string; Place: string; Err: string; Worker: number

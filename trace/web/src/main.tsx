@@ -126,7 +126,7 @@ function GraphPage(p: Props) {
   return <>
     <h2>critical path: {time(u.Critical)}, {share(u.Critical, u.Elapsed)} of the elapsed time</h2>
     <Table head={['tasks', 'number#', 'time#', 'of the path#']} rows={(u.Path ?? []).slice(0, 100).map((l) => [l.Sort, '× ' + l.Count, time(l.Time), share(l.Time, u.Critical)])} />
-    {(u.Path ?? []).length > 100 && <p>and {u.Path!.length - 100} more</p>}
+    {s.Links > 100 && <p>and {count(s.Links - 100)} more</p>}
     <h2>the chain that the run took, from its end</h2>
     <Table head={['', 'time#', 'of the run#']} rows={[['running', u.Chain.Run], ['waiting for data or the device', u.Chain.Fetch], ['ready, for a place', u.Chain.Queue], ['of that short of tokens', u.Chain.Tokens], ['being told', u.Chain.Tell], ['between the end of a task and the next submission', u.Chain.Submit]].map(([n, t]) => [n, time(t as number), share(t as number, u.Elapsed)])} />
     <h2>around a task</h2>
@@ -216,7 +216,16 @@ function App({ src }: { src: Source }) {
     return () => removeEventListener('hashchange', go)
   }, [])
   const wantsTasks = page === 'timeline' || page === 'graph' || page === 'failures'
-  useEffect(() => { if (s && wantsTasks) src.columns((s.Lanes ?? []).length).then(setColumns, () => { /* a server that has gone leaves what is there */ }) }, [s?.Version, wantsTasks])
+  const asked = useRef(0)
+  useEffect(() => { // the tasks are much: every two seconds is enough while they come
+    if (!s || !wantsTasks) return
+    const ask = () => {
+      asked.current = performance.now()
+      src.columns((s.Lanes ?? []).length).then(setColumns, () => { /* a server that has gone leaves what is there */ })
+    }
+    const timer = setTimeout(ask, s.Live && c ? asked.current + 2000 - performance.now() : 0)
+    return () => clearTimeout(timer)
+  }, [s?.Version, wantsTasks])
   if (!s) return <main><p>{connection} ...</p></main>
   const current = pages.find(([id]) => id === page) ?? pages[0], Page = current[2]
   const picked = c && pickedId ? c.index(pickedId) : -1

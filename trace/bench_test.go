@@ -1,0 +1,43 @@
+package trace
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/record"
+	"github.com/gompss/gompss/trace/run"
+	"github.com/stretchr/testify/require"
+)
+
+// watched returns what a page of a live run holds when it holds the most: tasks with an access and an edge on two workers.
+func watched(t testing.TB, c *content) {
+	require.NoError(t, c.Open(&probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 2, Host: true}}}))
+	var b record.Batch
+	for i := range 2*liveTasks - 1 {
+		id, at := deps.TaskID(i+1), time.Duration(i)*time.Microsecond
+		b.Tasks = append(b.Tasks, probe.Task{ID: id, Last: id - min(id-1, 64), Submit: at, Ready: at + 10, Choice: at + 20, Start: at + 20, End: at + 1900, Release: at + 1900, Worker: int16(i % 2)})
+		b.Details = append(b.Details, record.Detail{Task: id, What: record.Accesses, Mode: deps.InOut, Count: 1, Values: [6]int64{1, int64(i % 64), 1, int64(i % 64)}})
+		if i >= 64 {
+			b.Details = append(b.Details, record.Detail{Task: id, What: record.Waits, Count: 1, Values: [6]int64{int64(id) - 64}})
+		}
+	}
+	for i := 0; i+3 < len(b.Tasks); i += 2 { // they do not end in the order of their submission
+		b.Tasks[i], b.Tasks[i+3] = b.Tasks[i+3], b.Tasks[i]
+	}
+	require.NoError(t, c.Take(&b))
+}
+
+// BenchmarkSnapshot is what a page of a live run costs each time that there is something new to show, however many clients look.
+func BenchmarkSnapshot(b *testing.B) {
+	c := &content{run: run.New(liveTasks), live: true}
+	watched(b, c)
+	b.ReportAllocs()
+	for b.Loop() {
+		c.next, c.fresh = time.Time{}, true
+		m, err := c.snapshot()
+		require.NoError(b, err)
+		b.ReportMetric(float64(len(m.state)), "B/state")
+	}
+}
