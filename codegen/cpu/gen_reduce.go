@@ -13,6 +13,8 @@ type sum struct {
 	outer *home // the variable outside the loop
 	inner *home // the accumulators
 	t     *ir.Type
+	index *pairIndex // of minloc and maxloc
+	n     int64      // elements of an array; 0: it is none
 }
 
 // openReductions gives every reduction variable accumulators, one vector a copy, set to the identity.
@@ -20,13 +22,31 @@ func (g *gen) openReductions(s *ir.For) []*sum {
 	var out []*sum
 	for _, r := range reductionsOf(s) {
 		ref, ok := r.Place.(*ir.Ref)
-		if !ok || !ref.Var.Type.IsScalar() || ref.Var.Type.Kind == ir.Bool || ref.Var.Type.Size < 4 {
-			g.refuse(r.At, "a reduction of %s is not supported yet in vector code", ir.ExprString(r.Place))
+		if !ok {
+			g.refuse(r.At, "a reduction of %s, a part of something, has no form for lanes: reduce a variable and store it behind the loop", ir.ExprString(r.Place))
 		}
-		x := &sum{op: r.Op, v: ref.Var, outer: g.home(ref.Var, r.At), t: ref.Var.Type, inner: &home{gp: NoReg, length: NoReg, vec: g.vectors(g.unroll)}}
-		identity := g.constVector(g.identity(r), container(x.t))
-		for _, a := range x.inner.vec {
-			g.move(a, identity)
+		x := &sum{op: r.Op, v: ref.Var, outer: g.home(ref.Var, r.At), t: ref.Var.Type, n: g.arrays[ref.Var]}
+		switch {
+		case x.n > 0:
+			g.openArray(x, r)
+		case r.Index != nil:
+			g.openPair(x, r)
+		case x.t.Kind == ir.Bool:
+			x.inner = &home{gp: NoReg, length: NoReg, masks: make([]Reg, g.unroll)}
+			for u := range x.inner.masks {
+				x.inner.masks[u] = g.newMask()
+				if r.Op == ir.LAnd {
+					g.maskMove(x.inner.masks[u], g.maskAll())
+				} else {
+					g.maskMove(x.inner.masks[u], g.maskNone())
+				}
+			}
+		default:
+			x.inner = &home{gp: NoReg, length: NoReg, vec: g.vectors(g.unroll)}
+			identity := g.constVector(uint64(generalIdentity(g.identity(r), x.t)), container(x.t))
+			for _, a := range x.inner.vec {
+				g.move(a, identity)
+			}
 		}
 		g.homes[ref.Var] = x.inner
 		out = append(out, x)
@@ -44,7 +64,15 @@ func (g *gen) identity(r ir.Reduction) uint64 {
 		}
 		return math.Float64bits(v)
 	}
+	if t.Kind == ir.Slice { // of an array
+		t = t.Elem
+		bits = 8 * uint(t.Size)
+	}
 	switch r.Op {
+	case ir.LAnd:
+		return 1
+	case ir.LOr:
+		return 0
 	case ir.Add, ir.Or, ir.Xor:
 		if t.IsFloat() {
 			return float(math.Copysign(0, -1)) // -0 + x is x, also for x = -0
@@ -73,7 +101,7 @@ func (g *gen) identity(r ir.Reduction) uint64 {
 		}
 		return 1<<64 - 1
 	}
-	g.refuse(r.At, "reduction(%s) is not supported yet in vector code", r.Op)
+	g.refuse(r.At, "reduction(%s) of %s has no form for lanes", r.Op, ir.ExprString(r.Place))
 	return 0
 }
 
@@ -90,7 +118,7 @@ func (g *gen) combine(x *sum, d, a, b Reg, w Width) {
 	}
 	p, ok := table[x.op]
 	if !ok {
-		g.refuse(x.v.At, "reduction(%s) is not supported yet in vector code", x.op)
+		g.refuse(x.v.At, "reduction(%s) of %s has no form for lanes", x.op, x.v.Name)
 	}
 	op := p.of(x.t)
 	if op == VPMULLQ && !g.avx512 {
@@ -98,11 +126,28 @@ func (g *gen) combine(x *sum, d, a, b Reg, w Width) {
 		return
 	}
 	g.op(op, w, RegArg(d), RegArg(a), RegArg(b))
+	if x.t.Size < 4 && (x.op == ir.Add || x.op == ir.Mul) {
+		g.wrapWidth(d, x.t, w)
+	}
 }
 
 // foldSums adds the accumulators of all copies into the first, as a tree.
 func (g *gen) foldSums(sums []*sum) {
 	for _, x := range sums {
+		switch {
+		case x.n > 0:
+			continue
+		case x.index != nil:
+			for u := 1; u < len(x.inner.vec); u++ {
+				g.foldPair(x, u)
+			}
+			continue
+		case x.inner.masks != nil:
+			for _, m := range x.inner.masks[1:] {
+				g.maskMove(x.inner.masks[0], g.combineMasks(x.op, x.inner.masks[0], m))
+			}
+			continue
+		}
 		acc := x.inner.vec
 		for n := 1; n < len(acc); n *= 2 {
 			for i := 0; i+n < len(acc); i += 2 * n {
@@ -116,15 +161,28 @@ func (g *gen) foldSums(sums []*sum) {
 func (g *gen) closeReductions(sums []*sum) {
 	for _, x := range sums {
 		g.homes[x.v] = x.outer
-		a := x.inner.vec[0]
-		for bytes := g.lanes * container(x.t); bytes > container(x.t); bytes /= 2 {
-			h, d := g.vector(), g.vector()
-			g.upperHalf(h, a, bytes)
-			g.combine(x, d, a, h, widthOf(bytes/2))
-			a = d
+		switch {
+		case x.n > 0:
+			g.closeArray(x)
+		case x.index != nil:
+			g.closePair(x)
+		case x.inner.masks != nil:
+			g.finishBool(x)
+		default:
+			g.finish(x, g.foldLanes(x, x.inner.vec[0]))
 		}
-		g.finish(x, a)
 	}
+}
+
+// foldLanes combines the lanes of a into the first, as a tree.
+func (g *gen) foldLanes(x *sum, a Reg) Reg {
+	for bytes := g.lanes * container(x.t); bytes > container(x.t); bytes /= 2 {
+		h, d := g.vector(), g.vector()
+		g.upperHalf(h, a, bytes)
+		g.combine(x, d, a, h, widthOf(bytes/2))
+		a = d
+	}
+	return a
 }
 
 // upperHalf moves the upper half of the first bytes of a to the front.

@@ -137,12 +137,13 @@ func pick(t *ir.Type, four, eight Op) Op {
 }
 
 // wrap brings small integers, held as 32 bits, back into their range.
-func (g *gen) wrap(d Reg, t *ir.Type) {
+func (g *gen) wrap(d Reg, t *ir.Type) { g.wrapWidth(d, t, g.width(t)) }
+
+func (g *gen) wrapWidth(d Reg, t *ir.Type, w Width) {
 	if t.Size >= 4 {
 		return
 	}
 	n := 32 - 8*int64(t.Size)
-	w := g.width(t)
 	right := VPSRLD
 	if t.IsSigned() {
 		right = VPSRAD

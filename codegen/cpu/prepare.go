@@ -26,8 +26,8 @@ func prepare(k *ir.Kernel) (*preparation, error) {
 	c.Body = continues(p.collapsed(c.Body))
 	c.Body = p.privates(c.Body)
 	c.Body = p.unroll(c.Body)
-	c.Body = p.cutAggregates(c.Body)
-	c.Body = mergeDecls(c.Body)
+	c.Body = p.reduceParts(p.cutAggregates(c.Body))
+	c.Body = mergeDecls(p.lasts(c.Body))
 	c.NumVars, c.Funcs = p.next, nil
 	if p.refused != nil {
 		return nil, p.refused
@@ -81,6 +81,11 @@ func (p *preparation) pointers(params []*ir.Var, body []ir.Stmt) ([]*ir.Var, []i
 	return out, list
 }
 
+// reduceParts is reduceThrough for the elements of local arrays, which are in memory by now.
+func (p *preparation) reduceParts(body []ir.Stmt) []ir.Stmt {
+	return (&ir.Rewrite{Stmt: p.reduceThrough}).CopyStmts(body)
+}
+
 // reduceThrough lets a loop reduce into a variable instead of a place in memory, which is read before and written after it.
 func (p *preparation) reduceThrough(s ir.Stmt) []ir.Stmt {
 	f, ok := s.(*ir.For)
@@ -90,7 +95,7 @@ func (p *preparation) reduceThrough(s ir.Stmt) []ir.Stmt {
 	var before, after []ir.Stmt
 	for _, red := range f.Directive.Reductions {
 		ix, ok := red.Place.(*ir.Index)
-		if !ok || ix.X.Type().Kind != ir.Slice {
+		if _, fixed := constInt(indexOf(ix)); !ok || !fixed || ix.X.Type().Kind != ir.Slice {
 			continue
 		}
 		v := p.local("sum", ix.Type(), red.At)
@@ -108,6 +113,13 @@ func (p *preparation) reduceThrough(s ir.Stmt) []ir.Stmt {
 	return append(append(before, f), after...)
 }
 
+func indexOf(ix *ir.Index) ir.Expr {
+	if ix == nil {
+		return nil
+	}
+	return ix.I
+}
+
 // collapsed lets the inner loops of a collapse clause carry the directive, which holds for all of them.
 func (p *preparation) collapsed(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
@@ -120,7 +132,7 @@ func (p *preparation) collapsed(body []ir.Stmt) []ir.Stmt {
 			if !ok || inner.Directive != nil {
 				break
 			}
-			inner.Directive = &ir.Directive{Parts: f.Directive.Parts, Text: f.Directive.Text, At: f.Directive.At, Reductions: f.Directive.Reductions}
+			inner.Directive = &ir.Directive{Parts: f.Directive.Parts, Text: f.Directive.Text, At: f.Directive.At, Reductions: f.Directive.Reductions, Lastprivate: f.Directive.Lastprivate}
 			l = inner
 		}
 		return []ir.Stmt{f}

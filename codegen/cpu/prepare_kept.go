@@ -179,4 +179,18 @@ func (a *aggregates) clauses(d *ir.Directive) {
 		}
 	}
 	d.Reductions = out
+	var last []*ir.Var
+	for _, v := range d.Lastprivate {
+		switch {
+		case a.leaves[v] != nil:
+			last = append(last, a.leaves[v]...)
+		case a.kept[v] != nil:
+			for _, l := range a.kept[v] {
+				last = append(last, l.v)
+			}
+		default:
+			last = append(last, v)
+		}
+	}
+	d.Lastprivate = last
 }

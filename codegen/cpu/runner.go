@@ -1,14 +1,11 @@
 package cpu
 
 import (
-	"math"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
-
-	"github.com/gompss/gompss/codegen/ir"
 )
 
 // callTime is how long one call of generated code shall take: the goroutine can be stopped between calls only. What is expected to be one
@@ -99,6 +96,7 @@ type Loop struct {
 	number  int // of the stage
 	stage   *stage
 	master  *block
+	begin   [maxSums][2]uint64 // the pairs that are reduced, before the loop
 
 	mu sync.Mutex // guards the words of reductions in master
 }
@@ -188,6 +186,9 @@ func (r *Runner) loopStage(p *Program, i int, l *launch, trips int64, share func
 	}
 	o := &l.loop
 	o.Trips, o.runner, o.program, o.number, o.stage, o.master = trips, r, p, i, s, l.block
+	for k, x := range s.sums {
+		o.begin[k] = x.pair(l.block)
+	}
 	return share(o)
 }
 
@@ -204,7 +205,7 @@ func (r *Runner) calls(p *Program, i int, l *launch, lo, hi int64) error {
 			return err
 		}
 		for k, x := range s.sums {
-			l.block[x.word] = x.combine(l.before[k], l.block[x.word])
+			x.keep(l.block, l.before[k])
 		}
 		lo = end
 	}
@@ -266,6 +267,9 @@ func (l *Loop) onBlock(own *launch, lo, hi int64) (err error) {
 	l.mu.Lock()
 	copy(own.block[wordParams:r.program.Code.words], l.master[wordParams:])
 	l.mu.Unlock()
+	for k, x := range l.stage.sums {
+		x.setPair(own.block, l.begin[k])
+	}
 	if len(l.stage.sums) == 0 {
 		return r.calls(l.program, l.number, own, lo, hi)
 	}
@@ -276,57 +280,10 @@ func (l *Loop) onBlock(own *launch, lo, hi int64) (err error) {
 		}
 		l.mu.Lock()
 		for _, s := range l.stage.sums {
-			l.master[s.word] = s.combine(l.master[s.word], own.block[s.word])
+			s.fold(l.master, own.block)
 		}
 		l.mu.Unlock()
 		lo = end
 	}
 	return nil
-}
-
-// combine is x op y on the bits of two values.
-func (s leagueSum) combine(x, y uint64) uint64 {
-	switch {
-	case s.t.Kind == ir.Float32:
-		return uint64(math.Float32bits(combineFloats(s.op, math.Float32frombits(uint32(x)), math.Float32frombits(uint32(y)))))
-	case s.t.Kind == ir.Float64:
-		return math.Float64bits(combineFloats(s.op, math.Float64frombits(x), math.Float64frombits(y)))
-	case s.t.IsSigned():
-		return uint64(generalIdentity(uint64(combineIntegers(s.op, int64(x), int64(y))), s.t))
-	}
-	return uint64(generalIdentity(combineIntegers(s.op, x, y), s.t))
-}
-
-func combineFloats[T float32 | float64](op ir.Op, x, y T) T {
-	switch op {
-	case ir.Add:
-		return x + y
-	case ir.Mul:
-		return x * y
-	case ir.Min:
-		return min(x, y)
-	case ir.Max:
-		return max(x, y)
-	}
-	panic("gompss: bug: cpu: reduction of floats with " + op.String())
-}
-
-func combineIntegers[T int64 | uint64](op ir.Op, x, y T) T {
-	switch op {
-	case ir.Add:
-		return x + y
-	case ir.Mul:
-		return x * y
-	case ir.Min:
-		return min(x, y)
-	case ir.Max:
-		return max(x, y)
-	case ir.And:
-		return x & y
-	case ir.Or:
-		return x | y
-	case ir.Xor:
-		return x ^ y
-	}
-	panic("gompss: bug: cpu: reduction of integers with " + op.String())
 }

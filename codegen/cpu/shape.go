@@ -53,6 +53,9 @@ func analyseShapes(f *ir.For, step int64) *shapes {
 		if v := ir.RootVar(r.Place); v != nil {
 			s.of[v] = shape{kind: varying}
 		}
+		if r.Index != nil {
+			s.of[ir.RootVar(r.Index)] = shape{kind: varying}
+		}
 	}
 	for {
 		w := shapeWalk{shapes: s}

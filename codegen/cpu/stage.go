@@ -27,13 +27,6 @@ func (s *stage) at() ir.Pos {
 	return s.body[0].Pos()
 }
 
-// A leagueSum is a reduction over a whole parallel loop: chunks leave their part in the variable's word.
-type leagueSum struct {
-	op   ir.Op
-	t    *ir.Type
-	word int
-}
-
 // parallel tells the loops that a directive lets run on several workers.
 func parallel(s ir.Stmt) (*ir.For, bool) {
 	f, ok := s.(*ir.For)
@@ -256,38 +249,6 @@ func (g *gen) storeWord(h *home, t *ir.Type, word int) {
 	}
 }
 
-// openLeague gives the reductions over the whole loop a start of their own, the identity; their words hold the parts of a chunk after it.
-func (g *gen) openLeague(s *stage, f frame) {
-	for _, r := range reductionsOf(s.loop) {
-		ref, ok := r.Place.(*ir.Ref)
-		if !ok || !ref.Var.Type.IsScalar() || r.Index != nil {
-			g.refuse(r.At, "a reduction(%s) of %s is not supported yet in vector code", r.Op, ir.ExprString(r.Place))
-		}
-		v := ref.Var
-		h := g.declare(v)
-		if h.vec != nil {
-			g.move(h.vec[0], g.constVector(g.identity(r), container(v.Type)))
-		} else {
-			g.setGeneral(h.gp, generalIdentity(g.identity(r), v.Type))
-		}
-		word, ok := f.word[v]
-		if !ok {
-			g.refuse(r.At, "the reduction variable %s is not declared at the top of the kernel", v.Name)
-		}
-		if len(s.sums) == maxSums {
-			g.refuse(r.At, "the loop has more than %d reductions", maxSums)
-		}
-		s.sums = append(s.sums, leagueSum{op: r.Op, t: v.Type, word: word})
-	}
-}
-
-func (g *gen) closeLeague(s *stage) {
-	for i, r := range reductionsOf(s.loop) {
-		v := r.Place.(*ir.Ref).Var
-		g.storeWord(g.homes[v], v.Type, s.sums[i].word)
-	}
-}
-
 // generalIdentity extends an identity to the 64 bits of a general register.
 func generalIdentity(bits uint64, t *ir.Type) int64 {
 	shift := 64 - 8*uint(t.Size)
@@ -299,13 +260,13 @@ func generalIdentity(bits uint64, t *ir.Type) int64 {
 
 // refuseShared refuses a parallel loop that assigns to a variable of all its iterations.
 func (g *gen) refuseShared(f *ir.For) {
-	if d := f.Directive; len(d.Lastprivate)+len(d.DistArrays) > 0 {
-		g.refuse(f.At, "lastprivate and dist_ clauses are not supported yet in vector code: compute the last value after the loop")
-	}
 	inside := ir.Declared(f.Body)
 	reduced := map[*ir.Var]bool{}
 	for _, r := range reductionsOf(f) {
 		reduced[ir.RootVar(r.Place)] = true
+		if r.Index != nil {
+			reduced[ir.RootVar(r.Index)] = true
+		}
 	}
 	for _, v := range ir.Assigned(f.Body).List() {
 		if !inside.Has(v) && !reduced[v] && v != f.Var {

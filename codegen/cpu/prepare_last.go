@@ -1,0 +1,67 @@
+package cpu
+
+import (
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// lasts makes of every lastprivate variable a pair that a loop reduces: the number of the latest iteration that has set it, and what it was
+// set to.
+func (p *preparation) lasts(body []ir.Stmt) []ir.Stmt {
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		f, ok := s.(*ir.For)
+		if !ok || f.Directive == nil || len(f.Directive.Lastprivate) == 0 {
+			return []ir.Stmt{s}
+		}
+		d := *f.Directive
+		d.Lastprivate = nil
+		d.Reductions = d.Reductions[:len(d.Reductions):len(d.Reductions)]
+		var before, after []ir.Stmt
+		for _, v := range f.Directive.Lastprivate {
+			if !v.Type.IsScalar() {
+				p.fail(f.At, "lastprivate("+v.Name+") of an array has no form for lanes: store what the last iteration has behind the loop")
+				return nil
+			}
+			at, own := p.local(v.Name+"_last", ir.IntType, f.At), p.local(v.Name, v.Type, f.At)
+			none := &ir.Const{T: ir.IntType, Bits: 1 << 63, At: f.At}
+			before = append(before, &ir.Decl{Var: at, Init: none, At: f.At}, &ir.Decl{Var: own, Init: &ir.Ref{Var: v, At: f.At}, At: f.At})
+			d.Reductions = append(d.Reductions, ir.Reduction{Op: ir.MaxLoc, Place: &ir.Ref{Var: at, At: f.At}, Index: &ir.Ref{Var: own, At: f.At}, At: f.At})
+			after = append(after, &ir.If{Cond: &ir.Binary{Op: ir.Ne, X: &ir.Ref{Var: at, At: f.At}, Y: none, T: ir.BoolType, At: f.At},
+				Then: []ir.Stmt{&ir.Assign{Place: &ir.Ref{Var: v, At: f.At}, Value: &ir.Ref{Var: own, At: f.At}, At: f.At}}, At: f.At})
+			f.Body = stamped(f, v, own, at)
+		}
+		f.Directive = &d
+		return append(append(before, f), after...)
+	}}
+	return r.CopyStmts(body)
+}
+
+// stamped is the body of f with its own copy of v, each setting of which notes the iteration.
+func stamped(f *ir.For, v, own, at *ir.Var) []ir.Stmt {
+	order := toInt(&ir.Ref{Var: f.Var, At: f.At})
+	if step, ok := constStep(f); ok && step < 0 {
+		order = &ir.Unary{Op: ir.Com, X: order, At: f.At}
+	}
+	r := &ir.Rewrite{Var: func(x *ir.Var) *ir.Var {
+		if x == v {
+			return own
+		}
+		return x
+	}, Stmt: func(s ir.Stmt) []ir.Stmt {
+		sets := false
+		switch s := s.(type) {
+		case *ir.Assign:
+			sets = isRef(s.Place, own)
+		case *ir.Atomic:
+			sets = s.Old != nil && isRef(s.Old, own) || isRef(s.Place, own)
+		case *ir.For:
+			for _, red := range reductionsIn(s) {
+				sets = sets || ir.RootVar(red.Place) == own || red.Index != nil && ir.RootVar(red.Index) == own
+			}
+		}
+		if !sets {
+			return []ir.Stmt{s}
+		}
+		return []ir.Stmt{s, &ir.Assign{Place: &ir.Ref{Var: at, At: s.Pos()}, Value: (&ir.Rewrite{}).CopyExpr(order), At: s.Pos()}}
+	}}
+	return r.CopyStmts(f.Body)
+}
