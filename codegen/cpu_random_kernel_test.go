@@ -5,6 +5,7 @@ package codegen_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 )
 
@@ -22,6 +23,10 @@ type loops struct {
 	js      []string // small counters in scope
 	sums    bool
 	nests   bool
+	pair    bool // minloc or maxloc
+	counts  bool // an array is reduced
+	last    bool // lastprivate
+	least   string
 }
 
 // The parameters of every kernel: inputs have 3n+4 elements, outputs n, ix numbers below n, perm is a permutation.
@@ -143,7 +148,7 @@ func (w *loops) block(n int) {
 }
 
 func (w *loops) stmt() {
-	switch n := w.IntN(20); {
+	switch n := w.IntN(28); {
 	case n < 4:
 		w.line("%s %s %s", w.pick("x", "y"), w.pick("=", "+=", "-=", "*="), w.float(3))
 	case n < 8:
@@ -188,9 +193,66 @@ func (w *loops) stmt() {
 		w.line("default:")
 		w.block(1)
 		w.line("}")
+	case n >= 20 && n < 27:
+		w.parts(n - 20)
 	default:
-		w.line("t[%s] += %s", w.pick("0", "1", "2", "3"), w.float(1))
-		w.line("x += t[%s]", w.pick("0", "1", "2", "3"))
+		w.line("t[%s] += %s", w.arrayIndex(4), w.float(1))
+		w.line("x += t[%s]", w.arrayIndex(4))
+	}
+}
+
+// arrayIndex is a number below n, constant or not.
+func (w *loops) arrayIndex(n int) string {
+	list := []string{strconv.Itoa(w.IntN(n)), strconv.Itoa(w.IntN(n)), fmt.Sprintf("int(ix[i])%%%d", n), fmt.Sprintf("i%%%d", n), fmt.Sprintf("uint8(%s)%%%d", w.integer(1), n)}
+	for _, j := range w.js {
+		list = append(list, fmt.Sprintf("%s%%%d", j, n))
+	}
+	return w.pick(list...)
+}
+
+// parts uses arrays of an iteration's own, parts of slices, pointers, structs and functions.
+func (w *loops) parts(kind int) {
+	w.inner++
+	v := fmt.Sprintf("w%d", w.inner)
+	switch kind {
+	case 0:
+		w.line("u[%s] %s= %s", w.arrayIndex(5), w.pick("+", "-", "^"), w.integer(2))
+		w.line("q ^= u[%s]", w.arrayIndex(5))
+	case 1:
+		w.line("%s := u", v)
+		w.line("%s[%s]++", v, w.arrayIndex(5))
+		w.line("p += %s[%s] - u[%s]", v, w.arrayIndex(5), w.arrayIndex(5))
+	case 2:
+		w.line("%s := %s", v, w.pick("ia[i:i+3]", "ib[2*i:][:3]", "ia[int(ix[i]):int(ix[i])+1+i%3]", "ib[:n]", "u[1:4]", "u[i%3:]"))
+		if w.chance(30) {
+			w.line("%s = %s[1:]", v, v)
+			w.line("for len(%s) > 2 {", v)
+			w.line("	q += %s[1]", v)
+			w.line("	%s = %s[2:]", v, v)
+			w.line("}")
+		}
+		w.line("for k, e := range %s {", v)
+		w.line("	if k > 4 {")
+		w.line("		break")
+		w.line("	}")
+		w.line("	p %s e + I(len(%s)-k)", w.pick("+=", "^="), v)
+		w.line("}")
+	case 3:
+		w.line("%s := &ps[%s]", v, w.index())
+		w.line("x += F(%s.x)", v)
+		w.line("q -= I(%s.n) + I(%s.b)", v, v)
+	case 4:
+		w.line("p += I(above(ix[%s:], int32(%s)))", w.pick("i", "min(i, 3)", "0"), w.pick("ix[i]", "i", "n/2"))
+	case 5:
+		w.line("%s, %ss := digits(int64(%s))", v, v, w.integer(1))
+		w.line("q += I(%s*%ss)", v, v)
+	case 6:
+		w.line("%s := [3]triple{{n: ix[i]}, {x: float32(i), n: 3}, ps[i]}", v)
+		w.line("bump(&%s[%s], int32(%s))", v, w.arrayIndex(3), w.integer(1))
+		w.line("%ss := [4]int32{ix[i], %s[%s].n, int32(%s[2].b), 7}", v, v, w.arrayIndex(3), v)
+		w.line("sorted(%ss[:])", v)
+		w.line("p ^= I(%ss[%s])", v, w.arrayIndex(4))
+		w.line("x -= F(%s[%s].x)", v, w.arrayIndex(3))
 	}
 }
 
@@ -251,16 +313,18 @@ func (w *loops) kernel(name string) string {
 	w.line("func %s%s {", name, loopParams)
 	w.depth = 1
 	for range 1 + w.IntN(2) {
+		w.line("{")
 		if w.nests {
 			w.nest()
 		} else {
 			w.outer()
 		}
+		w.line("}")
 	}
 	w.depth = 0
 	w.line("}")
 	text := w.b.String()
-	for from, to := range map[string]string{"[]F": "[]" + w.f, "[]I": "[]" + w.i, " F,": " " + w.f + ",", " I,": " " + w.i + ",", "]F": "]" + w.f} {
+	for from, to := range map[string]string{"[]F": "[]" + w.f, "[]I": "[]" + w.i, " F,": " " + w.f + ",", " I,": " " + w.i + ",", "]F": "]" + w.f, "]I": "]" + w.i} {
 		text = strings.ReplaceAll(text, from, to)
 	}
 	// F(...) and I(...) are conversions; no other name ends in these letters.
@@ -315,12 +379,35 @@ func (w *loops) outer() {
 		w.line("total := int64(n)")
 		clause = " reduction(+: total)"
 	}
+	bounds := w.pick("for i := 0; i < n; i++ {", "for i := range n {", "for i := 0; i <= n-1; i++ {", "for i := n - 1; i >= 0; i-- {", "for i := 0; i < n; i += 3 {", "for i := range fo {")
+	w.pair, w.counts, w.last, w.least = w.chance(15) && !strings.Contains(bounds, "--"), w.chance(15), w.chance(15), ""
+	if w.chance(20) {
+		w.least = w.pick("min", "max", "+", "*", "&", "|", "^")
+	}
+	if w.pair {
+		w.line("best, where := F(1), -1")
+		clause += fmt.Sprintf(" reduction(%s: (best, where))", map[bool]string{true: "minloc", false: "maxloc"}[w.chance(50)])
+	}
+	if w.counts {
+		w.line("var counts [%d]int32", 6)
+		clause += " reduction(+: counts)"
+	}
+	if w.last {
+		w.line("end := I(3)")
+		clause += " lastprivate(end)"
+	}
+	if w.least != "" {
+		w.line("least, some, every := ia[0], false, true")
+		clause += fmt.Sprintf(" reduction(%s: least) reduction(||: some) reduction(&&: every)", w.least)
+	}
 	w.line("//omp:teams distribute parallel for%s", clause)
-	w.line("%s", w.pick("for i := 0; i < n; i++ {", "for i := range n {", "for i := 0; i <= n-1; i++ {", "for i := n - 1; i >= 0; i-- {", "for i := 0; i < n; i += 3 {", "for i := range fo {"))
+	w.line("%s", bounds)
 	w.depth++
 	w.line("x, y := %s, %s", w.pick("fa[i]", "fb[n-1-i]", "F(i)"), w.pick("s", "fb[i]", "F(2)"))
 	w.line("p, q := %s, %s", w.pick("ia[i]", "ib[i+1]", "I(i)"), w.pick("k", "ia[n-1-i]", "I(5)"))
 	w.line("var t [4]F")
+	w.line("var u [5]I")
+	w.line("u[0] = p")
 	w.depth--
 	w.block(1 + w.IntN(5))
 	w.depth++
@@ -330,15 +417,69 @@ func (w *loops) outer() {
 	}
 	w.line("fo[%s] = x + y*t[1]", at)
 	w.line("io[%s] %s p ^ q", at, map[bool]string{true: "=", false: w.pick("=", "+=")}[w.scatter])
-	if w.chance(30) {
+	switch {
+	case w.chance(30):
 		w.line("qs[%s] = triple{float32(x), int32(q), int8(p)}", at)
-	} else if w.chance(30) {
+	case w.chance(30):
 		w.line("qs[%s].n += int32(p)", at)
+	case w.chance(30):
+		w.line("to := &qs[%s]", at)
+		w.line("bump(to, int32(q))")
 	}
+	w.folds(strings.Contains(clause, "minloc"))
 	w.depth--
 	w.line("}")
+	w.results()
+}
+
+// folds gives the reductions of the loop what an iteration has.
+func (w *loops) folds(least bool) {
+	if w.pair {
+		w.line("if v := %s; v %s best {", w.pick("fa[i]", "fb[n-1-i]", "F(ix[i])", "x"), map[bool]string{true: "<", false: ">"}[least])
+		w.line("	best, where = v, i")
+		w.line("}")
+	}
+	if w.counts {
+		w.line("counts[%s]++", w.arrayIndex(6))
+		w.line("counts[%s] += int32(i)", w.arrayIndex(6))
+	}
+	if w.last {
+		w.line("end = p ^ q")
+	}
+	if w.least == "min" || w.least == "max" {
+		w.line("least = %s(least, %s)", w.least, w.pick("p", "q", "ia[i]"))
+	} else if w.least != "" {
+		w.line("least %s= %s", w.least, w.pick("p", "q", "ia[i]"))
+	}
+	if w.least != "" {
+		w.line("some = some || p == 3")
+		w.line("every = every && ix[i] >= 0 && q != 7")
+	}
+}
+
+// results stores the reductions.
+func (w *loops) results() {
 	if w.sums {
 		w.line("bins[0] += total")
 		w.sums = false
 	}
+	if w.pair {
+		w.line("bins[1] += int64(where)")
+		w.line("fo[0] = best")
+	}
+	if w.counts {
+		w.line("for c := range counts {")
+		w.line("	bins[c&3] = bins[c&3]*31 + int64(counts[c])")
+		w.line("}")
+	}
+	if w.last {
+		w.line("io[0] ^= end")
+	}
+	if w.least != "" {
+		w.line("io[0] += least")
+		w.line("if some != every {")
+		w.line("	bins[2] ^= 5")
+		w.line("}")
+	}
+	w.pair, w.counts, w.last, w.least = false, false, false, ""
 }

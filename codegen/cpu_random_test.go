@@ -33,7 +33,45 @@ type triple struct {
 	b int8
 }
 
-const tripleText = "type triple struct {\n\tx float32\n\tn int32\n\tb int8\n}\n"
+const tripleText = `type triple struct {
+	x float32
+	n int32
+	b int8
+}
+
+func above(row []int32, v int32) int {
+	for j, r := range row {
+		if r > v {
+			return j
+		}
+	}
+	return -1
+}
+
+func digits(v int64) (n, sum int) {
+	for n < 5 && v != 0 {
+		n, sum = n+1, sum+int(v%10)
+		v /= 10
+	}
+	return n, sum
+}
+
+func bump(at *triple, by int32) {
+	if by < 0 {
+		at.b--
+		return
+	}
+	at.n += by
+}
+
+func sorted(x []int32) {
+	for i := 1; i < len(x); i++ {
+		for j := i; j > 0 && x[j-1] > x[j]; j-- {
+			x[j-1], x[j] = x[j], x[j-1]
+		}
+	}
+}
+`
 
 // goProgram runs kernels as Go functions: it reads arguments from standard input and writes what they hold afterwards, as raw memory.
 const goProgram = `package main

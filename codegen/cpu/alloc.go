@@ -6,7 +6,7 @@ import (
 )
 
 // spillBytes is the room for spilled values in the argument block.
-const spillBytes = 16 << 10
+const spillBytes = 32 << 10
 
 // A file is the registers of one machine that the allocator may hand out, and those kept back to move spilled values.
 type file struct {
