@@ -11,6 +11,8 @@ import (
 type Future[T any] struct {
 	Task
 	value T
+	it    *Iteration // it is a step of, nil where it is none
+	step  int
 }
 
 // GoValue submits a task that runs body, as Runtime.Go does, and returns its value as a Future.
@@ -20,10 +22,13 @@ func GoValue[T any](at Submitter, body func() (T, error), options ...Option) (*F
 	}
 	f := &Future[T]{}
 	s, g := at.submitter()
+	run := func() (err error) { f.value, err = body(); return err }
 	if s.records != nil {
-		return nil, s.records.refuse(true, "a value").err
+		err := s.records.goStep(run, nil, g, options, true)
+		f.it, f.step = s.records.it, s.records.latest()
+		return f, err
 	}
-	t, err := goTask(s, g, func() (err error) { f.value, err = body(); return err }, options)
+	t, err := goTask(s, g, run, options)
 	f.Task = t
 	return f, err
 }
@@ -35,22 +40,53 @@ func GoValueScope[T any](at Submitter, body func(*Scope) (T, error), options ...
 	}
 	f := &Future[T]{}
 	s, g := at.submitter()
+	run := func(s *Scope) (err error) { f.value, err = body(s); return err }
 	if s.records != nil {
-		return nil, s.records.refuse(true, "a value").err
+		err := s.records.goStep(nil, run, g, options, true)
+		f.it, f.step = s.records.it, s.records.latest()
+		return f, err
 	}
-	t, err := goScope(s, g, func(s *Scope) (err error) { f.value, err = body(s); return err }, options)
+	t, err := goScope(s, g, run, options)
 	f.Task = t
 	return f, err
 }
 
 // Value waits until the task is over, or ctx is done, and returns the value, or the error of the task. In the body of a
 // task, ctx must be that of its Scope, or be derived from it: then the worker runs other tasks meanwhile.
+//
+// A Future that was recorded has the value of the replay that was asked for last, for which Value waits; before the first it is ErrNotReplayed.
+// In the body of a step of the same iteration, it is the value of the same replay. Its embedded Task is no task.
 func (f *Future[T]) Value(ctx context.Context) (T, error) {
-	if err := f.WaitContext(ctx); err != nil {
-		var none T
+	var none T
+	t := f.Task
+	if f.it != nil {
+		var err error
+		if t, err = f.it.taskOf(ctx, f.step); err != nil {
+			return none, err
+		}
+	}
+	if err := t.WaitContext(ctx); err != nil {
 		return none, err
 	}
 	return f.value, nil
+}
+
+// ErrNotReplayed says that a recorded value was asked for before it was ever computed.
+var ErrNotReplayed = errors.New("task: value: its iteration was not replayed yet")
+
+// taskOf returns the task to wait for, for what step i does: in a step of the same replay the task of that step, else the replay.
+func (it *Iteration) taskOf(ctx context.Context, i int) (Task, error) {
+	for s := scopeOf(ctx); s != nil && !s.program(); s = s.owner.home {
+		if s.owner.rerun == &it.graph {
+			return it.graph.tasks[i], nil
+		}
+	}
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	if it.last.record == nil {
+		return Task{}, ErrNotReplayed
+	}
+	return it.last, nil
 }
 
 // An Event keeps a task from being over after its body has returned, until something outside says that it has happened.

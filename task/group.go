@@ -22,12 +22,16 @@ type Group struct {
 	cancel context.CancelCauseFunc
 	live   atomic.Int64
 	told   FailedError // guarded by Runtime.failing
+	index  int32       // of a group of an iteration, from 1
 	mu     mutex
 	fell   *sync.Cond
 }
 
 // NewGroup returns a group of tasks that are submitted to at: a Runtime, the Scope of a task, or another Group, which then
 // waits for these tasks too and ends them when it is cancelled. Wait must be called in the end.
+//
+// A group of a Recorder is part of the iteration. Its Wait, while the iteration is recorded, orders what is recorded later behind the
+// tasks of the group; Cancel ends those tasks in the replay that runs, and in that alone.
 func NewGroup(at Submitter) *Group {
 	s, outer := at.submitter()
 	g := &Group{rt: s.rt, home: s}
@@ -36,6 +40,9 @@ func NewGroup(at Submitter) *Group {
 	}
 	g.fell = sync.NewCond(&g.mu)
 	g.ctx, g.cancel = context.WithCancelCause(s.rt.contextOf(outer))
+	if s.records != nil {
+		s.records.addGroup(g)
+	}
 	return g
 }
 
@@ -52,11 +59,20 @@ func (g *Group) GoScope(body func(*Scope) error, options ...Option) (Task, error
 }
 
 // Context returns the context of the group's tasks.
-func (g *Group) Context() context.Context { return g.ctx }
+func (g *Group) Context() context.Context {
+	g.mu.Lock() // that of an iteration changes
+	defer g.mu.Unlock()
+	return g.ctx
+}
 
 // Cancel ends the group: tasks that have not started fail with cause, or context.Canceled when that is nil, and so do their
 // successors; those that run see it by their context. Tasks outside go on.
-func (g *Group) Cancel(cause error) { g.cancel(cause) }
+func (g *Group) Cancel(cause error) {
+	g.mu.Lock()
+	cancel := g.cancel
+	g.mu.Unlock()
+	cancel(cause)
+}
 
 // Wait waits until the tasks of the group are over, and ends the group. It returns a *FailedError for those that failed, of
 // which no other Wait tells then; what depends on what they access may be submitted again. It does not make data valid on the host: see
@@ -64,6 +80,12 @@ func (g *Group) Cancel(cause error) { g.cancel(cause) }
 //
 // Errors: also the context's, of Until, and then the tasks and the group go on.
 func (g *Group) Wait(options ...WaitOption) error {
+	if rec := g.home.records; rec != nil {
+		if rec.scope != g.home {
+			return ErrRecorderOver
+		}
+		return rec.wait(g)
+	}
 	ctx := waitOptions(options).ctx
 	var err error
 	wait := func() { err = g.sleep(ctx) }

@@ -3,42 +3,49 @@ package task
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/gompss/gompss/deps"
 )
 
 // An Iteration is a recorded graph of tasks, kernels and Go functions. Replay runs all of them as one task of the runtime: its
 // accesses are those of all its steps together, so that it is ordered with other tasks as the steps would be, and among the steps the
-// recorded order holds. Nothing is analysed for a step. Where all steps are functions without a Scope and the machine has no
-// accelerator, they do not become tasks at all (replay.go); else they are children of that task, on any devices (rerun.go).
+// recorded order holds. Nothing is analysed for a step. Where all steps are functions without a Scope, with accesses and labels only, and
+// the machine has no accelerator, they do not become tasks at all (replay.go); else they are children of that task, on any devices
+// (rerun.go).
 //
-// One replay is in flight at a time: the bodies of its steps read Args, which hold the values of one replay. The next may be asked for
-// meanwhile, by who waits for it in Replay.
+// Many replays may be in flight, of one iteration and of several: those of one run one after the other, each with the values that Args
+// had when it was asked for.
 //
 // An Iteration belongs to one runtime; its methods may be called from any goroutine, but not from the body of a task.
 type Iteration struct {
-	rt     *Runtime
-	mu     mutex // one replay at a time
-	last   Task
-	broken error // why the steps cannot run as they are
-	run    replay
-	graph  rerun
-	again  Recorder // of Again
+	rt      *Runtime
+	mu      mutex // one call at a time
+	last    Task
+	broken  error // why the steps cannot run as they are
+	turning mutex // innermost
+	turns   *turn // that nobody uses
+	made    int
+	run     replay
+	graph   rerun
+	again   Recorder // of Again
 	recording
 }
 
 // A recording is what an iteration consists of.
 type recording struct {
-	steps    []step
-	uses     []use
-	succs    []int32 // of all steps: those of one beside each other
-	preds    []int32 // likewise
-	tasks    bool    // steps become tasks
-	roots    []int32 // steps without predecessors
-	accesses []deps.Access
-	buffers  []*buffer // of the accesses
-	args     []slot
+	steps      []step
+	uses       []use
+	succs      []int32 // of all steps: those of one beside each other
+	preds      []int32 // likewise
+	tasks      bool    // steps become tasks
+	ordered    bool    // one replay comes after another because of what they write
+	roots      []int32 // steps without predecessors
+	dynamic    []int32 // steps with Args among the arguments
+	accesses   []deps.Access
+	buffers    []*buffer // of the accesses
+	args       []slot
+	groups     []*Group
+	reductions []*reduction
 }
 
 // A step is one task of an iteration.
@@ -46,6 +53,8 @@ type step struct {
 	body        func() error
 	nested      func(*Scope) error // in place of body
 	does        *described         // in place of both
+	asked       *described         // does, for the latest replay that was asked for; guarded by Iteration.mu
+	combines    *reduction         // in place of all: the step was not asked for, it ends a reduction
 	accesses    []deps.Access
 	preds       int32
 	firstPred   int32 // its predecessors are preds[firstPred:lastPred]
@@ -53,6 +62,9 @@ type step struct {
 	first, last int32 // its successors are succs[first:last]
 	uses        int32 // its accesses are uses[uses:usesEnd]
 	usesEnd     int32
+	group       int32 // it is in groups[group-1]
+	waits       int32 // it is there for a wait for groups[waits-1]
+	now         bool  // all that come later come after it
 	label       string
 }
 
@@ -63,282 +75,25 @@ type use struct {
 	box    *box
 }
 
-// slot is an Arg of any type.
-type slot interface{ advance() }
-
-// An Arg is a value that the steps of an iteration read and that every replay may set anew. It may be an argument of a kernel
-// that is recorded, in place of a T.
-type Arg[T any] struct {
-	mu        mutex
-	now, next T
-	set, news bool // since the last replay, and before it
-}
-
-// NewArg makes an argument of the iteration that r records. What Set says holds from the next Replay on.
-func NewArg[T any](r *Recorder, value T) *Arg[T] {
-	a := &Arg[T]{now: value, next: value}
-	r.args = append(r.args, a)
-	return a
-}
-
-// Get returns the value for this replay. It is for the bodies of steps.
-func (a *Arg[T]) Get() T { return a.now }
-
-// Set sets the value for the replays that are asked for from now on.
-func (a *Arg[T]) Set(value T) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.next, a.set = value, true
-}
-
-func (a *Arg[T]) advance() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.now, a.news, a.set = a.next, a.set, false
-}
-
-func (a *Arg[T]) value() any { return a.now }
-
-func (a *Arg[T]) fresh() bool { return a.news }
-
-// A Recorder takes the tasks of an iteration. Nothing runs while it does. It is a Submitter: a kernel, or a function that was
-// generated for one, submits to it as to a Runtime, and so does Loop; the Task that they return is no task.
-type Recorder struct {
-	rt    *Runtime
-	scope *Scope     // that stands for it
-	old   *Iteration // what is compared with, nil from the first difference on
-	at    int        // steps so far that were as in old
-	args  []slot
-	fresh recording // where nothing is compared
-	edges [][2]int32
-	graph *deps.Domain
-	err   error
-}
-
-// ErrNotRecordable says that an option has no meaning for a task that is recorded.
-var ErrNotRecordable = errors.New("not possible in a recorded iteration")
-
 // Record calls build, which gives the tasks of one iteration to the recorder, and returns their graph. No task runs yet.
 //
-// Errors: what build returns; about accesses; options other than accesses and labels, of Go tasks; reductions, if and final.
+// A task with If(false), or a kernel whose if clause is false, comes before all that are recorded after it, and so do the tasks of a
+// Group before what is recorded after its Wait. Reductions are combined where a task accesses the same elements otherwise, and at the
+// end of the iteration.
+//
+// Errors: what build returns; those of submitting the tasks.
 func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
-	r := &Recorder{rt: rt}
+	it := &Iteration{rt: rt}
+	r := &Recorder{rt: rt, it: it}
 	if err := r.collect(build); err != nil {
 		return nil, err
 	}
-	it := &Iteration{rt: rt}
 	r.finish(it)
 	return it, nil
 }
 
-func (r *Recorder) collect(build func(*Recorder) error) error {
-	if err := build(r); err != nil {
-		return err
-	}
-	return r.err
-}
-
-// Go records a task that runs body: see Runtime.Go. Accesses and a label are the only options.
-func (r *Recorder) Go(body func() error, options ...Option) error {
-	if body == nil {
-		r.err = errNoBody
-		return r.err
-	}
-	return r.goStep(body, nil, options)
-}
-
-func (r *Recorder) submitter() (*Scope, *Group) {
-	if r.scope == nil {
-		r.scope = &Scope{rt: r.rt, records: r}
-	}
-	return r.scope, nil
-}
-
-// refuse makes the recording fail when something is asked for that a recorded task cannot have.
-func (r *Recorder) refuse(asked bool, what string) *Recorder {
-	if asked && r.err == nil {
-		r.err = fmt.Errorf("task: record: %w: %s", ErrNotRecordable, what)
-	}
-	return r
-}
-
-// goStep records a task that runs body, or nested with a scope.
-func (r *Recorder) goStep(body func() error, nested func(*Scope) error, options []Option) error {
-	if r.err != nil {
-		return r.err
-	}
-	if r.old != nil {
-		if r.sameAsBefore(nested != nil, options) {
-			r.old.steps[r.at].body, r.old.steps[r.at].nested = body, nested
-			r.at++
-			return nil
-		}
-		r.startOver()
-	}
-	return r.record(body, nested, options)
-}
-
-// kernelStep records a task that runs a kernel.
-func (r *Recorder) kernelStep(k *Kernel, args []any, options []Option) error {
-	if r.err != nil {
-		return r.err
-	}
-	d, err := r.rt.describeStep(k, args, options)
-	if err != nil {
-		r.err = fmt.Errorf("task: record: step %d: %w", r.at+len(r.fresh.steps), err)
-		return r.err
-	}
-	if r.old != nil {
-		if r.at < len(r.old.steps) && r.old.steps[r.at].does != nil && r.old.steps[r.at].does.same(d) {
-			r.old.steps[r.at].does = d
-			r.at++
-			return nil
-		}
-		r.startOver()
-	}
-	return r.addKernel(d)
-}
-
-func (r *Recorder) addKernel(d *described) error {
-	at := int32(len(r.fresh.uses))
-	r.fresh.tasks = true
-	return r.addStep(step{does: d, uses: at, usesEnd: at, label: d.label}, d.accesses)
-}
-
-func (r *Recorder) record(body func() error, nested func(*Scope) error, options []Option) error {
-	if err := r.add(body, nested, options); err != nil {
-		r.err = fmt.Errorf("task: record: step %d: %w", len(r.fresh.steps), err)
-	}
-	return r.err
-}
-
-// add appends a step and finds its predecessors.
-func (r *Recorder) add(body func() error, nested func(*Scope) error, options []Option) error {
-	if r.rt.host < 0 {
-		return errors.New("a go task needs CPU workers")
-	}
-	r.fresh.tasks = r.fresh.tasks || nested != nil || r.rt.accelerators
-	s := step{body: body, nested: nested, uses: int32(len(r.fresh.uses)), label: "go task"}
-	var accesses []deps.Access
-	for i := range options {
-		o := &options[i]
-		switch o.what() {
-		case noOption:
-		case labelOption:
-			s.label = o.text()
-		case accessOption, specialOption:
-			a, err := r.rt.accessOf(o)
-			if err != nil {
-				return err
-			}
-			r.fresh.uses = append(r.fresh.uses, use{o.memory(), o.mode(), o.box()})
-			accesses = append(accesses, a)
-		default:
-			return fmt.Errorf("%w: options other than accesses and labels", ErrNotRecordable)
-		}
-	}
-	s.usesEnd = int32(len(r.fresh.uses))
-	return r.addStep(s, accesses)
-}
-
-func (r *Recorder) addStep(s step, accesses []deps.Access) error {
-	for i := range accesses {
-		switch accesses[i].Mode {
-		case deps.Commutative:
-			accesses[i].Mode = deps.InOut // in the recorded order, which is one of those allowed
-		case deps.Reduction:
-			return fmt.Errorf("%w: mode %s", ErrNotRecordable, accesses[i].Mode)
-		}
-	}
-	buffers, err := r.rt.keep(r.fresh.buffers, accesses)
-	if err != nil {
-		return err
-	}
-	r.fresh.buffers = buffers
-	if r.graph == nil {
-		r.graph = &deps.Domain{Edge: func(pred, succ deps.TaskID) { r.edges = append(r.edges, [2]int32{int32(pred - 1), int32(succ - 1)}) }}
-	}
-	r.graph.Submit(&deps.Node{}, accesses)
-	s.accesses = accesses
-	r.fresh.steps = append(r.fresh.steps, s)
-	r.fresh.accesses = append(r.fresh.accesses, accesses...)
-	return nil
-}
-
-// keep adds the buffers of a step to those of its recording. It is called while the step is recorded: afterwards they may be gone, and
-// their ids those of others.
-func (rt *Runtime) keep(buffers []*buffer, accesses []deps.Access) ([]*buffer, error) {
-	table := rt.buffers.load()
-	for _, a := range accesses {
-		if a.Region.Empty() {
-			continue
-		}
-		b := table.byID[a.Region.Buffer]
-		if b == nil {
-			return buffers, &ChangedError{What: fmt.Sprintf("buffer %d was freed", a.Region.Buffer)}
-		}
-		if !slices.Contains(buffers, b) {
-			buffers = append(buffers, b)
-		}
-	}
-	return buffers, nil
-}
-
-// accessOf returns the access that an option says.
-func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
-	r := record{home: &rt.root, detail: &detail{rt: rt}}
-	if err := rt.addAccess(&r, o); err != nil || len(r.accesses) == 0 {
-		return deps.Access{Mode: o.mode()}, err
-	}
-	return r.accesses[0], nil
-}
-
-// finish makes it the iteration that was collected.
-func (r *Recorder) finish(it *Iteration) {
-	args := it.args
-	it.recording = r.fresh
-	if it.args = r.args; len(r.args) == 0 {
-		it.args = args
-	}
-	it.linkSteps(r.edges)
-	it.accesses = together(it.accesses)
-	if it.tasks {
-		it.graph = rerun{it: it, refs: make([]deps.Ref, len(it.steps)), errs: make([]*Error, len(it.steps))}
-	} else {
-		it.run.prepare(it)
-	}
-	*r = Recorder{}
-}
-
-// linkSteps fills in the successors of the steps.
-func (it *Iteration) linkSteps(edges [][2]int32) {
-	counts := make([]int32, len(it.steps))
-	for _, e := range edges {
-		counts[e[0]]++
-		it.steps[e[1]].preds++
-	}
-	at := int32(0)
-	preds := int32(0)
-	for i := range it.steps {
-		s := &it.steps[i]
-		s.first, s.last = at, at
-		at += counts[i]
-		s.firstPred, s.lastPred = preds, preds
-		preds += s.preds
-		if s.preds == 0 {
-			it.roots = append(it.roots, int32(i))
-		}
-	}
-	it.succs, it.preds = make([]int32, len(edges)), make([]int32, len(edges))
-	for _, e := range edges {
-		s := &it.steps[e[0]]
-		it.succs[s.last] = e[1]
-		s.last++
-		s = &it.steps[e[1]]
-		it.preds[s.lastPred] = e[0]
-		s.lastPred++
-	}
-}
+// ErrNotRecordable says that an option has no meaning for a task that is recorded.
+var ErrNotRecordable = errors.New("not possible in a recorded iteration")
 
 // together returns accesses that conflict with just what one of the given ones conflicts with: what is written, and what is
 // only read.
@@ -376,24 +131,34 @@ func together(accesses []deps.Access) []deps.Access {
 	return out
 }
 
-// Tasks returns the number of steps.
+// Tasks returns the number of steps, those included that combine reductions or stand for the wait of a group.
 func (it *Iteration) Tasks() int { return len(it.steps) }
 
 // Edges returns the number of recorded edges.
 func (it *Iteration) Edges() int { return len(it.succs) }
 
-// Replay submits the iteration as it was recorded, with what Arg.Set has said since. It waits for the replay before, if that is
-// not over. The steps that fail are the task's error, a *FailedError; steps that depend on them are skipped.
+// Replay submits the iteration as it was recorded, with what Arg.Set has said since. It comes after the replays before it, and does not
+// wait for them, but where its steps write nothing, or an Arg makes a step access something else than before. The steps that fail are
+// the task's error, a *FailedError; steps that depend on them are skipped.
 //
 // Errors: those of Runtime.Go; a *ChangedError when memory that the steps use is no buffer any more.
-func (it *Iteration) Replay() (Task, error) {
+func (it *Iteration) Replay() (Task, error) { return it.ReplayIn(it.rt) }
+
+// ReplayIn is Replay for a Group of the program, which then waits for the iteration and cancels it, or for the Runtime.
+func (it *Iteration) ReplayIn(at Submitter) (Task, error) {
+	s, g := at.submitter()
+	if s != &it.rt.root {
+		return Task{}, fmt.Errorf("task: replay: %w: want the runtime that has recorded it, or a group of it", ErrNotRecordable)
+	}
 	it.mu.Lock()
 	defer it.mu.Unlock()
-	return it.replay()
+	return it.replay(g)
 }
 
-func (it *Iteration) replay() (Task, error) {
-	it.settle()
+func (it *Iteration) replay(g *Group) (Task, error) {
+	if !it.ordered {
+		it.settle()
+	}
 	if it.broken != nil {
 		return Task{}, it.broken
 	}
@@ -402,18 +167,25 @@ func (it *Iteration) replay() (Task, error) {
 			return Task{}, &ChangedError{What: fmt.Sprintf("buffer %d was freed", b.id)}
 		}
 	}
+	t := it.takeTurn()
 	for _, a := range it.args {
-		a.advance()
+		a.keep(t.n)
 	}
 	if err := it.rebind(); err != nil {
+		t.giveBack()
 		return Task{}, err
 	}
-	t, err := it.rt.submitIteration(it)
-	it.last = t
-	return t, err
+	t.group = g
+	t.does = t.does[:0]
+	for _, i := range it.dynamic {
+		t.does = append(t.does, it.steps[i].asked)
+	}
+	task, err := it.rt.submitIteration(t)
+	it.last = task
+	return task, err
 }
 
-// settle waits until the steps are not in use.
+// settle waits until the steps are not in use. Replays end in order.
 func (it *Iteration) settle() {
 	if it.last.record != nil {
 		<-it.last.Done()
@@ -429,22 +201,24 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("task: replay: %s since it was recorded", e.What)
 }
 
-// submitIteration submits an iteration as one task.
-func (rt *Runtime) submitIteration(it *Iteration) (Task, error) {
+// submitIteration submits an iteration as one task. The turn is given back with its record.
+func (rt *Runtime) submitIteration(t *turn) (Task, error) {
 	kind := goBody
-	if it.tasks {
+	if t.it.tasks {
 		kind = replayBody
 	}
-	r, err := rt.root.begin(nil, kind)
+	r, err := rt.root.begin(t.group, kind)
 	if err != nil {
+		t.giveBack()
 		return Task{}, err
 	}
-	if r.need().label = "iteration"; it.tasks {
-		r.rerun = &it.graph
+	r.need().turn = t
+	if r.label = "iteration"; t.it.tasks {
+		r.rerun = &t.it.graph
 	} else {
-		r.body = it.run.body
+		r.body = t.body
 	}
-	r.accesses = append(r.accesses, it.accesses...)
+	r.accesses = append(r.accesses, t.it.accesses...)
 	if err := rt.describeGo(r, nil); err != nil {
 		return rt.root.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))
 	}

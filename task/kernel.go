@@ -230,7 +230,7 @@ func (k *Kernel) Submit(at Submitter, args ...any) (Task, error) { return k.subm
 func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error) {
 	s, g := at.submitter()
 	if s.records != nil {
-		return Task{}, s.records.refuse(g != nil, "a group").kernelStep(k, args, options)
+		return Task{}, s.records.kernelStep(k, g, args, options)
 	}
 	if err := k.checkArgs(args); err != nil {
 		return Task{}, err

@@ -331,3 +331,12 @@ func EveryOther(first int, x []int32) {
 		}
 	}
 }
+
+//omp:target device(acc, smp)
+//omp:task inout(x) if(later)
+func SometimesNow(later bool, x []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		x[i]++
+	}
+}

@@ -335,6 +335,8 @@ func (m *modelRun) submit(s *step, at task.Submitter) error {
 		m.handles[s.id], err = at.GoScope(body, options...)
 	case *task.Group:
 		m.handles[s.id], err = at.GoScope(body, options...)
+	case *task.Recorder:
+		err = at.GoScope(body, options...)
 	}
 	return err
 }

@@ -268,6 +268,9 @@ func (rt *Runtime) endBody(r *record) (*record, int) {
 // closeScope gives back what the children of r used together, and makes their failures those of r.
 func (rt *Runtime) closeScope(r *record) {
 	s := r.inner
+	if r.kind == replayBody {
+		rt.dropCopies(r.rerun)
+	}
 	err := errors.Join(rt.takeFailures(&s.told), s.outside)
 	if r.err == nil && err != nil {
 		r.fail("", err)

@@ -83,6 +83,7 @@ type detail struct {
 	set      devices.WorkingSet
 
 	rerun *rerun // of an iteration, for that and for its steps
+	turn  *turn  // of an iteration
 	step  int32
 
 	seen probe.Task // what the recorder is told in the end
@@ -210,6 +211,10 @@ func (d *detail) clear() {
 		d.accesses = nil
 	}
 	d.work, d.outcome, d.rerun = 0, nil, nil
+	if d.turn != nil {
+		d.turn.giveBack()
+		d.turn = nil
+	}
 	d.now, d.final, d.retries, d.tries, d.apart, d.moved = false, false, 0, 0, false, d.moved[:0]
 	clear(d.uses)
 	d.uses, d.bound, d.relaxed, d.exclusive, d.gathered, d.onHost = d.uses[:0], false, false, false, false, false

@@ -16,7 +16,7 @@ import (
 // others go into the queue of the worker, from which those who have nothing take half.
 type replay struct {
 	it      *Iteration
-	body    func() error
+	ctx     context.Context // of the steps of this replay
 	up      bool
 	pending []atomic.Int32
 	total   int64
@@ -48,10 +48,7 @@ type desk struct {
 
 // prepare makes r ready for the steps of it.
 func (r *replay) prepare(it *Iteration) {
-	*r = replay{it: it, body: r.body, bell: make(chan struct{}, 1), doomed: map[int32]*Error{}, total: int64(len(it.steps))}
-	if r.body == nil {
-		r.body = r.runAll
-	}
+	*r = replay{it: it, bell: make(chan struct{}, 1), doomed: map[int32]*Error{}, total: int64(len(it.steps))}
 	r.pending = make([]atomic.Int32, len(it.steps))
 	for i := range it.steps {
 		r.pending[i].Store(it.steps[i].preds)
@@ -264,7 +261,7 @@ func (d *desk) takeHalf(o *desk) bool {
 // runStep runs a step and returns one that is ready because of that, or -1.
 func (r *replay) runStep(d *desk, i int32) int32 {
 	s := &r.it.steps[i]
-	if r.broken.Load() || r.it.rt.ctx.Err() != nil {
+	if r.broken.Load() || r.ctx.Err() != nil {
 		r.runOrSkip(d, i, s)
 	} else if err := r.call(d, i, s); err != nil {
 		r.fail(i, err)
@@ -346,8 +343,8 @@ func (r *replay) runOrSkip(d *desk, i int32, s *step) {
 	switch {
 	case via != nil:
 		r.fail(i, &SkippedError{Via: via.Label, First: via.first()})
-	case r.it.rt.ctx.Err() != nil:
-		r.fail(i, context.Cause(r.it.rt.ctx))
+	case r.ctx.Err() != nil:
+		r.fail(i, context.Cause(r.ctx))
 	default:
 		if err := r.call(d, i, s); err != nil {
 			r.fail(i, err)

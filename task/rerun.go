@@ -1,6 +1,7 @@
 package task
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -18,15 +19,20 @@ import (
 
 // A rerun is one replay of such an iteration.
 type rerun struct {
-	it    *Iteration
-	refs  []deps.Ref // the steps that were submitted, by number
-	errs  []*Error   // of those that failed or were skipped; guarded by the submitting of the scope of the replay
-	preds []deps.Ref // of the step that is being submitted
+	it     *Iteration
+	tasks  []Task          // the steps that were submitted
+	within context.Context // of the groups
+	refs   []deps.Ref      // the steps that were submitted, by number
+	errs   []*Error        // of those that failed or were skipped; guarded by the submitting of the scope of the replay
+	preds  []deps.Ref      // of the step that is being submitted
 }
 
-// A described is a kernel task with its arguments, as it is when it has been described and before it is submitted.
+// A described is a task with its arguments and clauses, as it is when it has been described and before it is submitted: a kernel, or a Go
+// function for which accesses and a label are not all that is said.
 type described struct {
 	kernel  *Kernel
+	body    func() error
+	nested  func(*Scope) error
 	given   []any // arguments, as they were given: Args among them are looked at again before a replay
 	options []Option
 
@@ -42,6 +48,10 @@ type described struct {
 	tokens   []sched.Tokens
 	priority int
 	retries  int
+	uses     []reduced
+	group    int32
+	now      bool // what comes later comes after it
+	final    bool
 	stale    bool // the arguments that it has now could not be had
 }
 
@@ -71,16 +81,30 @@ func (rt *Runtime) describeStep(k *Kernel, given []any, options []Option) (*desc
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
 	wait, err := rt.describeKernel(r, args, options)
 	if err == nil {
-		err = d.take(r, wait)
+		d.take(r, wait)
 	}
 	_, err = rt.root.giveUp(r, err) // it was only described
 	return d, err
 }
 
-func (d *described) take(r *record, wait bool) error {
-	if len(r.uses) > 0 || wait || r.now || r.final {
-		return r.refused(fmt.Errorf("%w: reductions, if and final", ErrNotRecordable))
+// describeGoStep makes a step of a Go function.
+func (rt *Runtime) describeGoStep(body func() error, nested func(*Scope) error, options []Option) (*described, error) {
+	d := &described{body: body, nested: nested}
+	r, err := rt.root.begin(nil, goBody)
+	if err != nil {
+		return nil, err
 	}
+	r.need()
+	r.body, r.nested, r.label = body, nested, "go task"
+	if err = rt.describeGo(r, options); err == nil {
+		d.take(r, false)
+	}
+	_, err = rt.root.giveUp(r, err) // it was only described
+	return d, err
+}
+
+func (d *described) take(r *record, wait bool) {
+	d.now, d.final, d.uses = wait || r.now, r.final, slices.Clone(r.uses)
 	d.label, d.pos, d.args = r.label, r.pos, slices.Clone(r.args.List)
 	d.accesses, d.moved, d.apart, d.relaxed = slices.Clone(r.accesses), slices.Clone(r.moved), r.apart, r.relaxed
 	d.work, d.priority, d.retries = r.work, r.item.Priority, r.retries
@@ -88,18 +112,26 @@ func (d *described) take(r *record, wait bool) error {
 		d.places = r.rt.hostOnly()
 	}
 	d.tokens = slices.Clone(r.settings.tokens)
-	for i := range d.accesses {
-		if d.accesses[i].Mode == deps.Commutative {
-			d.accesses[i].Mode = deps.InOut // in the recorded order, which is one of those allowed
-		}
-	}
-	return nil
+	inTurn(d.accesses)
 }
 
 // same reports whether o has the place in the graph that d has.
 func (d *described) same(o *described) bool {
-	return d.kernel == o.kernel && d.places == o.places && d.priority == o.priority && d.retries == o.retries && d.apart == o.apart &&
-		slices.Equal(d.accesses, o.accesses) && slices.Equal(d.moved, o.moved) && slices.Equal(d.tokens, o.tokens)
+	return d.kernel == o.kernel && (d.nested == nil) == (o.nested == nil) && d.places == o.places && d.group == o.group && d.now == o.now && d.final == o.final && d.priority == o.priority && d.retries == o.retries && d.apart == o.apart &&
+		slices.Equal(d.accesses, o.accesses) && slices.Equal(d.moved, o.moved) && slices.Equal(d.tokens, o.tokens) &&
+		slices.EqualFunc(d.uses, o.uses, func(a, b reduced) bool { return a.access == b.access && a.param == b.param })
+}
+
+// adopt makes d, which is the same as o, take part in the reductions that o does.
+func (d *described) adopt(o *described) {
+	for i := range d.uses {
+		d.uses[i].group = o.uses[i].group
+	}
+}
+
+// takesArgs reports whether an Arg is among the arguments.
+func (d *described) takesArgs() bool {
+	return slices.ContainsFunc(d.given, func(x any) bool { _, ok := x.(argSlot); return ok })
 }
 
 // dynamic reports whether an Arg among the arguments has been set since the last replay.
@@ -115,23 +147,29 @@ func (d *described) dynamic() bool {
 func (it *Iteration) rebind() error {
 	changed := false
 	var failed error
-	for i := range it.steps {
+	for _, i := range it.dynamic {
 		s := &it.steps[i]
-		if s.does == nil || !s.does.dynamic() {
+		if !s.asked.dynamic() {
 			continue
 		}
-		d, err := it.rt.describeStep(s.does.kernel, s.does.given, s.does.options)
-		if s.does.stale = err != nil; err != nil {
+		d, err := it.rt.describeStep(s.asked.kernel, s.asked.given, s.asked.options)
+		if s.asked.stale = err != nil; err != nil {
 			failed = fmt.Errorf("task: replay: step %d: %w", i, err)
 			continue
 		}
-		changed = changed || !s.does.same(d)
-		s.does = d
+		d.group = s.asked.group
+		if d.same(s.asked) {
+			d.adopt(s.asked)
+		} else {
+			changed = true
+		}
+		s.asked = d
 	}
 	if failed != nil || !changed {
 		return failed
 	}
-	r := &Recorder{rt: it.rt, old: it, at: len(it.steps), args: it.args}
+	it.settle()
+	r := &Recorder{rt: it.rt, it: it, old: it, at: len(it.steps), args: it.args, groups: it.groups}
 	if r.startOver(); r.err != nil {
 		it.broken = &ChangedError{What: "a step accesses something else, with which it could not be recorded: " + r.err.Error()}
 		return it.broken
@@ -146,6 +184,7 @@ func (rt *Runtime) submitSteps(r *record) {
 	s.worker = smp.None
 	r.inner = s
 	w := r.rerun
+	r.turn.begin()
 	clear(w.errs)
 	for i := range w.it.steps {
 		if err := w.submit(s, int32(i)); err != nil {
@@ -162,19 +201,21 @@ func (rt *Runtime) submitSteps(r *record) {
 // submit submits one step.
 func (w *rerun) submit(s *Scope, i int32) error {
 	step := &w.it.steps[i]
-	kind := goBody
-	if step.does != nil {
-		kind = kernelBody
-	}
-	r, err := s.begin(s.group, kind)
+	r, err := s.begin(s.group, step.kind())
 	if err != nil {
 		return err
 	}
 	r.need()
 	r.rerun, r.step = w, i
-	if step.does != nil {
+	if step.group > 0 {
+		r.group = w.it.groups[step.group-1]
+	}
+	switch {
+	case step.does != nil:
 		step.does.fill(r)
-	} else {
+	case step.combines != nil:
+		step.combines.fill(r, step)
+	default:
 		r.body, r.nested, r.label = step.body, step.nested, step.label
 		r.accesses = append(r.accesses, step.accesses...)
 		r.relaxed = hasConcurrent(r)
@@ -184,12 +225,46 @@ func (w *rerun) submit(s *Scope, i int32) error {
 		_, err = s.giveUp(r, err)
 		return err
 	}
-	s.commit(r)
+	w.tasks[i] = s.commit(r)
 	return nil
 }
 
+func (s *step) kind() bodyKind {
+	switch {
+	case s.combines != nil:
+		return combineBody
+	case s.does != nil && s.does.kernel != nil:
+		return kernelBody
+	}
+	return goBody
+}
+
+// fill makes r the task that combines the copies of g.
+func (g *reduction) fill(r *record, s *step) {
+	r.label = s.label
+	for _, a := range s.accesses {
+		r.accesses = append(r.accesses, a)
+		r.work += deps.Bytes(a.Region.Len()) * g.buffer.elem
+	}
+	r.uses = append(r.uses, reduced{group: g})
+	r.item.Allowed = r.rt.hostOnly()
+}
+
+// dropCopies gives up the private copies of reductions whose combination was not submitted.
+func (rt *Runtime) dropCopies(w *rerun) {
+	for _, g := range w.it.reductions {
+		if len(g.copies) > 0 {
+			rt.dropPrivates(g)
+		}
+	}
+}
+
 func (d *described) fill(r *record) {
-	r.kernel, r.pos, r.label = d.kernel, d.pos, d.label
+	r.kernel, r.pos, r.label, r.body, r.nested, r.final = d.kernel, d.pos, d.label, d.body, d.nested, d.final
+	for _, u := range d.uses {
+		u.group = u.group.root()
+		r.uses = append(r.uses, u)
+	}
 	r.args.List = append(r.args.List, d.args...)
 	r.accesses, r.moved = append(r.accesses, d.accesses...), append(r.moved, d.moved...)
 	r.apart, r.relaxed, r.work, r.retries = d.apart, d.relaxed, d.work, d.retries

@@ -28,7 +28,7 @@ func goTask(s *Scope, g *Group, body func() error, options []Option) (Task, erro
 		return Task{}, errNoBody
 	}
 	if s.records != nil {
-		return Task{}, s.records.refuse(g != nil, "a group").goStep(body, nil, options)
+		return Task{}, s.records.goStep(body, nil, g, options, false)
 	}
 	r, err := s.begin(g, goBody)
 	if err != nil {
@@ -48,7 +48,7 @@ func goScope(s *Scope, g *Group, body func(*Scope) error, options []Option) (Tas
 		return Task{}, errNoBody
 	}
 	if s.records != nil {
-		return Task{}, s.records.refuse(g != nil, "a group").goStep(nil, body, options)
+		return Task{}, s.records.goStep(nil, body, g, options, false)
 	}
 	r, err := s.begin(g, goBody)
 	if err != nil {
@@ -88,6 +88,9 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 		return nil, ErrClosed
 	}
 	if ctx := rt.contextOf(g); kind != waitBody && ctx.Err() != nil {
+		if s.program() && rt.closed.Load() { // meanwhile: Close ends the context
+			return nil, ErrClosed
+		}
 		return nil, fmt.Errorf("task: submit: %w", context.Cause(ctx))
 	}
 	if err := s.enter(); err != nil {
@@ -120,8 +123,10 @@ func (s *Scope) giveUp(r *record, err error) (Task, error) {
 // commit makes r a task: it gets its number and its predecessors, and starts if it has none.
 func (s *Scope) commit(r *record) Task {
 	var ready recordList
-	s.closeReductions(r, &ready)
-	s.joinReductions(r)
+	if !r.isStep() { // of those it was recorded what they are part of
+		s.closeReductions(r, &ready)
+		s.joinReductions(r)
+	}
 	detail := r.detail // r may be over, and another task, once it is in the graph
 	now := r.now || !s.program() && (s.final || s.rt.window.full())
 	id, late := s.commitLocked(r, &ready)

@@ -18,14 +18,14 @@ func (it *Iteration) Again(build func(*Recorder) error) (t Task, changed bool, e
 	if err != nil {
 		return Task{}, changed, err
 	}
-	t, err = it.replay()
+	t, err = it.replay(nil)
 	return t, changed, err
 }
 
 // compare takes over what build gives, and reports whether the structure has changed.
 func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err error) {
 	r := &it.again
-	*r = Recorder{rt: it.rt, old: it, args: r.args[:0]}
+	*r = Recorder{rt: it.rt, it: it, old: it, args: r.args[:0], groups: r.groups[:0]}
 	if it.broken != nil || slices.ContainsFunc(it.buffers, func(b *buffer) bool { return b.gone.Load() }) {
 		r.old = nil
 	}
@@ -33,8 +33,10 @@ func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err err
 		it.broken = &ChangedError{What: "the steps are partly those of a call of Again that failed with " + err.Error()}
 		return true, err
 	}
-	if r.old != nil && r.at < len(it.steps) {
-		r.startOver()
+	if r.old != nil && (r.expected() != nil || len(r.groups) < len(it.groups)) {
+		if r.startOver(); r.err != nil {
+			return true, r.err
+		}
 	}
 	if r.old == nil {
 		it.broken = nil
@@ -44,18 +46,17 @@ func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err err
 	if len(r.args) > 0 {
 		it.args = append(it.args[:0], r.args...)
 	}
+	it.groups = append(it.groups[:0], r.groups...)
+	r.over, r.scope, r.old = true, nil, nil
 	return false, nil
 }
 
-// sameAsBefore reports whether the next step of the old iteration has the accesses that options say.
-func (r *Recorder) sameAsBefore(nested bool, options []Option) bool {
-	if r.at == len(r.old.steps) {
+// sameAsBefore reports whether s, a step of the old iteration, has the accesses that options say.
+func (r *Recorder) sameAsBefore(s *step, nested bool, options []Option) bool {
+	if s.does != nil || s.waits != 0 || (s.nested != nil) != nested {
 		return false
 	}
-	s := &r.old.steps[r.at]
-	if s.does != nil || (s.nested != nil) != nested {
-		return false
-	}
+	now := false
 	at := int(s.uses)
 	label := ""
 	for i := range options {
@@ -64,6 +65,9 @@ func (r *Recorder) sameAsBefore(nested bool, options []Option) bool {
 		case noOption:
 		case labelOption:
 			label = o.text()
+		case finalOption:
+		case nowOption:
+			now = now || o.n == 0
 		case accessOption, specialOption:
 			if at == int(s.usesEnd) || !r.old.uses[at].same(o) {
 				return false
@@ -76,7 +80,7 @@ func (r *Recorder) sameAsBefore(nested bool, options []Option) bool {
 	if label != "" {
 		s.label = label
 	}
-	return at == int(s.usesEnd)
+	return at == int(s.usesEnd) && now == s.now
 }
 
 // same reports whether o says what u said.
@@ -96,10 +100,14 @@ func (r *Recorder) startOver() {
 	r.old = nil
 	for i := range old.steps[:r.at] {
 		s := &old.steps[i]
-		if s.does != nil {
-			if err := r.addKernel(s.does); err != nil {
-				r.err = err
-			}
+		switch {
+		case s.combines != nil: // follows from the others
+			continue
+		case s.waits != 0:
+			r.addWait(r.groups[s.waits-1])
+			continue
+		case s.does != nil:
+			_ = r.addDescribed(s.asked) // the recorder keeps the error
 			continue
 		}
 		var options []Option
@@ -111,6 +119,6 @@ func (r *Recorder) startOver() {
 			}
 			options = append(options, o)
 		}
-		r.record(s.body, s.nested, append(options, Label(s.label)))
+		r.record(s.body, s.nested, append(options, Label(s.label), If(!s.now)))
 	}
 }

@@ -1,0 +1,445 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gompss/gompss/deps"
+)
+
+// A Recorder takes the tasks of an iteration. Nothing runs while it does. It is a Submitter: a kernel, or a function that was
+// generated for one, submits to it as to a Runtime, and so do Loop, Wide, GoValue and the tasks of a Group; the Task that they return is
+// no task.
+type Recorder struct {
+	rt     *Runtime
+	it     *Iteration
+	scope  *Scope     // that stands for it
+	old    *Iteration // what is compared with, nil from the first difference on
+	at     int        // steps so far that were as in old
+	args   []slot
+	groups []*Group
+	fresh  recording // where nothing is compared
+	edges  [][2]int32
+	graph  *deps.Domain
+	open   []*reduction // that more steps may join
+	after  int32        // 1 + the step that all later ones come after; 0 where there is none
+	over   bool
+	err    error
+}
+
+// ErrRecorderOver says that a task was given to a Recorder whose iteration is complete.
+var ErrRecorderOver = errors.New("task: record: the iteration is complete")
+
+func (r *Recorder) collect(build func(*Recorder) error) error {
+	if err := build(r); err != nil {
+		return err
+	}
+	return r.err
+}
+
+// Go records a task that runs body: see Runtime.Go.
+func (r *Recorder) Go(body func() error, options ...Option) error {
+	if body == nil {
+		return r.fail(errNoBody)
+	}
+	return r.goStep(body, nil, nil, options, false)
+}
+
+// GoScope records a task that runs body, which may submit tasks of its own: see Runtime.GoScope.
+func (r *Recorder) GoScope(body func(*Scope) error, options ...Option) error {
+	if body == nil {
+		return r.fail(errNoBody)
+	}
+	return r.goStep(nil, body, nil, options, false)
+}
+
+func (r *Recorder) submitter() (*Scope, *Group) {
+	if r.scope == nil {
+		r.scope = &Scope{rt: r.rt, records: r}
+	}
+	return r.scope, nil
+}
+
+// fail makes the recording fail, if it has not yet.
+func (r *Recorder) fail(err error) error {
+	if r.err == nil {
+		r.err = err
+	}
+	return r.err
+}
+
+// wrong is fail for the step that comes next.
+func (r *Recorder) wrong(err error) error {
+	return r.fail(fmt.Errorf("task: record: step %d: %w", r.at+len(r.fresh.steps), err))
+}
+
+// check returns why no step can be added.
+func (r *Recorder) check() error {
+	if r.over {
+		return ErrRecorderOver
+	}
+	return r.err
+}
+
+// goStep records a task that runs body, or nested with a scope. With value somebody asks for the task itself.
+func (r *Recorder) goStep(body func() error, nested func(*Scope) error, g *Group, options []Option, value bool) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	if r.rt.host < 0 {
+		return r.wrong(errors.New("a go task needs CPU workers"))
+	}
+	if g != nil || value || !simple(options) {
+		d, err := r.rt.describeGoStep(body, nested, options)
+		if err != nil {
+			return r.wrong(err)
+		}
+		return r.take(d, g)
+	}
+	if r.old != nil {
+		if s := r.expected(); s != nil && r.sameAsBefore(s, nested != nil, options) {
+			s.body, s.nested = body, nested
+			r.at++
+			return nil
+		}
+		r.startOver()
+	}
+	return r.record(body, nested, options)
+}
+
+// latest returns the index of the step that was recorded last.
+func (r *Recorder) latest() int {
+	if r.old != nil {
+		return r.at - 1
+	}
+	return len(r.fresh.steps) - 1
+}
+
+// simple reports whether a step with such options may be one that does not become a task.
+func simple(options []Option) bool {
+	for i := range options {
+		switch o := &options[i]; o.what() {
+		case noOption, labelOption, nowOption:
+		case finalOption:
+			if o.n != 0 {
+				return false
+			}
+		case accessOption, specialOption:
+			if o.mode() == deps.Reduction {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// kernelStep records a task that runs a kernel.
+func (r *Recorder) kernelStep(k *Kernel, g *Group, args []any, options []Option) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	d, err := r.rt.describeStep(k, args, options)
+	if err != nil {
+		return r.wrong(err)
+	}
+	return r.take(d, g)
+}
+
+// take records a task that was described.
+func (r *Recorder) take(d *described, g *Group) error {
+	if g != nil {
+		d.group = g.index
+	}
+	if r.old != nil {
+		if s := r.expected(); s != nil && s.does != nil && s.does.same(d) {
+			d.adopt(s.does)
+			s.does, s.asked = d, d
+			r.at++
+			return nil
+		}
+		r.startOver()
+	}
+	return r.addDescribed(d)
+}
+
+// expected returns the step of the old iteration that comes next, nil at the end. Those that nobody gave are left out: they follow from
+// the others.
+func (r *Recorder) expected() *step {
+	for r.at < len(r.old.steps) && r.old.steps[r.at].combines != nil {
+		r.at++
+	}
+	if r.at == len(r.old.steps) {
+		return nil
+	}
+	return &r.old.steps[r.at]
+}
+
+func (r *Recorder) addDescribed(d *described) error {
+	at := int32(len(r.fresh.uses))
+	r.fresh.tasks = true
+	if err := r.addStep(step{does: d, asked: d, uses: at, usesEnd: at, label: d.label, group: d.group, now: d.now}, d.accesses); err != nil {
+		return r.wrong(err)
+	}
+	return nil
+}
+
+func (r *Recorder) record(body func() error, nested func(*Scope) error, options []Option) error {
+	if err := r.add(body, nested, options); err != nil {
+		return r.wrong(err)
+	}
+	return nil
+}
+
+// add appends a step and finds its predecessors.
+func (r *Recorder) add(body func() error, nested func(*Scope) error, options []Option) error {
+	r.fresh.tasks = r.fresh.tasks || nested != nil || r.rt.accelerators
+	s := step{body: body, nested: nested, uses: int32(len(r.fresh.uses)), label: "go task"}
+	var accesses []deps.Access
+	for i := range options {
+		o := &options[i]
+		switch o.what() {
+		case labelOption:
+			s.label = o.text()
+		case nowOption:
+			s.now = s.now || o.n == 0
+		case accessOption, specialOption:
+			a, err := r.rt.accessOf(o)
+			if err != nil {
+				return err
+			}
+			r.fresh.uses = append(r.fresh.uses, use{o.memory(), o.mode(), o.box()})
+			accesses = append(accesses, a)
+		}
+	}
+	inTurn(accesses)
+	s.usesEnd = int32(len(r.fresh.uses))
+	return r.addStep(s, accesses)
+}
+
+// inTurn gives commutative accesses the recorded order, which is one of those allowed.
+func inTurn(accesses []deps.Access) {
+	for i := range accesses {
+		if accesses[i].Mode == deps.Commutative {
+			accesses[i].Mode = deps.InOut
+		}
+	}
+}
+
+// addStep appends a step that was asked for, behind those that combine the reductions that it meets.
+func (r *Recorder) addStep(s step, accesses []deps.Access) error {
+	buffers, err := r.rt.keep(r.fresh.buffers, accesses)
+	if err != nil {
+		return err
+	}
+	r.fresh.buffers = buffers
+	r.closeReductions(func(g *reduction) bool { return g.meets(accesses) })
+	if s.does != nil {
+		r.joinReductions(s.does)
+	}
+	r.append(s, accesses, len(r.edges))
+	return nil
+}
+
+// append appends a step, with the edges that its accesses say and the one from what all later steps come after. Edges to it may be there
+// from index since on.
+func (r *Recorder) append(s step, accesses []deps.Access, since int) {
+	if r.graph == nil {
+		r.graph = &deps.Domain{Edge: func(pred, succ deps.TaskID) { r.edges = append(r.edges, [2]int32{int32(pred - 1), int32(succ - 1)}) }}
+	}
+	at := int32(len(r.fresh.steps))
+	r.graph.Submit(&deps.Node{}, accesses)
+	if r.after > 0 {
+		r.edge(since, r.after-1, at)
+	}
+	if s.now {
+		r.after = at + 1
+	}
+	s.accesses = accesses
+	r.fresh.steps = append(r.fresh.steps, s)
+	r.fresh.accesses = append(r.fresh.accesses, accesses...)
+}
+
+// edge adds an edge, if it is not among those from index since on.
+func (r *Recorder) edge(since int, pred, succ int32) {
+	if e := [2]int32{pred, succ}; !slices.Contains(r.edges[since:], e) {
+		r.edges = append(r.edges, e)
+	}
+}
+
+// closeReductions appends the steps that combine the open reductions that end says.
+func (r *Recorder) closeReductions(end func(*reduction) bool) {
+	kept := r.open[:0]
+	for _, g := range r.open {
+		if !end(g) {
+			kept = append(kept, g)
+			continue
+		}
+		var accesses []deps.Access
+		for _, p := range g.regions.Regions() {
+			accesses = append(accesses, deps.Access{Region: p, Mode: deps.InOut})
+		}
+		at := int32(len(r.fresh.uses))
+		r.fresh.reductions = append(r.fresh.reductions, g)
+		r.append(step{combines: g, uses: at, usesEnd: at, label: "combine " + g.op.name}, accesses, len(r.edges))
+	}
+	clear(r.open[len(kept):])
+	r.open = kept
+}
+
+// joinReductions puts the reductions of a step into those that are open.
+func (r *Recorder) joinReductions(d *described) {
+	for i := range d.uses {
+		u := &d.uses[i]
+		// What an earlier recording made of it is gone.
+		g := &reduction{op: u.group.op, id: u.group.id, buffer: u.group.buffer}
+		g.regions.Add(d.accesses[u.access].Region)
+		kept := r.open[:0]
+		for _, o := range r.open {
+			if o.buffer == g.buffer && o.id == g.id && o.regions.Overlaps(d.accesses[u.access].Region) {
+				r.rt.joinGroups(g, o)
+			} else {
+				kept = append(kept, o)
+			}
+		}
+		clear(r.open[len(kept):])
+		r.open, u.group = append(kept, g), g
+	}
+}
+
+// addGroup makes g, in which nothing is yet, one of the groups of the iteration.
+func (r *Recorder) addGroup(g *Group) {
+	r.groups = append(r.groups, g)
+	g.index = int32(len(r.groups))
+	if r.old != nil && (int(g.index) > len(r.old.groups) || r.old.groups[g.index-1].outer.place() != g.outer.place()) {
+		r.startOver()
+	}
+}
+
+// place returns the index of a group of an iteration, 0 for none.
+func (g *Group) place() int32 {
+	if g == nil {
+		return 0
+	}
+	return g.index
+}
+
+// wait records that all that comes later comes after the tasks of g.
+func (r *Recorder) wait(g *Group) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	if r.rt.host < 0 {
+		return r.wrong(errors.New("the wait of a group needs CPU workers"))
+	}
+	if r.old != nil {
+		if s := r.expected(); s != nil && s.waits == g.index {
+			r.at++
+			return nil
+		}
+		r.startOver()
+	}
+	r.addWait(g)
+	return nil
+}
+
+func (r *Recorder) addWait(g *Group) {
+	r.fresh.tasks = r.fresh.tasks || r.rt.accelerators
+	at := int32(len(r.fresh.uses))
+	since := len(r.edges)
+	for i := range r.fresh.steps {
+		if s := &r.fresh.steps[i]; s.group > 0 && r.groups[s.group-1].within(g) {
+			r.edge(since, int32(i), int32(len(r.fresh.steps)))
+		}
+	}
+	r.append(step{body: func() error { return nil }, uses: at, usesEnd: at, label: "wait", waits: g.index, now: true}, nil, since)
+}
+
+// keep adds the buffers of a step to those of its recording. It is called while the step is recorded: afterwards they may be gone, and
+// their ids those of others.
+func (rt *Runtime) keep(buffers []*buffer, accesses []deps.Access) ([]*buffer, error) {
+	table := rt.buffers.load()
+	for _, a := range accesses {
+		if a.Region.Empty() {
+			continue
+		}
+		b := table.byID[a.Region.Buffer]
+		if b == nil {
+			return buffers, &ChangedError{What: fmt.Sprintf("buffer %d was freed", a.Region.Buffer)}
+		}
+		if !slices.Contains(buffers, b) {
+			buffers = append(buffers, b)
+		}
+	}
+	return buffers, nil
+}
+
+// accessOf returns the access that an option says.
+func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
+	r := record{home: &rt.root, detail: &detail{rt: rt}}
+	if err := rt.addAccess(&r, o); err != nil || len(r.accesses) == 0 {
+		return deps.Access{Mode: o.mode()}, err
+	}
+	return r.accesses[0], nil
+}
+
+// finish makes it the iteration that was collected.
+func (r *Recorder) finish(it *Iteration) {
+	r.closeReductions(func(*reduction) bool { return true })
+	args := it.args
+	it.recording = r.fresh
+	if it.args = r.args; len(r.args) == 0 {
+		it.args = args
+	}
+	it.groups = r.groups
+	it.linkSteps(r.edges)
+	it.accesses = together(it.accesses)
+	for _, a := range it.accesses {
+		it.ordered = it.ordered || a.Mode.Writes()
+	}
+	if it.tasks {
+		n := len(it.steps)
+		it.graph = rerun{it: it, refs: make([]deps.Ref, n), errs: make([]*Error, n), tasks: make([]Task, n)}
+	} else {
+		it.run.prepare(it)
+	}
+	r.end()
+}
+
+// end makes r refuse what comes later.
+func (r *Recorder) end() { *r = Recorder{rt: r.rt, it: r.it, over: true} }
+
+// linkSteps fills in the successors of the steps.
+func (it *Iteration) linkSteps(edges [][2]int32) {
+	counts := make([]int32, len(it.steps))
+	for _, e := range edges {
+		counts[e[0]]++
+		it.steps[e[1]].preds++
+	}
+	at := int32(0)
+	preds := int32(0)
+	for i := range it.steps {
+		s := &it.steps[i]
+		s.first, s.last = at, at
+		at += counts[i]
+		s.firstPred, s.lastPred = preds, preds
+		preds += s.preds
+		if s.preds == 0 {
+			it.roots = append(it.roots, int32(i))
+		}
+		if s.does != nil && s.does.takesArgs() {
+			it.dynamic = append(it.dynamic, int32(i))
+		}
+	}
+	it.succs, it.preds = make([]int32, len(edges)), make([]int32, len(edges))
+	for _, e := range edges {
+		s := &it.steps[e[0]]
+		it.succs[s.last] = e[1]
+		s.last++
+		s = &it.steps[e[1]]
+		it.preds[s.lastPred] = e[0]
+		s.lastPred++
+	}
+}
