@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -31,8 +32,24 @@ func (e *RegionError) Error() string {
 // the region does not lie inside the slice, where its shape does not fit, or where an expression cannot be evaluated
 // (a division by zero). Nothing has been touched then.
 func EvalRegion(r ir.Region, length int64, env ir.Env) ([]Box, error) {
-	e := &regionEval{r: r, length: length, env: env}
-	box := e.box()
+	return new(Regions).Eval(&r, length, env)
+}
+
+// Regions evaluates regions one after the other and keeps its memory.
+type Regions struct {
+	eval    regionEval
+	numbers []int64
+	boxes   []Box
+}
+
+// Reset makes room: what Eval returned before is no longer valid.
+func (s *Regions) Reset() { s.numbers, s.boxes = s.numbers[:0], s.boxes[:0] }
+
+// Eval is EvalRegion; what it returns is valid until Reset. Cost: no allocation once there is room.
+func (s *Regions) Eval(r *ir.Region, length int64, env ir.Env) ([]Box, error) {
+	e := &s.eval
+	*e = regionEval{r: r, length: length, env: env}
+	box := e.box(s)
 	if e.err != nil {
 		return nil, e.err
 	}
@@ -44,12 +61,23 @@ func EvalRegion(r ir.Region, length int64, env ir.Env) ([]Box, error) {
 	if e.inside(box); e.err != nil {
 		return nil, e.err
 	}
-	return []Box{box}, nil
+	n := len(s.boxes)
+	s.boxes = append(s.boxes, box)
+	return s.boxes[n : n+1 : n+1], nil
+}
+
+// take returns n numbers of s, all 0.
+func (s *Regions) take(n int) []int64 {
+	at := len(s.numbers)
+	s.numbers = slices.Grow(s.numbers, n)[:at+n]
+	out := s.numbers[at : at+n : at+n]
+	clear(out)
+	return out
 }
 
 // regionEval evaluates one region; the first error stays.
 type regionEval struct {
-	r      ir.Region
+	r      *ir.Region
 	length int64 // of the slice; 1 for a pointer
 	env    ir.Env
 	err    error
@@ -72,9 +100,9 @@ func (e *regionEval) integer(x ir.Expr) int64 {
 	return n
 }
 
-func (e *regionEval) box() Box {
+func (e *regionEval) box(s *Regions) Box {
 	n := max(len(e.r.Shape), 1)
-	all := make([]int64, 3*n)
+	all := s.take(3 * n)
 	b := Box{Shape: all[:n:n], Lo: all[n : 2*n : 2*n], Hi: all[2*n:]}
 	e.shape(b.Shape)
 	for d, extent := range b.Shape {

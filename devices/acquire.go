@@ -218,7 +218,7 @@ func (m *Machine) grant(ws *WorkingSet) {
 		m.fail(ws, ws.err)
 		return
 	}
-	ws.waits = append(ws.waits[:0], m.plan.Wait...)
+	m.waitFor(ws, m.plan.Wait)
 	if ws.Ready != nil {
 		m.follow(ws, m.plan.Wait)
 	}
@@ -351,6 +351,7 @@ func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
 	for _, g := range ws.need.granules {
 		s.held.unpin(g)
 	}
+	m.waitFor(ws, nil)
 	ws.reset()
 	m.serve(s)
 	m.quiet.Broadcast()
@@ -368,11 +369,10 @@ func (m *Machine) beginKernel(ws *WorkingSet, e Event) bool {
 			return false
 		}
 	}
-	flights := make([]Flight, len(ws.Accesses)) // others may look at them when ws is another task's
+	ws.kernel = m.takeFlights(ws.kernel[:0], len(ws.Accesses)) // others may look at them when ws is another task's
 	for i := range ws.Accesses {
 		a := &ws.Accesses[i]
-		m.dir.begin(a, ws.Space, e, &flights[i])
-		ws.kernel = append(ws.kernel, &flights[i])
+		m.dir.begin(a, ws.Space, e, ws.kernel[i])
 		if b := m.buffer(a.Region.Buffer); !b.away.Load() {
 			b.away.Store(true)
 		}
@@ -386,6 +386,7 @@ func (m *Machine) endKernel(ws *WorkingSet, err error) {
 		f.heard = true
 		m.dir.End(ws.Accesses[i], f, err == nil)
 		m.served(f, err)
+		m.letGo(f)
 		ws.kernel[i] = nil
 	}
 	ws.kernel = ws.kernel[:0]
@@ -432,8 +433,6 @@ func (m *Machine) writeThrough(a deps.Access) {
 // reset empties ws for the next use and keeps its memory.
 func (ws *WorkingSet) reset() {
 	ws.need.clear()
-	clear(ws.waits)
-	ws.waits = ws.waits[:0]
 	ws.state, ws.err, ws.launch, ws.pending = idleSet, nil, nil, 0
 }
 

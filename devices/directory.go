@@ -261,6 +261,9 @@ func (d *Directory) take(e *entry, piece deps.Region, from, to SpaceID, p *Plan)
 	f.After = overlapping(f.After, source.in, piece)
 	f.After = overlapping(f.After, end.in, piece)
 	f.After = overlapping(f.After, end.out, piece)
+	for _, g := range f.After {
+		g.users++
+	}
 	source.enterOut(f)
 	end.enterIn(f)
 	end.valid.Add(piece)
@@ -281,6 +284,9 @@ func (d *Directory) Land(f *Flight, made bool) {
 	}
 	source.leaveOut(f)
 	end.leaveIn(f)
+	for _, g := range f.After {
+		g.users--
+	}
 	f.After = nil
 	if made {
 		return

@@ -24,6 +24,9 @@ type Flight struct {
 	given   []given
 	waiters []*WorkingSet
 	pinned  [2][]*granule // at From and at To
+	// users counts who has a kernel's flight: its working set, those that wait for it, and copies behind it. Without any it is used
+	// again, if it is the Machine's.
+	users int32
 	// inAt and outAt are the places in the lists of the directory, from 1; 0 is in none.
 	inAt, outAt int32
 }
@@ -100,6 +103,42 @@ func (f *Flight) giveUp(by SpaceID, part deps.Region) {
 	}
 	f.given = append(f.given, given{by: by})
 	f.given[len(f.given)-1].parts.Add(part)
+}
+
+// takeFlights adds n flights for kernels to list, each with one user. Requires: m.mu held.
+func (m *Machine) takeFlights(list []*Flight, n int) []*Flight {
+	for range n {
+		last := len(m.flights) - 1
+		if last < 0 {
+			list = append(list, &Flight{users: 1})
+			continue
+		}
+		f := m.flights[last]
+		m.flights = m.flights[:last]
+		f.users = 1
+		list = append(list, f)
+	}
+	return list
+}
+
+// letGo takes back one use of f. Requires: m.mu held.
+func (m *Machine) letGo(f *Flight) {
+	if f.users--; f.users == 0 && f.From == f.To { // copies are few
+		*f = Flight{}
+		m.flights = append(m.flights, f)
+	}
+}
+
+// waitFor makes flights those that the kernel of ws waits for. Requires: m.mu held.
+func (m *Machine) waitFor(ws *WorkingSet, flights []*Flight) {
+	for _, f := range flights {
+		f.users++
+	}
+	for _, f := range ws.waits {
+		m.letGo(f)
+	}
+	clear(ws.waits)
+	ws.waits = append(ws.waits[:0], flights...)
 }
 
 // forget takes ws out of those who wait for f.

@@ -49,6 +49,7 @@ type Machine struct {
 	quiet    sync.Cond // broadcast when a flight lands, a working set is released or driving ends
 	counted  Counters
 	links    []LinkCounter // by from*spaces + to
+	flights  []*Flight     // of kernels, that nobody has
 }
 
 // A space is one address space of a Machine.

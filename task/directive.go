@@ -15,9 +15,10 @@ import (
 
 // A draft is what a task is described with, of no use afterwards.
 type draft struct {
-	env   arguments
-	proof codegen.Proof
-	boxes [][]codegen.Box // of the regions
+	env     arguments
+	proof   codegen.Proof
+	regions codegen.Regions
+	boxes   [][]codegen.Box // of the regions
 }
 
 var drafts = sync.Pool{New: func() any { return new(draft) }}
@@ -78,6 +79,7 @@ func (rt *Runtime) evaluate(r *record) error {
 	} else {
 		draft.boxes = make([][]codegen.Box, n)
 	}
+	draft.regions.Reset()
 	draft.proof.Load(k, r.kernel.contract, &draft.env)
 	if k.Task.Inferred { // the access says more than the region that was made of it
 		if err := draft.proof.Lengths(); err != nil {
@@ -151,7 +153,7 @@ func (rt *Runtime) evaluateRegion(r *record, n int, region *ir.Region, mode deps
 	if region.Var.Type.Kind == ir.Pointer && !a.Nil {
 		length = 1
 	}
-	boxes, err := codegen.EvalRegion(*region, length, &r.draft.env)
+	boxes, err := r.draft.regions.Eval(region, length, &r.draft.env)
 	if err != nil {
 		return err
 	}

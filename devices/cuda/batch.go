@@ -95,7 +95,6 @@ func (d *Device) flush(s *stream) {
 		d.send(s, list[:n])
 		list = list[n:]
 	}
-	clear(s.pending)
 	s.pending = s.pending[:0]
 }
 
@@ -130,10 +129,12 @@ func (d *Device) send(s *stream, list []*operation) {
 	if s.unmarked() >= s.patience() {
 		_ = s.record() // they fail with it
 	}
-	for _, op := range list {
+	for i, op := range list {
 		for _, next := range op.event.enter(s) {
 			next.event.device.engine.push(next)
 		}
+		op.spent()
+		list[i] = nil
 	}
 }
 
@@ -164,8 +165,7 @@ func (d *Device) sendGraph(s *stream, list []*operation) error {
 	} else {
 		for i, op := range list {
 			r, _ := op.lone()
-			var n kernelNode
-			r.nodeOf(&n)
+			n := r.node()
 			if err := d.setNode(g.exec, g.nodes[i], &n); err != nil {
 				return err
 			}
@@ -174,10 +174,10 @@ func (d *Device) sendGraph(s *stream, list []*operation) error {
 	return d.driver.do(cuGraphLaunch, g.exec, s.cu)
 }
 
-// nodeOf describes the one kernel of r, whose parameters are packed.
-func (r *run) nodeOf(n *kernelNode) {
+// node describes the one kernel of r, whose parameters are packed.
+func (r *run) node() kernelNode {
 	e, g := &r.version.source.Entries[0], r.grids[0]
-	*n = kernelNode{function: r.version.entries[0].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
+	return kernelNode{function: r.version.entries[0].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
 		params: bytesOfWords(r.packed)[:e.ArgsSize]}
 }
 
@@ -191,8 +191,7 @@ func (d *Device) buildBatch(g *batchGraph, list []*operation) error {
 	var after []uint64
 	for _, op := range list {
 		r, _ := op.lone()
-		var n kernelNode
-		r.nodeOf(&n)
+		n := r.node()
 		id, err := d.addNode(g.graph, &n, after)
 		if err != nil {
 			return err

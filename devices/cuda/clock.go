@@ -84,27 +84,28 @@ func (d *Device) recordFirst(e *event, s *stream) error {
 		d.spare.put(first)
 		return err
 	}
-	e.first = first
+	e.timed = &times{first: first}
 	return nil
 }
 
 // timeOf reads when the operation of e, which has happened, began and ended, and gives the first of its events back; last is the
 // CUevent behind it. Requires: the context is current.
 func (d *Device) timeOf(e *event, last uintptr) {
-	if e.first == 0 {
+	t := e.timed
+	if t == nil || t.first == 0 {
 		return
 	}
-	defer func() { d.spare.put(e.first); e.first = 0 }()
+	defer func() { d.spare.put(t.first); t.first = 0 }()
 	if d.lost.Load() != nil || e.doomed() != nil {
 		return
 	}
 	if time.Since(d.clock.at) > clockAge && d.setClock() != nil {
 		return // the device is at its end, and whoever asks for it next finds out
 	}
-	from, ok1 := d.since(e.first)
+	from, ok1 := d.since(t.first)
 	to, ok2 := d.since(last)
 	if ok1 && ok2 {
-		e.times[0], e.times[1] = d.clock.at.Add(from), d.clock.at.Add(to)
+		t.began, t.ended = d.clock.at.Add(from), d.clock.at.Add(to)
 	}
 }
 
@@ -121,7 +122,18 @@ func (d *Device) since(cu uintptr) (time.Duration, bool) {
 
 // Times returns when the work of e began and ended on the GPU, on the host's clock; zero when it did not run or nobody asked
 // for times.
-func (e *event) Times() (began, ended time.Time) { return e.times[0], e.times[1] }
+func (e *event) Times() (began, ended time.Time) {
+	if e.timed == nil {
+		return
+	}
+	return e.timed.began, e.timed.ended
+}
+
+// times is when the work of an event began and ended; set before it happens.
+type times struct {
+	first        uintptr // the CUevent before the work, until it is over
+	began, ended time.Time
+}
 
 func (d *Device) stopClock() error {
 	c := &d.clock

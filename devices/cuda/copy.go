@@ -17,7 +17,8 @@ func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 }
 
 func (d *Device) copyOperation(t devices.Transfer) *operation {
-	c := &copying{device: d, event: event{copy: t, device: d}}
+	c := &copying{device: d, transfer: t, event: event{device: d}}
+	c.event.copy = &c.transfer
 	op := &c.operation
 	op.event, op.work = &c.event, c
 	switch {
@@ -43,13 +44,14 @@ type end struct {
 // A copying is the operation of a copy, in one piece of memory.
 type copying struct {
 	operation
-	event  event
-	device *Device
+	event    event
+	device   *Device
+	transfer devices.Transfer
 }
 
 // start makes the calls of a copy.
 func (c *copying) start(op *operation) error {
-	d, t := c.device, c.event.copy
+	d, t := c.device, c.transfer
 	from, err := d.endOf(t, t.From)
 	if err != nil {
 		return err

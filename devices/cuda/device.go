@@ -303,13 +303,18 @@ func (d *Device) lose(what string, cause error) error {
 	return d.lost.Load()
 }
 
-// fail makes the error of an operation of this device; one after which CUDA gives no answers ends the device.
+// fail makes the error of an operation of this device; one after which CUDA gives no answers ends the device, and is that of a kernel
+// in flight, if there is one.
 func (d *Device) fail(what string, err error) error {
 	var already *devices.DeviceError
 	if errors.As(err, &already) {
 		return err
 	}
 	if sticky(codeOf(err)) {
+		if k, _ := d.flyingKernels(); k != nil { // calls that find that a kernel has failed are not what failed
+			d.blame(k, err)
+			return d.alive()
+		}
 		return d.lose(what, err)
 	}
 	if codeOf(err) == codeNoMemory {

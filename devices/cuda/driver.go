@@ -181,16 +181,23 @@ func startDriver(lib *library) (_ *driver, err error) {
 func release(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
 // call calls the driver and returns its result. What args point to must not be on a stack: see block.
+//
+// Cost: no allocation: purego keeps what it is given, so args are copied to where that is.
 func (d *driver) call(f fn, args ...uintptr) int {
-	r, _, _ := purego.SyscallN(d.fns[f], args...)
+	kept := callArgs.Get().(*[maxArgs]uintptr)
+	n := copy(kept[:], args)
+	r, _, _ := purego.SyscallN(d.fns[f], kept[:n]...)
+	callArgs.Put(kept)
 	return int(int32(r))
 }
 
+// maxArgs is the most arguments that a call of the driver has: those of cuLaunchKernel.
+const maxArgs = 11
+
+var callArgs = sync.Pool{New: func() any { return new([maxArgs]uintptr) }}
+
 // do calls the driver and makes an *Error of a result that is not success.
-func (d *driver) do(f fn, args ...uintptr) error {
-	r, _, _ := purego.SyscallN(d.fns[f], args...)
-	return d.check(f, int(int32(r)))
-}
+func (d *driver) do(f fn, args ...uintptr) error { return d.check(f, d.call(f, args...)) }
 
 // check makes an *Error of a result.
 func (d *driver) check(f fn, code int) error {

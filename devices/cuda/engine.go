@@ -59,8 +59,7 @@ func (g *engine) submit(op *operation) {
 	}
 	d := g.device
 	d.enter()
-	d.begin(op, false)
-	if s := op.stream; s != nil {
+	if s := d.begin(op, false); s != nil {
 		_ = s.record() // if there is something on it; what that would have stood for fails with it
 	}
 	d.leave()

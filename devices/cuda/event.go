@@ -18,32 +18,33 @@ import (
 type event struct {
 	device *Device
 	// What it is the end of: the launch of a kernel with a label, or a copy.
-	kernel, label string
-	copy          devices.Transfer
-	pos           ir.Pos
+	kernel *devices.Kernel
+	label  string
+	copy   *devices.Transfer
 	// alone says that the operation can fail without ending the device, so that nothing may be enqueued behind it
 	// before it has happened.
 	alone  bool
 	after  []devices.Event // what it was enqueued behind, to take their errors over
-	checks []check         // where kernels leave faults
-	graph  *graph          // whose slots or scratch memory it uses
-	began  int64           // monotonic nanoseconds, for the time limit
+	room   [2]devices.Event
+	checks []check // where kernels leave faults
+	graph  *graph  // whose slots or scratch memory it uses
+	began  int64   // monotonic nanoseconds, for the time limit
 	// failed is why it fails, from when that is known: what comes behind it must not run, though it may take until all that it has
 	// enqueued is over before it happens.
 	failed atomic.Pointer[error]
 	// pending is the stream on which it will be enqueued with others; under Device.enqueueing.
 	pending *stream
-	first   uintptr      // the CUevent before the work, where times are wanted
-	times   [2]time.Time // see Times; set before it happens
+	timed   *times // where times are wanted
 
 	mu       sync.Mutex
 	enqueued bool
 	done     bool
 	err      error
-	then     []func(error)
-	behind   []*operation // what waits until this is enqueued
-	stream   *stream      // once enqueued
-	number   uint64       // on the stream; set when it is pushed there
+	then     func(error)   // what is called when it happens: the first,
+	more     []func(error) // and the others
+	behind   []*operation  // what waits until this is enqueued
+	stream   *stream       // once enqueued
+	number   uint64        // on the stream; set when it is pushed there
 }
 
 // A check is where a kernel leaves a fault, and the program that ran, to name it.
@@ -56,12 +57,44 @@ type check struct {
 // what names the operation.
 func (e *event) what() string {
 	switch {
-	case e.kernel == "":
+	case e.kernel == nil:
 		return fmt.Sprintf("copy of %v from %v to %v", e.copy.Region, e.copy.From, e.copy.To)
-	case e.label != "" && e.label != e.kernel:
-		return "launch " + e.kernel + " as " + e.label
+	case e.label != "" && e.label != e.kernel.Name:
+		return "launch " + e.kernel.Name + " as " + e.label
 	}
-	return "launch " + e.kernel
+	return "launch " + e.kernel.Name
+}
+
+// pos is the place of the operation in the Go source; none for a copy.
+func (e *event) pos() ir.Pos {
+	if e.kernel == nil {
+		return ir.Pos{}
+	}
+	return e.kernel.Pos
+}
+
+// eventsAtOnce is how many events of kernels are allocated together. They are not used again: nobody knows how long others look at
+// them.
+const eventsAtOnce = 8
+
+// A clutch is events that were allocated together; from next on nobody has them.
+type clutch struct {
+	list [eventsAtOnce]event
+	next int
+}
+
+var clutches = sync.Pool{New: func() any { return new(clutch) }}
+
+// newEvent returns an event of a kernel.
+func newEvent(d *Device, k *devices.Kernel, label string) *event {
+	c := clutches.Get().(*clutch)
+	e := &c.list[c.next]
+	if c.next++; c.next < len(c.list) {
+		clutches.Put(c)
+	}
+	e.device, e.kernel, e.label = d, k, label
+	e.after = e.room[:0]
+	return e
 }
 
 // Done reports whether e has happened.
@@ -82,7 +115,11 @@ func (e *event) Err() error {
 func (e *event) Then(f func(error)) {
 	e.mu.Lock()
 	if !e.done {
-		e.then = append(e.then, f)
+		if e.then == nil {
+			e.then = f
+		} else {
+			e.more = append(e.more, f)
+		}
 		e.mu.Unlock()
 		return
 	}
@@ -109,7 +146,11 @@ func (e *event) on() *stream {
 }
 
 // doom says with what e will fail when it happens. The first reason counts.
-func (e *event) doom(err error) { e.failed.CompareAndSwap(nil, &err) }
+func (e *event) doom(err error) {
+	p := new(error) // and not the address of err, which would be allocated where nothing fails too
+	*p = err
+	e.failed.CompareAndSwap(nil, p)
+}
 
 // doomed returns with what e has failed, or will fail; nil as far as is known.
 func (e *event) doomed() error {
@@ -126,10 +167,14 @@ func (e *event) happen(err error) {
 	}
 	e.mu.Lock()
 	e.done, e.err = true, err
-	then, behind := e.then, e.behind
-	e.then, e.behind, e.after = nil, nil, nil
+	then, more, behind := e.then, e.more, e.behind
+	e.then, e.more, e.behind, e.after = nil, nil, nil, nil
+	clear(e.room[:])
 	e.mu.Unlock()
-	for _, f := range then {
+	if then != nil {
+		then(err)
+	}
+	for _, f := range more {
 		f(err)
 	}
 	for _, op := range behind {
@@ -162,7 +207,7 @@ func (e *event) finish() bool {
 	}
 	for _, c := range e.checks {
 		if fault := c.slot.fault(c.version); fault != nil && err == nil {
-			err = &devices.DeviceError{Device: d.name, What: e.what(), Pos: e.pos, Err: fault}
+			err = &devices.DeviceError{Device: d.name, What: e.what(), Pos: e.pos(), Err: fault}
 		}
 		if !c.kept {
 			d.slots.put(c.slot)
@@ -237,17 +282,28 @@ func (d *Device) overdue(e *event, s *stream) bool {
 // blame ends the device because of e. When e is a copy, a kernel that is in flight is to blame: copies do not fail. Of several
 // kernels in flight the driver does not say which it was: the error names the first and says how many there are.
 func (d *Device) blame(e *event, err error) {
-	culprit, kernels := e, 0
-	for _, s := range d.kernels {
-		if k := s.first(); k != nil && culprit.kernel == "" {
-			culprit = k
-		}
-		kernels += s.length()
+	culprit, kernels := d.flyingKernels()
+	if e.kernel != nil || culprit == nil {
+		culprit = e
 	}
 	if kernels > 1 {
 		err = fmt.Errorf("%w; it is the first of %d kernels in flight, of which one has failed", err, kernels)
 	}
-	d.lost.CompareAndSwap(nil, &devices.DeviceError{Device: d.name, What: culprit.what(), Pos: culprit.pos, Err: err, Fatal: true})
+	d.lost.CompareAndSwap(nil, &devices.DeviceError{Device: d.name, What: culprit.what(), Pos: culprit.pos(), Err: err, Fatal: true})
+}
+
+// flyingKernels returns a kernel that is the next of its stream, nil when there is none, and how many are in flight.
+func (d *Device) flyingKernels() (first *event, n int) {
+	for _, s := range d.kernels {
+		if s == nil {
+			continue // it is being opened
+		}
+		if k := s.first(); first == nil {
+			first = k
+		}
+		n += s.length()
+	}
+	return first, n
 }
 
 // An eventPool keeps CUevents that nobody uses.

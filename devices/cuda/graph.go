@@ -27,6 +27,11 @@ type graph struct {
 	scratch     uintptr // of all steps
 	size        deps.Bytes
 	busy        bool // a run that uses slots or scratch is under way
+
+	// What all steps launch, once it was decided: their arguments stay as they are, and mirrors stay where they are.
+	choosing sync.Mutex
+	run      *sequenceRun
+	alone    bool
 }
 
 // A step is what a sequence launches: the kernels of one step.
@@ -52,7 +57,21 @@ type sequenceRun struct {
 	own    bool // steps need memory of their own
 }
 
-// chooseSequence decides what all steps launch, and whether some can fail alone.
+// sequence returns what all steps launch, and whether some can fail alone.
+func (d *Device) sequence(g *graph) (r *sequenceRun, alone bool, err error) {
+	g.choosing.Lock()
+	defer g.choosing.Unlock()
+	if g.run == nil {
+		r, alone, err := d.chooseSequence(g)
+		if err != nil {
+			return nil, false, err
+		}
+		g.run, g.alone = r, alone
+	}
+	return g.run, g.alone, nil
+}
+
+// chooseSequence decides what all steps launch.
 func (d *Device) chooseSequence(g *graph) (r *sequenceRun, alone bool, err error) {
 	r = &sequenceRun{device: d, graph: g, steps: make([]step, len(g.steps))}
 	for i := range g.steps {

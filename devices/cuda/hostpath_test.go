@@ -51,9 +51,11 @@ func Three(x, y, z []int64) {
 		name                     string
 		gpus, chains, submitters int
 		three                    bool
-	}{{"chain", 1, 1, 1, false}, {"three", 1, 16, 1, true}, {"crowd1", 1, 64, 8, false}, {"crowd4", 4, 64, 8, false}} {
+		window                   int
+	}{{"chain", 1, 1, 1, false, 0}, {"three", 1, 16, 1, true, 0}, {"crowd1", 1, 64, 8, false, 0}, {"crowd4", 4, 64, 8, false, 0},
+		{"crowd4 no window", 4, 64, 8, false, -1}} {
 		b.Run(c.name, func(b *testing.B) {
-			rt, err := task.New(task.Options{Devices: "cuda:" + strconv.Itoa(c.gpus), Window: -1})
+			rt, err := task.New(task.Options{Devices: "cuda:" + strconv.Itoa(c.gpus), Window: c.window})
 			require.NoError(b, err)
 			defer func() { require.NoError(b, rt.Close()) }()
 			var cells [][]int64

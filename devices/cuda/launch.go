@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"github.com/gompss/gompss/codegen/cuda"
@@ -14,25 +15,39 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// A launching is the operation of a launch, in one piece of memory.
+// A launching is the operation of a launch, in one piece of memory, which is used again when its work has been enqueued.
 type launching struct {
 	operation
-	event  event
 	run    run
 	grids  [2]grid
-	after  [4]devices.Event
-	then   [1]func(error)
 	params [16]uint64
+}
+
+var launchings = sync.Pool{New: func() any { return new(launching) }}
+
+// newLaunching returns the operation of an event.
+func newLaunching(e *event) *launching {
+	o := launchings.Get().(*launching)
+	o.operation = operation{event: e, part: o}
+	o.run = run{grids: o.grids[:0]}
+	return o
+}
+
+// spent says that nobody needs op any more: its work has been enqueued, or will not be.
+func (op *operation) spent() {
+	if o := op.part; o != nil {
+		o.operation, o.run = operation{}, run{}
+		launchings.Put(o)
+	}
 }
 
 // Launch enqueues a run of a kernel: the launches of its program in order, on one stream.
 func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event {
-	o := &launching{event: event{kernel: l.Kernel.Name, label: l.Label, pos: l.Kernel.Pos, device: d}}
-	o.operation.event = &o.event
-	o.event.after, o.event.then, o.run.grids = o.after[:0], o.then[:0], o.grids[:0]
+	o := newLaunching(newEvent(d, l.Kernel, l.Label))
 	if err := d.choose(l, o); err != nil {
-		o.event.happen(d.failAt(&o.event, err))
-		return &o.event
+		e := o.event
+		e.happen(d.failAt(e, err))
+		return e
 	}
 	return d.submit(&o.operation, after)
 }
@@ -44,7 +59,7 @@ func (d *Device) choose(l *devices.Launch, o *launching) error {
 	}
 	p := d.program(l.Kernel)
 	if p.graph != nil {
-		r, alone, err := d.chooseSequence(p.graph)
+		r, alone, err := d.sequence(p.graph)
 		if err == nil {
 			o.event.alone, o.work = alone, r
 		}

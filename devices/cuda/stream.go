@@ -32,6 +32,7 @@ type stream struct {
 	marked uint64 // of the last one that a mark stands for
 	blind  bool   // the last mark could not be made; under marking
 	marks  []*mark
+	unused []*mark
 
 	marking sync.Mutex // held by who makes a mark, over the call of the driver
 
@@ -125,9 +126,14 @@ func (s *stream) popTo(upTo uint64, list []*event) []*event {
 // doomUnmarked says that the events fail that no mark stands for.
 func (s *stream) doomUnmarked(err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := len(s.queue) - 1; i >= s.head && s.queue[i].number > s.marked; i-- {
-		s.queue[i].doom(s.device.failAt(s.queue[i], err))
+	at := len(s.queue)
+	for at > s.head && s.queue[at-1].number > s.marked {
+		at--
+	}
+	list := slices.Clone(s.queue[at:])
+	s.mu.Unlock()
+	for _, e := range list {
+		e.doom(s.device.failAt(e, err))
 	}
 }
 
@@ -135,6 +141,7 @@ func (s *stream) doomUnmarked(err error) {
 func (s *stream) drop(m *mark) {
 	if m.users--; m.users == 0 {
 		s.device.spare.put(m.cu)
+		s.unused = append(s.unused, m)
 	}
 }
 
@@ -177,7 +184,14 @@ func (s *stream) record() error {
 	s.mu.Lock()
 	s.marked = upTo
 	s.count()
-	s.marks = append(s.marks, &mark{stream: s, cu: cu, upTo: upTo, users: 1})
+	var m *mark
+	if last := len(s.unused) - 1; last >= 0 {
+		m, s.unused = s.unused[last], s.unused[:last]
+	} else {
+		m = new(mark)
+	}
+	*m = mark{stream: s, cu: cu, upTo: upTo, users: 1}
+	s.marks = append(s.marks, m)
 	s.mu.Unlock()
 	return nil
 }
@@ -203,6 +217,7 @@ type operation struct {
 	// host says that the work looks at host memory when it is enqueued, so that all it is behind must have happened.
 	host bool
 	work starter
+	part *launching // that it is part of, if it is a launch
 }
 
 // A starter calls the driver for the work of an operation, on its stream.
@@ -231,7 +246,9 @@ func (d *Device) submit(op *operation, after []devices.Event) devices.Event {
 
 // begin enqueues op, or leaves it to whoever makes the event happen, or enqueues the event, that it has to wait for first. With
 // batching it may stay pending until flushAll. Requires: the context is current.
-func (d *Device) begin(op *operation, batching bool) {
+//
+// It returns the stream that something was put on. From then on op may be another one.
+func (d *Device) begin(op *operation, batching bool) *stream {
 	d.enqueueing.Lock()
 	defer d.enqueueing.Unlock()
 	if batching {
@@ -241,7 +258,7 @@ func (d *Device) begin(op *operation, batching bool) {
 	home := d.pendingBehind(op, batching)
 	for _, a := range op.event.after {
 		if parked := d.park(op, a); parked {
-			return
+			return nil
 		}
 	}
 	switch {
@@ -250,8 +267,9 @@ func (d *Device) begin(op *operation, batching bool) {
 	case batching:
 		d.enlist(op, home)
 	default:
-		d.place(op)
+		return d.place(op)
 	}
+	return nil
 }
 
 // park leaves op to event a, if op cannot be enqueued before a has happened or been enqueued.
@@ -273,8 +291,8 @@ func (d *Device) park(op *operation, a devices.Event) bool {
 	return true
 }
 
-// place enqueues op; when that fails its event has failed. Requires: the context is current.
-func (d *Device) place(op *operation) {
+// place enqueues op, and returns its stream; when that fails its event has failed. Requires: the context is current.
+func (d *Device) place(op *operation) *stream {
 	e := op.event
 	if op.stream == nil {
 		op.stream = d.chooseStream(e.after)
@@ -287,15 +305,18 @@ func (d *Device) place(op *operation) {
 	if err := d.lead(op); err != nil {
 		e.doom(err)
 		d.engine.over.push(e)
-		return
+		op.spent()
+		return s
 	}
 	d.launchOn(op)
+	op.spent()
 	if e.alone || d.clock.on || s.unmarked() >= s.patience() {
 		_ = s.record() // e fails with it
 	}
 	for _, next := range e.enter(s) { // from here on others may wait for it
 		next.event.device.engine.push(next)
 	}
+	return s
 }
 
 // lead makes the stream of op wait for what op is behind, which has not failed.
@@ -328,10 +349,10 @@ func (d *Device) launchOn(op *operation) {
 
 // start makes the calls of the work of op, for kernels in a range of their name where a tool wants that.
 func (d *Device) start(op *operation) error {
-	if n := d.platform.nvtx; n != nil && op.event.kernel != "" {
+	if n := d.platform.nvtx; n != nil && op.event.kernel != nil {
 		name := op.event.label
 		if name == "" {
-			name = op.event.kernel
+			name = op.event.kernel.Name
 		}
 		n.push(name)
 		defer n.pop()
@@ -409,7 +430,7 @@ func (d *Device) waitOn(s *stream, a devices.Event) error {
 func (d *Device) failAt(e *event, err error) error {
 	err = d.fail(e.what(), err)
 	if own, ok := err.(*devices.DeviceError); ok && own.Pos.File == "" && !own.Fatal {
-		own.Pos = e.pos
+		own.Pos = e.pos()
 	}
 	return err
 }

@@ -13,9 +13,9 @@ import (
 // Time launches l repeat times in a row, rounds times over, and returns how long a launch took in each round, by events of
 // the GPU. Everything that l touches must be there: it is launched behind nothing. For measurements.
 func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Duration, err error) {
-	o := &launching{event: event{kernel: l.Kernel.Name, label: l.Label, pos: l.Kernel.Pos, device: d}}
+	o := newLaunching(newEvent(d, l.Kernel, l.Label))
 	op := &o.operation
-	op.event, op.stream = &o.event, d.kernels[0]
+	op.stream = d.kernels[0]
 	if err := d.Prepare(l.Kernel); err != nil {
 		return nil, err
 	}
