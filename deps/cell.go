@@ -91,12 +91,22 @@ func (d *Domain) enter(n *Node, c *cell, key modeKey) int32 {
 
 // take puts n into the list of those that others wait for.
 func (c *cell) take(n *Node, key modeKey) {
-	if key == reading {
+	switch {
+	case key == reading:
 		c.readers.add(n)
 		return
-	}
-	if !c.joins(key) {
-		c.open(key)
+	case key.shared() || c.key.shared():
+		if !c.joins(key) {
+			c.open(key)
+		}
+	default: // open, where there can be nothing in before
+		c.readers.empty()
+		c.key, c.asked = key, 0
+		if len(c.writers) == 1 {
+			c.writers[0] = ref{n, uint32(n.ID)}
+			return
+		}
+		c.writers.empty()
 	}
 	c.writers.add(n)
 }

@@ -175,23 +175,40 @@ func (d *Domain) after(n *Node, c *cell, list *refs) int32 {
 	if len(*list) >= fanIn {
 		d.fold(n, c, list)
 	}
+	l := *list
 	edges, kept := int32(0), 0
-	for i, r := range *list {
+	for i := range l {
+		r := l[i]
 		p := r.node
 		if p.mark != n.mark { // not n itself, nor one that it waits for already
-			if !r.precede(n) {
+			// This is r.precede(n) where that is simple, as it nearly always is.
+			w := p.word.Load()
+			if !r.means(w) {
+				continue
+			}
+			if at := uint32(w) &^ open; at < nearSuccessors {
+				p.near[at] = n
+			} else {
+				*p.room(at) = n
+			}
+			perturb()
+			if !p.word.CompareAndSwap(w, w+1) && !r.precede(n) {
 				continue
 			}
 			p.mark = n.mark
 			edges++
-			d.noteEdge(r.node, n)
+			if d.Edge != nil || d.Follow != nil {
+				d.noteEdge(p, n)
+			}
 		}
 		if kept != i {
-			(*list)[kept] = r
+			l[kept] = r
 		}
 		kept++
 	}
-	*list = (*list)[:kept]
+	if kept != len(l) {
+		*list = l[:kept]
+	}
 	return edges
 }
 

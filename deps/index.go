@@ -20,12 +20,13 @@ const firstSlots = 32
 
 // find returns the cell of r, nil if there is none.
 func (t *table) find(r *Region, hash uint64) *cell {
-	mask := uint64(len(t.slots) - 1)
-	if len(t.slots) == 0 {
+	slots := t.slots
+	if len(slots) == 0 {
 		return nil
 	}
-	for i := hash & mask; ; i = (i + 1) & mask {
-		s := &t.slots[i]
+	mask := uint64(len(slots) - 1)
+	for i := hash; ; i++ {
+		s := &slots[i&mask]
 		if s.cell == nil {
 			return nil
 		}
@@ -78,6 +79,10 @@ func (t *table) remove(c *cell) {
 func hashOf(r *Region) uint64 {
 	const a, b = 0x9e3779b97f4a7c15, 0xd1342543de82ef95
 	h := (uint64(r.Offset) ^ uint64(r.Buffer)<<40) * a
+	if r.N == 1 { // what the loop does, without one
+		h = bits.RotateLeft64(h^uint64(r.Dims[0].Count), 29)*b ^ uint64(r.Dims[0].Stride)*a
+		return h ^ h>>32
+	}
 	for k := range r.N & (2*MaxDims - 1) {
 		d := &r.Dims[k&(MaxDims-1)]
 		h = bits.RotateLeft64(h^uint64(d.Count), 29)*b ^ uint64(d.Stride)*a

@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"reflect"
 	"runtime"
 	"slices"
@@ -86,11 +87,22 @@ func memoryOfValue(v reflect.Value) memory {
 type buffer struct {
 	id     deps.BufferID
 	memory // len is cap
+	end    uintptr
+	mask   uintptr // elem - 1 where that is a power of 2 above 1, of which shift is the logarithm; else 0
+	shift  uint8
+	gone   atomic.Bool
 	pinner runtime.Pinner
 	pages  []byte // of Alloc; nil for ordinary Go memory
-	gone   atomic.Bool
 	owner  *Scope // where it was used first
 	copied bool   // it is a private copy of a reduction
+}
+
+// measure notes what finding b needs.
+func (b *buffer) measure() {
+	b.end = b.lo() + uintptr(b.size())
+	if b.elem > 1 && b.elem&(b.elem-1) == 0 {
+		b.mask, b.shift = uintptr(b.elem-1), uint8(bits.TrailingZeros64(uint64(b.elem)))
+	}
 }
 
 func (b *buffer) lo() uintptr { return uintptr(b.base) }
@@ -156,8 +168,10 @@ func (t *buffers) locate(m memory, owner *Scope) (*buffer, int64, error) {
 func (t *buffers) find(m memory) (*buffer, int64, error) {
 	lo := uintptr(m.base)
 	at := &t.lately[lo>>12%latelySize]
-	if b := at.Load(); b != nil && lo >= b.lo() && lo+uintptr(m.size()) <= b.hi() && m.elem == b.elem && !b.gone.Load() {
-		if offset := lo - b.lo(); offset%uintptr(b.elem) == 0 {
+	if b := at.Load(); b != nil && lo >= b.lo() && lo+uintptr(m.size()) <= b.end && m.elem == b.elem && !b.gone.Load() {
+		if offset := lo - b.lo(); offset&b.mask == 0 && b.mask != 0 { // no division: it takes longer than all else here
+			return b, int64(offset >> b.shift), nil
+		} else if offset%uintptr(b.elem) == 0 {
 			return b, int64(offset / uintptr(b.elem)), nil
 		}
 	}
@@ -217,6 +231,7 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope) (*buffer, error
 	}
 	table := t.load()
 	b := &buffer{id: deps.BufferID(len(table.byID)), memory: m, pages: pages, owner: owner}
+	b.measure()
 	last := len(t.unused) - 1
 	if last >= 0 {
 		b.id = t.unused[last]
