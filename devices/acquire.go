@@ -3,7 +3,6 @@ package devices
 import (
 	"fmt"
 
-	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 )
 
@@ -245,7 +244,7 @@ func (m *Machine) ready(ws *WorkingSet) bool {
 	held := m.spaces[ws.Space.Device].held
 	for i := range ws.launch.Args.List {
 		a := &ws.launch.Args.List[i]
-		if a.Nil || a.Type.Kind != ir.Slice && a.Type.Kind != ir.Pointer {
+		if !a.InMemory() {
 			continue
 		}
 		if mirror := held.mirrorOf(a.Buffer); mirror == nil || !mirror.reserved.Load() {

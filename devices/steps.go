@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -208,7 +207,7 @@ func (m *Machine) reserveArgs(ws *WorkingSet) error {
 	s := m.spaces[ws.Space.Device]
 	for i := range ws.launch.Args.List {
 		a := &ws.launch.Args.List[i]
-		if a.Nil || a.Type.Kind != ir.Slice && a.Type.Kind != ir.Pointer {
+		if !a.InMemory() {
 			continue
 		}
 		b := m.buffer(a.Buffer)

@@ -87,7 +87,7 @@ func (d *Device) arguments(a *devices.Args) ([]simt.Arg, error) {
 	for i := range a.List {
 		arg := &a.List[i]
 		out[i] = simt.Arg{Bits: ir.Bits(arg.Bits), Bytes: arg.Blob}
-		if arg.Nil || arg.Type.Kind != ir.Slice && arg.Type.Kind != ir.Pointer {
+		if !arg.InMemory() {
 			continue
 		}
 		memory := memories[arg.Buffer]
