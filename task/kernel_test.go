@@ -273,3 +273,23 @@ func TestClausesOfATask(t *testing.T) {
 	require.Equal(t, []string{"55", "50"}, order)
 	require.EqualValues(t, 100, d[0], "priority 60 ran first")
 }
+
+// TestEmptySlicesGoAnywhere: an accelerator looked for the buffer of an argument that has none.
+func TestEmptySlicesGoAnywhere(t *testing.T) {
+	mix, sum := kernelOf(t, Mix), kernelOf(t, Sum)
+	onEach(t, func(t *testing.T, spec string) {
+		for _, none := range [][]uint32{{}, nil, make([]uint32, 5)[:0], make([]uint32, 5)[5:]} {
+			rt := open(t, task.Options{Devices: spec})
+			_, err := mix.Submit(rt, 0, 0, 0, 0, uint32(9), none, none)
+			require.NoError(t, err)
+			s := float32(7)
+			_, err = sum.Submit(rt, []float32{}, &s)
+			require.NoError(t, err)
+			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Close())
+			var want float32 = 7
+			Sum(nil, &want)
+			require.Equal(t, want, s)
+		}
+	})
+}

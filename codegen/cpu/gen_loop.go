@@ -176,6 +176,7 @@ func (g *gen) lanesLoop(s *ir.For) {
 	g.shapes = analyseShapes(s, step)
 	defer func() { g.shapes = nil }()
 	g.lanes = g.bytes / laneBytes(s)
+	g.fillLanes(s)
 	if g.sawLanes == 0 {
 		g.sawLanes, g.sawLoop = g.lanes, s.At
 	}
@@ -209,6 +210,21 @@ func (g *gen) lanesLoop(s *ir.For) {
 	restore()
 	g.loops = g.loops[:len(g.loops)-1]
 	g.closeReductions(sums)
+}
+
+// fillLanes puts numbers of 4 bytes that come from outside of a loop into all its lanes: where they were computed fewer were on.
+func (g *gen) fillLanes(s *ir.For) {
+	for _, v := range ir.Used(s.Body).List() {
+		h := g.homes[v]
+		if h == nil || len(h.vec) == 0 || !v.Type.IsScalar() || container(v.Type) != 4 || g.lanes*4 < g.bytes {
+			continue
+		}
+		for u, r := range h.vec {
+			if u == 0 || r != h.vec[0] {
+				g.broadcastLane(r, RegArg(r), v.Type)
+			}
+		}
+	}
 }
 
 // checkAhead makes the checks of affine accesses for all iterations before the first. Where one fails, a loop that checks what the lanes that

@@ -38,6 +38,26 @@ func ScaleBy(a []float32, k int64, m uint64) {
 	}
 }
 
+// RowScale carries numbers that were computed where fewer lanes are on into loops with twice as many.
+//
+//omp:target device(smp)
+func RowScale(a, b []float32, m int) {
+	//omp:loop
+	for r := 0; r < len(a)/m; r++ {
+		first, sum := a[r*m], float32(0)
+		near := float32(1/math.Sqrt(1+float64(b[r]))) + float32(r)
+		//omp:loop reduction(+: sum)
+		for j := 0; j < m; j++ {
+			sum += (b[r*m+j] + near) * first
+		}
+		scale := kernel.Rsqrt(sum*sum/float32(m) + 1)
+		//omp:loop
+		for j := 0; j < m; j++ {
+			a[r*m+j] = (b[r*m+j] - first) * scale
+		}
+	}
+}
+
 //omp:target device(smp)
 func Move(a, b []int16) {
 	//omp:teams distribute parallel for

@@ -96,6 +96,9 @@ var trials = map[string]trial{
 	"ScaleBy": {ScaleBy, func(r *rand.Rand, n int) []any {
 		return []any{floats32(r, n), int64(r.IntN(100) - 50), uint64(r.IntN(9))}
 	}, 0},
+	"RowScale": {RowScale, func(r *rand.Rand, n int) []any {
+		return []any{floats32(r, n), floats32(r, n), max(n/3, 1)}
+	}, 1e-3},
 	"Reverse":    {Reverse, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
 	"Down":       {Down, func(r *rand.Rand, n int) []any { return []any{floats64(r, n), floats64(r, n)} }, 0},
 	"Every3":     {Every3, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
