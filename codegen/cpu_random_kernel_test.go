@@ -182,8 +182,21 @@ func (w *loops) stmt() {
 	case n == 17 && w.sums:
 		w.line("total %s= int64(%s)", w.pick("+", "-"), w.integer(2))
 	case n == 18:
-		w.line("//omp:atomic")
-		w.line("bins[%s] += int64(%s)", w.pick("ix[i]&3", "i&3", "2", "ix[i]%4"), w.integer(1))
+		switch {
+		case w.chance(20):
+			w.line("var held int64")
+			w.line("//omp:atomic capture")
+			w.line("{")
+			w.line("	held = bins[%s]", "i%4")
+			w.line("	bins[%s] ^= int64(%s)", "i%4", w.pick("1", "i", "ix[i]"))
+			w.line("}")
+			w.line("if held == 1<<62 {")
+			w.line("	x++")
+			w.line("}")
+		default:
+			w.line("//omp:atomic")
+			w.line("bins[%s] += int64(%s)", w.pick("ix[i]&3", "i&3", "2", "ix[i]%4"), w.integer(1))
+		}
 	case n == 19:
 		w.line("switch {")
 		w.line("case %s:", w.cond(1))

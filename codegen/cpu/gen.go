@@ -97,6 +97,7 @@ type gen struct {
 	names             map[ir.Pos]string
 	arrays            map[*ir.Var]int64 // lengths of local arrays
 	scratch           int64             // bytes of scratch memory used so far
+	serialBase        int               // where one lane runs alone: 1 + the loops around; else 0
 	fails             []fail
 }
 

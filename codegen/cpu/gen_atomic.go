@@ -2,20 +2,21 @@ package cpu
 
 import "github.com/gompss/gompss/codegen/ir"
 
-// atomic updates a place, lane by lane. A loop with atomics runs on one goroutine, as the Go function does: its updates need no lock, and
+// atomic updates a place, lane by lane: in a few instructions where that is all, else as plain code. A loop with atomics runs on one goroutine, as the Go function does: its updates need no lock, and
 // locked ones would take longer than all the rest.
 func (g *gen) atomic(s *ir.Atomic) {
 	t := s.Place.Type()
 	op, ok := generalOps[s.Op]
 	float := t.IsFloat() && s.Op == ir.Add
-	if s.Kind != ir.AtomicUpdate || s.Swapped || !ok && !float || t.Kind == ir.Bool || s.Op == ir.Mul {
-		g.refuse(s.At, "this atomic operation has no vector form: updates of numbers by + - & | ^ have; write a reduction where one will do")
+	if g.shapes == nil {
+		g.list(g.inSteps(s))
+		return
 	}
 	if _, isVar := s.Place.(*ir.Ref); isVar {
-		g.refuse(s.At, "an atomic update of a local variable has no vector form: write a reduction")
+		g.refuse(s.At, "an atomic update of the local variable %s has no form for lanes: write a reduction", ir.ExprString(s.Place))
 	}
-	if g.shapes == nil {
-		g.storeUniform(s.Place, &ir.Binary{Op: s.Op, X: s.Place, Y: s.Value, T: t, At: s.At})
+	if s.Kind != ir.AtomicUpdate || s.Swapped || !ok && !float || t.Kind == ir.Bool || s.Op == ir.Mul || g.laneOwned(s.Place) {
+		g.serial(s)
 		return
 	}
 	value := g.vec(s.Value)
@@ -58,6 +59,58 @@ func (g *gen) atomic(s *ir.Atomic) {
 			g.op(laneStores[int64(t.Size)], W128, place, RegArg(r))
 		})
 	})
+}
+
+// inSteps is an atomic where nobody else is about: a read, an operation and a write.
+func (g *gen) inSteps(s *ir.Atomic) []ir.Stmt {
+	t := s.Place.Type()
+	v := &ir.Var{Name: "old", Type: t, Space: ir.Local, ID: -1000 - len(g.homes), At: s.At}
+	old := &ir.Ref{Var: v, At: s.At}
+	out := []ir.Stmt{&ir.Decl{Var: v, Init: s.Place, At: s.At}}
+	set := func(value ir.Expr) { out = append(out, &ir.Assign{Place: s.Place, Value: value, At: s.At}) }
+	give := func(value ir.Expr) {
+		if s.Old != nil {
+			out = append(out, &ir.Assign{Place: s.Old, Value: value, At: s.At})
+		}
+	}
+	switch {
+	case s.Kind == ir.AtomicRead:
+		give(old)
+	case s.Kind == ir.AtomicCompare:
+		equal := &ir.Binary{Op: ir.Eq, X: old, Y: s.Compare, T: ir.BoolType, At: s.At}
+		out = append(out, &ir.If{Cond: equal, Then: []ir.Stmt{&ir.Assign{Place: s.Place, Value: s.Value, At: s.At}}, At: s.At})
+		give(old)
+	default:
+		n := &ir.Var{Name: "new", Type: t, Space: ir.Local, ID: v.ID - 1, At: s.At}
+		out = append(out, &ir.Decl{Var: n, Init: updated(s, old), At: s.At})
+		set(&ir.Ref{Var: n, At: s.At})
+		if s.After {
+			give(&ir.Ref{Var: n, At: s.At})
+		} else {
+			give(old)
+		}
+	}
+	return out
+}
+
+// updated is what an atomic stores.
+func updated(s *ir.Atomic, old ir.Expr) ir.Expr {
+	t, x, y := s.Place.Type(), old, s.Value
+	if s.Swapped {
+		x, y = y, x
+	}
+	switch {
+	case s.Kind == ir.AtomicWrite || s.Op == ir.NoOp:
+		return s.Value
+	case s.Op == ir.Min || s.Op == ir.Max:
+		fn := map[bool]ir.MathFn{true: ir.IMin, false: ir.IMax}[s.Op == ir.Min]
+		if t.IsFloat() {
+			fn = map[bool]ir.MathFn{true: ir.FMin, false: ir.FMax}[s.Op == ir.Min]
+		}
+		return &ir.Math{Fn: fn, Args: []ir.Expr{x, y}, T: t, At: s.At}
+	}
+	checked := t.IsInteger() && (s.Op == ir.Div || s.Op == ir.Rem || (s.Op == ir.Shl || s.Op == ir.Shr) && y.Type().IsSigned())
+	return &ir.Binary{Op: s.Op, X: x, Y: y, T: t, Checked: checked, At: s.At}
 }
 
 // memoryOps are the operations on memory, of 4 and 8 bytes.

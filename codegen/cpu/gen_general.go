@@ -267,6 +267,9 @@ func (g *gen) firstLane(v Reg, t *ir.Type) Reg {
 }
 
 func (g *gen) gpMath(e *ir.Math) Reg {
+	if e.T.Kind == ir.Bool {
+		return g.boolGeneral(e)
+	}
 	if e.Fn != ir.IMin && e.Fn != ir.IMax {
 		return g.firstLane(g.vecMath(nil, e)[0], e.T)
 	}
@@ -353,6 +356,11 @@ func (g *gen) branch(e ir.Expr, when bool, to label) {
 		if g.branchBinary(e, when, to) {
 			return
 		}
+	case *ir.Math:
+		g.maskBits(AX, g.boolMath(e)[0])
+		g.op(ANDQImm8, W128, RegArg(AX), ImmArg(1))
+		g.jump(map[bool]cond{true: condNE, false: condE}[when], to)
+		return
 	}
 	r := g.gp(e)
 	g.op(TESTQ, W128, RegArg(r), RegArg(r))

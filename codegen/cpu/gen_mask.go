@@ -1,6 +1,10 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // Masks are mask registers with AVX-512 and vectors with AVX2, there in one canonical lane size: bytes/lanes.
 
@@ -203,10 +207,55 @@ func (g *gen) masksOf(e ir.Expr) []Reg {
 			}
 		}
 		return g.compare(e)
-	case *ir.Index:
+	case *ir.Index, *ir.Member:
 		return g.boolLoad(e)
+	case *ir.Math:
+		return g.boolMath(e)
+	case *ir.Convert:
+		return g.masksOf(e.X)
+	case *ir.Select:
+		return g.selectMasks(e)
 	}
-	g.refuse(e.Pos(), "condition %s is not supported yet", ir.ExprString(e))
+	g.refuse(e.Pos(), "the condition %s has no form for lanes", ir.ExprString(e))
+	return nil
+}
+
+func (g *gen) selectMasks(e *ir.Select) []Reg {
+	c, x, y := g.masksOf(e.Cond), g.masksOf(e.X), g.masksOf(e.Y)
+	out := make([]Reg, g.unroll)
+	g.each(func(u int) { out[u] = g.maskOr(g.maskAnd(c[u], x[u]), g.maskAndNot(c[u], y[u])) })
+	return out
+}
+
+// boolMath asks of what kind a float is.
+func (g *gen) boolMath(e *ir.Math) []Reg {
+	x, t := e.Args[0], e.Args[0].Type()
+	bits := func(v float64) uint64 {
+		if t.Size == 4 {
+			return uint64(math.Float32bits(float32(v)))
+		}
+		return math.Float64bits(v)
+	}
+	compare := func(op ir.Op, x, y ir.Expr) ir.Expr { return &ir.Binary{Op: op, X: x, Y: y, T: ir.BoolType, At: e.At} }
+	infinite := func(sign int) ir.Expr {
+		return compare(ir.Eq, x, &ir.Const{T: t, Bits: bits(math.Inf(sign)), At: e.At})
+	}
+	sign := func(op ir.Op) ir.Expr { return compare(op, e.Args[1], number(0, e.At)) }
+	logic := func(op ir.Op, x, y ir.Expr) ir.Expr { return &ir.Binary{Op: op, X: x, Y: y, T: ir.BoolType, At: e.At} }
+	switch e.Fn {
+	case ir.IsNaN:
+		return g.masksOf(compare(ir.Ne, x, x))
+	case ir.IsInf:
+		return g.masksOf(logic(ir.LOr, logic(ir.LAnd, infinite(1), sign(ir.Ge)), logic(ir.LAnd, infinite(-1), sign(ir.Le))))
+	case ir.Signbit:
+		as, of := ir.Float64Bits, ir.Uint64Type
+		if t.Size == 4 {
+			as, of = ir.Float32Bits, ir.Uint32Type
+		}
+		word := &ir.Math{Fn: as, Args: []ir.Expr{x}, T: of, At: e.At}
+		return g.masksOf(compare(ir.Ge, word, &ir.Const{T: of, Bits: 1 << (8*uint(t.Size) - 1), At: e.At}))
+	}
+	g.refuse(e.At, "the condition %s has no form for lanes", ir.ExprString(e))
 	return nil
 }
 
@@ -360,7 +409,7 @@ func (g *gen) compareAVX2(op ir.Op, t *ir.Type, x, y Reg, w Width) Reg {
 }
 
 // boolLoad loads a []bool in every lane.
-func (g *gen) boolLoad(e *ir.Index) []Reg {
+func (g *gen) boolLoad(e ir.Expr) []Reg {
 	bytes := g.load(e, ir.Uint8Type)
 	zero := g.constVector(0, 4)
 	out := make([]Reg, g.unroll)

@@ -94,6 +94,14 @@ func (g *gen) stmt(s ir.Stmt) {
 	old := g.at
 	g.at = s.Pos()
 	defer func() { g.at = old }()
+	if g.shapes != nil {
+		g.tryVectors(s)
+		return
+	}
+	g.vectorStmt(s)
+}
+
+func (g *gen) vectorStmt(s ir.Stmt) {
 	switch s := s.(type) {
 	case *ir.Decl:
 		g.decl(s)
@@ -280,6 +288,9 @@ func (g *gen) leave(l *ir.Label, next bool) {
 		f := g.loops[i]
 		if f.label != l {
 			continue
+		}
+		if i+1 < g.serialBase {
+			break
 		}
 		if !f.varying {
 			if next {

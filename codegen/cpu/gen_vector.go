@@ -209,6 +209,8 @@ func (g *gen) vecInteger(dst []Reg, e *ir.Binary) []Reg {
 		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y Reg) { g.op(VANDNPS, w, RegArg(d), RegArg(y), RegArg(x)) })
 	case ir.Shl, ir.Shr:
 		return g.vecShift(dst, e)
+	case ir.Div, ir.Rem:
+		return g.vecDivide(dst, e)
 	}
 	return g.binaryInGo(e)
 }

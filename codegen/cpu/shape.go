@@ -166,6 +166,10 @@ func (w *shapeWalk) stmt(s ir.Stmt, split bool) {
 		} else if v := ir.RootVar(s.Place); v != nil && v.Type.Kind != ir.Slice && v.Type.Kind != ir.Pointer {
 			w.assign(v, shape{kind: varying}, true)
 		}
+	case *ir.Atomic:
+		if v := ir.RootVar(s.Old); s.Old != nil && v != nil {
+			w.assign(v, shape{kind: varying}, true)
+		}
 	case *ir.If:
 		in := split || w.shape(s.Cond).kind != uniform
 		w.list(s.Then, in)
