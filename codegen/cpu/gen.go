@@ -130,7 +130,8 @@ func (g *gen) shape(e ir.Expr) shape {
 func container(t *ir.Type) int { return max(4, int(t.Size)) }
 
 // width is the length of a vector of g.lanes values of type t.
-func (g *gen) width(t *ir.Type) Width { return widthOf(g.lanes * container(t)) }
+// width is that of a vector with a t in each lane; where that is more than a vector holds, all lanes have the same.
+func (g *gen) width(t *ir.Type) Width { return widthOf(min(g.lanes*container(t), g.bytes)) }
 
 func widthOf(bytes int) Width {
 	switch {

@@ -259,7 +259,8 @@ func (g *gen) vecShift(dst []Reg, e *ir.Binary) []Reg {
 // fits its lane; a count that may be negative is left to Go, which checks it.
 func (g *gen) shiftByVector(dst []Reg, e *ir.Binary) []Reg {
 	ct, signed := e.Y.Type(), e.Op == ir.Shr && e.T.IsSigned()
-	if container(ct) != container(e.T) || ct.IsSigned() && e.Checked || signed && container(e.T) == 8 && !g.avx512 {
+	alike := g.shape(e.Y).kind == uniform
+	if !alike && (container(ct) != container(e.T) || ct.IsSigned() && e.Checked) || signed && container(e.T) == 8 && !g.avx512 {
 		return g.binaryInGo(e)
 	}
 	op := pick(e.T, VPSLLVD, VPSLLVQ)
@@ -270,12 +271,34 @@ func (g *gen) shiftByVector(dst []Reg, e *ir.Binary) []Reg {
 		op = pick(e.T, VPSRAVD, VPSRAVQ)
 	}
 	w := g.width(e.T)
-	return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y Reg) {
+	x := g.vec(e.X)
+	var by []Reg
+	if alike {
+		by = g.sameCount(e)
+	} else {
+		by = g.vec(e.Y)
+	}
+	return g.lift(dst, x, by, func(d, x, y Reg) {
 		g.op(op, w, RegArg(d), RegArg(x), RegArg(y))
 		if e.Op == ir.Shl {
 			g.wrap(d, e.T)
 		}
 	})
+}
+
+// sameCount is the count of a shift by the same in all lanes, in lanes of the number that is shifted; all past the width are alike.
+func (g *gen) sameCount(e *ir.Binary) []Reg {
+	n := g.gp(e.Y)
+	if e.Y.Type().IsSigned() && e.Checked {
+		g.op(TESTQ, W128, RegArg(n), RegArg(n))
+		g.failIf(condL, ir.ErrShift)
+	}
+	limit, count, by := g.constGeneral(64), g.general(), g.vector()
+	g.move(count, n)
+	g.op(CMPQ, W128, RegArg(count), RegArg(limit))
+	g.op(CMOVQHI, W128, RegArg(count), RegArg(limit))
+	g.broadcastGeneral(by, count, container(e.T), g.width(e.T))
+	return g.same(by)
 }
 
 // product takes x*y apart, through a conversion that changes nothing.

@@ -58,6 +58,20 @@ func RowScale(a, b []float32, m int) {
 	}
 }
 
+func turned(x uint32, n uint) uint32 { return x>>n | x<<(32-n) }
+
+// Turns shifts small numbers by wide counts that all lanes have, some of them past the width, and by constants of a helper.
+//
+//omp:target device(smp)
+func Turns(a, b []uint32, c []int16, n uint64, k int) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(a); i++ {
+		a[i] = turned(a[i], 7) ^ turned(b[i], uint(n%33))
+		b[i] = b[i]>>n + b[i]<<k
+		c[i] = c[i]>>n ^ c[i]<<k
+	}
+}
+
 //omp:target device(smp)
 func Move(a, b []int16) {
 	//omp:teams distribute parallel for

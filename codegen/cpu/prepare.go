@@ -195,11 +195,16 @@ func (p *preparation) inline(c *ir.Call) []ir.Stmt {
 	}
 	var out []ir.Stmt
 	params := map[*ir.Var]*ir.Var{}
+	known := constantArgs(c)
 	for i, v := range c.Fn.Params {
+		if known[v] != nil {
+			continue
+		}
 		params[v] = p.local(v.Name, v.Type, c.At)
 		out = append(out, &ir.Decl{Var: params[v], Init: c.Args[i], At: c.At})
 	}
 	body := ir.Fresh(c.Fn.Body, func(v *ir.Var) *ir.Var { return p.local(v.Name, v.Type, v.At) }).CopyStmts(c.Fn.Body)
+	body = withConstants(body, known)
 	body = (&ir.Rewrite{Var: func(v *ir.Var) *ir.Var {
 		if w, ok := params[v]; ok {
 			return w

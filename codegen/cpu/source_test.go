@@ -99,6 +99,13 @@ var trials = map[string]trial{
 	"RowScale": {RowScale, func(r *rand.Rand, n int) []any {
 		return []any{floats32(r, n), floats32(r, n), max(n/3, 1)}
 	}, 1e-3},
+	"Turns": {Turns, func(r *rand.Rand, n int) []any {
+		a, b, c := make([]uint32, n), make([]uint32, n), make([]int16, n)
+		for i := range a {
+			a[i], b[i], c[i] = r.Uint32(), r.Uint32(), int16(r.Uint32())
+		}
+		return []any{a, b, c, []uint64{0, 1, 13, 31, 32, 63, 64, 1 << 32, 1<<63 + 1}[r.IntN(9)], []int{0, 5, 15, 16, 40, 1 << 33}[r.IntN(6)]}
+	}, 0},
 	"Reverse":    {Reverse, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},
 	"Down":       {Down, func(r *rand.Rand, n int) []any { return []any{floats64(r, n), floats64(r, n)} }, 0},
 	"Every3":     {Every3, func(r *rand.Rand, n int) []any { return []any{floats32(r, n), floats32(r, n)} }, 0},

@@ -40,6 +40,7 @@ type site struct {
 	limits bool        // of siteBounds: every lane has a limit of its own
 	err    error       // of siteArith
 	args   [2]*ir.Type // of siteLanes: types of its arguments
+	alike  [2]bool     // and whether all lanes have the same
 	t      *ir.Type    // of its result
 	eval   func(x, y ir.Bits) (ir.Bits, error)
 }
@@ -158,7 +159,7 @@ func (g *gen) inGo(e ir.Expr, eval func(x, y ir.Bits) (ir.Bits, error), operands
 		if i > 1 || !a.Type().IsScalar() || a.Type().Kind == ir.Bool {
 			g.refuse(e.Pos(), "%s has no vector form yet", ir.ExprString(e))
 		}
-		s.args[i] = a.Type()
+		s.args[i], s.alike[i] = a.Type(), g.shape(a).kind == uniform
 		args = append(args, g.vec(a))
 	}
 	if e.Type().Kind == ir.Bool {
@@ -259,9 +260,9 @@ func (s *site) compute(b *block) error {
 		}
 		var y ir.Bits
 		if s.args[1] != nil {
-			y = laneOf(b, 1, lane, s.args[1])
+			y = s.laneOf(b, 1, lane)
 		}
-		v, err := s.eval(laneOf(b, 0, lane, s.args[0]), y)
+		v, err := s.eval(s.laneOf(b, 0, lane), y)
 		if err != nil {
 			return err
 		}
@@ -275,9 +276,12 @@ func (s *site) compute(b *block) error {
 	return nil
 }
 
-// laneOf is one lane of operand i.
-func laneOf(b *block, i, lane int, t *ir.Type) ir.Bits {
-	words := b[wordLanes+8*i : wordLanes+8*i+8]
+// laneOf is one lane of operand i: the first where all have the same, as there may be more than a vector holds.
+func (s *site) laneOf(b *block, i, lane int) ir.Bits {
+	t, words := s.args[i], b[wordLanes+8*i:wordLanes+8*i+8]
+	if s.alike[i] {
+		lane = 0
+	}
 	if container(t) == 8 {
 		return ir.Bits(words[lane])
 	}
