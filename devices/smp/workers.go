@@ -282,26 +282,22 @@ func (w *Workers) spin(i int) bool {
 	}
 }
 
-// sleep announces that worker i will sleep, looks a last time, and sleeps until it is woken.
+// sleep announces that worker i will sleep, looks a last time, and sleeps until it is woken. It returns with nothing run: what it has
+// found or may help with is for who called it, as one that works lies in no bed.
 func (w *Workers) sleep(i int) {
 	w.mu.Lock()
 	w.beds[i/64] |= 1 << (i % 64)
 	w.asleep.Add(1)
 	w.mu.Unlock()
-	woken := false
-	defer func() {
-		if !woken {
-			w.getUp(i)
-		}
-	}()
 	perturb()
-	if !w.ending.Load() && !w.source.Take(i) && !w.assist() {
-		<-w.rooms[i].wake
-		woken = true
+	if w.ending.Load() || w.source.Take(i) || w.wanted() {
+		w.getUp(i)
+		return
 	}
+	<-w.rooms[i].wake
 }
 
-// getUp takes back the announcement of worker i, or the token of the one who woke it meanwhile.
+// getUp takes back the announcement of worker i that has found something, or the token of the one who woke it meanwhile.
 func (w *Workers) getUp(i int) {
 	w.mu.Lock()
 	inBed := w.beds[i/64]&(1<<(i%64)) != 0
@@ -309,7 +305,11 @@ func (w *Workers) getUp(i int) {
 		w.rise(i)
 	}
 	w.mu.Unlock()
-	if !inBed {
-		<-w.rooms[i].wake
+	if inBed {
+		return
+	}
+	<-w.rooms[i].wake
+	if w.source.Ready() { // who woke it meant another one, for something else: perhaps itself, when it took one of two
+		w.Wake(1)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -295,4 +296,54 @@ func TestCloseCallsEveryWorker(t *testing.T) {
 	for i := range w.rooms {
 		require.Len(t, w.rooms[i].wake, 1, "worker %d sleeps for ever", i)
 	}
+}
+
+// A pair is a Source that has two things for the worker that looks a last time before it sleeps, when all others sleep already: it takes
+// one of them, which does not end before the other does, and wakes a worker for that.
+type pair struct {
+	workers     *Workers
+	armed, rest atomic.Bool
+	taken       [2]atomic.Bool
+	both        sync.WaitGroup
+}
+
+func (p *pair) Ready() bool { return p.rest.Load() }
+
+func (p *pair) Take(worker int) bool {
+	if p.taken[worker].Load() {
+		return true
+	}
+	if p.rest.CompareAndSwap(true, false) {
+		p.taken[worker].Store(true)
+		return true
+	}
+	if worker == 0 && p.armed.Load() && p.workers.Idle() == 2 && p.armed.CompareAndSwap(true, false) {
+		p.taken[worker].Store(true)
+		p.rest.Store(true)
+		p.workers.Wake(1)
+		return true
+	}
+	return false
+}
+
+func (p *pair) Run(worker int) int {
+	p.taken[worker].Store(false)
+	p.both.Done()
+	p.both.Wait()
+	return worker
+}
+
+// Who takes one of two things when it is about to sleep is asleep for those who wake somebody: it could be woken itself for the other
+// one, which nobody came for then.
+func TestWhoGoesToSleepIsNotWokenForAnother(t *testing.T) {
+	p := &pair{}
+	var err error
+	p.workers, err = NewWorkers(2, p)
+	require.NoError(t, err)
+	p.both.Add(2)
+	require.Eventually(t, func() bool { return p.workers.Idle() == 2 }, 30*time.Second, time.Millisecond)
+	p.armed.Store(true)
+	p.workers.Wake(1) // the first: it looks for work, and goes back to bed after the other
+	p.both.Wait()
+	p.workers.Close()
 }
