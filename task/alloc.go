@@ -76,24 +76,71 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 	if err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
-	// What failed before is no reason to keep the memory: the wait is for the order, and the data are given up.
-	t, err := rt.root.submitWait([]Option{accessTo(deps.InOut, b.memory)})
-	if err != nil {
-		return err
+	if err := rt.beginDrop(b); err != nil {
+		return fmt.Errorf("task: %s: %w", what, err)
 	}
-	<-t.Done()
-	rt.forgetError(t)
-	rt.root.submitting.Lock()
-	again, _, _ := rt.buffers.find(b.memory)
-	if again == b {
-		rt.buffers.remove(b)
-	}
-	rt.root.submitting.Unlock()
-	if again != b {
-		return fmt.Errorf("task: %s: done already", what)
+	defer rt.describing.Done()
+	if err := rt.takeOut(b); err != nil {
+		b.leaving.Store(false)
+		return fmt.Errorf("task: %s: %w", what, err)
 	}
 	if err := rt.buffers.free(b); err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
+	}
+	return nil
+}
+
+// beginDrop has replays of what uses b refused from here on, and lets Close wait until describing.Done is called.
+//
+// Errors: ErrClosed; somebody else has begun.
+func (rt *Runtime) beginDrop(b *buffer) error {
+	rt.root.submitting.Lock()
+	defer rt.root.submitting.Unlock()
+	if rt.closed.Load() {
+		return ErrClosed
+	}
+	if b.leaving.Swap(true) {
+		return errDropped
+	}
+	rt.describing.Add(1)
+	return nil
+}
+
+var errDropped = errors.New("done already")
+
+// takeOutTries is how often takeOut waits for tasks that others submitted while it was waiting.
+const takeOutTries = 8
+
+// takeOut waits for the tasks that use b and takes it out of the table, in one step with the submission of others: who submits a task
+// that uses it is either waited for, or finds no buffer.
+//
+// Errors: Close was quicker; others submit tasks that use it again and again.
+func (rt *Runtime) takeOut(b *buffer) (err error) {
+	for range takeOutTries {
+		// What failed before is no reason to keep the memory: the wait is for the order, and the data are given up.
+		t, failed := rt.root.submitWait([]Option{accessTo(deps.InOut, b.memory)})
+		if failed != nil {
+			return failed
+		}
+		<-t.Done()
+		rt.forgetError(t)
+		if err = rt.takeOutIdle(b); !errors.Is(err, deps.ErrBusy) {
+			return err
+		}
+	}
+	return fmt.Errorf("other goroutines submit tasks that use it: %w", err)
+}
+
+func (rt *Runtime) takeOutIdle(b *buffer) error {
+	rt.root.submitting.Lock()
+	defer rt.root.submitting.Unlock()
+	if d := rt.root.graph.domain; d != nil && b.owner.program() && !b.gone.Load() {
+		if err := d.Forget(b.id); err != nil {
+			return err
+		}
+	}
+	if !rt.buffers.remove(b) {
+		return errDropped
 	}
 	return nil
 }

@@ -162,10 +162,8 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 	if it.broken != nil {
 		return Task{}, it.broken
 	}
-	for _, b := range it.buffers {
-		if b.gone.Load() {
-			return Task{}, &ChangedError{What: fmt.Sprintf("buffer %d was freed", b.id)}
-		}
+	if err := it.freed(); err != nil {
+		return Task{}, err
 	}
 	t := it.takeTurn()
 	for _, a := range it.args {
@@ -183,6 +181,16 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 	task, err := it.rt.submitIteration(t)
 	it.last = task
 	return task, err
+}
+
+// freed returns an error when a buffer that the steps use is gone, or about to be.
+func (it *Iteration) freed() error {
+	for _, b := range it.buffers {
+		if b.gone.Load() || b.leaving.Load() {
+			return &ChangedError{What: fmt.Sprintf("buffer %d was freed", b.id)}
+		}
+	}
+	return nil
 }
 
 // settle waits until the steps are not in use. Replays end in order.
@@ -217,6 +225,9 @@ func (rt *Runtime) submitIteration(t *turn) (Task, error) {
 		r.rerun = &t.it.graph
 	} else {
 		r.body = t.body
+	}
+	if err := t.it.freed(); err != nil { // since Replay has looked: from here on who frees it waits for r
+		return rt.root.giveUp(r, err)
 	}
 	r.accesses = append(r.accesses, t.it.accesses...)
 	if err := rt.describeGo(r, nil); err != nil {

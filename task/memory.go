@@ -91,10 +91,12 @@ type buffer struct {
 	mask   uintptr // elem - 1 where that is a power of 2 above 1, of which shift is the logarithm; else 0
 	shift  uint8
 	gone   atomic.Bool
-	pinner runtime.Pinner
-	pages  []byte // of Alloc; nil for ordinary Go memory
-	owner  *Scope // where it was used first
-	copied bool   // it is a private copy of a reduction
+	// leaving says that somebody is waiting to drop it. Changed with the submitting of the program held, or by who set it.
+	leaving atomic.Bool
+	pinner  runtime.Pinner
+	pages   []byte // of Alloc; nil for ordinary Go memory
+	owner   *Scope // where it was used first
+	copied  bool   // it is a private copy of a reduction
 }
 
 // measure notes what finding b needs.
@@ -270,16 +272,19 @@ func (t *buffers) close() []*buffer {
 	return t.list()
 }
 
-// remove takes b out of the table, so that nobody finds it any more.
-func (t *buffers) remove(b *buffer) {
+// remove takes b out of the table, so that nobody finds it any more, and reports whether it was there.
+func (t *buffers) remove(b *buffer) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	b.gone.Store(true)
+	if b.gone.Swap(true) {
+		return false
+	}
 	table := t.load()
 	table.byID = slices.Clone(table.byID)
 	table.byID[b.id] = nil
 	table.sorted = slices.DeleteFunc(slices.Clone(table.sorted), func(x *buffer) bool { return x == b })
 	t.table.Store(&table)
+	return true
 }
 
 // free gives the memory of b back, which was removed. Nothing may use b any more, and its host copy must be valid.
