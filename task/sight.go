@@ -69,7 +69,9 @@ func (rt *Runtime) tell(o probe.Recorder, r *record, id deps.TaskID) {
 		return
 	}
 	b := &rt.telling[r.worker].Brief // it ends on the worker that ran it
-	*b = probe.Brief{ID: id, Last: x.last, Submit: x.submit, Ready: x.ready, Start: x.start, End: x.release, Worker: int16(r.worker), Place: int16(rt.host)}
+	b.ID, b.Last = id, x.last        // one by one: a copy of the whole would wait for its parts
+	b.Submit, b.Ready, b.Start, b.End = x.submit, x.ready, x.start, x.release
+	b.Worker, b.Place = int16(r.worker), int16(rt.host)
 	x.id.Store(0)
 	o.Ran(b)
 }

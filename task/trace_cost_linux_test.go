@@ -38,7 +38,7 @@ var costs = []struct {
 }
 
 // costOf returns the processor time that a task takes, of all threads, with or without a recorder.
-func costOf(t testing.TB, submit func(rt *task.Runtime, x []float64, i int) error, n int, sinks ...record.Sink) time.Duration {
+func costOf(t testing.TB, submit func(rt *task.Runtime, x []float64, i int) error, n int, sinks ...record.Sink) (each time.Duration, dropped uint64) {
 	o := task.Options{Devices: "smp:1"}
 	rec := record.New(record.Options{Sinks: sinks})
 	if sinks != nil {
@@ -62,7 +62,7 @@ func costOf(t testing.TB, submit func(rt *task.Runtime, x []float64, i int) erro
 	cost := spentTime(t) - before
 	require.NoError(t, rt.Close())
 	require.NoError(t, rec.Close())
-	return cost / time.Duration(n)
+	return cost / time.Duration(n), rec.Dropped()
 }
 
 type nowhere struct{ io.Writer }
@@ -82,10 +82,11 @@ func BenchmarkTrace(b *testing.B) {
 		} {
 			b.Run(c.name+"/"+sink.name, func(b *testing.B) {
 				var off, extra []time.Duration
+				lost := uint64(0)
 				for range b.N {
-					without := costOf(b, c.submit, n)
-					off = append(off, without)
-					extra = append(extra, costOf(b, c.submit, n, sink.make()...)-without)
+					without, _ := costOf(b, c.submit, n)
+					with, dropped := costOf(b, c.submit, n, sink.make()...)
+					off, extra, lost = append(off, without), append(extra, with-without), lost+dropped
 				}
 				slices.Sort(off)
 				slices.Sort(extra)
@@ -93,6 +94,7 @@ func BenchmarkTrace(b *testing.B) {
 				b.ReportMetric(float64(extra[len(extra)/10]), "extra-p10-ns/task")
 				b.ReportMetric(float64(off[len(off)/2]), "off-ns/task")
 				b.ReportMetric(float64(extra[len(extra)/2]), "extra-ns/task")
+				b.ReportMetric(float64(lost)/float64(b.N*n), "dropped/task")
 			})
 		}
 	}

@@ -100,8 +100,8 @@ func (s *Sink) Open(m *probe.Machine) error {
 	return nil
 }
 
-// queued is how many batches may wait: of tasks of a microsecond a second's worth or so.
-const queued = 256
+// queued is how many batches may wait: of tasks of a microsecond some seconds' worth.
+const queued = 4096
 
 // maxWaiting bounds the memory of what waits, in records.
 const maxWaiting = 1 << 19

@@ -45,8 +45,15 @@ type Brief struct {
 }
 
 // Task returns the task that b stands for.
-func (b *Brief) Task() Task {
-	return Task{ID: b.ID, Last: b.Last, Submit: b.Submit, Ready: b.Ready, Choice: b.Start, Start: b.Start, End: b.End, Release: b.End, Worker: b.Worker, Place: b.Place}
+func (b *Brief) Task() (t Task) {
+	b.Fill(&t)
+	return t
+}
+
+// Fill makes a zero t the task that b stands for.
+func (b *Brief) Fill(t *Task) {
+	t.ID, t.Last, t.Worker, t.Place = b.ID, b.Last, b.Worker, b.Place
+	t.Submit, t.Ready, t.Choice, t.Start, t.End, t.Release = b.Submit, b.Ready, b.Start, b.Start, b.End, b.End
 }
 
 // A Candidate is a place that a task may run at, as the policy saw it when the task became ready.

@@ -19,7 +19,7 @@ type Sink interface {
 
 // Options are those of a Recorder. The zero value works, and drops everything for want of sinks.
 type Options struct {
-	// Slots is the size of each ring; 0 chooses by the number of rings.
+	// Slots is the size of the reserves, in tasks, and bounds that of the rings before them; 0 chooses.
 	Slots int
 	// Every is the longest time between two batches while there is something; 0 is 20 ms.
 	Every time.Duration
@@ -31,9 +31,11 @@ type Recorder struct {
 	options Options
 	tasks   rings[probe.Task]
 	briefs  rings[brief]
-	details rings[Detail]
+	details rings[uint64]
 	points  rings[probe.Point]
 	workers int
+
+	ends struct{ tasks, briefs []uint64 } // of the collecting goroutine: how far rings were written
 
 	wake         chan struct{}
 	stop         chan struct{}
@@ -53,8 +55,14 @@ func New(o Options) *Recorder {
 // A brief is a slot of tasks of which little is to say.
 type brief probe.Brief
 
-// ringMemory bounds the slots of all rings for tasks together.
-const ringMemory = 1 << 18
+// The sizes of rings, in tasks: of those of writers, which fit a cache, and of the reserves, which hold what comes while the collecting
+// goroutine waits for a processor.
+const (
+	ownSlots     = 1 << 14
+	reserveSlots = 1 << 14
+	detailWords  = 8                                    // for a task
+	leastWords   = 2 * (1 + mostCounted*candidateWords) // what is told at once must fit
+)
 
 // Open implements probe.Recorder: it makes the rings and starts to collect.
 func (r *Recorder) Open(m *probe.Machine) {
@@ -70,12 +78,12 @@ func (r *Recorder) Open(m *probe.Machine) {
 	writers := r.workers + len(m.Places)
 	slots := r.options.Slots
 	if slots == 0 {
-		slots = min(1<<14, max(1<<10, ringMemory/(writers+spare)))
+		slots = reserveSlots
 	}
-	r.tasks = newRings[probe.Task](writers, slots/2)
-	r.briefs = newRings[brief](r.workers, slots)
-	r.details = newRings[Detail](1+len(m.Places), 4*slots)
-	r.points = newRings[probe.Point](1+len(m.Places), max(2, slots/2))
+	r.tasks = newRings[probe.Task](writers, ownSlots/2, slots/4)
+	r.briefs = newRings[brief](r.workers, ownSlots, slots)
+	r.details = newRings[uint64](1+len(m.Places), detailWords*ownSlots, max(leastWords, detailWords*slots))
+	r.points = newRings[probe.Point](1+len(m.Places), ownSlots/2, slots/8)
 	r.errs = make([]error, len(r.options.Sinks))
 	for i, s := range r.options.Sinks {
 		r.errs[i] = s.Open(m)
@@ -90,17 +98,17 @@ func (r *Recorder) Observe(p probe.Point) {
 	}
 }
 
-// room makes room for n details. It returns nil when there is none.
-func (r *Recorder) room(writer, n int) (*ring[Detail], int64) {
-	to, at := r.details.claim(writer, n)
+// room makes room for n words, which say what records details say. It returns nil when there is none.
+func (r *Recorder) room(writer, n, records int) (*words, int64) {
+	to, at := r.details.claim(writer, n, records)
 	if to == nil {
 		r.hurry()
 	}
 	return to, at
 }
 
-// enter publishes what was written to the room for n details.
-func (r *Recorder) enter(to *ring[Detail], at int64, n int) {
+// enter publishes what was written to the room for n words.
+func (r *Recorder) enter(to *words, at int64, n int) {
 	if to.publish(at, n) {
 		r.hurry()
 	}
@@ -108,46 +116,64 @@ func (r *Recorder) enter(to *ring[Detail], at int64, n int) {
 
 // Submitted implements probe.Recorder.
 func (r *Recorder) Submitted(id deps.TaskID, accesses []deps.Access) {
-	if to, at := r.room(0, len(accesses)); to != nil {
-		for i := range accesses {
-			to.slot(at+int64(i)).access(id, &accesses[i])
+	for len(accesses) > 0 {
+		some := accesses[:min(len(accesses), mostCounted)]
+		accesses = accesses[len(some):]
+		n := accessWords(some)
+		if to, at := r.room(0, n, len(some)); to != nil {
+			putAccesses(to, at, id, some)
+			r.enter(to, at, n)
 		}
-		r.enter(to, at, len(accesses))
 	}
 }
 
 // Waits implements probe.Recorder.
 func (r *Recorder) Waits(id deps.TaskID, predecessors []deps.TaskID) {
-	const each = len(Detail{}.Values)
-	n := (len(predecessors) + each - 1) / each
-	to, at := r.room(0, n)
-	if to == nil {
-		return
+	put, near := putFar, nearWaits(id, predecessors)
+	if near {
+		put = putNear
 	}
-	for i := range n {
-		some := predecessors[i*each : min(len(predecessors), (i+1)*each)]
-		d := to.slot(at + int64(i))
-		*d = Detail{Task: id, What: Waits, Count: uint8(len(some))}
-		for k, p := range some {
-			d.Values[k] = int64(p)
+	for len(predecessors) > 0 {
+		some := predecessors[:min(len(predecessors), mostCounted)]
+		predecessors = predecessors[len(some):]
+		n := 1 + len(some)
+		if near {
+			n = 1 + (len(some)+1)/2
+		}
+		if to, at := r.room(0, n, (len(some)+waitsOfDetail-1)/waitsOfDetail); to != nil {
+			put(to, at, id, some)
+			r.enter(to, at, n)
 		}
 	}
-	r.enter(to, at, n)
 }
 
 // Considered implements probe.Recorder.
 func (r *Recorder) Considered(id deps.TaskID, place int, candidates []probe.Candidate) {
-	if to, at := r.room(1+place, len(candidates)); to != nil {
-		for i := range candidates {
-			to.slot(at+int64(i)).candidate(id, &candidates[i])
+	for len(candidates) > 0 {
+		some := candidates[:min(len(candidates), mostCounted)]
+		candidates = candidates[len(some):]
+		n := 1 + candidateWords*len(some)
+		if to, at := r.room(1+place, n, len(some)); to != nil {
+			putCandidates(to, at, id, some)
+			r.enter(to, at, n)
 		}
-		r.enter(to, at, len(candidates))
 	}
 }
 
 // Ran implements probe.Recorder.
+//
+// The fields are copied one by one: a copy of all at once would wait until what the caller has just written in pieces is in the cache.
 func (r *Recorder) Ran(b *probe.Brief) {
-	if r.briefs.put(int(b.Worker), (*brief)(b)) {
+	to, at := r.briefs.claim(int(b.Worker), 1, 1)
+	if to == nil {
+		r.hurry()
+		return
+	}
+	x := to.slot(at)
+	x.ID, x.Last = b.ID, b.Last
+	x.Submit, x.Ready, x.Start, x.End = b.Submit, b.Ready, b.Start, b.End
+	x.Worker, x.Place = b.Worker, b.Place
+	if to.publish(at, 1) {
 		r.hurry()
 	}
 }
@@ -191,25 +217,62 @@ func (r *Recorder) collect() {
 	}
 }
 
+// The largest batch, in records of each sort, or a few more: what the sinks are handed is still in the caches.
+const largestBatch = 1 << 10
+
 // hand takes what is in the rings to the sinks and reports whether there may be more.
+//
+// Tasks are taken up to where they were before anything else was: what is known of a task was put before it ended, so it comes with it
+// or came before.
 func (r *Recorder) hand(b *Batch) bool {
-	// Tasks before details: what is known of a task was put before it ended, so it comes with it or came before.
-	b.Tasks = r.tasks.take(b.Tasks[:0])
-	for _, of := range r.briefs {
-		of.each(func(x *brief) { b.Tasks = append(b.Tasks, (*probe.Brief)(x).Task()) })
+	r.ends.tasks, r.ends.briefs = r.tasks.written(r.ends.tasks), r.briefs.written(r.ends.briefs)
+	for _, of := range r.details {
+		for more := true; more; {
+			if b.Details, more = takeWords(of, b.Details, largestBatch); len(b.Details) >= largestBatch {
+				r.deliver(b)
+			}
+		}
 	}
-	b.Details = r.details.take(b.Details[:0])
-	b.Points = r.points.take(b.Points[:0])
-	b.Dropped = r.Dropped()
+	for _, of := range r.points {
+		for end := of.written(); of.take(end, largestBatch-len(b.Points), func(p *probe.Point) { b.Points = append(b.Points, *p) }) > 0; {
+			r.deliver(b)
+		}
+	}
+	n := 0
+	for i, of := range r.tasks {
+		for k := 1; k > 0; n += k {
+			if k = of.take(r.ends.tasks[i], largestBatch-len(b.Tasks), func(t *probe.Task) { b.Tasks = append(b.Tasks, *t) }); len(b.Tasks) == largestBatch {
+				r.deliver(b)
+			}
+		}
+	}
+	for i, of := range r.briefs {
+		for k := 1; k > 0; n += k {
+			k = of.take(r.ends.briefs[i], largestBatch-len(b.Tasks), func(x *brief) {
+				b.Tasks = append(b.Tasks, probe.Task{})
+				(*probe.Brief)(x).Fill(&b.Tasks[len(b.Tasks)-1])
+			})
+			if len(b.Tasks) == largestBatch {
+				r.deliver(b)
+			}
+		}
+	}
+	r.deliver(b)
+	return n > 4*largestBatch
+}
+
+// deliver hands a batch to the sinks, and empties it.
+func (r *Recorder) deliver(b *Batch) {
 	if b.Empty() {
-		return false
+		return
 	}
+	b.Dropped = r.Dropped()
 	for i, s := range r.options.Sinks {
 		if r.errs[i] == nil {
 			r.errs[i] = s.Take(b)
 		}
 	}
-	return len(b.Tasks) > len(r.tasks[0].slots)
+	b.Tasks, b.Details, b.Points = b.Tasks[:0], b.Details[:0], b.Points[:0]
 }
 
 // Dropped returns how many tasks, details and points were lost so far because a ring was full.

@@ -2,14 +2,14 @@ package record
 
 import "sync/atomic"
 
-// A ring is a bounded queue that never blocks: what does not fit is dropped and counted.
+// A ring is a bounded queue that never blocks.
 //
 // state is twice the number of slots written, plus one while somebody writes.
 type ring[T any] struct {
 	_       [64]byte
 	state   atomic.Uint64
-	freed   uint64 // tail as the writers saw it last; of who writes
-	dropped atomic.Uint64
+	freed   uint64        // tail as the writers saw it last; of who writes
+	dropped atomic.Uint64 // by its writer; of records
 	_       [64]byte
 	tail    atomic.Uint64 // slots read; of the reader
 	_       [64]byte
@@ -25,8 +25,8 @@ func newRing[T any](n int) *ring[T] {
 	return &ring[T]{slots: make([]T, size)}
 }
 
-// claim makes room for n slots from at on, which the caller fills and publishes. It returns at < 0 when they do not fit, which is counted,
-// and false when somebody else is writing, and then has done nothing.
+// claim makes room for n slots from at on, which the caller fills and publishes. It returns at < 0 when they do not fit, and false when
+// somebody else is writing; then it has done nothing.
 func (r *ring[T]) claim(n int) (at int64, done bool) {
 	s := r.state.Load()
 	if s&1 != 0 || !r.state.CompareAndSwap(s, s|1) {
@@ -35,7 +35,6 @@ func (r *ring[T]) claim(n int) (at int64, done bool) {
 	from, size := s/2, uint64(len(r.slots))
 	if from-r.freed+uint64(n) > size {
 		if r.freed = r.tail.Load(); from-r.freed+uint64(n) > size {
-			r.dropped.Store(r.dropped.Load() + uint64(n))
 			r.state.Store(s)
 			return -1, true
 		}
@@ -53,59 +52,73 @@ func (r *ring[T]) publish(at int64, n int) bool {
 	return at&(quarter-1)+int64(n) >= quarter
 }
 
-// take appends what is in the ring to out and frees the slots.
-func (r *ring[T]) take(out []T) []T {
-	from, to, size := r.tail.Load(), r.state.Load()/2, uint64(len(r.slots))
-	for from < to {
-		at := from & (size - 1)
-		end := min(size, at+to-from)
-		out = append(out, r.slots[at:end]...)
-		from += end - at
+// written returns up to where the ring is written.
+func (r *ring[T]) written() uint64 { return r.state.Load() / 2 }
+
+// take calls f for what is in the ring up to a slot, at most most of it, and frees that. It returns how many there were.
+func (r *ring[T]) take(until uint64, most int, f func(*T)) int {
+	from, size := r.tail.Load(), uint64(len(r.slots))
+	to := min(until, from+uint64(most))
+	if to <= from {
+		return 0
+	}
+	for at := from; at < to; at++ {
+		f(&r.slots[at&(size-1)])
 	}
 	r.tail.Store(to)
-	return out
+	return int(to - from)
 }
 
-// each calls f for what is in the ring and frees the slots.
-func (r *ring[T]) each(f func(*T)) {
-	from, to, size := r.tail.Load(), r.state.Load()/2, uint64(len(r.slots))
-	for ; from < to; from++ {
-		f(&r.slots[from&(size-1)])
-	}
-	r.tail.Store(to)
-}
-
-// rings are the rings of one sort, by writer; those behind the writers' own are for whoever finds his ring taken.
+// rings are the rings of one sort, by writer. Those of the writers are small, so that what is written and read all the time stays in the
+// caches; the reserves behind them are large, and belong to nobody: they are for whoever finds his ring taken or full.
 type rings[T any] []*ring[T]
 
-func newRings[T any](writers, slots int) rings[T] {
+func newRings[T any](writers, slots, reserve int) rings[T] {
 	out := make(rings[T], writers+spare)
 	for i := range out {
-		out[i] = newRing[T](slots)
+		if i < writers {
+			out[i] = newRing[T](min(slots, reserve))
+		} else {
+			out[i] = newRing[T](reserve)
+		}
 	}
 	return out
 }
 
-// spare is how many rings belong to nobody.
+// spare is how many rings are reserves.
 const spare = 2
 
-// claim makes room in the ring of a writer, or in the next one that nobody writes to. It returns nil when it is full.
-func (l rings[T]) claim(writer, n int) (r *ring[T], at int64) {
-	for i := writer; ; i++ {
-		if i >= len(l) || i < 0 {
-			i = 0
-		}
-		if at, done := l[i].claim(n); done && at >= 0 {
-			return l[i], at
-		} else if done {
-			return nil, 0
-		}
+// claim makes room for n slots in the ring of a writer, else in any that nobody writes to, reserves first. It returns nil when all of them
+// are full, and counts the records as dropped.
+func (l rings[T]) claim(writer, n, records int) (r *ring[T], at int64) {
+	if writer < 0 || writer >= len(l) {
+		writer = 0
 	}
+	if at, done := l[writer].claim(n); done && at >= 0 {
+		return l[writer], at
+	}
+	return l.elsewhere(writer, n, records)
 }
 
-// put copies v into a ring, or drops it when that is full. It reports whether it is time to empty the rings.
+func (l rings[T]) elsewhere(writer, n, records int) (r *ring[T], at int64) {
+	for full := false; !full; {
+		for i := len(l) - 1; i >= 0; i-- {
+			switch at, done := l[i].claim(n); {
+			case !done:
+			case at >= 0:
+				return l[i], at
+			default:
+				full = true
+			}
+		}
+	}
+	l[writer].dropped.Add(uint64(records))
+	return nil, 0
+}
+
+// put copies v into a ring, or drops it when all are full. It reports whether it is time to empty the rings.
 func (l rings[T]) put(writer int, v *T) bool {
-	r, at := l.claim(writer, 1)
+	r, at := l.claim(writer, 1, 1)
 	if r == nil {
 		return true
 	}
@@ -113,9 +126,11 @@ func (l rings[T]) put(writer int, v *T) bool {
 	return r.publish(at, 1)
 }
 
-func (l rings[T]) take(out []T) []T {
+// written is how far all rings are written.
+func (l rings[T]) written(out []uint64) []uint64 {
+	out = out[:0]
 	for _, r := range l {
-		out = r.take(out)
+		out = append(out, r.written())
 	}
 	return out
 }

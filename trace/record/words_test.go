@@ -1,0 +1,81 @@
+package record
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// told is what a recorder is told of a task, and the details that say it.
+func told(t *rapid.T, r *Recorder, id deps.TaskID) (want []Detail) {
+	var accesses []deps.Access
+	for range rapid.IntRange(0, 300).Draw(t, "accesses") {
+		region := deps.Region{Buffer: deps.BufferID(rapid.Uint32().Draw(t, "buffer")), N: rapid.Uint8Range(1, deps.MaxDims).Draw(t, "dimensions"), Offset: rapid.Int64Range(-1<<40, 1<<40).Draw(t, "offset")}
+		last, n := region.Offset, int64(1)
+		for i := range region.Dims[:region.N] {
+			region.Dims[i] = deps.Dim{Count: rapid.Int64Range(1, 9).Draw(t, "count"), Stride: rapid.Int64Range(1, 3).Draw(t, "stride")}
+			last, n = last+(region.Dims[i].Count-1)*region.Dims[i].Stride, n*region.Dims[i].Count
+		}
+		a := deps.Access{Region: region, Mode: deps.Mode(rapid.IntRange(0, 5).Draw(t, "mode"))}
+		accesses = append(accesses, a)
+		want = append(want, Detail{Task: id, What: Accesses, Count: region.N, Mode: a.Mode, Values: [6]int64{int64(region.Buffer), region.Offset, n, last}})
+	}
+	r.Submitted(id, accesses)
+	far := rapid.Bool().Draw(t, "far")
+	var preds []deps.TaskID
+	for range rapid.IntRange(0, 600).Draw(t, "predecessors") {
+		d := rapid.Uint64Range(1, 1<<20).Draw(t, "distance")
+		if far {
+			d <<= 20
+		}
+		preds = append(preds, id-deps.TaskID(d))
+	}
+	r.Waits(id, preds)
+	for i := 0; i < len(preds); i += mostCounted {
+		for some := preds[i:min(len(preds), i+mostCounted)]; len(some) > 0; {
+			d := Detail{Task: id, What: Waits, Count: uint8(min(6, len(some)))}
+			for k := range d.Count {
+				d.Values[k] = int64(some[k])
+			}
+			want, some = append(want, d), some[d.Count:]
+		}
+	}
+	return want
+}
+
+// What is told comes out as it was told, in whatever numbers.
+func TestWordsSayWhatWasTold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := &keeper{}
+		r := New(Options{Sinks: []Sink{k}, Every: time.Hour})
+		r.Open(machine())
+		var want []Detail
+		for i := range rapid.IntRange(1, 12).Draw(t, "tasks") {
+			want = append(want, told(t, r, deps.TaskID(1<<44+i))...)
+		}
+		list := make([]probe.Candidate, rapid.IntRange(0, 300).Draw(t, "candidates"))
+		for i := range list {
+			n := rapid.Int32()
+			list[i] = probe.Candidate{Place: int16(rapid.IntRange(-1, 300).Draw(t, "place")), Meant: i%2 == 0, Known: i%3 == 0, Missing: deps.Bytes(rapid.Int64().Draw(t, "missing")), Run: time.Duration(i), Ahead: -1,
+				Queued: n.Draw(t, "queued"), Load: n.Draw(t, "load"), Need: n.Draw(t, "need"), Free: n.Draw(t, "free")}
+		}
+		r.Considered(7, 0, list)
+		require.NoError(t, r.Close())
+		require.Zero(t, r.Dropped())
+		var got []Detail
+		var candidates []probe.Candidate
+		for _, d := range k.all.Details {
+			if d.What == Candidate {
+				candidates = append(candidates, d.Candidate())
+			} else {
+				got = append(got, d)
+			}
+		}
+		require.Equal(t, want, got)
+		require.Equal(t, list, append([]probe.Candidate{}, candidates...))
+	})
+}
