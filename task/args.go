@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
+	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
@@ -85,11 +87,23 @@ func fits(g reflect.Type, t *ir.Type) bool {
 	case ir.Struct:
 		return fieldsFit(g, t)
 	}
-	return g.Name() == t.Name
+	return nameFits(g.Name(), t.Name)
+}
+
+// packagePath is what reflection writes before the name of a type argument.
+var packagePath = regexp.MustCompile(`[^][,*]*\.`)
+
+// nameFits compares the name that reflection gives a type with the one in the source: they differ where a generic type has arguments.
+func nameFits(of, name string) bool {
+	if of == name {
+		return true
+	}
+	base, args, generic := strings.Cut(of, "[")
+	return generic && base+"["+packagePath.ReplaceAllString(args, "") == strings.ReplaceAll(name, " ", "")
 }
 
 func fieldsFit(g reflect.Type, t *ir.Type) bool {
-	if g.NumField() != len(t.Fields) || t.Name != "" && g.Name() != t.Name {
+	if g.NumField() != len(t.Fields) || t.Name != "" && !nameFits(g.Name(), t.Name) {
 		return false
 	}
 	for i, f := range t.Fields {

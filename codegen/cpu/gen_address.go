@@ -52,7 +52,7 @@ func (g *gen) accessOf(e ir.Expr) access {
 			} else {
 				i := toInt(p.I)
 				if p.Checked {
-					g.names[p.At] = ir.ExprString(p.X)
+					g.names[p.At] = ir.Source(p.X)
 					i = &ir.Binary{Op: within, X: i, Y: number(p.X.Type().Len, p.At), T: ir.IntType, At: p.At}
 				}
 				terms = append(terms, scaled(i, size))
@@ -60,7 +60,7 @@ func (g *gen) accessOf(e ir.Expr) access {
 			x = p.X
 			continue
 		}
-		g.refuse(e.Pos(), "%s is no element of a slice: pass what it lies in as a slice", ir.ExprString(e))
+		g.refuse(e.Pos(), "%s is no element of a slice: pass what it lies in as a slice", ir.Source(e))
 	}
 }
 
@@ -68,7 +68,7 @@ func (g *gen) accessOf(e ir.Expr) access {
 func (g *gen) bytewise(p *ir.Index, terms []ir.Expr, size int64) *ir.Index {
 	i := toInt(p.I)
 	if p.Checked && !g.safe[p] && !g.always[p] {
-		g.names[p.At] = ir.ExprString(p.X)
+		g.names[p.At] = ir.Source(p.X)
 		i = &ir.Binary{Op: within, X: i, Y: &ir.Len{X: p.X, At: p.At}, T: ir.IntType, At: p.At}
 	}
 	sum := scaled(i, size)
@@ -82,7 +82,7 @@ func (g *gen) bytewise(p *ir.Index, terms []ir.Expr, size int64) *ir.Index {
 func (g *gen) sliceOf(e ir.Expr) *home {
 	r, ok := e.(*ir.Ref)
 	if !ok {
-		g.refuse(e.Pos(), "it is not known what slice %s is a part of: index the parameter itself", ir.ExprString(e))
+		g.refuse(e.Pos(), "it is not known what slice %s is a part of: index the parameter itself", ir.Source(e))
 	}
 	return g.home(r.Var, r.At)
 }

@@ -91,7 +91,7 @@ func (a *aggregates) elementOf(l leaf, indices []*ir.Index, e ir.Expr) ir.Expr {
 	for i, ix := range indices {
 		x := toInt(ix.I)
 		if ix.Checked {
-			x = a.checked(x, number(l.dims[i], ix.At), ir.ExprString(ix.X), ix.At)
+			x = a.checked(x, number(l.dims[i], ix.At), ir.Source(ix.X), ix.At)
 		}
 		stride := int64(1)
 		for _, d := range l.dims[i+1:] {
@@ -171,7 +171,7 @@ func (a *aggregates) clauses(d *ir.Directive) {
 			continue
 		}
 		if _, whole := r.Place.(*ir.Ref); !whole {
-			a.fail(r.At, "reduction of "+ir.ExprString(r.Place)+", a part of an array, has no form for lanes: reduce the whole array, or a variable of its own")
+			a.fail(r.At, "reduction of "+ir.Source(r.Place)+", a part of an array, has no form for lanes: reduce the whole array, or a variable of its own")
 			return
 		}
 		for _, l := range leaves {

@@ -123,7 +123,7 @@ func (v *views) part(e *ir.Reslice) (*view, bool) {
 	} else {
 		return nil, false
 	}
-	name := ir.ExprString(e)
+	name := ir.Source(e)
 	lo, hi, most := number(0, e.At), from.n, from.cap
 	if e.Max != nil {
 		most = v.limited(e, toInt(e.Max), from.cap, name)
@@ -177,7 +177,7 @@ func (v *views) expr(e ir.Expr) ir.Expr {
 			}
 		case *ir.Reslice:
 			if w, ok := v.part(x); ok {
-				return v.element(w, e.I, e.Checked, ir.ExprString(x), e.At)
+				return v.element(w, e.I, e.Checked, ir.Source(x), e.At)
 			}
 		}
 	case *ir.Len:

@@ -157,15 +157,15 @@ func (g *gen) inGo(e ir.Expr, eval func(x, y ir.Bits) (ir.Bits, error), operands
 	var args [][]Reg
 	for i, a := range operands {
 		if i > 1 || !a.Type().IsScalar() || a.Type().Kind == ir.Bool {
-			g.refuse(e.Pos(), "%s has no vector form yet", ir.ExprString(e))
+			g.refuse(e.Pos(), "%s has no vector form yet", ir.Source(e))
 		}
 		s.args[i], s.alike[i] = a.Type(), g.shape(a).kind == uniform
 		args = append(args, g.vec(a))
 	}
 	if e.Type().Kind == ir.Bool {
-		g.refuse(e.Pos(), "%s has no vector form yet", ir.ExprString(e))
+		g.refuse(e.Pos(), "%s has no vector form yet", ir.Source(e))
 	}
-	g.note("%s at %s is computed by Go, lane by lane, some 10 ns each", ir.ExprString(e), e.Pos())
+	g.note("%s at %s is computed by Go, lane by lane, some 10 ns each", ir.Source(e), e.Pos())
 	n := g.newSite(s)
 	out := g.vectors(g.unroll)
 	one := g.shape(e).kind == uniform
