@@ -48,6 +48,7 @@ func benchmark(b *testing.B, o Options) {
 	r, err := o.open(0)
 	require.NoError(b, err)
 	defer r.rt.Close()
+	require.NoError(b, r.record(&o))
 	_, err = r.once()
 	require.NoError(b, err)
 	b.ReportAllocs()

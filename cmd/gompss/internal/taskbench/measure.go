@@ -19,6 +19,8 @@ type Options struct {
 	Policy       string
 	Replay       bool // record the graph once, and measure its replays
 	Repetitions  int
+
+	backwards bool // the tasks are submitted in the wrong order: for tests of the check
 }
 
 // A Result is one JSON line. Times are medians of the repetitions.
@@ -41,7 +43,7 @@ type Result struct {
 	Allocs     float64 `json:"allocs_per_task"`
 	Pending    float64 `json:"bytes_per_pending_task"`
 	METG       float64 `json:"metg50_us,omitempty"`
-	Order      string  `json:"order"`
+	Order      string  `json:"order"` // "ok", or what ran out of order
 }
 
 // A rig is a runtime and the programs to run on it.
@@ -68,16 +70,25 @@ func (o *Options) open(window int) (*rig, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.Replay {
-			if err := p.record(rt); err != nil {
-				return nil, err
-			}
-		}
+		p.backwards = o.backwards
 		r.programs = append(r.programs, p)
 		r.tasks += g.Tasks()
 		r.edges += g.Edges
 	}
 	return r, nil
+}
+
+// record records the programs, if they are to be replayed.
+func (r *rig) record(o *Options) error {
+	for _, p := range r.programs {
+		if !o.Replay {
+			break
+		}
+		if err := p.record(r.rt); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *rig) reset() {
@@ -141,37 +152,42 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// Measure runs a pattern.
+// Measure runs a pattern. An error of ErrOrder comes with a Result, whose Order says what was out of order.
 func Measure(o Options) (Result, error) {
+	out, err := o.measure()
+	if out.Order = "ok"; err != nil {
+		out.Order = err.Error()
+	}
+	return out, err
+}
+
+func (o *Options) measure() (Result, error) {
 	out := Result{Pattern: o.Pattern, Width: o.Width, Steps: o.Steps, Grain: o.Grain, Workers: o.Workers, Submitters: o.Submitters, Replay: o.Replay}
 	r, err := o.open(0)
 	if err != nil {
 		return out, err
 	}
 	defer r.rt.Close()
+	out.Tasks, out.Edges = r.tasks, r.edges
+	if err := r.record(o); err != nil {
+		return out, err
+	}
 	samples, err := r.samples(o.Repetitions)
 	if err != nil {
 		return out, err
 	}
 	middle := samples[len(samples)/2]
 	per := func(s sample) float64 { return float64(s.elapsed) / float64(r.tasks) }
-	out.Tasks, out.Edges, out.Seconds = r.tasks, r.edges, middle.elapsed.Seconds()
+	out.Seconds = middle.elapsed.Seconds()
 	out.PerTask, out.Quickest, out.Slowest = per(middle), per(samples[0]), per(samples[len(samples)-1])
 	out.CPU = float64(middle.cpu) / float64(r.tasks)
 	out.Allocs = float64(middle.allocs) / float64(r.tasks)
-	if o.Replay { // nothing is submitted but the iteration, and nothing is pending but what was recorded
-		out.Order = "ok"
-		return out, nil
-	}
-	if out.Submit, out.Pending, err = o.pending(); err != nil {
-		return out, err
-	}
-	out.Order = "ok"
-	return out, nil
+	out.Submit, out.Pending, err = o.pending()
+	return out, err
 }
 
 // pending measures submission alone: all workers are held by gates, and the window is open. bytes is what the heap grew by for
-// a task the first time, elapsed the median of the times after that.
+// a task the first time, with what was recorded if it is replayed; ns is the median of the times after that.
 func (o *Options) pending() (ns, bytes float64, err error) {
 	r, err := o.open(-1)
 	if err != nil {
@@ -188,6 +204,10 @@ func (o *Options) pending() (ns, bytes float64, err error) {
 		before := uint64(0)
 		if i < 0 {
 			before = heap()
+			if err := r.record(o); err != nil {
+				close(gate)
+				return 0, 0, err
+			}
 		}
 		began := time.Now()
 		err = submitAll(r.rt, r.programs)

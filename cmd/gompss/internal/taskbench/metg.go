@@ -50,6 +50,9 @@ func (o *Options) efficiency(grain int) (point, error) {
 		return point{}, err
 	}
 	defer r.rt.Close()
+	if err := r.record(&at); err != nil {
+		return point{}, err
+	}
 	samples, err := r.samples(3)
 	if err != nil {
 		return point{}, err

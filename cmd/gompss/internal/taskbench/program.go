@@ -1,6 +1,7 @@
 package taskbench
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,18 @@ type program struct {
 	iteration *task.Iteration // nil when the tasks are submitted one by one
 	once      []int32         // by task, where the cells do not tell how often it ran
 	strayed   atomic.Int64    // accesses whose cell had another version
+	backwards bool            // the last task is submitted first
+}
+
+// ErrOrder is the cause of errors about tasks that ran out of order, twice or never.
+var ErrOrder = errors.New("out of order")
+
+// turn is the task that is submitted as number i.
+func (p *program) turn(i int) int {
+	if p.backwards {
+		return len(p.graph.nodes) - 1 - i
+	}
+	return i
 }
 
 // line is how many elements a cell takes: a cache line, so that workers share no line but by the accesses of their tasks. The
@@ -69,7 +82,7 @@ func (p *program) look(n *node) (bad int64) {
 // submit submits all tasks in order.
 func (p *program) submit(rt *task.Runtime) error {
 	for i := range p.graph.nodes {
-		if err := p.submitOne(rt, i); err != nil {
+		if err := p.submitOne(rt, p.turn(i)); err != nil {
 			return err
 		}
 	}
@@ -109,6 +122,7 @@ func (p *program) at(s *stamp) []int64 { return p.cells[s.cell*line : s.cell*lin
 func (p *program) record(rt *task.Runtime) (err error) {
 	p.iteration, err = rt.Record(func(r *task.Recorder) error {
 		for i := range p.graph.nodes {
+			i = p.turn(i)
 			n := &p.graph.nodes[i]
 			var options []task.Option
 			for k := range n.reads[:n.count] {
@@ -147,11 +161,11 @@ func (p *program) reset() {
 // check returns an error unless every task ran once and in order. Requires: all tasks are over.
 func (p *program) check() error {
 	if n := p.strayed.Load(); n > 0 {
-		return fmt.Errorf("bench tasks: %s: %d accesses out of order", p.graph.Pattern, n)
+		return fmt.Errorf("bench tasks: %s: %d accesses %w", p.graph.Pattern, n, ErrOrder)
 	}
 	for i, n := range p.once {
 		if n != 1 {
-			return fmt.Errorf("bench tasks: %s: task %d ran %d times", p.graph.Pattern, i, n)
+			return fmt.Errorf("bench tasks: %s: %w: task %d ran %d times", p.graph.Pattern, ErrOrder, i, n)
 		}
 	}
 	want := make([]int64, p.graph.cells)
@@ -162,7 +176,7 @@ func (p *program) check() error {
 	}
 	for c, v := range want {
 		if p.cells[c*line] != v {
-			return fmt.Errorf("bench tasks: %s: cell %d was written %d times, not %d", p.graph.Pattern, c, p.cells[c*line], v)
+			return fmt.Errorf("bench tasks: %s: %w: cell %d was written %d times, not %d", p.graph.Pattern, ErrOrder, c, p.cells[c*line], v)
 		}
 	}
 	return nil

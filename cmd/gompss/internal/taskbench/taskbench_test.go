@@ -41,7 +41,28 @@ func TestEveryPatternRuns(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, "ok", got.Order)
 				require.Positive(t, got.PerTask)
-				require.Equal(t, replay, got.Submit == 0)
+				require.Positive(t, got.Submit)
+				g, err := NewGraph(pattern, 5, 20/submitters)
+				require.NoError(t, err)
+				require.Equal(t, submitters*g.Tasks(), got.Tasks)
+				require.Equal(t, submitters*g.Edges, got.Edges)
+			}
+		}
+	}
+}
+
+// TestABrokenOrderIsSeen submits the tasks in the wrong order: what runs is another program, and the result says so, in each way of
+// running it.
+func TestABrokenOrderIsSeen(t *testing.T) {
+	for _, pattern := range []string{"chain", "stencil1d", "fft", "tree", "random", "cholesky"} {
+		for _, submitters := range []int{1, 3} {
+			for _, replay := range []bool{false, true} {
+				o := Options{Pattern: pattern, Width: 4, Steps: 20, Workers: 2, Submitters: submitters, Repetitions: 1, Replay: replay, backwards: true}
+				got, err := Measure(o)
+				require.ErrorIs(t, err, ErrOrder)
+				require.Contains(t, got.Order, "accesses out of order")
+				_, err = METG(o)
+				require.ErrorIs(t, err, ErrOrder)
 			}
 		}
 	}
@@ -82,7 +103,11 @@ func TestMistakesAreErrors(t *testing.T) {
 }
 
 func TestMETGFindsAGrain(t *testing.T) {
-	us, err := METG(Options{Pattern: "chain", Width: 4, Steps: 50, Workers: 1, Submitters: 1})
-	require.NoError(t, err)
-	require.Positive(t, us)
+	for _, submitters := range []int{1, 2} {
+		for _, replay := range []bool{false, true} {
+			us, err := METG(Options{Pattern: "chain", Width: 4, Steps: 50, Workers: 1, Submitters: submitters, Replay: replay})
+			require.NoError(t, err)
+			require.Positive(t, us)
+		}
+	}
 }
