@@ -61,6 +61,7 @@ type gen struct {
 	bytes             int // of a full vector
 	lanes             int
 	unroll            int
+	first             int     // the copy that is selected, where they are selected one by one
 	shapes            *shapes // nil outside the lanes loop
 	homes             map[*ir.Var]*home
 	exec              []Reg              // lanes that are on, one mask a copy; nil: all

@@ -207,7 +207,7 @@ func (g *gen) target(e ir.Expr) target {
 // copyMem is the memory of unrolled copy u of an affine target.
 func (g *gen) copyMem(t target, u int) Mem {
 	m := t.mem
-	m.Disp += int32(int64(u) * int64(g.lanes) * t.stride)
+	m.Disp += int32(int64(g.first+u) * int64(g.lanes) * t.stride)
 	return m
 }
 

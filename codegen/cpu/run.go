@@ -22,6 +22,9 @@ type Program struct {
 	Code      *Code
 	entry     uintptr
 	otherwise *Program     // runs what this one cannot; nil: it can run everything
+	direct    uintptr      // the code of the one loop of a plain kernel; 0: it is not plain
+	from      int64        // where that loop begins,
+	until     int          // and the word of where it ends; 0: counting is more than that
 	rounds    atomic.Int64 // of inner loops between two pauses
 }
 
@@ -33,6 +36,12 @@ func (a *Arena) Install(c *Code) (*Program, error) {
 	}
 	p := &Program{Code: c, entry: entry}
 	p.rounds.Store(pauseRounds)
+	if c.plain && !c.far && c.scratch == 0 {
+		p.direct = entry + uintptr(c.stages[1].entry)
+		if n := c.stages[0].count; n.lo == 0 && n.step == 1 && !n.inclusive {
+			p.from, p.until = n.loConst, n.hi
+		}
+	}
 	return p, nil
 }
 
@@ -48,21 +57,47 @@ func (a *Arena) InstallPast(c *Code, otherwise *Program) (*Program, error) {
 // maxWords bounds the argument block.
 const maxWords = 192
 
+// wordMask changes no word below maxWords, and tells Go's compiler that all are in the block.
+const wordMask = 255
+
 // A block is what generated code gets: see wordLo and its neighbours.
 type block [blockBytes / 8]uint64
 
-// bind puts the arguments into the block.
-func (b *block) bind(params []*ir.Var, args []Value) {
-	word := wordParams
+// A slot is how one argument goes into the block.
+type slot struct {
+	slice bool
+	size  int64 // of an element
+}
+
+func slotsOf(params []*ir.Var) []slot {
+	out := make([]slot, len(params))
 	for i, v := range params {
 		if v.Type.Kind == ir.Slice {
-			b[word], b[word+1] = uint64(uintptr(args[i].Addr)), uint64(args[i].Len)
-			word++
-		} else {
-			b[word] = args[i].Bits
+			out[i] = slot{true, int64(v.Type.Elem.Size)}
 		}
-		word++
 	}
+	return out
+}
+
+// bind puts the arguments into the block and returns how many bytes their slices have.
+//
+// Safe: there are as many arguments as slots, and the words of all parameters are in the block: Compile has counted them. A copy of address
+// and length at once is twice as fast as one by one, and these copies are a good part of a short call.
+func (b *block) bind(slots []slot, args []Value) (bytes int64) {
+	args = args[:len(slots)]
+	to := unsafe.Pointer(&b[wordParams])
+	for i := range slots {
+		a := &args[i]
+		if !slots[i].slice {
+			*(*uint64)(to) = a.Bits
+			to = unsafe.Add(to, 8)
+			continue
+		}
+		*(*[2]uint64)(to) = *(*[2]uint64)(unsafe.Pointer(&a.Addr))
+		bytes += a.Len * slots[i].size
+		to = unsafe.Add(to, 16)
+	}
+	return bytes
 }
 
 // run calls the code of a stage for iterations [lo, hi), and does what it asks for on the way.

@@ -24,6 +24,7 @@ const (
 // it at once; they share what it has learnt about the time of an iteration.
 type Runner struct {
 	program  *Program
+	slots    []slot                 // of the parameters, which are the same for all variants
 	variants *variants              // nil: there is but one program
 	pace     []atomic.Int64         // of every stage: picoseconds that an iteration took lately
 	idle     atomic.Pointer[launch] // one that nobody uses; quicker than the pool
@@ -32,14 +33,17 @@ type Runner struct {
 
 // NewRunner returns a runner of p.
 func NewRunner(p *Program) *Runner {
-	return &Runner{program: p, pace: make([]atomic.Int64, len(p.Code.stages)), pool: sync.Pool{New: func() any { return newLaunch() }}}
+	return &Runner{program: p, slots: slotsOf(p.Code.params), pace: make([]atomic.Int64, len(p.Code.stages)), pool: sync.Pool{New: func() any { return newLaunch() }}}
 }
 
 // Program is what the runner runs.
 func (r *Runner) Program() *Program { return r.program }
 
 // ProgramFor is what the runner runs for these arguments.
-func (r *Runner) ProgramFor(args []Value) *Program { return r.choose(args) }
+func (r *Runner) ProgramFor(args []Value) *Program {
+	var b block
+	return r.choose(b.bind(r.slots, args))
+}
 
 // A launch is one run of a kernel: its arguments and the variables that outlive a stage.
 type launch struct {
@@ -124,32 +128,47 @@ func (x *Launcher) Call(r *Runner, args []Value, share func(*Loop) error) error 
 }
 
 func (r *Runner) callOn(l *launch, args []Value, share func(*Loop) error) (err error) {
-	p := r.choose(args)
-	defer watched(l, p.Code, debug.SetPanicOnFault(true), &err)
-	l.block.bind(p.Code.params, args)
-	l.room(p)
-	if share == nil && p.Code.plain && !p.Code.far {
-		if done, err := r.quick(p, l); done {
-			return err
+	b := l.block
+	p := r.program
+	if bytes := b.bind(r.slots, args); bytes > caches.first {
+		p = r.choose(bytes)
+	}
+	old := debug.SetPanicOnFault(true)
+	defer func() { // watched, at half the price
+		debug.SetPanicOnFault(old)
+		if b[wordStatus] == statusRunning {
+			b[wordStatus] = statusDone
+			tidy()
+			err = p.Code.fault(b, recover())
+		}
+	}()
+	if share == nil && p.direct != 0 {
+		if trips := p.trips(b); r.brief(trips) && l.untimed < seldomer {
+			l.untimed++
+			b[wordLo], b[wordHi], b[wordBudget], b[wordStatus] = 0, uint64(trips), pauseRounds, statusRunning
+			call(p.direct, unsafe.Pointer(b))
+			if b[wordStatus] == statusDone {
+				return nil
+			}
+			return p.goOn(p.Code.stages[1], b)
 		}
 	}
+	l.room(p)
 	return r.stages(p, l, share)
 }
 
-// quick runs a kernel that is one plain parallel loop and is expected to take but one brief call, unless it is time to learn how long that
-// takes.
-func (r *Runner) quick(p *Program, l *launch) (done bool, err error) {
-	trips := p.Code.stages[0].count.trips(l.block)
+// brief tells whether so many iterations of a plain kernel are expected to take but one brief call: they need not be timed.
+func (r *Runner) brief(trips int64) bool {
 	expected := trips * r.pace[1].Load()
-	if expected <= 0 || expected >= int64(brief)*1000 || l.untimed >= seldomer {
-		return false, nil
+	return expected > 0 && expected < int64(brief)*1000
+}
+
+// trips counts the iterations of a plain kernel.
+func (p *Program) trips(b *block) int64 {
+	if p.until > 0 {
+		return int64(b[p.until&wordMask]) - p.from
 	}
-	l.untimed++
-	s := p.Code.stages[1]
-	if l.block.enter(p.entry+uintptr(s.entry), 0, trips, pauseRounds) {
-		return true, nil
-	}
-	return true, p.goOn(s, l.block)
+	return p.Code.stages[0].count.trips(b)
 }
 
 func (r *Runner) stages(p *Program, l *launch, share func(*Loop) error) error {

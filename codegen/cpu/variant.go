@@ -26,25 +26,8 @@ type variants struct {
 	arena   *Arena
 	kernel  *ir.Kernel
 	options Options
-	streams []sliceParam
 	once    [places]sync.Once
 	program [places]atomic.Pointer[Program]
-}
-
-// A sliceParam is which argument is a slice, and the bytes of its elements.
-type sliceParam struct {
-	arg  int
-	size int64
-}
-
-func sliceParams(params []*ir.Var) []sliceParam {
-	var out []sliceParam
-	for i, p := range params {
-		if p.Type.Kind == ir.Slice {
-			out = append(out, sliceParam{i, int64(p.Type.Elem.Size)})
-		}
-	}
-	return out
 }
 
 // NewKernelRunner compiles a kernel and returns its runner, which chooses vector width and kind of stores by launch. The error is a *Refusal
@@ -61,7 +44,7 @@ func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
 	if !code.streams || !o.AVX512 || o.Width != W128 {
 		return NewRunner(p), nil
 	}
-	v := &variants{arena: a, kernel: k, options: o, streams: sliceParams(code.params)}
+	v := &variants{arena: a, kernel: k, options: o}
 	if halves512 {
 		v.make(cached, p)
 		p = v.program[cached].Load()
@@ -80,25 +63,16 @@ var caches = struct{ first, far int64 }{int64(max(cpuid.CPU.Cache.L1D, 16<<10)),
 // are AMD's before Zen 5.
 var halves512 = cpuid.CPU.VendorID == cpuid.AMD && cpuid.CPU.Family < 26
 
-// choose is the program for these arguments.
-func (r *Runner) choose(args []Value) *Program {
-	v := r.variants
-	if v == nil {
+// choose is the program for slices of so many bytes.
+func (r *Runner) choose(bytes int64) *Program {
+	if r.variants == nil || bytes <= caches.first {
 		return r.program
 	}
-	bytes := int64(0)
-	for _, s := range v.streams {
-		bytes += args[s.arg].Len * s.size
-	}
-	var at place
-	switch {
-	case bytes > caches.far:
+	at := cached
+	if bytes >= caches.far {
 		at = faraway
-	case bytes > caches.first:
-		at = cached
-	default:
-		return r.program
 	}
+	v := r.variants
 	if p := v.program[at].Load(); p != nil {
 		return p
 	}
