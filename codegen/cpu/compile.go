@@ -34,6 +34,7 @@ type Code struct {
 	scratch int64 // bytes of memory for local arrays
 	past    []pastStore
 	streams bool
+	rows    bool // it streams through rows of nests
 	far     bool // with stores past the caches
 	plain   bool // one parallel loop without reductions that Go counts, and no code that comes back before its end for anything but an error
 }
@@ -102,6 +103,7 @@ func (c *Code) add(s *stage, g *gen) error {
 	}
 	if s.loop != nil {
 		c.streams = c.streams || streams(s.loop)
+		c.rows = c.rows || streamsRows(s.loop)
 	}
 	if g.yieldTo >= 0 {
 		s.resume = s.entry + places[g.resumeAt]

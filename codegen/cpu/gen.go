@@ -86,7 +86,8 @@ type gen struct {
 	frame             frame
 	past              bool // stores past the caches
 	pastStores        []pastStore
-	yieldTo, resumeAt label // of the yield routines; -1: none are needed
+	pastRow           *ir.Index // the store that leaves the caches alone in the loop over lanes that is selected
+	yieldTo, resumeAt label     // of the yield routines; -1: none are needed
 	loops             []*loopFrame
 	pointer           map[string]Reg // hoisted addresses, see hoist.go
 	entry             []step         // constants, loaded before everything

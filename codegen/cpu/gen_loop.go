@@ -200,9 +200,13 @@ func (g *gen) lanesLoop(s *ir.For) {
 	t := &tailing{end: end, again: g.newLabel(), first: NoReg}
 	if store, ok := g.wholeStore(s, f, step); ok && len(sums) == 0 { // sums of floats must not depend on where slices lie
 		t.first, t.peel = g.general(), g.newLabel()
+		if g.rowGoesPast(store, s) {
+			g.pastRow = store
+		}
 		g.peel(store, left, t)
 	}
 	g.mainLoop(s, f, base, left, step, tail, t.again, sums)
+	g.pastRow = nil
 	g.place(tail)
 	g.tailLoop(s, f, base, left, step, t, sums)
 	g.safe = map[*ir.Index]bool{}
@@ -490,7 +494,11 @@ func (g *gen) wholeStore(s *ir.For, f *loopFrame, step int64) (*ir.Index, bool) 
 // peel enters the loop of single vectors for as many iterations as there are before the store is at a multiple of its size, where many follow.
 func (g *gen) peel(store *ir.Index, left Reg, t *tailing) {
 	per := int64(g.lanes * g.unroll)
-	g.op(CMPQImm, W128, RegArg(left), ImmArg(2*per))
+	least := 2 * per
+	if g.pastRow != nil { // always, before the first whole round: its stores must be aligned
+		least = per
+	}
+	g.op(CMPQImm, W128, RegArg(left), ImmArg(least))
 	g.jump(condL, t.again)
 	g.op(LEAQ, W128, RegArg(t.first), MemArg(g.memOf(g.accessOf(store), linearOf(store.I))))
 	g.op(NEGQ, W128, RegArg(t.first))

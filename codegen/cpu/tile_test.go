@@ -192,3 +192,34 @@ func TestTilesOfShortSlicesFail(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsPastTheCaches runs a nest whose rows are written past the caches, whole and in chunks, at every alignment of its slices.
+func TestRowsPastTheCaches(t *testing.T) {
+	p := loadKernels(t)
+	arena, err := cpu.NewArena()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { require.NoError(t, arena.Close()) }()
+	k, err := p.Kernel("Jacobi")
+	require.NoError(t, err)
+	for _, width := range []cpu.Width{cpu.W128, cpu.W256} {
+		plain, err := cpu.Compile(k, cpu.Options{AVX512: true, Width: width})
+		require.NoError(t, err)
+		otherwise, err := arena.Install(plain)
+		require.NoError(t, err)
+		code, err := cpu.Compile(k, cpu.Options{AVX512: true, Width: width, Past: true})
+		require.NoError(t, err)
+		require.Contains(t, code.Listing(), "VMOVNTPD")
+		prog, err := arena.InstallPast(code, otherwise)
+		require.NoError(t, err)
+		for seed := range uint64(60) {
+			at := int(seed % 9)
+			trials := trial{Jacobi, func(r *rand.Rand, n int) []any {
+				h, w := 3+r.IntN(4), 3+r.IntN(150)
+				return []any{h, w, floats64(r, h*w+at)[at:], floats64(r, h*w+9)[9-at:]}
+			}, 0}
+			trials.compare(t, rand.New(rand.NewPCG(seed, 11)), prog, k, 0)
+		}
+	}
+}

@@ -26,6 +26,7 @@ type variants struct {
 	arena   *Arena
 	kernel  *ir.Kernel
 	options Options
+	streams bool // else it is a nest that streams through rows: only stores past the caches are worth another program
 	once    [places]sync.Once
 	program [places]atomic.Pointer[Program]
 }
@@ -41,11 +42,11 @@ func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !code.streams || !o.AVX512 || o.Width != W128 {
+	if !code.streams && !code.rows || !o.AVX512 || o.Width != W128 {
 		return NewRunner(p), nil
 	}
-	v := &variants{arena: a, kernel: k, options: o}
-	if halves512 {
+	v := &variants{arena: a, kernel: k, options: o, streams: code.streams}
+	if halves512 && v.streams {
 		v.make(cached, p)
 		p = v.program[cached].Load()
 	}
@@ -68,11 +69,12 @@ func (r *Runner) choose(bytes int64) *Program {
 	if r.variants == nil || bytes <= caches.first {
 		return r.program
 	}
-	at := cached
+	v, at := r.variants, cached
 	if bytes >= caches.far {
 		at = faraway
+	} else if !v.streams {
+		return r.program
 	}
-	v := r.variants
 	if p := v.program[at].Load(); p != nil {
 		return p
 	}
@@ -98,15 +100,23 @@ func (v *variants) make(at place, otherwise *Program) {
 	}
 }
 
-// A pastStore is a slice that is written past the caches: element i by iteration i.
+// A pastStore is a slice that is written past the caches: element i by iteration i, or rows, whose first elements are written otherwise until
+// whole vectors begin.
 type pastStore struct {
 	word int // of the address in the block
 	size int64
+	rows bool
 }
 
 // aligned tells whether iteration lo begins at a whole vector in every slice that is written past the caches, as the instruction asks.
 func (c *Code) aligned(b *block, lo int64) bool {
 	for _, s := range c.past {
+		if s.rows {
+			if int64(b[s.word])%s.size != 0 {
+				return false
+			}
+			continue
+		}
 		if (int64(b[s.word])+lo*s.size)%int64(c.Width.Bytes()) != 0 {
 			return false
 		}
@@ -134,14 +144,32 @@ func streams(f *ir.For) bool {
 	return plain
 }
 
+// streamsRows tells the same of a nest of two parallel loops.
+func streamsRows(f *ir.For) bool {
+	if len(f.Body) != 1 {
+		return false
+	}
+	inner, ok := f.Body[0].(*ir.For)
+	return ok && freed(inner) && streams(inner)
+}
+
+// rowGoesPast tells whether the store that a loop over lanes inside a parallel loop aligns may leave the caches alone.
+func (g *gen) rowGoesPast(ix *ir.Index, s *ir.For) bool {
+	root, ok := ix.X.(*ir.Ref)
+	return ok && g.past && g.inLoop && s != g.parallelLanes && g.frame.word[root.Var] > 0 && !g.readFrom(root.Var)
+}
+
 // goesPast tells whether the store of ix in the lanes loop may leave the caches alone: whole vectors to a slice that the kernel only writes,
 // at the number of the iteration.
 func (g *gen) goesPast(ix *ir.Index) (pastStore, bool) {
-	if !g.past || g.exec != nil || g.parallelLanes == nil || ix.Type().Size < 4 {
+	if !g.past || g.exec != nil || ix.Type().Size < 4 {
 		return pastStore{}, false
 	}
 	root, ok := ix.X.(*ir.Ref)
-	if !ok || !isRef(ix.I, g.parallelLanes.Var) || g.arrays[root.Var] > 0 || g.readFrom(root.Var) {
+	if ok && ix == g.pastRow && g.exec == nil {
+		return pastStore{word: g.frame.word[root.Var], size: int64(ix.Type().Size), rows: true}, true
+	}
+	if !ok || g.parallelLanes == nil || !isRef(ix.I, g.parallelLanes.Var) || g.arrays[root.Var] > 0 || g.readFrom(root.Var) {
 		return pastStore{}, false
 	}
 	if lo, ok := constInt(g.parallelLo); !ok || lo != 0 {
