@@ -357,6 +357,28 @@ func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
 	m.unlockAndDrive()
 }
 
+// GiveUp says that a task on the host, which holds ws and has written some of what it writes, will run again from its start somewhere
+// else, and reports whether it can: what it reads and writes must be as it was in another space. If so the host has nothing any more of
+// what ws writes and others have, and ws is to be released with an error.
+func (m *Machine) GiveUp(ws *WorkingSet) bool {
+	lock(&m.mu)
+	defer m.mu.Unlock()
+	for i := range ws.Accesses {
+		a := &ws.Accesses[i]
+		if a.Mode.Writes() && a.Mode.Reads() && (ws.state != grantedSet || !m.dir.hasElsewhere(a.Region, Host)) {
+			return false
+		}
+	}
+	if ws.state == grantedSet {
+		for i := range ws.Accesses {
+			if a := &ws.Accesses[i]; a.Mode.Writes() {
+				m.dir.Spoil(a.Region, Host)
+			}
+		}
+	}
+	return true
+}
+
 // beginKernel says that what ws writes counts as written, from the event of its kernel on, if nothing but its own device can
 // make it fail. Requires: m.mu held.
 func (m *Machine) beginKernel(ws *WorkingSet, e Event) bool {

@@ -424,6 +424,20 @@ func (d *Directory) Spoil(r deps.Region, at SpaceID) {
 	}
 }
 
+// hasElsewhere reports whether a space other than at has all of r, and not only a copy that is under way.
+func (d *Directory) hasElsewhere(r deps.Region, at SpaceID) bool {
+	e := d.buffers[r.Buffer]
+	for i := range e.at {
+		if i == int(at.Device) || d.gone[i] != nil || !e.at[i].valid.Contains(r) {
+			continue
+		}
+		if len(overlapping(nil, e.at[i].in, r)) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func addAll(s *deps.Set, regions []deps.Region) {
 	for _, r := range regions {
 		s.Add(r)

@@ -65,6 +65,9 @@ type Item struct {
 	// Version names what runs, where it is known how long that takes: the kernel. Took is how long it ran, set before Done, or 0.
 	Version string
 	Took    time.Duration
+	// Limit is set when it is popped: how long a trial on the host is worth, 0 for no trial or where nothing is known of other places.
+	// Who stops it then puts into Took what it would have taken, and pushes it again.
+	Limit time.Duration
 
 	runs   [MaxKinds]expected // by kind, as of Push
 	need   [MaxKinds]int32

@@ -58,6 +58,70 @@ func (l *ledger) ask(it *Item) {
 			it.runs[k] = expected{run: h.middle, samples: h.samples, known: h.samples >= fewTimes}
 		}
 	}
+	l.believeSlow(it)
+}
+
+// believeSlow takes one trial on the host for enough where it took far longer than accelerators are known to take.
+func (l *ledger) believeSlow(it *Item) {
+	run, ok := l.quickest(it)
+	for rest := it.Allowed; ok && rest != 0; {
+		p := rest.First()
+		rest = rest.Without(p)
+		if e := &it.runs[l.state.pool[p]]; l.state.Places[p].Host && e.samples > 0 && e.run >= outlierFactor*run {
+			e.known = true
+		}
+	}
+}
+
+// quickest returns how long it runs on the quickest of the accelerators where that is known; false when there is none.
+func (l *ledger) quickest(it *Item) (run time.Duration, ok bool) {
+	for rest := l.accelerators(it); rest != 0; {
+		p := rest.First()
+		rest = rest.Without(p)
+		if e := &it.runs[l.state.pool[p]]; e.known && (!ok || e.run < run) {
+			run, ok = e.run, true
+		}
+	}
+	return run, ok
+}
+
+// accelerators returns the places but the host that it may run on.
+func (l *ledger) accelerators(it *Item) PlaceSet {
+	set := it.Allowed
+	for p := range l.state.Places {
+		if l.state.Places[p].Host {
+			set = set.Without(PlaceID(p))
+		}
+	}
+	return set
+}
+
+// candidates returns where it may run: on accelerators, if there are some and it is not known of any how long it runs there. Only then
+// can be said how long a trial on the host may take.
+func (l *ledger) candidates(it *Item) PlaceSet {
+	set := l.accelerators(it)
+	if _, ok := l.quickest(it); ok || set == 0 || it.Version == "" {
+		return it.Allowed
+	}
+	return set
+}
+
+// A trial on the host may take trialFactor times what an accelerator takes, and trialLeast at the least.
+const (
+	trialFactor = 2
+	trialLeast  = 100 * time.Microsecond
+)
+
+// limit is Item.Limit for it at p.
+func (l *ledger) limit(it *Item, p PlaceID) time.Duration {
+	if !l.state.Places[p].Host || it.runs[l.state.pool[p]].known {
+		return 0
+	}
+	run, ok := l.quickest(it)
+	if !ok {
+		return 0
+	}
+	return max(trialLeast, trialFactor*run)
 }
 
 // moving is how long n bytes take on a link.
@@ -80,17 +144,21 @@ func (l *ledger) busy(p PlaceID) time.Duration { return l.queued[p] + l.flying[p
 
 // tried is how often it ran on the kind of p, or is about to.
 func (l *ledger) tried(it *Item, p PlaceID) int64 {
-	n := it.runs[l.state.pool[p]].samples
+	e := &it.runs[l.state.pool[p]]
+	n := e.samples
+	if e.known {
+		n = max(n, fewTimes)
+	}
 	if n < fewTimes {
 		n += int64(l.trying[keyFor(it, l.state.Places[p].Kind)])
 	}
 	return n
 }
 
-// rarest returns the place with the least to do of the kind on which it was tried least, and how often that was.
-func (l *ledger) rarest(it *Item) (PlaceID, int64) {
+// rarest returns the place of some with the least to do of the kind on which it was tried least, and how often that was.
+func (l *ledger) rarest(it *Item, of PlaceSet) (PlaceID, int64) {
 	rare, fewest := PlaceID(-1), int64(0)
-	for rest := it.Allowed; rest != 0; {
+	for rest := of; rest != 0; {
 		p := rest.First()
 		rest = rest.Without(p)
 		if n := l.tried(it, p); rare < 0 || n < fewest || n == fewest && l.over(it, p) < l.over(it, rare) {
@@ -168,6 +236,7 @@ func (l *ledger) remove(it *Item) {
 // pop enters it, which was removed, among what p runs.
 func (l *ledger) pop(it *Item, p PlaceID) {
 	l.enter(it, p)
+	it.Limit = l.limit(it, p)
 	it.flying = true
 	l.flying[p] += it.expect
 }

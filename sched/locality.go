@@ -41,7 +41,7 @@ func (l *locality) Push(it *Item) {
 func (l *locality) choose(it *Item) PlaceID {
 	if it.Version != "" && it.Allowed.Len() > 1 {
 		if l.state.kindsOf(it) > 1 {
-			if rare, n := l.rarest(it); n < fewTimes && !l.hopeless(it, rare) {
+			if rare, n := l.rarest(it, l.candidates(it)); n < fewTimes && !l.hopeless(it, rare) {
 				if !l.tryingOnHost(it, rare) {
 					return rare
 				}
@@ -55,7 +55,7 @@ func (l *locality) choose(it *Item) PlaceID {
 			return l.nearest(it, it.Allowed&l.alike(p))
 		}
 	}
-	return l.nearest(it, it.Allowed)
+	return l.nearest(it, l.candidates(it))
 }
 
 // heavyFactor is how many times as long as what it works on is moved an item must run for time to count more than bytes among
@@ -184,7 +184,14 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait time.Duration) 
 	same := l.state.Places[p].Kind == l.state.Places[q].Kind
 	here, known := l.expect(it, p)
 	there, both := l.expect(it, q)
+	if !same && !(known && both) { // more may be known than when it was pushed
+		l.ask(it)
+		here, known = l.expect(it, p)
+		there, both = l.expect(it, q)
+	}
 	switch n := it.missing(p); {
+	case l.state.Places[p].Host && both && !known && it.Version != "": // a trial, where it costs no more than it may tell
+		return l.state.Short(it, q) || wait > 0 && !l.tryingOnHost(it, p) && !l.hopeless(it, p)
 	case known && both && (!same || l.heavy(it, p)):
 		return wait > 0 && here < wait+there
 	case !same && both && n > 0 && moving(n) > wait+there:

@@ -36,7 +36,7 @@ func (v *versioning) choose(it *Item) PlaceID {
 		return it.Allowed.First()
 	}
 	if it.Version != "" {
-		if rare, n := v.rarest(it); (n < fewTimes || v.pushes%exploreEach == 0) && !v.hopeless(it, rare) {
+		if rare, n := v.rarest(it, v.candidates(it)); (n < fewTimes || v.pushes%exploreEach == 0) && !v.hopeless(it, rare) {
 			if !v.tryingOnHost(it, rare) {
 				return rare
 			}
@@ -46,7 +46,7 @@ func (v *versioning) choose(it *Item) PlaceID {
 			return p
 		}
 	}
-	return v.free(it, it.Allowed)
+	return v.free(it, v.candidates(it))
 }
 
 func (v *versioning) Pop(p PlaceID) *Item {

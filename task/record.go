@@ -64,6 +64,7 @@ type detail struct {
 	final     bool            // so do its children
 	retries   int             // how often it may still run again after a failure
 	tries     int             // how often it has failed and was run again
+	stopped   bool            // its trial took too long, and counts for nothing
 	apart     bool            // accesses order it, and moved is what is copied for it
 	moved     []deps.Access
 

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -124,9 +125,19 @@ func runLoop(l *vec.Loop, lo, hi int64) {
 
 // callVector runs the vector code of a kernel, shared with idle workers where it is long enough; false when there is none.
 func (rt *Runtime) callVector(r *record, k *Kernel) bool {
+	share := rt.shareVector
+	if rt.workers.Len() == 1 {
+		share = nil
+	}
+	done, _ := rt.callVectorWith(r, k, share)
+	return done
+}
+
+// callVectorWith runs the vector code of a kernel, its parallel loops by share. The error is errStopped; others are panics.
+func (rt *Runtime) callVectorWith(r *record, k *Kernel, share func(*vec.Loop) error) (done bool, err error) {
 	x := rt.vectors.of(k)
 	if x.runner == nil {
-		return false
+		return false, nil
 	}
 	var fixed [16]vec.Value
 	args := fixed[:0]
@@ -143,14 +154,12 @@ func (rt *Runtime) callVector(r *record, k *Kernel) bool {
 		}
 		args = append(args, v)
 	}
-	share := rt.shareVector
-	if rt.workers.Len() == 1 {
-		share = nil
-	}
-	if err := x.runner.Call(args, share); err != nil {
+	if err := x.runner.Call(args, share); errors.Is(err, errStopped) {
+		return true, errStopped
+	} else if err != nil {
 		panic(&checkFailed{err})
 	}
-	return true
+	return true, nil
 }
 
 // shareVector runs a parallel loop, together with idle workers where it is long enough.

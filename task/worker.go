@@ -86,7 +86,11 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	default:
 		rt.runBody(r)
 	}
-	if r.inner != nil {
+	switch {
+	case r.stopped:
+		r.stopped = false
+		return rt.putBack(r, worker), worker
+	case r.inner != nil:
 		return rt.endBody(r)
 	}
 	return rt.retire(r, worker), worker
@@ -146,7 +150,9 @@ func (rt *Runtime) runBody(r *record) {
 		err = rt.callTimed(r)
 	}
 	ended = true
-	if err != nil {
+	if err == errStopped {
+		r.stopped = true
+	} else if err != nil {
 		r.fail("smp", err)
 	}
 }
@@ -197,6 +203,14 @@ func (rt *Runtime) callTimed(r *record) error {
 		return rt.callBody(r)
 	}
 	began := rt.now()
+	if t := rt.tryoutOf(r); t != nil {
+		if err := rt.tryKernel(r, t); err != nil {
+			r.item.Took = max(1, t.full)
+			return err
+		}
+		r.item.Took = max(1, rt.now()-began)
+		return nil
+	}
 	err := rt.callBody(r)
 	if err == nil {
 		r.item.Took = max(1, rt.now()-began)

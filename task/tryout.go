@@ -1,0 +1,129 @@
+package task
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	vec "github.com/gompss/gompss/codegen/cpu"
+)
+
+// This file is how a kernel is tried on CPU workers beside accelerators without holding up the program: for no longer than an
+// accelerator would take (sched.Item.Limit). What is left of its parallel loop then says how long all of it would have taken, and the
+// task goes back among the ready ones as if it had not begun: what it has written counts for nothing, since accelerators have the values
+// from before, or it only writes.
+
+// A tryout is a run of a kernel on CPU workers that may be stopped.
+type tryout struct {
+	rt     *Runtime
+	r      *record
+	began  time.Duration
+	limit  time.Duration
+	late   atomic.Bool // the time is up, and chunks are left out
+	done   atomic.Int64
+	mu     mutex
+	left   []span // chunks that were left out
+	full   time.Duration
+	cannot bool // be stopped: what it writes is nowhere else
+}
+
+// A span is iterations [lo, hi).
+type span struct{ lo, hi int64 }
+
+// errStopped says that a tryout was stopped, and its task is to run again.
+var errStopped = errors.New("gompss: the trial took too long")
+
+// tryoutOf returns how r is tried, nil when it runs to its end in any case.
+func (rt *Runtime) tryoutOf(r *record) *tryout {
+	if r.item.Limit == 0 || r.kind != kernelBody || r.relaxed || r.apart || r.retries > 0 || len(r.uses) > 0 || !r.held {
+		return nil
+	}
+	return &tryout{rt: rt, r: r, began: rt.now(), limit: r.item.Limit}
+}
+
+// run runs a chunk, unless the time is up.
+func (t *tryout) run(lo, hi int64, body func(lo, hi int64)) {
+	if t.late.Load() || t.rt.now()-t.began > t.limit {
+		t.late.Store(true)
+		t.mu.Lock()
+		t.left = append(t.left, span{lo, hi})
+		t.mu.Unlock()
+		return
+	}
+	body(lo, hi)
+	t.done.Add(hi - lo)
+}
+
+// loop runs iterations [lo, hi) of a parallel loop, shared with idle workers. It returns errStopped if they were not all run and what
+// was written does not count.
+func (t *tryout) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
+	if t.cannot {
+		t.rt.workers.Share(lo, hi, grain, body)
+		return nil
+	}
+	t.done.Store(lo)
+	chunk := func(lo, hi int64) {
+		for ; lo < hi; lo += grain { // one worker gets all at once
+			t.run(lo, min(lo+grain, hi), body)
+		}
+	}
+	t.rt.workers.Share(lo, hi, grain, chunk)
+	if len(t.left) == 0 {
+		return nil
+	}
+	if t.rt.machine.GiveUp(&t.r.set) {
+		spent := t.rt.now() - t.began
+		t.full = time.Duration(float64(spent) * float64(hi) / float64(max(1, t.done.Load())))
+		return errStopped
+	}
+	t.cannot = true
+	for _, s := range t.left {
+		t.rt.workers.Share(s.lo, s.hi, grain, body)
+	}
+	return nil
+}
+
+// vectorLoop is loop for vector code.
+func (t *tryout) vectorLoop(l *vec.Loop) error {
+	done := int64(0)
+	if l.Each() == 0 { // the first run of this kernel here: find out
+		done = min(l.Trips, l.Batch())
+		if err := l.Run(0, done); err != nil {
+			return err
+		}
+	}
+	return t.loop(done, l.Trips, max(1, l.Grain()), func(lo, hi int64) { runLoop(l, lo, hi) })
+}
+
+// tryKernel is callKernel for a kernel that is tried. It returns errStopped when that took too long.
+func (rt *Runtime) tryKernel(r *record, t *tryout) error {
+	version := r.running(rt.host)
+	k, a := &version.device, &r.args
+	a.At = rt.hostAt
+	r.seen.Variant = rt.vectors.options.Name()
+	if done, err := rt.callVectorWith(r, version, t.vectorLoop); done {
+		return err
+	}
+	r.seen.Variant = "go"
+	if k.Split == nil {
+		k.Go(a)
+		return nil
+	}
+	trips := k.Trips(a)
+	if trips < 2 {
+		k.Go(a)
+		return nil
+	}
+	first := max(1, min(trialTrips, trips/256))
+	began := rt.now()
+	k.Split(a, 0, first)
+	each := float64(rt.now()-began)/float64(first) + 1e-3
+	return t.loop(first, trips, max(1, int64(float64(chunkTime)/each)), func(lo, hi int64) { k.Split(a, lo, hi) })
+}
+
+// putBack makes r ready again, whose trial was stopped, and returns what the worker should run next.
+func (rt *Runtime) putBack(r *record, worker int) *record {
+	rt.unhold(r, errStopped)
+	rt.again(r)
+	return rt.schedule(nil, nil, worker)
+}
