@@ -111,7 +111,7 @@ func (o *Options) taskRows(m machine) error {
 
 // crowd submits n tasks in chains from several goroutines, after a round to warm, and checks what they counted.
 func crowd(spec string, chains, submitters, n int, three bool) (took, submitted time.Duration, err error) {
-	rt, err := task.New(task.Options{Devices: spec, Window: -1})
+	rt, err := task.New(task.Options{Devices: spec})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -173,7 +173,7 @@ func crowd(spec string, chains, submitters, n int, three bool) (took, submitted 
 
 // replayed returns the seconds a step of a recorded chain of n kernels takes, with replays in a row.
 func replayed(spec string, n, replays int) (each float64, err error) {
-	rt, err := task.New(task.Options{Devices: spec, Window: -1})
+	rt, err := task.New(task.Options{Devices: spec})
 	if err != nil {
 		return 0, err
 	}
