@@ -106,7 +106,10 @@ long fakeLive(const char* what) { std::lock_guard<std::mutex> l(big); return liv
 long fakeCalls(const char* name) { std::lock_guard<std::mutex> l(big); return calls[name]; }
 
 Result cuInit(unsigned) { ENTER; return 0; }
-Result cuDriverGetVersion(int* v) { *v = 13000; return 0; }
+#ifndef FAKE_VERSION
+#define FAKE_VERSION 13000
+#endif
+Result cuDriverGetVersion(int* v) { *v = FAKE_VERSION; return 0; }
 Result cuGetErrorName(int code, const char** s) { static thread_local char b[32]; snprintf(b, sizeof b, "CUDA_ERROR_%d", code); *s = b; return 0; }
 Result cuGetErrorString(int code, const char** s) { *s = code == 2 ? "out of memory" : code == 700 ? "an illegal memory access was encountered" : "some error"; return 0; }
 Result cuDeviceGetCount(int* n) { ENTER; *n = gpus; return 0; }
