@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -174,7 +175,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	return next
 }
 
-var errNoDevice = errors.New("no device that may run it is in service any more")
+var errNoDevice = fmt.Errorf("no device that may run it is in service any more: %w", devices.ErrRetired)
 
 // retireUnscheduled ends a task that the scheduler does not hold.
 func (rt *Runtime) retireUnscheduled(r *record) {

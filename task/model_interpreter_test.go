@@ -20,8 +20,9 @@ type interpreter struct {
 	outcomes []outcome
 	// sees, where something is cancelled, says what became of a task there: the interpreter runs behind then.
 	sees      func(s *step) sight
-	cut       []bool // tasks that cancellation ended
-	undefined []area // what they have perhaps written
+	looks     func(s *step) // where it is behind, compares what a wait for an area has found
+	cut       []bool        // tasks that cancellation ended
+	undefined []area        // what they have perhaps written
 }
 
 // A sight is what is seen of a task of a cancelled group.
@@ -137,6 +138,9 @@ func (in *interpreter) run(steps []step, w *world, group int) {
 		case waitFor:
 			w.combine(waiting(s.accs))
 			s.bad = w.tainted(waiting(s.accs))
+			if in.looks != nil {
+				in.looks(s)
+			}
 		case groupOf:
 			failed, skipped := w.failed, w.skipped
 			w.failed, w.skipped = 0, 0

@@ -24,6 +24,8 @@ type step struct {
 	fails  bool
 	flaky  bool // fails once, and may be run again
 	kernel bool
+	away   bool // on an accelerator, if it is a kernel
+	again  int  // how often a kernel may run again where a device fails
 	tokens int
 	once   bool // if(false)
 	final  bool
@@ -35,6 +37,13 @@ type step struct {
 	// What the interpreter expects a wait to return: how many failures and skipped tasks are told of, or that waitFor fails.
 	failed, skipped int
 	bad             bool
+	seen            *looked // by a wait for an area, where the interpreter is behind
+}
+
+// A looked is what a wait for an area has found.
+type looked struct {
+	err    error
+	values []uint32
 }
 
 type stepKind uint8
@@ -99,20 +108,21 @@ type maker struct {
 	groups int
 	bufs   int
 	faults bool
+	calm   bool // nothing is cancelled
 }
 
 // program returns a program over whole buffers.
 func (m *maker) program(all []area) []step {
 	depth := m.rng.IntN(4)
 	out := m.steps(4+m.rng.IntN(32), depth, all)
-	if m.rng.IntN(3) == 0 {
+	if !m.calm && m.rng.IntN(3) == 0 {
 		if g, ok := m.cancelled(depth, all, cancelGroup); ok {
 			at := m.rng.IntN(len(out) + 1)
 			out = slices.Insert(out, at, g)
 		}
 	}
 	out = append(out, step{kind: waitAll})
-	if m.rng.IntN(4) == 0 {
+	if !m.calm && m.rng.IntN(4) == 0 {
 		if g, ok := m.cancelled(depth, all, cancelRuntime); ok {
 			out = append(out, g, step{kind: waitAll})
 		}
@@ -246,6 +256,11 @@ func (m *maker) task(depth int, inside []area, reductions bool) (step, bool) {
 			s.accs = append(s.accs, a)
 		}
 	}
+	if m.calm && len(s.accs) > 0 && m.rng.IntN(2) == 0 { // more of them on devices
+		s.accs = s.accs[:1]
+		s.accs[0].i1 = s.accs[0].i0 + 1
+		s.away = m.rng.IntN(2) == 0
+	}
 	if len(s.accs) == 0 {
 		return s, false
 	}
@@ -258,6 +273,9 @@ func (m *maker) task(depth int, inside []area, reductions bool) (step, bool) {
 	s.kernel = m.isKernel(&s) && !(hasMode(inside, deps.Concurrent) && hasMode(s.accs, deps.Concurrent))
 	switch {
 	case s.kernel:
+		if !hasMode(s.accs, deps.Concurrent) {
+			s.again = m.rng.IntN(4)
+		}
 	case m.rng.IntN(12) == 0 && !hasMode(s.accs, deps.Reduction):
 		s.kind, s.grain = wideTask, 1+m.rng.IntN(10)
 		s.event, s.fails = false, m.faults && m.rng.IntN(6) == 0

@@ -42,6 +42,7 @@ type modelRun struct {
 	meeting sync.Mutex
 	waited  []waitedFor // while the interpreter is behind; guarded by meeting
 	bad     atomic.Pointer[error]
+	weather *weather // nil where devices do not fail
 }
 
 // A waitedFor is what the wait of a group has returned.
@@ -240,6 +241,13 @@ func (m *modelRun) waitFor(s *step, at task.Submitter) error {
 		return nil // the interpreter is at the end of the task already, and has not kept what was here
 	}
 	err := m.rt.WaitOn(context.Background(), m.option(a))
+	if m.weather != nil {
+		s.seen = &looked{err: err}
+		if err == nil {
+			a.each(func(i int) { s.seen.values = append(s.seen.values, m.x[a.buf][i]) })
+		}
+		return nil
+	}
 	if (err != nil) != s.bad {
 		return fmt.Errorf("wait on %v returned %v", a, err)
 	}
@@ -311,10 +319,18 @@ func (m *modelRun) submit(s *step, at task.Submitter) error {
 	if s.tokens > 0 {
 		options = append(options, task.Resources("smp", s.tokens))
 	}
-	if s.flaky {
+	switch {
+	case s.flaky && m.weather != nil:
+		options = append(options, task.Retry(4)) // some for the devices
+	case s.flaky:
 		options = append(options, task.Retry(1))
+	case s.again > 0:
+		options = append(options, task.Retry(s.again))
 	}
 	var err error
+	if s.kernel && s.away {
+		options = append(options, task.On("sim"))
+	}
 	if s.kernel {
 		m.handles[s.id], err = m.submitKernel(s, at, options)
 		m.ran[s.id].Store(1)
@@ -465,7 +481,8 @@ func runModel(ks modelKernels, seed uint64) error {
 		Window:  []int{0, 1, 3, 16}[rng.IntN(4)],
 		Vector:  []string{task.VectorAuto, task.VectorOff}[rng.IntN(2)],
 	}
-	mk := &maker{rng: rng, bufs: 2, faults: rng.IntN(2) == 0}
+	storm := newWeather(rng, &o)
+	mk := &maker{rng: rng, bufs: 2, faults: rng.IntN(2) == 0, calm: storm != nil}
 	var all []area
 	for b := range mk.bufs {
 		all = append(all, area{buf: b, i1: modelRows, j1: modelCols, mode: deps.InOut})
@@ -487,22 +504,30 @@ func runModel(ks modelKernels, seed uint64) error {
 			return err
 		}
 	}
-	err = m.top(program)
+	if m.weather = storm; storm != nil {
+		err = m.inWeather(program)
+	} else {
+		err = m.top(program)
+	}
 	m.events.Wait()
 	if p := m.bad.Load(); err == nil && p != nil {
 		err = *p
 	}
-	if err == nil {
+	if err == nil && !(storm != nil && storm.loose) {
 		err = m.outcomes(program)
 	}
 	if s := rt.Stats(); err == nil && s.InFlight != 0 {
 		err = fmt.Errorf("%d tasks are in flight after the end", s.InFlight)
 	}
-	if closed := rt.Close(); err == nil {
+	closed := rt.Close()
+	if storm != nil {
+		closed = storm.leak(closed)
+	}
+	if err == nil {
 		err = closed
 	}
 	if err != nil {
-		return fmt.Errorf("seed %d (%s, %s, window %d, vector %s): %w", seed, o.Devices, o.Policy, o.Window, o.Vector, err)
+		return fmt.Errorf("seed %d (%s, %s, window %d, vector %s, %s): %w", seed, o.Devices, o.Policy, o.Window, o.Vector, storm, err)
 	}
 	return nil
 }

@@ -102,8 +102,9 @@ func (rt *Runtime) runsAgain(r *record, p sched.PlaceID, err error) bool {
 		return false
 	}
 	list := r.inputs()
+	started := r.held // else it has failed while its inputs were kept
 	rt.unhold(r, err)
-	if rt.machine.MissingBytes(list, devices.Host) > 0 { // only what was lost with another device since
+	if started && rt.machine.MissingBytes(list, devices.Host) > 0 { // only what was lost with another device since
 		r.outcome = fmt.Errorf("%w; %w", err, errNotAgain)
 		return false
 	}
@@ -116,7 +117,20 @@ func (rt *Runtime) runsAgain(r *record, p sched.PlaceID, err error) bool {
 	return true
 }
 
-// unhold gives back what r, which failed on an accelerator, held of the machine.
+// fetchesAgain reports whether r, whose data could not be brought to the host, is ready again.
+func (rt *Runtime) fetchesAgain(r *record) bool {
+	if r.retries == 0 || r.context().Err() != nil || errors.Is(r.err, devices.ErrLost) {
+		return false
+	}
+	rt.unhold(r, r.err)
+	r.retries--
+	r.tries++
+	r.err = nil
+	rt.again(r)
+	return true
+}
+
+// unhold gives back what r, which failed, held of the machine.
 func (rt *Runtime) unhold(r *record, err error) {
 	if r.held {
 		rt.machine.ReleaseSet(&r.set, err)

@@ -76,6 +76,8 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 		return rt.schedule(nil, nil, worker), worker // its data are on their way
 	}
 	switch {
+	case r.err != nil && rt.fetchesAgain(r):
+		return rt.schedule(nil, nil, worker), worker
 	case r.err != nil:
 	case r.context().Err() != nil:
 		r.fail("smp", context.Cause(r.context()))
@@ -122,7 +124,7 @@ func (r *record) setUp(space devices.SpaceID) {
 func fetched(ws *devices.WorkingSet, err error) {
 	r := ws.Owner.(*record)
 	if err != nil {
-		r.fail("smp", err)
+		r.fail("smp", r.retried(err))
 	}
 	switch {
 	case r.kind == waitBody:

@@ -41,6 +41,9 @@ func (d *Device) start(l *devices.Launch) error {
 	}
 	what := "launch " + l.Kernel.Name
 	if fault(&d.platform.launches, d.options.Faults.Launch) {
+		if d.options.Faults.Late {
+			_ = d.execute(l) // the fault is what it fails by
+		}
 		return d.inject(what)
 	}
 	var err error

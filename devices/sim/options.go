@@ -54,6 +54,8 @@ type Faults struct {
 	Alloc    int64 // Map
 	Transfer int64 // Copy
 	Launch   int64
+	// Late lets the launch that fails run first: what it wrote is there, and means nothing.
+	Late bool
 	// Lose takes the device out of service at that fault: what it holds is gone.
 	Lose bool
 }
