@@ -17,7 +17,7 @@ func Chrome(w io.Writer, r *run.Run) error {
 	c := &chrome{w: bufio.NewWriterSize(w, 1<<16)}
 	fmt.Fprintf(c.w, `{"displayTimeUnit":"ns","otherData":{"dropped":%d,"title":%s},"traceEvents":[`, r.Dropped, quote(title(r)))
 	tid := 0
-	flows := flowsOf(r)
+	flows, lanes := flowsOf(r)
 	c.meta("process_name", 0, 0, title(r))
 	for _, x := range r.Phases() {
 		c.event(`{"ph":"X","cat":"phase","name":%s,"pid":0,"tid":0,"ts":%s,"dur":%s}`, quote(x.Name), micros(x.From), micros(x.To-x.From))
@@ -26,7 +26,7 @@ func Chrome(w io.Writer, r *run.Run) error {
 		t := &r.Tasks[i]
 		c.event(`{"ph":"i","s":"g","cat":%s,"name":%s,"pid":0,"tid":0,"ts":%s,"args":{"task":%d}}`, quote(outcome(t)), quote(t.Err), micros(t.Release), t.ID)
 	}
-	for _, l := range r.TaskLanes() {
+	for _, l := range lanes {
 		c.lane(r, &l, &tid, flows)
 	}
 	pid := len(r.Machine.Places) + 1

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
-	"slices"
 	"time"
 
+	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/run"
 )
 
@@ -113,9 +113,9 @@ func Perfetto(w io.Writer, r *run.Run) error {
 	}
 	p.process(programPID, title(r))
 	p.phases(r)
-	flows := flowsOf(r)
+	flows, lanes := flowsOf(r)
 	p.failures(r, flows.failed)
-	for pid, lanes := programPID+1, r.TaskLanes(); len(lanes) > 0; pid++ {
+	for pid := programPID + 1; len(lanes) > 0; pid++ {
 		n := 1
 		for n < len(lanes) && lanes[n].Place == lanes[0].Place {
 			n++
@@ -139,7 +139,7 @@ const programPID = 1
 
 // A flowSet is, for each task by index, the tasks that it made ready, by index; and what else one look at all tasks finds.
 type flowSet struct {
-	first []int32 // of to, by index of the task; one more than there are tasks
+	first []int32 // of to, by index of the task; two more than there are tasks
 	to    []int32
 	ends  []bool // by index: a flow ends there
 
@@ -147,42 +147,49 @@ type flowSet struct {
 	failed, holding []int32         // those with errors, and with tokens
 }
 
-func flowsOf(r *run.Run) *flowSet {
+// flowsOf returns the flows between the tasks of a run, and its lanes.
+func flowsOf(r *run.Run) (*flowSet, []run.Lane) {
 	n := len(r.Tasks)
-	f := &flowSet{first: make([]int32, n+1), ends: make([]bool, n), ready: make([]time.Duration, 0, n), taken: make([]time.Duration, 0, n)}
+	f := &flowSet{first: make([]int32, n+2), ends: make([]bool, n), ready: make([]time.Duration, 0, n), taken: make([]time.Duration, 0, n)}
 	by := make([]int32, n)
-	for i := range r.Tasks {
-		by[i] = -1
-		t := &r.Tasks[i]
-		if t.Err != "" {
-			f.failed = append(f.failed, int32(i))
-		}
-		if !run.Ran(t) {
-			continue
-		}
-		f.ready, f.taken = append(f.ready, t.Ready), append(f.taken, max(t.Ready, t.Choice))
-		if t.Tokens > 0 {
-			f.holding = append(f.holding, int32(i))
-		}
-		if t.Last != 0 {
-			if k, ok := r.Index(t.Last); ok && run.Ran(&r.Tasks[k]) {
-				by[i], f.ends[i] = int32(k), true
-				f.first[k+1]++
-			}
-		}
-	}
-	for i := range n {
+	lanes := r.Deal(func(i int, t *probe.Task) {
+		by[i] = f.look(r, i, t)
+	})
+	for i := range n + 1 {
 		f.first[i+1] += f.first[i]
 	}
-	f.to = make([]int32, f.first[n])
-	next := slices.Clone(f.first)
-	for i, k := range by {
+	f.to = make([]int32, f.first[n+1])
+	for i, k := range by { // first[k+1] goes from where those of k begin to where they end
 		if k >= 0 {
-			f.to[next[k]] = int32(i)
-			next[k]++
+			f.to[f.first[k+1]] = int32(i)
+			f.first[k+1]++
 		}
 	}
-	return f
+	return f, lanes
+}
+
+// look notes what is of interest of a task, and returns the index of the task that made it ready, -1 when there is none.
+func (f *flowSet) look(r *run.Run, i int, t *probe.Task) int32 {
+	if t.Err != "" {
+		f.failed = append(f.failed, int32(i))
+	}
+	if !run.Ran(t) {
+		return -1
+	}
+	f.ready, f.taken = append(f.ready, t.Ready), append(f.taken, max(t.Ready, t.Choice))
+	if t.Tokens > 0 {
+		f.holding = append(f.holding, int32(i))
+	}
+	if t.Last == 0 {
+		return -1
+	}
+	k, ok := r.Index(t.Last)
+	if !ok || !run.Ran(&r.Tasks[k]) {
+		return -1
+	}
+	f.ends[i] = true
+	f.first[k+2]++
+	return int32(k)
 }
 
 // from returns the tasks that the task of an index made ready.
@@ -295,77 +302,73 @@ const (
 
 // slice writes a beginning and an end. Nearly all of a trace is slices, so they are put together here, and not by message.
 func (p *perfetto) slice(of *sheaf, s *slice, track uint64) {
-	at := p.open(s.from, sliceBegin, track)
-	p.number(eventNameID<<3, uint64(s.name))
+	b, at := open(p.out, s.from, sliceBegin, track)
+	b = number(b, eventNameID<<3, uint64(s.name))
 	if of.annotation != 0 {
-		p.annotate(of.annotation, s.value)
+		b = annotate(b, of.annotation, s.value)
 	}
 	if of.flows != nil {
 		for _, f := range of.flows.from(s.task) {
-			p.flow(eventFlows, f)
+			b = flow(b, eventFlows, f)
 		}
 		if of.flows.ends[s.task] {
-			p.flow(eventTerminations, s.task)
+			b = flow(b, eventTerminations, s.task)
 		}
 	}
-	p.close(at)
-	p.close(p.open(s.to, sliceEnd, track))
+	b = p.close(b, at)
+	b, at = open(b, s.to, sliceEnd, track)
+	p.out = p.close(b, at)
 	if len(p.out) > chunk {
 		p.write()
 	}
 }
 
 // flow appends the flow to the task of an index; its field takes two bytes.
-func (p *perfetto) flow(field int, to int32) {
+func flow(b []byte, field int, to int32) []byte {
 	tag := field<<3 | 1
-	p.out = binary.LittleEndian.AppendUint64(append(p.out, byte(tag)|0x80, byte(tag>>7)), uint64(to)+1)
+	return binary.LittleEndian.AppendUint64(append(b, byte(tag)|0x80, byte(tag>>7)), uint64(to)+1)
 }
 
 // An opened packet is where its lengths go.
 type opened struct{ packet, event int }
 
 // open begins a packet with an event, whose lengths close fills in.
-func (p *perfetto) open(at time.Duration, kind byte, track uint64) opened {
-	begin := len(p.out)
-	p.out = append(p.out, tracePacket<<3|2, 0)
-	p.number(packetTime<<3, uint64(max(0, at)))
-	p.out = append(p.out, packetSequence<<3, 1, packetFlags<<3, needsState, packetEvent<<3|2, 0, eventType<<3, kind)
-	o := opened{begin + 2, len(p.out) - 2}
-	p.number(eventTrack<<3, track)
-	return o
+func open(b []byte, at time.Duration, kind byte, track uint64) ([]byte, opened) {
+	begin := len(b)
+	b = number(append(b, tracePacket<<3|2, 0), packetTime<<3, uint64(max(0, at)))
+	b = append(b, packetSequence<<3, 1, packetFlags<<3, needsState, packetEvent<<3|2, 0, eventType<<3, kind)
+	o := opened{begin + 2, len(b) - 2}
+	return number(b, eventTrack<<3, track), o
 }
 
 // number appends a field that is a varint.
-func (p *perfetto) number(tag byte, v uint64) {
-	p.out = append(p.out, tag)
-	for v >= 0x80 {
-		p.out = append(p.out, byte(v)|0x80)
-		v >>= 7
-	}
-	p.out = append(p.out, byte(v))
+func number(b []byte, tag byte, v uint64) []byte {
+	return binary.AppendUvarint(append(b, tag), v)
 }
 
 // annotate appends a number with a name to an event.
-func (p *perfetto) annotate(name byte, v uint64) {
-	p.out = append(p.out, eventAnnotation<<3|2, 0, annotationNameID<<3, name)
-	begin := len(p.out) - 2
-	p.number(annotationUint<<3, v)
-	p.out[begin-1] = byte(len(p.out) - begin)
+func annotate(b []byte, name byte, v uint64) []byte {
+	b = append(b, eventAnnotation<<3|2, 0, annotationNameID<<3, name)
+	begin := len(b) - 2
+	b = number(b, annotationUint<<3, v)
+	b[begin-1] = byte(len(b) - begin)
+	return b
 }
 
 // close fills in the lengths of an event and its packet. One of a task that made many others ready takes more than the byte that there
 // is for them: it is moved.
-func (p *perfetto) close(o opened) {
-	whole, event := len(p.out)-o.packet, len(p.out)-o.event
+func (p *perfetto) close(b []byte, o opened) []byte {
+	whole, event := len(b)-o.packet, len(b)-o.event
 	if whole < 0x80 {
-		p.out[o.packet-1], p.out[o.event-1] = byte(whole), byte(event)
-		return
+		b[o.packet-1], b[o.event-1] = byte(whole), byte(event)
+		return b
 	}
-	p.packet = append(p.packet[:0], p.out[o.packet:o.event-1]...)
+	p.packet = append(p.packet[:0], b[o.packet:o.event-1]...)
 	p.packet = binary.AppendUvarint(p.packet, uint64(event))
-	p.packet = append(p.packet, p.out[o.event:]...)
-	p.out = p.out[:o.packet-2]
+	p.packet = append(p.packet, b[o.event:]...)
+	p.out = b[:o.packet-2]
 	p.flush()
+	return p.out
 }
 
 func (p *perfetto) counter(c counter) {
@@ -389,12 +392,25 @@ func (p *perfetto) counter(c counter) {
 
 // lane writes the tasks of a lane: on one track for each stream.
 func (p *perfetto) lane(pid int, r *run.Run, l *run.Lane, flows *flowSet) {
-	list := make([]slice, len(l.Tasks))
-	for i, at := range l.Tasks {
-		t := &r.Tasks[at]
-		list[i] = slice{from: t.Start, to: t.End, value: uint64(t.ID), name: p.name(run.Name(t)), task: at}
+	of := sheaf{flows: flows, annotation: annotateTask}
+	if !l.Overlap {
+		track := p.thread(pid, l.Name)
+		for _, at := range l.Tasks {
+			s := p.taskSlice(r, at)
+			p.slice(&of, &s, track)
+		}
+		return
 	}
-	p.slices(pid, l.Name, &sheaf{list, flows, annotateTask})
+	of.list = make([]slice, len(l.Tasks))
+	for i, at := range l.Tasks {
+		of.list[i] = p.taskSlice(r, at)
+	}
+	p.slices(pid, l.Name, &of)
+}
+
+func (p *perfetto) taskSlice(r *run.Run, at int32) slice {
+	t := &r.Tasks[at]
+	return slice{from: t.Start, to: t.End, value: uint64(t.ID), name: p.name(run.Name(t)), task: at}
 }
 
 // slices writes slices, in order of their beginning, on as few tracks as keep them apart.
@@ -465,9 +481,8 @@ func (p *perfetto) failures(r *run.Run, failed []int32) {
 	for _, i := range failed {
 		t := &r.Tasks[i]
 		name := p.name(outcome(t) + ": " + t.Err)
-		at := p.open(t.Release, instant, track)
-		p.number(eventNameID<<3, uint64(name))
-		p.annotate(annotateTask, uint64(t.ID))
-		p.close(at)
+		b, at := open(p.out, t.Release, instant, track)
+		b = annotate(number(b, eventNameID<<3, uint64(name)), annotateTask, uint64(t.ID))
+		p.out = p.close(b, at)
 	}
 }

@@ -53,6 +53,8 @@ type Lane struct {
 	Worker int
 	Name   string
 	Tasks  []int32 // indices of Run.Tasks, by start
+	// Overlap says that some start before the one before them is over.
+	Overlap bool
 	// Segments are its states from the first to the last moment of the run; the times below are their sums.
 	Segments                       []Segment
 	Busy, Transfer, Overhead, Idle time.Duration
@@ -73,27 +75,48 @@ func (r *Run) lanes(segments bool) []Lane {
 }
 
 // TaskLanes is Lanes without the states.
-func (r *Run) TaskLanes() []Lane {
+func (r *Run) TaskLanes() []Lane { return r.Deal(func(int, *probe.Task) {}) }
+
+// Deal is TaskLanes, and calls also for every task of the run on the way: to look at all tasks is much of what it costs.
+func (r *Run) Deal(also func(i int, t *probe.Task)) []Lane {
 	lanes, first := r.emptyLanes()
-	latest, mixed := make([]time.Duration, len(lanes)), make([]bool, len(lanes))
+	over, mixed := make([]Span, len(lanes)), make([]bool, len(lanes))
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		if Ran(t) && int(t.Place) < len(first)-1 {
-			at := first[t.Place]
-			if w := int(t.Worker); w > 0 && r.Machine.Places[t.Place].Host && at+w < first[t.Place+1] {
-				at += w
-			}
-			lanes[at].Tasks = append(lanes[at].Tasks, int32(i))
-			mixed[at] = mixed[at] || t.Start < latest[at]
-			latest[at] = t.Start
+		also(i, t)
+		if !Ran(t) || int(t.Place) >= len(first)-1 {
+			continue
 		}
+		at := first[t.Place]
+		if w := int(t.Worker); w > 0 && r.Machine.Places[t.Place].Host && at+w < first[t.Place+1] {
+			at += w
+		}
+		l := &lanes[at]
+		if l.Tasks == nil { // as if they were spread evenly, and a little more
+			l.Tasks = make([]int32, 0, len(r.Tasks)/len(lanes)*5/4+16)
+		}
+		l.Tasks = append(l.Tasks, int32(i))
+		mixed[at] = mixed[at] || t.Start < over[at].From
+		l.Overlap = l.Overlap || t.Start < over[at].To
+		over[at] = Span{t.Start, t.End}
 	}
 	for i := range lanes {
 		if mixed[i] {
 			slices.SortFunc(lanes[i].Tasks, func(a, b int32) int { return cmp.Compare(r.Tasks[a].Start, r.Tasks[b].Start) })
+			lanes[i].Overlap = r.overlap(lanes[i].Tasks)
 		}
 	}
 	return lanes
+}
+
+// overlap reports whether one of the tasks starts before the one before it is over.
+func (r *Run) overlap(tasks []int32) bool {
+	for i := 1; i < len(tasks); i++ {
+		if r.Tasks[tasks[i]].Start < r.Tasks[tasks[i-1]].End {
+			return true
+		}
+	}
+	return false
 }
 
 // EmptyLanes is Lanes without tasks.
