@@ -184,14 +184,16 @@ func (w *loops) stmt() {
 	case n == 18:
 		switch {
 		case w.chance(20):
-			w.line("var held int64")
-			w.line("//omp:atomic capture")
 			w.line("{")
-			w.line("	held = bins[%s]", "i%4")
-			w.line("	bins[%s] ^= int64(%s)", "i%4", w.pick("1", "i", "ix[i]"))
-			w.line("}")
-			w.line("if held == 1<<62 {")
-			w.line("	x++")
+			w.line("	var held int64")
+			w.line("	//omp:atomic capture")
+			w.line("	{")
+			w.line("		held = bins[i%%4]")
+			w.line("		bins[i%%4] += int64(%s)", w.pick("1", "i", "ix[i]"))
+			w.line("	}")
+			w.line("	if held == 1<<62 { // never: what it holds here is not said")
+			w.line("		x++")
+			w.line("	}")
 			w.line("}")
 		default:
 			w.line("//omp:atomic")
