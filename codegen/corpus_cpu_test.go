@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -121,7 +122,7 @@ func TestCorpusOnTheCPU(t *testing.T) {
 		for _, c := range corpus {
 			k, err := p.Kernel(name(c.kernel))
 			require.NoError(t, err)
-			code, err := cpu.Compile(k, o)
+			code, err := cpu.Compile(codegen.ForCPU(k), o)
 			if err != nil {
 				var refusal *cpu.Refusal
 				require.ErrorAs(t, err, &refusal)
@@ -207,7 +208,7 @@ func compileTimes(t testing.TB, rounds int) []time.Duration {
 		best := time.Duration(0)
 		for range rounds {
 			began := threadTime(t)
-			_, err = cpu.Compile(k, cpu.Options{AVX512: true})
+			_, err = cpu.Compile(codegen.ForCPU(k), cpu.Options{AVX512: true})
 			if d := threadTime(t) - began; best == 0 || d < best {
 				best = d
 			}

@@ -367,6 +367,7 @@ func (g *goRuns) check(t *testing.T, which int, count map[string]int) error {
 		return err
 	}
 	defer arena.Close()
+	k = codegen.ForCPU(k)
 	runners := map[string]*cpu.Runner{}
 	listing := map[string]*cpu.Code{}
 	for machine, o := range randomOptions(t) {

@@ -35,7 +35,7 @@ func TestLanguageOnTheCPU(t *testing.T) {
 				k, err = p.Instance(full, args...)
 			}
 			require.NoError(t, err)
-			code, err := cpu.Compile(k, o)
+			code, err := cpu.Compile(codegen.ForCPU(k), o)
 			if err != nil {
 				var refusal *cpu.Refusal
 				require.ErrorAs(t, err, &refusal)

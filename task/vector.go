@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gompss/gompss/codegen"
 	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -85,7 +86,7 @@ func (v *vectors) make(k *Kernel) *vectorVariant {
 			return &vectorVariant{refused: err}
 		}
 	}
-	runner, err := vec.NewKernelRunner(v.arena, k.ir, v.options)
+	runner, err := vec.NewKernelRunner(v.arena, codegen.ForCPU(k.ir), v.options)
 	return &vectorVariant{runner: runner, refused: err}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
@@ -78,7 +79,7 @@ func compileCPU(k *ir.Kernel) (*cpu.Code, cpu.Options, error) {
 	if err != nil {
 		o = cpu.Options{AVX512: true}
 	}
-	code, err := cpu.Compile(k, o)
+	code, err := cpu.Compile(codegen.ForCPU(k), o)
 	return code, o, err
 }
 

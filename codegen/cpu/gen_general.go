@@ -28,8 +28,19 @@ func (g *gen) gp(e ir.Expr) Reg {
 		return g.gpMath(e)
 	case *ir.Query:
 		return g.gpQuery(e)
+	case *ir.Apart:
+		return g.boolGeneral(e)
+	case *ir.Select:
+		r, other, end := g.general(), g.newLabel(), g.newLabel()
+		g.branch(e.Cond, false, other)
+		g.move(r, g.gp(e.X))
+		g.jump(always, end)
+		g.place(other)
+		g.move(r, g.gp(e.Y))
+		g.place(end)
+		return r
 	}
-	g.refuse(e.Pos(), "%s is not supported yet", ir.ExprString(e))
+	g.refuse(e.Pos(), "%s has no form for lanes", ir.ExprString(e))
 	return NoReg
 }
 
@@ -356,6 +367,9 @@ func (g *gen) branch(e ir.Expr, when bool, to label) {
 		if g.branchBinary(e, when, to) {
 			return
 		}
+	case *ir.Apart:
+		g.branchApart(e, when, to)
+		return
 	case *ir.Math:
 		g.maskBits(AX, g.boolMath(e)[0])
 		g.op(ANDQImm8, W128, RegArg(AX), ImmArg(1))
@@ -407,6 +421,30 @@ func (g *gen) branchBinary(e *ir.Binary, when bool, to label) bool {
 	}
 	g.jump(k, to)
 	return true
+}
+
+// branchApart asks whether one slice ends before the other begins.
+func (g *gen) branchApart(e *ir.Apart, when bool, to label) {
+	yes, no := to, g.newLabel()
+	if !when {
+		yes, no = no, to
+	}
+	x, y := g.sliceOf(e.X), g.sliceOf(e.Y)
+	before := func(a, b *home, size int64) {
+		end := g.general()
+		g.op(IMUL3Q, W128, RegArg(end), RegArg(a.length), ImmArg(size))
+		g.op(ADDQ, W128, RegArg(end), RegArg(a.gp))
+		g.op(CMPQ, W128, RegArg(end), RegArg(b.gp))
+		g.jump(condBE, yes)
+	}
+	before(x, y, int64(e.X.Type().Elem.Size))
+	before(y, x, int64(e.Y.Type().Elem.Size))
+	g.jump(always, no)
+	if when {
+		g.place(no)
+	} else {
+		g.place(yes)
+	}
 }
 
 // branchFloat compares the first lanes of two uniform floats.

@@ -23,11 +23,11 @@ func prepare(k *ir.Kernel) (*preparation, error) {
 	c.Body = p.list(k.Body)
 	c.Params, c.Body = p.pointers(k.Params, c.Body)
 	c.Body = p.cutViews(mergeDecls(c.Body))
-	c.Body = continues(p.collapsed(c.Body))
+	c.Body = continues(p.collapsed(p.steps(c.Body)))
 	c.Body = p.privates(c.Body)
 	c.Body = p.unroll(c.Body)
 	c.Body = p.reduceParts(p.cutAggregates(c.Body))
-	c.Body = mergeDecls(p.lasts(c.Body))
+	c.Body = mergeDecls(p.liftLoops(p.lasts(c.Body)))
 	c.NumVars, c.Funcs = p.next, nil
 	if p.refused != nil {
 		return nil, p.refused
@@ -179,7 +179,7 @@ func (p *preparation) list(body []ir.Stmt) []ir.Stmt {
 				return s.Body
 			}
 		case *ir.Construct:
-			return s.Body
+			return p.strided(s)
 		case *ir.Barrier:
 			return nil
 		}
