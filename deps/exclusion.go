@@ -1,6 +1,7 @@
 package deps
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -14,6 +15,7 @@ type Exclusion struct {
 	mu      mutex
 	held    []*Node
 	waiting []*queue // never empty ones
+	freed   []*queue // among them, by a release
 	queues  map[Region]*queue
 	spare   []*queue
 	arrived uint64
@@ -52,7 +54,7 @@ func (e *Exclusion) TryAcquire(n *Node) bool {
 }
 
 // Release takes back what n was granted and calls visit, without a lock, for each waiting node that got its regions now: it may
-// run. Requires: n not completed yet. Cost: O(queues that wait x nodes that hold regions).
+// run. Requires: n not completed yet. Cost: O(queues that wait), plus O(nodes that hold regions) for each that n has kept back.
 func (e *Exclusion) Release(n *Node, visit func(granted *Node)) {
 	if len(n.Exclusive()) == 0 {
 		return
@@ -67,7 +69,7 @@ func (e *Exclusion) Release(n *Node, visit func(granted *Node)) {
 	e.held[i], e.held[last] = e.held[last], nil
 	e.held = e.held[:last]
 	var room [4]*Node
-	granted := e.grant(room[:0])
+	granted := e.grant(n, room[:0])
 	e.mu.Unlock()
 	for _, g := range granted {
 		visit(g)
@@ -85,34 +87,35 @@ func (e *Exclusion) Len() int {
 	return n
 }
 
-// grant gives the waiting heads what is free, oldest first, and appends them to granted. Requires: e.mu held.
-func (e *Exclusion) grant(granted []*Node) []*Node {
-	slices.SortFunc(e.waiting, func(p, q *queue) int {
-		if p.head().arrived < q.head().arrived {
-			return -1
-		}
-		return 1
-	})
-	var oldest *Node // that still waits
-	kept := e.waiting[:0]
+// grant gives those of the waiting heads that n has kept back what is free now, oldest first, and appends them to granted. Nobody else
+// can go on: who was kept back by another that waits, and is granted its regions now, is kept back by that one still.
+// Requires: e.mu held.
+func (e *Exclusion) grant(n *Node, granted []*Node) []*Node {
+	e.freed = e.freed[:0]
 	for _, q := range e.waiting {
-		n := q.head().node
-		switch {
-		case e.free(n) && (oldest == nil || !exclude(oldest, n)):
-			e.held = append(e.held, n)
-			granted = append(granted, n)
-			q.pop()
-		case oldest == nil:
-			oldest = n
-		}
-		if q.next < len(q.waiters) {
-			kept = append(kept, q)
-		} else {
-			e.retire(q)
+		if exclude(n, q.head().node) {
+			e.freed = append(e.freed, q)
 		}
 	}
-	clear(e.waiting[len(kept):])
-	e.waiting = kept
+	if len(e.freed) > 1 {
+		slices.SortFunc(e.freed, func(p, q *queue) int { return cmp.Compare(p.head().arrived, q.head().arrived) })
+	}
+	oldest := e.first()
+	for _, q := range e.freed {
+		h := q.head().node
+		if !e.free(h) || h != oldest && exclude(oldest, h) {
+			continue
+		}
+		e.held = append(e.held, h)
+		granted = append(granted, h)
+		if q.pop(); q.next == len(q.waiters) {
+			e.retire(q)
+		}
+		if h == oldest {
+			oldest = e.first()
+		}
+	}
+	clear(e.freed)
 	return granted
 }
 
@@ -163,6 +166,9 @@ func (e *Exclusion) queueOf(r Region) *queue {
 
 // retire puts an empty queue aside for another region.
 func (e *Exclusion) retire(q *queue) {
+	i, last := slices.Index(e.waiting, q), len(e.waiting)-1
+	e.waiting[i], e.waiting[last] = e.waiting[last], nil
+	e.waiting = e.waiting[:last]
 	delete(e.queues, q.region)
 	q.waiters, q.next = q.waiters[:0], 0
 	e.spare = append(e.spare, q)

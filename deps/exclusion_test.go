@@ -65,6 +65,11 @@ func TestExclusionGrants(t *testing.T) {
 			if len(holding) > 0 && r.IntN(2) == 0 {
 				release()
 			}
+			for i, w := range waiting { // nobody at the head of its queue waits in vain
+				head := !slices.ContainsFunc(waiting[:i], func(o *Node) bool { return o.Exclusive()[0] == w.Exclusive()[0] })
+				kept := i > 0 && exclude(waiting[0], w) || slices.ContainsFunc(holding, func(h *Node) bool { return exclude(h, w) })
+				require.True(t, kept || !head, "seed %d: %d waits for nobody", seed, i)
+			}
 		}
 		for len(holding) > 0 {
 			release()

@@ -1,6 +1,6 @@
 package deps
 
-// The cells of a buffer form a treap by first element: the hash of a region is its priority, so the shape is a function of the
+// The cells of a buffer form a treap by first element: the hash of a region makes its priority, so the shape is a function of the
 // regions alone. top is the highest end of the cells below, so that a search for overlapping bounds skips what ends too early.
 
 // less is the order of the tree. It may not use the hash, or cells with the same first element would form a path.
@@ -19,6 +19,9 @@ func (c *cell) less(o *cell) bool {
 	return false
 }
 
+// priority is the hash, mixed once more: that of regions at equal distances may grow with them, for some distances.
+func (c *cell) priority() uint64 { return (c.hash ^ c.hash>>29) * 0xbf58476d1ce4e5b9 }
+
 // lift sets top from the children.
 func (c *cell) lift() *cell {
 	c.top = c.end
@@ -36,7 +39,7 @@ func (n *cell) insert(c *cell) *cell {
 	if n == nil {
 		return c.lift()
 	}
-	if c.hash > n.hash {
+	if c.priority() > n.priority() {
 		c.left, c.right = n.cut(c)
 		return c.lift()
 	}
@@ -81,7 +84,7 @@ func (n *cell) join(o *cell) *cell {
 		return o
 	case o == nil:
 		return n
-	case n.hash > o.hash:
+	case n.priority() > o.priority():
 		n.right = n.right.join(o)
 		return n.lift()
 	}
