@@ -75,7 +75,7 @@ func checkIndex(t *testing.T, d *Domain, cells map[Region]*cell) {
 		top := c.end
 		for _, child := range []*cell{c.left, c.right} {
 			if child != nil {
-				require.GreaterOrEqual(t, c.hash, child.hash)
+				require.GreaterOrEqual(t, c.priority(), child.priority())
 				top = max(top, child.top)
 			}
 		}
