@@ -112,6 +112,7 @@ func (m *Machine) makeRoom(ws *WorkingSet, s *space) {
 	ws.state = makingRoom
 	m.plan.Reset()
 	for _, g := range ws.victims {
+		m.buffer(g.mirror.buffer.ID).sole.Store(0)
 		m.dir.Evict(g.elements(s.held.size), s.id, &m.plan)
 	}
 	m.counted.Evictions += int64(len(ws.victims))
@@ -372,6 +373,7 @@ func (m *Machine) GiveUp(ws *WorkingSet) bool {
 	if ws.state == grantedSet {
 		for i := range ws.Accesses {
 			if a := &ws.Accesses[i]; a.Mode.Writes() {
+				m.buffer(a.Region.Buffer).sole.Store(0)
 				m.dir.Spoil(a.Region, Host)
 			}
 		}
@@ -394,6 +396,9 @@ func (m *Machine) beginKernel(ws *WorkingSet, e Event) bool {
 	for i := range ws.Accesses {
 		a := &ws.Accesses[i]
 		m.dir.begin(a, ws.Space, e, ws.kernel[i])
+		if a.Mode.Writes() {
+			m.wrote(a.Region, ws.Space)
+		}
 		if b := m.buffer(a.Region.Buffer); !b.away.Load() {
 			b.away.Store(true)
 		}
@@ -406,6 +411,9 @@ func (m *Machine) endKernel(ws *WorkingSet, err error) {
 	for i, f := range ws.kernel {
 		f.heard = true
 		m.dir.End(ws.Accesses[i], f, err == nil)
+		if err != nil {
+			m.buffer(ws.Accesses[i].Region.Buffer).sole.Store(0)
+		}
 		m.served(f, err)
 		m.letGo(f)
 		ws.kernel[i] = nil
@@ -420,12 +428,14 @@ func (m *Machine) commit(ws *WorkingSet, err error) {
 		if !a.Mode.Writes() {
 			continue
 		}
+		b := m.buffer(a.Region.Buffer)
 		if err != nil {
+			b.sole.Store(0)
 			m.dir.Spoil(a.Region, ws.Space)
 			continue
 		}
 		m.dir.Commit(a.Region, ws.Space)
-		b := m.buffer(a.Region.Buffer)
+		m.wrote(a.Region, ws.Space)
 		switch {
 		case m.spaces[ws.Space.Device].retired != nil:
 			b.away.Store(true) // lost is known to the directory

@@ -68,6 +68,9 @@ type buffer struct {
 	// away says that some accelerator has had to do with it since the host last had it alone: while it is false,
 	// everything is valid on the host and nowhere else, and nobody needs to ask the directory.
 	away atomic.Bool
+	// sole is the space, plus 1, that alone had all of it when a task had written it as a whole; 0 since anything else has been done
+	// about it. It is written under Machine.mu and read without, by who can do with what was true a moment ago.
+	sole atomic.Int32
 }
 
 // Open opens the devices that a specification names, such as "smp:2,sim:4" or "smp,sim:3(memory=64MiB,peer=off)".

@@ -30,6 +30,7 @@ const (
 func (m *Machine) enqueue(flights []*Flight) {
 	for _, f := range flights {
 		m.flying++
+		m.buffer(f.Region.Buffer).sole.Store(0)
 		for i, id := range [2]SpaceID{f.From, f.To} {
 			if id != Host {
 				f.pinned[i] = m.pin(m.spaces[id.Device].held, f)
@@ -137,7 +138,7 @@ func (m *Machine) landed(f *Flight, err error) {
 		o.Observe(probe.Point{Kind: probe.Arrive, Time: ended, Begin: began, From: m.spaces[f.From.Device].name,
 			To: m.spaces[f.To.Device].name, Bytes: f.Size(), Region: f.Region, Err: err})
 	}
-	m.mu.Lock()
+	lock(&m.mu)
 	m.flying--
 	f.heard = true
 	m.dir.Land(f, err == nil)
@@ -319,6 +320,11 @@ func (m *Machine) retireFor(err error) {
 		if s.name == e.Device && s.retired == nil {
 			s.retired = e
 			m.dir.Lose(s.id, e)
+			for _, b := range *m.buffers.Load() {
+				if b != nil {
+					b.sole.Store(0)
+				}
+			}
 			m.serve(s)
 		}
 	}

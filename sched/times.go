@@ -17,6 +17,11 @@ import (
 // Not safe for concurrent use.
 type Times struct {
 	known map[timeKey]*history
+	// lately has some of them that were asked for: most tasks are like others before them, and to compare is less than to look up.
+	lately [8]struct {
+		key timeKey
+		of  *history
+	}
 }
 
 type timeKey struct {
@@ -58,7 +63,14 @@ func keyFor(it *Item, kind devices.Kind) timeKey {
 }
 
 // of returns the history of it on a kind, nil if it has never run there.
-func (t *Times) of(it *Item, kind devices.Kind) *history { return t.known[keyFor(it, kind)] }
+func (t *Times) of(it *Item, kind devices.Kind) *history {
+	k := keyFor(it, kind)
+	l := &t.lately[(len(k.version)+len(k.kind)+int(k.class))%len(t.lately)]
+	if l.of == nil || l.key != k {
+		l.key, l.of = k, t.known[k]
+	}
+	return l.of
+}
 
 // Expect returns how long it will run on a kind of device, and false when too little is known.
 func (t *Times) Expect(it *Item, kind devices.Kind) (time.Duration, bool) {
@@ -71,14 +83,13 @@ func (t *Times) Expect(it *Item, kind devices.Kind) (time.Duration, bool) {
 
 // Learn notes how long an item ran on a kind of device.
 func (t *Times) Learn(it *Item, kind devices.Kind, took time.Duration) {
-	k := keyFor(it, kind)
-	h := t.known[k]
+	h := t.of(it, kind)
 	if h == nil {
 		h = &history{}
 		if t.known == nil {
 			t.known = map[timeKey]*history{}
 		}
-		t.known[k] = h
+		t.known[keyFor(it, kind)] = h
 	}
 	h.add(took)
 }
@@ -140,7 +151,7 @@ func (t *Times) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &entries); err != nil {
 		return fmt.Errorf("sched: learned times: %w", err)
 	}
-	t.known = nil
+	*t = Times{}
 	for _, e := range entries {
 		it := Item{Version: e.Version}
 		if e.Class > 0 {

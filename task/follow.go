@@ -107,7 +107,7 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 	}
 	var here deps.Bytes
 	if rt.accelerated > 1 {
-		here = rt.machine.MissingBytes(r.data(), rt.spaces[p])
+		here = rt.machine.GuessMissing(r.data(), rt.spaces[p])
 	}
 	id := r.id.Load() << stageBits
 	r.followAt = p
@@ -166,7 +166,7 @@ func (rt *Runtime) staysAt(r *record, p sched.PlaceID, here deps.Bytes) bool {
 	}
 	for ; others != 0; others = others.Without(others.First()) {
 		id := others.First()
-		extra := rt.machine.MissingBytes(r.data(), rt.spaces[id]) - here
+		extra := rt.machine.GuessMissing(r.data(), rt.spaces[id]) - here
 		if extra < 0 || rt.takesFrom(r, p, id, extra) {
 			return false
 		}
@@ -186,7 +186,7 @@ func (rt *Runtime) idle() (set sched.PlaceSet) {
 
 // takesFrom reports whether q, if it is idle, should rather have r than p, which has extra bytes more of what it reads.
 func (rt *Runtime) takesFrom(r *record, p, q sched.PlaceID, extra deps.Bytes) bool {
-	rt.mu.Lock()
+	lock(&rt.mu)
 	defer rt.mu.Unlock()
 	r.item.Work = r.work
 	return rt.sched.Load(q) == 0 && rt.sched.WorthMoving(&r.item, p, q, rt.ahead(p), extra)
