@@ -2,6 +2,7 @@ package trace
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -20,7 +21,7 @@ import (
 func columns(r *run.Run, names *names) []byte {
 	n := len(r.Tasks)
 	c := &columnWriter{out: make([]byte, 0, 64*n+1024)}
-	lane := lanesOf(r)
+	_, lane := names.lanesOf(r)
 	preds, first := predecessorsOf(r)
 	c.u32(uint32(n), uint32(len(preds)))
 	each := func(f func(i int)) {
@@ -79,8 +80,11 @@ func (c *columnWriter) pad() {
 	}
 }
 
-// names are the numbers of sorts and variants. A name keeps its number, so that columns fit the states of other snapshots too.
-type names struct{ sorts, variants numbering }
+// names are the numbers of sorts and variants, and of lanes. A name keeps its number, so that columns fit the states of other snapshots too.
+type names struct {
+	sorts, variants numbering
+	streams         map[string]int // of lanes, the most so far
+}
 
 // meet gives numbers to all names of a run.
 func (n *names) meet(r *run.Run) {
@@ -123,14 +127,43 @@ func (n *numbering) of(name string) uint16 {
 // noLane is the lane of a task that ran nowhere.
 const noLane = math.MaxUint16
 
-func lanesOf(r *run.Run) []uint16 {
-	out := slices.Repeat([]uint16{noLane}, len(r.Tasks))
-	for i, l := range r.TaskLanes() {
-		for _, t := range l.Tasks {
-			out[t] = uint16(i)
+// mostStreams bounds the lanes of a device on a page.
+const mostStreams = 16
+
+// lanesOf returns the lanes of a page, and the number of that of each task: those of the run, but a device that does several tasks at once
+// has a lane for each of its streams.
+func (n *names) lanesOf(r *run.Run) (lanes []laneState, of []uint16) {
+	of = slices.Repeat([]uint16{noLane}, len(r.Tasks))
+	for _, l := range r.TaskLanes() {
+		stream, most := []int(nil), 1
+		if l.Overlap {
+			spans := make([]run.Span, len(l.Tasks))
+			for i, t := range l.Tasks {
+				spans[i] = run.Span{From: r.Tasks[t].Start, To: r.Tasks[t].End}
+			}
+			stream, most = run.Streams(spans)
+		}
+		if n.streams == nil {
+			n.streams = map[string]int{}
+		}
+		most = min(mostStreams, max(most, n.streams[l.Name]))
+		n.streams[l.Name] = most
+		for i, t := range l.Tasks {
+			at := 0
+			if stream != nil {
+				at = min(stream[i], most-1)
+			}
+			of[t] = uint16(len(lanes) + at)
+		}
+		for k := range most {
+			name := l.Name
+			if most > 1 {
+				name = fmt.Sprintf("%s stream %d", l.Name, k)
+			}
+			lanes = append(lanes, laneState{name, l.Place})
 		}
 	}
-	return out
+	return lanes, of
 }
 
 // predecessorsOf returns the edges between tasks of the run: those of task i are from first[i] to first[i+1].

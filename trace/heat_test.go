@@ -20,7 +20,7 @@ func TestTheHeatSimulationInABrowser(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "heat")
 	out, err := exec.Command("go", "build", "-o", program, "../examples/dashboard").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	cmd := exec.Command(program, "-for", "20s")
+	cmd := exec.Command(program, "-for", "3m")
 	text, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	require.NoError(t, err)
 	cmd.Stderr = text

@@ -71,9 +71,7 @@ func stateOf(r *run.Run, title string, names *names) *state {
 	names.meet(r)
 	s.Sorts, s.Variants = names.sorts.names, names.variants.names
 	s.From, s.To = r.Bounds()
-	for _, l := range r.EmptyLanes() {
-		s.Lanes = append(s.Lanes, laneState{l.Name, l.Place})
-	}
+	s.Lanes, _ = names.lanesOf(r)
 	s.Series = seriesOf(r, s.From, s.To)
 	for i := len(r.Tasks) - 1; i >= 0 && len(s.Failures) < mostListed; i-- {
 		if t := &r.Tasks[i]; t.Err != "" {

@@ -108,7 +108,7 @@ func (c *candidate) say() string {
 		text += fmt.Sprintf(", it was expected to run %v", run.Round(c.Run))
 	}
 	if c.Queued > 0 || c.Load > 0 {
-		text += fmt.Sprintf(", %d tasks were queued and %d started", c.Queued, c.Load)
+		text += fmt.Sprintf(", tasks queued there: %d, started: %d", c.Queued, c.Load)
 		if c.Ahead > 0 {
 			text += fmt.Sprintf(" (about %v)", run.Round(c.Ahead))
 		}

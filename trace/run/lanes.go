@@ -119,12 +119,6 @@ func (r *Run) overlap(tasks []int32) bool {
 	return false
 }
 
-// EmptyLanes is Lanes without tasks.
-func (r *Run) EmptyLanes() []Lane {
-	lanes, _ := r.emptyLanes()
-	return lanes
-}
-
 func (r *Run) emptyLanes() (lanes []Lane, first []int) {
 	for p, place := range r.Machine.Places {
 		first = append(first, len(lanes))

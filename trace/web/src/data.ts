@@ -151,5 +151,7 @@ function rgb(sort: number): number[] {
   return palette[sort % palette.length].map((c) => (round === 0 ? c : Math.round(c * 0.65 + towards * 0.35)))
 }
 export function colour(sort: number): string { return `rgb(${rgb(sort).join()})` }
+// inkOn is black or white, whichever is easier to read on a colour.
+export function inkOn(sort: number): string { const [r, g, b] = rgb(sort); return 0.2126 * (r / 255) ** 2.2 + 0.7152 * (g / 255) ** 2.2 + 0.0722 * (b / 255) ** 2.2 > 0.179 ? '#000' : '#fff' }
 // pixel is colour as ImageData has it, on a little-endian machine.
 export function pixel(sort: number): number { const [r, g, b] = rgb(sort); return (0xff000000 | (b << 16) | (g << 8) | r) >>> 0 }

@@ -161,7 +161,7 @@ function Memory({ s }: Props) {
     <Table head={['device', 'memory#', 'highest#', 'evictions#', 'evicted#']} rows={acc.map((p) => [p.Name, size(p.Memory), size(p.Peak), count(p.Evictions), size(p.Evicted)])} />
     <Chart title="backed" at={s.Series.At} lines={s.Series.Memory} unit="B" />
     <h2>latest evictions</h2>
-    <Table head={['device', 'at#', 'bytes#']} rows={(s.Evicted ?? []).map((e) => [e.Device, time(e.At), size(e.Bytes)])} />
+    {(s.Evicted ?? []).length ? <Table head={['device', 'at#', 'bytes#']} rows={(s.Evicted ?? []).map((e) => [e.Device, time(e.At), size(e.Bytes)])} /> : <p class="dim">nothing was evicted</p>}
   </>
 }
 

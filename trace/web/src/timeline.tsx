@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Columns, State, colour, pixel, time } from './data'
+import { Columns, State, colour, inkOn, pixel, time } from './data'
 
 const rowHeight = 22, axis = 22, label = 130
 
@@ -67,8 +67,7 @@ export function draw(g: CanvasRenderingContext2D, width: number, c: Columns, s: 
     g.drawImage(strip, 0, 0, wide, 1, label, y + 2, wide, rowHeight - 5)
     g.fillStyle = style.getPropertyValue('--error')
     for (const [x, w] of failed) g.fillRect(label + x, y + 2, w, 4)
-    g.fillStyle = '#000'
-    for (const [k, x, w] of names) g.fillText((s.Sorts ?? [])[c.sort[k]] + ' ' + c.id[k], label + x + 3, y + rowHeight / 2, w - 6)
+    for (const [k, x, w] of names) g.fillStyle = inkOn(c.sort[k]), g.fillText((s.Sorts ?? [])[c.sort[k]] + ' ' + c.id[k], label + x + 3, y + rowHeight / 2, w - 6)
     g.fillStyle = ink
     g.fillText(lanes[top + r].Name, 4, y + rowHeight / 2, label - 8)
     g.fillStyle = line
