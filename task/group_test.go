@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -325,11 +324,9 @@ func TestRetryOnAnAccelerator(t *testing.T) {
 }
 
 // harmful returns Twice, which fails n times in the middle of what it reads and writes, and counts its runs.
-func harmful(t *testing.T, n int64) (*task.Kernel, *atomic.Int64) {
+func harmful(n int64) (*task.Kernel, *atomic.Int64) {
 	runs := &atomic.Int64{}
-	text, err := os.ReadFile("kernels_test.go")
-	require.NoError(t, err)
-	k := task.MustKernel(task.KernelSpec{Name: "Twice", Files: []task.SourceFile{{Name: "kernels_test.go", Text: string(text)}}, Go: func(a *task.Args) {
+	k := kernelWith("Twice", func(a *task.Args) {
 		x := devices.SliceArg[int32](a, 0)
 		for i := range x {
 			if i == len(x)/2 && runs.Add(1) <= n {
@@ -337,7 +334,7 @@ func harmful(t *testing.T, n int64) (*task.Kernel, *atomic.Int64) {
 			}
 			x[i] *= 2
 		}
-	}})
+	})
 	return k, runs
 }
 
@@ -353,10 +350,10 @@ func TestRetryOfWhatReadsAndWrites(t *testing.T) {
 				for i := range x {
 					x[i], want[i] = int32(i), int32(4*i)
 				}
-				sane, _ := harmful(t, 0)
+				sane, _ := harmful(0)
 				_, err := sane.With(task.On("sim")).Submit(rt, x) // valid on a device alone
 				require.NoError(t, err)
-				k, runs := harmful(t, 2)
+				k, runs := harmful(2)
 				one, err := k.With(task.On("sim"), task.Retry(2)).Submit(rt, x)
 				require.NoError(t, err)
 				require.NoError(t, rt.Wait())
@@ -364,7 +361,7 @@ func TestRetryOfWhatReadsAndWrites(t *testing.T) {
 				require.EqualValues(t, 3, runs.Load())
 				require.Equal(t, want, x)
 
-				k, _ = harmful(t, 1<<40)
+				k, _ = harmful(1 << 40)
 				never, err := k.With(task.Retry(2), task.Label("never")).Submit(rt, x)
 				require.NoError(t, err)
 				require.Error(t, rt.Wait())
@@ -385,7 +382,7 @@ func TestRetryAfterALostDevice(t *testing.T) {
 		o := task.Options{Devices: "sim:2(exec=cpu)"}
 		o.Machine.ByKind = map[devices.Kind]any{"sim": sim.Options{Faults: sim.Faults{Launch: n, Lose: true}}}
 		rt := open(t, o)
-		k, _ := harmful(t, 0)
+		k, _ := harmful(0)
 		x, want := make([]int32, 100), make([]int32, 100)
 		for i := range x {
 			x[i], want[i] = int32(i), int32(32*i)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -310,16 +309,14 @@ func TestConcurrentKernels(t *testing.T) {
 
 // Concurrent kernels without atomics, here on every other element, run together on the host: each waits for the other.
 func TestConcurrentKernelsRunTogetherOnTheHost(t *testing.T) {
-	text, err := os.ReadFile("kernels_test.go")
-	require.NoError(t, err)
 	for _, spec := range []string{"smp:2", "smp:2,sim:1(exec=cpu)"} {
 		var met sync.WaitGroup
 		met.Add(2)
-		every := task.MustKernel(task.KernelSpec{Name: "EveryOther", Files: []task.SourceFile{{Name: "kernels_test.go", Text: string(text)}}, Go: func(a *task.Args) {
+		every := kernelWith("EveryOther", func(a *task.Args) {
 			met.Done()
 			met.Wait()
 			EveryOther(devices.ScalarArg[int](a, 0), devices.SliceArg[int32](a, 1))
-		}})
+		})
 		rt := open(t, task.Options{Devices: spec, Vector: task.VectorOff})
 		x, want := make([]int32, 1000), make([]int32, 1000)
 		for first := range 2 {

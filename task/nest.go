@@ -35,6 +35,8 @@ func (s *Scope) Wait(options ...WaitOption) error {
 }
 
 func (s *Scope) waitChildren(ctx context.Context) error {
+	s.rests()
+	defer s.resumes()
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	if ctx != nil {
@@ -103,10 +105,12 @@ func (s *Scope) block(f func()) {
 		f()
 		return
 	}
+	s.rests()
 	s.lend(nil)
 	f()
 	s.rt.wantWorker(s)
 	s.regain()
+	s.resumes()
 }
 
 // lend gives the worker, and what it is to run next, to another goroutine. Tokens are given back: no task that waits holds

@@ -36,7 +36,7 @@ type saved struct {
 func (rt *Runtime) runRetrying(r *record) {
 	before := rt.save(r)
 	for ; ; r.tries++ {
-		rt.runBody(r)
+		rt.runOnce(r)
 		if r.err != nil {
 			r.err.Cause = r.retried(r.err.Cause)
 		}
@@ -44,7 +44,7 @@ func (rt *Runtime) runRetrying(r *record) {
 			return
 		}
 		r.retries--
-		rt.restore(before)
+		rt.unchecked(func() { rt.restore(before) })
 		r.err, r.inner = nil, nil
 	}
 }

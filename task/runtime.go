@@ -61,8 +61,8 @@ type Options struct {
 	// Learned is a file for what the versioning policy learns: read at the start if it is there, written by Close. "" keeps
 	// nothing.
 	Learned string
-	// Check verifies that Go tasks write only what they declare, as far as sums over memory can tell (check.go), which makes
-	// them slow; false takes GOMPSS_CHECK.
+	// Check verifies that tasks on CPU workers write only what they declare, as far as sums over memory can tell (check.go), one at a time,
+	// which makes them slow; false takes GOMPSS_CHECK.
 	Check bool
 	// Seed is for the random policy.
 	Seed uint64
@@ -103,7 +103,8 @@ type Runtime struct {
 	variants sync.Map // *Kernel to *variants
 	none     *detail  // of records that have none of their own; never written
 	check    bool     // Options.Check
-	quick    bool     // plain tasks go past the scheduler
+	checks   watch
+	quick    bool // plain tasks go past the scheduler
 	closed   atomic.Bool
 	// Until here all is written rarely, and read by all for every task. What follows is kept apart from it and by who writes it.
 	_ line128
@@ -172,6 +173,7 @@ func New(o Options) (*Runtime, error) {
 	rt := &Runtime{clock: clock.New(), host: -1, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*private{}}
 	rt.root.rt = rt
 	rt.check = o.Check || os.Getenv(CheckVariable) != "" && os.Getenv(CheckVariable) != "0"
+	rt.checks.turn = make(chan struct{}, 1)
 	rt.none = &detail{rt: rt}
 	if err := rt.observe(&o); err != nil {
 		return nil, err

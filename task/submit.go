@@ -188,7 +188,9 @@ func (s *Scope) runNow(r *record) bool {
 		rt.counts.grant(rt.host)
 		rt.unlock()
 	}
+	s.rests()
 	s.runHere(r, false)
+	s.resumes()
 	return true
 }
 

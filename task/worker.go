@@ -81,12 +81,10 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	case r.err != nil:
 	case r.context().Err() != nil:
 		r.fail("smp", context.Cause(r.context()))
-	case rt.check && r.kind == goBody && r.retries == 0:
-		rt.checkBody(r)
 	case r.retries > 0 || r.tries > 0:
 		rt.runRetrying(r)
 	default:
-		rt.runBody(r)
+		rt.runOnce(r)
 	}
 	switch {
 	case r.stopped:
@@ -131,6 +129,18 @@ func fetched(ws *devices.WorkingSet, err error) {
 		r.rt.endWait(r)
 	case !r.stage.CompareAndSwap(stageAcquiring, stageFetched):
 		r.rt.prepared(r)
+	}
+}
+
+// runOnce is runBody, with a look at what r touches where that is asked for.
+func (rt *Runtime) runOnce(r *record) {
+	switch {
+	case !rt.check:
+		rt.runBody(r)
+	case r.kind == goBody || r.kind == kernelBody:
+		rt.checkBody(r)
+	default:
+		rt.unchecked(func() { rt.runBody(r) })
 	}
 }
 
