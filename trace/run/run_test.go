@@ -197,6 +197,12 @@ func TestVerdicts(t *testing.T) {
 				r.add(probe.Task{Ready: 1, Choice: at + 1, Start: at + 2, End: at + 5*ms, Release: at + 5*ms, Worker: int16(i % 2)})
 			}
 		}, "smp"},
+		{"load", func(r *Run) { // nine in ten are on one worker, though nothing orders them
+			for i := range 20 {
+				at := time.Duration(i) * 5 * ms
+				r.add(probe.Task{Ready: 1, Choice: at + 1, Start: at + 2, End: at + 5*ms, Release: at + 5*ms, Worker: int16(i % 10 / 9)})
+			}
+		}, "smp worker 0"},
 		{"submission", func(r *Run) {
 			for i := range 20 {
 				at := time.Duration(i) * 5 * ms

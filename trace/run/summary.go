@@ -49,7 +49,9 @@ type PlaceUse struct {
 	Lanes                          int
 	Tasks                          int64
 	Busy, Transfer, Overhead, Idle time.Duration
-	Memory, Peak                   deps.Bytes // 0 for host memory
+	Busiest                        string        // the lane that was busy the longest
+	Most                           time.Duration // and for how long
+	Memory, Peak                   deps.Bytes    // 0 for host memory
 	Evictions                      int64
 	Evicted                        deps.Bytes
 	ClockError                     time.Duration
@@ -153,7 +155,9 @@ func (r *Run) sumPlaces(s *Summary) {
 		p := &s.Places[l.Place]
 		p.Lanes++
 		p.Tasks += int64(len(l.Tasks))
-		p.Busy += l.Busy
+		if p.Busy += l.Busy; l.Busy > p.Most {
+			p.Busiest, p.Most = l.Name, l.Busy
+		}
 		p.Transfer += l.Transfer
 		p.Overhead += l.Overhead
 		p.Idle += l.Idle

@@ -8,7 +8,7 @@ import (
 
 // A Verdict says in one sentence what bound the run, and what in the numbers shows it.
 type Verdict struct {
-	Bound    string // submission, tasks, transfers, tokens, path, devices, balance, nothing
+	Bound    string // submission, tasks, transfers, tokens, path, load, devices, balance, nothing
 	Sentence string
 	Evidence string
 }
@@ -22,6 +22,7 @@ const (
 	longPath      = 0.7                   // of the elapsed time
 	fullPlace     = 0.7                   // of the time of a place
 	muchQueue     = 0.25                  // of the elapsed time, for want of tokens
+	unevenLoad    = 0.6                   // of the busiest lane of a kind, what its lanes have on average
 )
 
 // judge finds the verdict: the first test that holds, from the most special to the most general.
@@ -29,7 +30,7 @@ func (s *Summary) judge() Verdict {
 	if s.Tasks == 0 || s.Elapsed <= 0 {
 		return Verdict{"nothing", "nothing ran", "no task is in the records"}
 	}
-	tests := []func() (Verdict, bool){s.smallTasks, s.boundByTransfers, s.boundByTokens, s.boundByPath, s.boundByDevices, s.boundBySubmission}
+	tests := []func() (Verdict, bool){s.smallTasks, s.boundByTransfers, s.boundByTokens, s.boundByPath, s.boundByLoad, s.boundByDevices, s.boundBySubmission}
 	for _, test := range tests {
 		if v, ok := test(); ok {
 			return v
@@ -101,6 +102,38 @@ func (s *Summary) boundByPath() (Verdict, bool) {
 	}
 	return Verdict{"path", "bound by the critical path: more devices will not help",
 		fmt.Sprintf("its tasks run for %v of %v elapsed (%.0f %%); most of it is %s x %d with %v", Round(s.Critical), Round(s.Elapsed), percent(s.Critical, s.Elapsed), most.Sort, most.Count, Round(most.Time))}, true
+}
+
+// boundByLoad finds a kind of which one lane is busy most of the time and the others are not: the work could be spread better, and the
+// critical path does not forbid it.
+func (s *Summary) boundByLoad() (Verdict, bool) {
+	type load struct {
+		lanes      int
+		busy, most time.Duration
+		where      string
+	}
+	kinds := map[string]*load{}
+	for i := range s.Places {
+		p := &s.Places[i]
+		k := kinds[p.Kind]
+		if k == nil {
+			k = &load{}
+			kinds[p.Kind] = k
+		}
+		if k.lanes, k.busy = k.lanes+p.Lanes, k.busy+p.Busy; p.Most > k.most {
+			k.most, k.where = p.Most, p.Busiest
+		}
+	}
+	for _, p := range s.Places {
+		k := kinds[p.Kind]
+		mean := k.busy / time.Duration(max(1, k.lanes))
+		if k.lanes > 1 && float64(k.most) >= fullPlace*float64(s.Elapsed) && float64(mean) < unevenLoad*float64(k.most) {
+			return Verdict{"load", "bound by uneven load: most of the work of kind " + p.Kind + " is on " + k.where,
+				fmt.Sprintf("it was busy %.0f %% of the time, the %d lanes of its kind %.0f %% on average; the critical path is %.0f %% of the elapsed time, so the work could be spread",
+					percent(k.most, s.Elapsed), k.lanes, percent(mean, s.Elapsed), percent(s.Critical, s.Elapsed))}, true
+		}
+	}
+	return Verdict{}, false
 }
 
 func (s *Summary) boundByDevices() (Verdict, bool) {
