@@ -15,6 +15,8 @@
 // Two tiers: a region that repeats is found in a table, and regions that overlap in part know each other from the first use of
 // the later one, so that buffers whose regions are equal or disjoint (tiles) never search.
 //
+// Where many wait for the same many, they wait for a node between them (fanin.go), so that edges are a sum and no product.
+//
 // To complete a node takes no lock and touches none of the lists: they belong to those who submit, one at a time. The two meet in one
 // word of the node (Node.word), where an edge is made or refused, and in its count of predecessors.
 //

@@ -55,6 +55,9 @@ func (s *Scope) waitChildren(ctx context.Context) error {
 // goroutine together with the worker, and this one sleeps until the children are over.
 func (s *Scope) waitOnce(ctx context.Context) {
 	if !s.lending.TryLock() { // another goroutine of the body has lent the worker
+		if s.quiet == nil {
+			s.quiet = make(chan struct{}, 1)
+		}
 		if s.announce(waitsBare, ctx) {
 			<-s.quiet
 		}
@@ -117,6 +120,9 @@ func (s *Scope) block(f func()) {
 // any. Requires: lending held.
 func (s *Scope) lend(next *record) {
 	perturb()
+	if s.resume == nil {
+		s.resume = make(chan int, 1)
+	}
 	worker := s.worker
 	s.worker = smp.None
 	s.rt.suspend(s.owner)

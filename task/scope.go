@@ -48,7 +48,7 @@ type Scope struct {
 	pending atomic.Int64  // children that are not over, and holder for each reason why the task is not over without them
 	waiting atomic.Int32  // how somebody waits for the children
 	turn    mutex         // held by who waits for the children
-	quiet   chan struct{} // for who waits without having lent the worker
+	quiet   chan struct{} // for who waits without having lent the worker; made when first needed, as is resume
 
 	lending mutex    // held by who has lent the worker, until it has one again
 	worker  int      // that the body runs on, smp.None when there is none; guarded by lending
@@ -75,7 +75,7 @@ const (
 
 // newScope returns the scope of a task whose body is about to run.
 func newScope(r *record) *Scope {
-	s := &Scope{final: r.final || r.home.final, rt: r.rt, owner: r, group: r.group, worker: int(r.worker), resume: make(chan int, 1), quiet: make(chan struct{}, 1)}
+	s := &Scope{final: r.final || r.home.final, rt: r.rt, owner: r, group: r.group, worker: int(r.worker)}
 	s.pending.Store(holder)
 	return s
 }
