@@ -168,8 +168,8 @@ func expire(active []*interval, free []Reg, at int) ([]*interval, []Reg) {
 	return kept, free
 }
 
-// rewrite replaces virtual registers; a spilled one is loaded into a scratch register before its use and stored after
-// its definition.
+// rewrite replaces virtual registers; a spilled one is used where it is in memory if the instruction can, else loaded into a scratch register
+// before its use and stored after its definition.
 func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
 	out := make([]step, 0, len(c.steps))
 	for _, s := range c.steps {
@@ -177,6 +177,7 @@ func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
 		var next [3]int
 		taken := map[Reg]Reg{}
 		read := map[Reg]bool{}
+		c.inMemory(&s, byReg)
 		s.visit(func(r *Reg, use, _ bool) {
 			if use && r.isVirtual() && byReg[*r].slot >= 0 {
 				read[*r] = true
@@ -212,6 +213,43 @@ func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
 		out = append(out, after...)
 	}
 	c.steps = out
+}
+
+// inMemory lets s use spilled general registers where they are: as what it moves from or to, or as its second operand.
+func (c *vcode) inMemory(s *step, byReg map[Reg]*interval) {
+	if s.kind != stepInst || s.Mask != NoReg {
+		return
+	}
+	slot := func(a *Arg) (Arg, bool) {
+		if a.kind != argReg || !a.reg.isVirtual() || c.classes[a.reg-firstVirtual] != general || byReg[a.reg].slot < 0 {
+			return Arg{}, false
+		}
+		return slotAt(byReg[a.reg].slot), true
+	}
+	to, from := &s.Args[0], &s.Args[1]
+	switch s.Op {
+	case MOVQStore: // from a register, or from one to memory
+		if to.kind != argReg || from.kind != argReg {
+			return
+		}
+		if m, ok := slot(to); ok {
+			if _, both := slot(from); !both {
+				*to = m
+			}
+		} else if m, ok := slot(from); ok {
+			s.Op, *from = MOVQ, m
+		}
+	case MOVQImm, ADDQImm, CMPQImm, ANDQImm, SUBQImm:
+		if m, ok := slot(to); ok {
+			*to = m
+		}
+	case CMPQ, ADDQ, SUBQ, IMULQ, ANDQ, ORQ, XORQ, CMOVQGT:
+		if to.kind == argReg && from.kind == argReg && to.reg != from.reg {
+			if m, ok := slot(from); ok {
+				*from = m
+			}
+		}
+	}
 }
 
 // slotAt is the address of a spill slot.

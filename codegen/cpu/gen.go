@@ -93,6 +93,7 @@ type gen struct {
 	entry             []step         // constants, loaded before everything
 	consts            map[constKey]Reg
 	pooled            map[constKey]int // constants used from memory
+	limits            map[limitKey]Reg
 	sites             []site
 	proved            map[*ir.For]Reg // lanes loops whose accesses were checked for all rows at once: 1
 	shared            map[string]Reg  // terms computed in the straight code before a loop

@@ -194,8 +194,7 @@ func (g *gen) checkGather(a access, t target) {
 	}
 	n := g.siteOf(a, size)
 	w := widthOf(g.lanes * size)
-	limit := g.vector()
-	g.broadcastGeneral(limit, g.clampLength(a.root.length, t.size4), size, w)
+	limit := g.limit(a, t.size4)
 	for u := range g.unroll {
 		bad := g.outsideMask(t.index[u], limit, typ, w)
 		if g.exec != nil {
@@ -210,6 +209,38 @@ func (g *gen) checkGather(a access, t target) {
 			g.report(n, AX, length)
 		}))
 	}
+}
+
+// limit is the length of a slice in every lane. That of a parameter is made once, at the entry.
+func (g *gen) limit(a access, size4 bool) Reg {
+	size := 8
+	if size4 {
+		size = 4
+	}
+	root, ok := a.at.X.(*ir.Ref)
+	if !ok || root.Var.Space != ir.Param || g.frame.word[root.Var] == 0 || ir.Assigned(g.kernel.Body).Has(root.Var) {
+		r := g.vector()
+		g.broadcastGeneral(r, g.clampLength(a.root.length, size4), size, widthOf(g.lanes*size))
+		return r
+	}
+	key := limitKey{root.Var, g.lanes, size}
+	if r, ok := g.limits[key]; ok {
+		return r
+	}
+	steps := g.steps
+	g.steps = g.entry
+	r, length := g.vector(), g.general()
+	g.op(MOVQ, W128, RegArg(length), blockWord(g.frame.word[root.Var]+1))
+	g.broadcastGeneral(r, g.clampLength(length, size4), size, widthOf(g.lanes*size))
+	g.entry, g.steps = g.steps, steps
+	g.limits[key] = r
+	return r
+}
+
+// A limitKey tells lengths in vectors apart.
+type limitKey struct {
+	v           *ir.Var
+	lanes, size int
 }
 
 // clampLength brings a length into the range of 32-bit indices: every index is below 2^31 anyway.
