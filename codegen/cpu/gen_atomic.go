@@ -30,12 +30,15 @@ func (g *gen) atomic(s *ir.Atomic) {
 		constant = g.gp(s.Value)
 	}
 	g.each(func(u int) {
-		bits := g.spreadIndices(at, u)
+		bits := NoReg
+		if g.exec != nil {
+			bits = g.spreadIndices(at, u)
+		}
 		if constant == NoReg {
 			g.op(VMOVUPSStore, widthOf(g.lanes*size), MemArg(At(DI, 8*(wordLanes+8))), RegArg(value[u]))
 		}
-		g.inLanes(bits, func(lane int) {
-			place := MemArg(Indexed(at.mem.Base, g.laneIndex(at, lane), at.scale, at.mem.Disp))
+		update := func(lane int, index Reg) {
+			place := MemArg(Indexed(at.mem.Base, index, at.scale, at.mem.Disp))
 			operand := MemArg(At(DI, int32(8*(wordLanes+8)+size*lane)))
 			if float {
 				g.addFloat(place, operand, t)
@@ -57,7 +60,12 @@ func (g *gen) atomic(s *ir.Atomic) {
 			g.op(load, W128, RegArg(r), place)
 			g.op(op, W128, RegArg(r), RegArg(v))
 			g.op(laneStores[int64(t.Size)], W128, place, RegArg(r))
-		})
+		}
+		if g.exec == nil {
+			g.lanesOut(at, u, update)
+			return
+		}
+		g.inLanes(bits, func(lane int) { update(lane, g.laneIndex(at, lane)) })
 	})
 }
 

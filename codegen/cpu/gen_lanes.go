@@ -29,6 +29,46 @@ func (g *gen) spreadIndices(at target, u int) (bits Reg) {
 	return bits
 }
 
+// lanesOut calls f with the index of every lane in a general register, where all lanes are on. The lanes do not go through memory: processors
+// are slow in handing parts of what was just stored as a long vector on to loads.
+func (g *gen) lanesOut(at target, u int, f func(lane int, index Reg)) {
+	size := 8
+	if at.size4 {
+		size = 4
+	}
+	part := at.index[u] // 16 bytes of it
+	for lane := 0; lane < g.lanes; lane += 8 / size {
+		offset := lane * size
+		if q := offset / 16; q > 0 && offset%16 == 0 {
+			x := g.vector()
+			part = x
+			if g.avx512 {
+				g.op(VEXTRACTF32X4, max(W256, widthOf(g.lanes*size)), RegArg(x), RegArg(at.index[u]), ImmArg(int64(q)))
+			} else {
+				g.op(VEXTRACTF128, W256, RegArg(x), RegArg(at.index[u]), ImmArg(int64(q)))
+			}
+		}
+		x := part
+		if offset%16 != 0 {
+			x = g.vector()
+			g.op(VPSHUFD, W128, RegArg(x), RegArg(part), ImmArg(0x4E))
+		}
+		r := g.general()
+		g.op(VMOVQStore, W128, RegArg(r), RegArg(x))
+		if size == 8 {
+			f(lane, r)
+			continue
+		}
+		low := g.general()
+		g.op(MOVLQSX, W128, RegArg(low), RegArg(r))
+		f(lane, low)
+		if lane+1 < g.lanes {
+			g.op(SARQ, W128, RegArg(r), ImmArg(32))
+			f(lane+1, r)
+		}
+	}
+}
+
 // inLanes calls f for every lane, which is stepped over where it is off.
 func (g *gen) inLanes(bits Reg, f func(lane int)) {
 	for lane := range g.lanes {

@@ -104,7 +104,7 @@ func (b *block) bind(slots []slot, args []Value) (bytes int64) {
 func (p *Program) run(i int, b *block, lo, hi int64) error {
 	s := p.Code.stages[i]
 	if p.Code.far {
-		if s.copies.size > 0 && s.copies.move(b, lo, hi) {
+		if s.copies.size > 0 && !(halves512 && len(p.Code.past) > 0 && p.Code.aligned(b, lo)) && s.copies.move(b, lo, hi) {
 			return nil
 		}
 		if p.otherwise != nil && !p.Code.aligned(b, lo) {
