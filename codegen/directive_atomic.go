@@ -38,7 +38,7 @@ func decodeAtomic(f atomicForm, list []ir.Stmt, at ir.Pos) (decl *ir.Decl, a *ir
 	list, decl = splitDecl(flatten(list))
 	for _, s := range list {
 		if c, ok := s.(*ir.Call); ok {
-			return nil, nil, c.At, "it calls " + c.Fn.Name + "; only the operation itself can be indivisible"
+			return nil, nil, c.At, "it calls " + c.Fn.Name + " as a part of it; only the operation itself can be indivisible: call it above, into a variable"
 		}
 	}
 	d := atomicDecoder{form: f}
@@ -51,6 +51,63 @@ func decodeAtomic(f atomicForm, list []ir.Stmt, at ir.Pos) (decl *ir.Decl, a *ir
 	}
 	d.a.At = at
 	return decl, &d.a, at, d.problem()
+}
+
+// callsBefore takes the calls of operands, which Go makes first, from the front of the operation: of functions that are given
+// nothing of what the operation is on.
+func callsBefore(list []ir.Stmt) (calls, rest []ir.Stmt) {
+	list = flatten(list)
+	n := 0
+	for i, s := range list {
+		switch s := s.(type) {
+		case *ir.Call:
+			n = i + 1
+			continue
+		case *ir.Decl:
+			if s.Init == nil {
+				continue
+			}
+		}
+		break
+	}
+	if n == 0 {
+		return nil, list
+	}
+	calls, rest = list[:n], list[n:]
+	on := changed(rest)
+	for _, s := range calls {
+		if c, ok := s.(*ir.Call); ok && slices.ContainsFunc(c.Args, func(e ir.Expr) bool {
+			return slices.ContainsFunc(ir.ExprVars(e).List(), on.Has)
+		}) {
+			return nil, list
+		}
+	}
+	return calls, rest
+}
+
+// changed are the variables that list assigns to, and those that lead to the memory that it does.
+func changed(list []ir.Stmt) *ir.VarSet {
+	set := ir.Assigned(list)
+	for _, s := range list {
+		if a, ok := s.(*ir.Assign); ok {
+			for at := a.Place; at != nil; {
+				switch e := at.(type) {
+				case *ir.Ref:
+					set.Add(e.Var)
+					at = nil
+				case *ir.Index:
+					at = e.X
+				case *ir.Member:
+					at = e.X
+				case *ir.Deref:
+					at = e.X
+				default:
+					at = nil
+				}
+			}
+		}
+	}
+	return set
 }
 
 // flatten opens bodies that nothing breaks out of.

@@ -52,6 +52,8 @@ func (i *importer) sources(path string) ([]*ast.File, error) {
 		return i.parse(map[string]string{"math.go": mathSource})
 	case "math/bits":
 		return i.parse(map[string]string{"bits.go": bitsSource})
+	case "cmp":
+		return i.parse(map[string]string{"cmp.go": cmpSource})
 	case kernelPath:
 		return i.parse(kernelFiles())
 	}

@@ -1,5 +1,17 @@
 package codegen
 
+// cmpSource declares package cmp, for its constraint.
+const cmpSource = `package cmp
+
+type Ordered interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr | ~float32 | ~float64 | ~string
+}
+
+func Less[T Ordered](x, y T) bool { return x < y }
+func Compare[T Ordered](x, y T) int { return 0 }
+func Or[T comparable](vals ...T) (t T) { return t }
+`
+
 // mathSource declares package math: its constants with their values, and all of its functions, those that no device has
 // too, so that a call of one of them gets an error that says so.
 const mathSource = `package math

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"path"
 	"slices"
 	"sync"
@@ -129,6 +130,10 @@ func (p *Package) Name() string { return p.name }
 // Kernels returns the kernels that are not generic, by file in the order given to Load and by position. The caller must
 // not change them.
 func (p *Package) Kernels() []*ir.Kernel { return slices.Clone(p.kernels) }
+
+// Samples returns an instance of each generic kernel, with types that satisfy its constraints, by the name in the source; those for
+// which no types were found are left out. The caller must not change them.
+func (p *Package) Samples() map[string]*ir.Kernel { return maps.Clone(p.trials) }
 
 // Kernel returns the kernel of a name. Errors: there is none, or it is generic.
 func (p *Package) Kernel(name string) (*ir.Kernel, error) {

@@ -197,7 +197,11 @@ func (p *Package) reachedErrors() []Diagnostic {
 			return
 		}
 		seen[d] = true
-		out = append(out, d.errors...)
+		if foreign := p.foreignConstraints(d.node); len(foreign) > 0 {
+			out = append(out, foreign...) // what the constraint allows is not known: go/types sees errors that are none
+		} else {
+			out = append(out, d.errors...)
+		}
 		for _, o := range p.usedBy(d.node) {
 			visit(p.declAt(o.Pos()))
 		}
@@ -210,6 +214,35 @@ func (p *Package) reachedErrors() []Diagnostic {
 	if p.only != "" {
 		p.misread = slices.DeleteFunc(p.misread, func(d Diagnostic) bool { return d.Pos.File != p.only && !p.inside(d.Pos, seen) })
 	}
+	return out
+}
+
+// foreignConstraints reports the constraints of type parameters that are in packages without device counterpart.
+func (p *Package) foreignConstraints(n ast.Node) []Diagnostic {
+	var params *ast.FieldList
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		params = n.Type.TypeParams
+	case *ast.TypeSpec:
+		params = n.TypeParams
+	}
+	if params == nil {
+		return nil
+	}
+	var out []Diagnostic
+	ast.Inspect(params, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if id, ok := sel.X.(*ast.Ident); ok {
+			if name, ok := p.info.Uses[id].(*types.PkgName); ok && !name.Imported().Complete() {
+				out = append(out, Diagnostic{Pos: p.position(sel.Pos()), What: "constraint " + id.Name + "." + sel.Sel.Name,
+					Why: "package " + name.Imported().Path() + " has no device counterpart", Instead: "write cmp.Ordered, kernel.Float, kernel.Integer or the types themselves"})
+			}
+		}
+		return true
+	})
 	return out
 }
 

@@ -50,7 +50,7 @@ func library(f *types.Func) ir.MathFn {
 // isLibrary reports whether f belongs to one of the packages that kernels can import.
 func isLibrary(f *types.Func) bool {
 	switch packagePath(f) {
-	case "math", "math/bits", kernelPath:
+	case "math", "math/bits", "cmp", kernelPath:
 		return true
 	}
 	return false
@@ -73,5 +73,6 @@ var replacements = map[string]string{
 	"math.Nextafter32": "build the bits with math.Float32bits and math.Float32frombits",
 	"bits.Div":         "divide with / and %", "bits.Div32": "write uint64(hi)<<32 | uint64(lo) and divide with / and %",
 	"bits.Div64": "divide with / and %", "bits.Rem": "divide with %",
+	"cmp.Less": "compare with <", "cmp.Compare": "compare with <", "cmp.Or": "write an if statement",
 	"bits.Rem32": "write uint64(hi)<<32 | uint64(lo) and divide with %", "bits.Rem64": "divide with %",
 }

@@ -16,11 +16,17 @@ func (c *nestingCheck) teamWrites(k *ir.Kernel) {
 		if d == nil || d.Parts&ir.Teams == 0 {
 			return true
 		}
-		if d.Parts&(ir.Distribute|ir.Loop) == 0 {
+		if d.Parts&(ir.Distribute|ir.Loop) == 0 && !isOne(d.NumTeams) {
 			c.teamBody(k, s, d, own)
 		}
 		return false
 	})
+}
+
+// isOne reports whether e is the constant 1.
+func isOne(e ir.Expr) bool {
+	c, ok := e.(*ir.Const)
+	return ok && c.Bits == 1
 }
 
 func (c *nestingCheck) teamBody(k *ir.Kernel, s ir.Stmt, d *ir.Directive, own *ir.VarSet) {

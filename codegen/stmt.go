@@ -61,6 +61,8 @@ func (b *builder) atomic(d *directive, s ast.Stmt) {
 		return
 	}
 	form, at := formOf(d), b.pos(s.Pos())
+	calls, list := callsBefore(list)
+	b.out = append(b.out, calls...)
 	decl, op, where, why := decodeAtomic(form, list, at)
 	if why != "" {
 		b.u.report(Diagnostic{Pos: where, What: "directive atomic", Why: why, Instead: form.written()})

@@ -316,7 +316,11 @@ func (b *builder) frozen(place ir.Expr) ir.Expr {
 		if b.fixed(e) {
 			return e
 		}
-		return b.temp("operand", e, e.Pos())
+		name := "operand"
+		if ref, ok := e.(*ir.Ref); ok {
+			name = ref.Var.Name // messages show it
+		}
+		return b.temp(name, e, e.Pos())
 	}
 	switch p := place.(type) {
 	case *ir.Member:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cuda"
@@ -69,7 +71,8 @@ func parseAround(flags *flag.FlagSet, args []string) (file string, err error) {
 	return file, nil
 }
 
-// loadKernels returns the kernels of a file, or the one that is named.
+// loadKernels returns the kernels of a file, or the one that is named; of a generic kernel the instance with the types in brackets, as in
+// Copy[float32], or without them one that was made to check it.
 func loadKernels(file, name string, warnings io.Writer) ([]*ir.Kernel, error) {
 	pkg, err := readPackage(filepath.Dir(file))
 	if err != nil {
@@ -90,9 +93,19 @@ func loadKernels(file, name string, warnings io.Writer) ([]*ir.Kernel, error) {
 	for _, w := range loaded.Warnings() {
 		fmt.Fprintln(warnings, w.Error())
 	}
-	kernels := slices.DeleteFunc(slices.Clone(loaded.Kernels()), func(k *ir.Kernel) bool {
+	if generic, types, ok := strings.Cut(strings.TrimSuffix(name, "]"), "["); ok {
+		k, err := loaded.Instance(generic, typeArguments(types)...)
+		return []*ir.Kernel{k}, err
+	}
+	kernels := slices.DeleteFunc(loaded.Kernels(), func(k *ir.Kernel) bool {
 		return k.At.File != base || name != "" && k.Name != name
 	})
+	for generic, k := range loaded.Samples() {
+		if k != nil && k.At.File == base && (name == "" || name == generic) {
+			kernels = append(kernels, k)
+		}
+	}
+	slices.SortFunc(kernels, func(a, b *ir.Kernel) int { return cmp.Compare(a.At.Line, b.At.Line) })
 	switch {
 	case len(kernels) == 0 && name != "":
 		return nil, fmt.Errorf("gompss: %s: no kernel %s", file, name)
@@ -100,6 +113,24 @@ func loadKernels(file, name string, warnings io.Writer) ([]*ir.Kernel, error) {
 		return nil, fmt.Errorf("gompss: %s: no kernels: put //omp:target above a function", file)
 	}
 	return kernels, nil
+}
+
+// typeArguments takes the list of types between brackets apart.
+func typeArguments(list string) []string {
+	var out []string
+	from, depth := 0, 0
+	for i, r := range list + "," {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case r == ',' && depth == 0:
+			out = append(out, strings.TrimSpace(list[from:i]))
+			from = i + 1
+		}
+	}
+	return out
 }
 
 func lower(k *ir.Kernel, warnings io.Writer) (*codegen.Lowering, error) {

@@ -48,7 +48,7 @@ it looks at the current folder; folder/... takes the folders below, too.
   -check   write nothing; fail where a generated file is missing or stale
 `
 	explainAbout = `Says where each loop and array of the kernels in FILE went and why, or prints a stage of their code.
-  -kernel K      of kernel K alone
+  -kernel K      of kernel K alone; 'K[float32]' is generic kernel K with these types, and K alone has types that fit
   -emit ir       the loop IR
   -emit device   the device IR
   -emit cuda     the CUDA C++
