@@ -417,7 +417,8 @@ func viewOfParaver(t *testing.T, r *run.Run, s *run.Summary) view {
 	base := filepath.Join(t.TempDir(), "run")
 	require.NoError(t, export.Paraver(base, r))
 	lanes := prvNames(t, base+".row")
-	sorts := prvSorts(t, base+".pcf")
+	sorts, names := prvSorts(t, base+".pcf"), readLegend(t, base+".pcf")
+	over := map[int64]int64{}
 	v := newView()
 	f, err := os.Open(base + ".prv")
 	require.NoError(t, err)
@@ -441,6 +442,7 @@ func viewOfParaver(t *testing.T, r *run.Run, s *run.Summary) view {
 			require.NoError(t, err, text)
 			n = append(n, k)
 		}
+		names.checkRecord(t, text, n, len(lanes), duration, over)
 		lane := lanes[n[4]-1]
 		place, _, _ := strings.Cut(lane, " worker")
 		require.GreaterOrEqual(t, n[5], last, "records are in order")
@@ -488,6 +490,7 @@ func viewOfParaver(t *testing.T, r *run.Run, s *run.Summary) view {
 	list, err := filepath.Glob(base + ".cfgs/*.cfg")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(list), 5)
+	names.checkViews(t, list)
 	return v
 }
 

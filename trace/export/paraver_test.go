@@ -1,0 +1,121 @@
+package export_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A legend is what a .pcf file names: states, and the values of each type of events; none where any number may come.
+type legend struct {
+	states map[int64]bool
+	events map[int64]map[int64]bool
+}
+
+var (
+	pcfState = regexp.MustCompile(`^(\d+) +\S`)
+	pcfColor = regexp.MustCompile(`^(\d+) +\{\d+,\d+,\d+\}$`)
+	pcfEvent = regexp.MustCompile(`^\d+ +(\d+) +\S`)
+)
+
+// readLegend reads a .pcf file section by section: DEFAULT_OPTIONS, DEFAULT_SEMANTIC, STATES, STATES_COLOR, and for each type EVENT_TYPE and
+// VALUES, a line with what it names each.
+func readLegend(t *testing.T, name string) legend {
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	l := legend{states: map[int64]bool{}, events: map[int64]map[int64]bool{}}
+	section, event, colours := "", int64(0), 0
+	number := func(pattern *regexp.Regexp, line string) int64 {
+		m := pattern.FindStringSubmatch(line)
+		require.NotNil(t, m, "%s: %q", section, line)
+		n, err := strconv.ParseInt(m[1], 10, 64)
+		require.NoError(t, err)
+		return n
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == "":
+		case regexp.MustCompile(`^[A-Z_]+$`).MatchString(line):
+			section = line
+		case section == "DEFAULT_OPTIONS" || section == "DEFAULT_SEMANTIC":
+			require.Regexp(t, `^[A-Z_]+ +\S`, line)
+		case section == "STATES":
+			l.states[number(pcfState, line)] = true
+		case section == "STATES_COLOR":
+			require.True(t, l.states[number(pcfColor, line)], "the colour of no state: %q", line)
+			colours++
+		case section == "EVENT_TYPE":
+			event = number(pcfEvent, line)
+			require.NotContains(t, l.events, event, "a type is there twice")
+			l.events[event] = nil
+		case section == "VALUES":
+			if l.events[event] == nil {
+				l.events[event] = map[int64]bool{}
+			}
+			l.events[event][number(pcfState, line)] = true
+		default:
+			t.Fatalf("%s: section %q: %q", name, section, line)
+		}
+	}
+	require.Equal(t, len(l.states), colours)
+	return l
+}
+
+// checkRecord checks a record by the legend and the size of the machine: its lane, its times, and what its numbers stand for. over is where
+// the state of each lane ended.
+func (l *legend) checkRecord(t *testing.T, text string, n []int64, lanes int, duration int64, over map[int64]int64) {
+	place := func(cpu, thread, at int64) {
+		require.True(t, cpu >= 1 && cpu <= int64(lanes) && thread == cpu, "%s: lane", text)
+		require.True(t, at >= 0 && at <= duration, "%s: time", text)
+	}
+	place(n[1], n[4], n[5])
+	switch n[0] {
+	case 1:
+		require.Equal(t, over[n[4]], n[5], "%s: a state begins where the one before it ends", text)
+		require.True(t, n[6] > n[5] && n[6] <= duration, text)
+		require.True(t, l.states[n[7]], "%s: a state without a name", text)
+		over[n[4]] = n[6]
+	case 2:
+		require.Zero(t, (len(n)-6)%2, text)
+		for i := 6; i < len(n); i += 2 {
+			values, named := l.events[n[i]]
+			require.True(t, named, "%s: a type without a name", text)
+			require.True(t, values == nil || values[n[i+1]] || n[i+1] == 0, "%s: a value without a name", text)
+		}
+	case 3:
+		require.Len(t, n, 15, text)
+		place(n[7], n[10], n[11])
+		require.True(t, n[5] <= n[6] && n[6] <= n[12] && n[11] <= n[12] && n[12] <= duration, "%s: sent before it is received", text)
+		require.GreaterOrEqual(t, n[13], int64(0), text)
+	default:
+		t.Fatalf("a record of no kind: %s", text)
+	}
+}
+
+// checkViews checks that each .cfg has as many windows as it says, and asks for types of events that the legend has.
+func (l *legend) checkViews(t *testing.T, list []string) {
+	for _, name := range list {
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		text := string(b)
+		require.True(t, strings.HasPrefix(text, "#ParaverCFG\nConfigFile.Version: 3.4\n"), name)
+		m := regexp.MustCompile(`(?m)^ConfigFile.NumWindows: (\d+)$`).FindStringSubmatch(text)
+		require.NotNil(t, m, name)
+		require.Equal(t, m[1], strconv.Itoa(strings.Count(text, "< NEW DISPLAYING WINDOW ")), name)
+		for _, line := range regexp.MustCompile(`(?m)^window_filter_module evt_type (\d+) (.*)$`).FindAllStringSubmatch(text, -1) {
+			types := strings.Fields(line[2])
+			require.Equal(t, line[1], strconv.Itoa(len(types)), name)
+			for _, word := range types {
+				n, err := strconv.ParseInt(word, 10, 64)
+				require.NoError(t, err)
+				require.Contains(t, l.events, n, "%s: a type that no trace has", filepath.Base(name))
+			}
+		}
+	}
+}
