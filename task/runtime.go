@@ -10,6 +10,7 @@ import (
 	"time"
 	"unsafe"
 
+	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
@@ -56,7 +57,7 @@ type Options struct {
 	Dash string
 	// Machine holds the options of devices; its Observer and Now are set by the runtime.
 	Machine devices.Options
-	// Vector chooses how kernels run on the CPU workers: see VectorAuto.
+	// Vector chooses how kernels run on the CPU workers: see VectorAuto; "" takes GOMPSS_VECTOR.
 	Vector string
 	// Learned is a file for what the versioning policy learns: read at the start if it is there, written by Close. "" keeps
 	// nothing.
@@ -179,7 +180,7 @@ func New(o Options) (*Runtime, error) {
 		return nil, err
 	}
 	var err error
-	if rt.vectors, err = newVectors(o.Vector); err != nil {
+	if rt.vectors, err = newVectors(orVariable(o.Vector, VectorVariable), vec.Processor{}); err != nil {
 		return nil, errors.Join(err, rt.session.Close())
 	}
 	if rt.machine, err = devices.Open(o.Devices, o.Machine); err != nil {

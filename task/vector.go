@@ -11,6 +11,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
+// VectorVariable is the environment variable that Options.Vector is taken from where it is "".
+const VectorVariable = "GOMPSS_VECTOR"
+
 // The values of Options.Vector.
 const (
 	VectorAuto   = ""       // the widest vectors of this machine; kernels that have no vector form run as Go functions
@@ -23,6 +26,7 @@ const (
 type vectors struct {
 	off     error // why there are none
 	options vec.Options
+	memory  vec.Memory // the system's but in tests
 
 	mu    mutex // guards what follows
 	arena *vec.Arena
@@ -35,28 +39,16 @@ type vectorVariant struct {
 	refused error
 }
 
-func newVectors(choice string) (*vectors, error) {
-	v := &vectors{}
-	have, err := vec.Detect()
+func newVectors(choice string, p vec.Processor) (*vectors, error) {
+	o, err := p.Choose(choice)
 	switch choice {
-	case VectorAuto:
-		v.options, v.off = have, err
-	case VectorOff:
-		v.off = fmt.Errorf("task: vector code is switched off")
-	case VectorAVX2:
-		v.off = err
-	case VectorAVX512:
-		if err == nil && !have.AVX512 {
-			err = fmt.Errorf("task: new: vector %q: this machine has no AVX-512", choice)
-		}
-		if err != nil {
-			return nil, err
-		}
-		v.options = have
-	default:
-		return nil, fmt.Errorf("task: new: vector %q: want %q, %q, %q or nothing", choice, VectorAVX512, VectorAVX2, VectorOff)
+	case VectorAuto, VectorOff, VectorAVX2:
+		return &vectors{options: o, off: err}, nil
 	}
-	return v, nil
+	if err != nil {
+		return nil, fmt.Errorf("task: new: %w", err)
+	}
+	return &vectors{options: o}, nil
 }
 
 // of returns the variant of a kernel, made on its first use.
@@ -81,7 +73,7 @@ func (v *vectors) make(k *Kernel) *vectorVariant {
 	}
 	if v.arena == nil {
 		var err error
-		if v.arena, err = vec.NewArena(); err != nil {
+		if v.arena, err = v.memory.NewArena(); err != nil {
 			v.off = err
 			return &vectorVariant{refused: err}
 		}

@@ -36,7 +36,7 @@ func listDevices(args []string, stdout, _ io.Writer) error {
 			fmt.Fprintf(t, "%s\t-\t%v\n", kind, err)
 		}
 	}
-	fmt.Fprintf(t, "vectors\t-\t%s\n", vectorUnits())
+	fmt.Fprintf(t, "vectors\t-\t%s\n", vectorUnits(cpu.Processor{}, cpu.Memory{}))
 	return nil
 }
 
@@ -58,24 +58,25 @@ func describe(w io.Writer, spec string) error {
 }
 
 // vectorUnits says what vector code this machine runs, or why none.
-func vectorUnits() string {
-	o, err := cpu.Detect()
+func vectorUnits(p cpu.Processor, m cpu.Memory) string {
+	o, err := p.Choose(os.Getenv(task.VectorVariable))
 	if err != nil {
 		return err.Error()
 	}
-	arena, err := cpu.NewArena()
+	arena, err := m.NewArena()
 	if err != nil {
-		return err.Error()
+		return fmt.Sprintf("%v: kernels run as Go functions", err)
 	}
+	how := arena.How()
 	if err := arena.Close(); err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("%s on %s/%s: kernels run as vector code on the CPU workers", o.Name(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s on %s/%s, executable memory by %s: kernels run as vector code on the CPU workers", o.Name(), runtime.GOOS, runtime.GOARCH, how)
 }
 
 // compileCPU makes the vector code for AVX-512, which every machine can print, or for what this machine has.
 func compileCPU(k *ir.Kernel) (*cpu.Code, cpu.Options, error) {
-	o, err := cpu.Detect()
+	o, err := cpu.Processor{}.Choose(os.Getenv(task.VectorVariable))
 	if err != nil {
 		o = cpu.Options{AVX512: true}
 	}
@@ -88,15 +89,35 @@ func cpuDecision(k *ir.Kernel) string {
 	if len(k.Target.Kinds) > 0 && !slices.Contains(k.Target.Kinds, "smp") {
 		return "CPU: not there: the device clause does not name smp"
 	}
+	return cpuDecisionOn(k, cpu.Processor{}, cpu.Memory{})
+}
+
+// cpuDecisionOn is cpuDecision for a processor and the memory that there is for code.
+func cpuDecisionOn(k *ir.Kernel, p cpu.Processor, m cpu.Memory) string {
 	code, o, err := compileCPU(k)
 	if err != nil {
 		return fmt.Sprintf("CPU: the Go function runs: %v", err)
+	}
+	if why := notHere(p, m); why != nil {
+		return fmt.Sprintf("CPU: the Go function runs on this machine: %v", why)
 	}
 	text := fmt.Sprintf("CPU: the iterations of the loop at %s -> lanes: %s, %d lanes, %d vectors at a time", code.Loop, o.Name(), code.Lanes, code.Unroll)
 	for _, n := range code.Notes {
 		text += "\n  CPU: " + n
 	}
 	return text
+}
+
+// notHere says why code for lanes does not run on this machine, whatever the kernel.
+func notHere(p cpu.Processor, m cpu.Memory) error {
+	if _, err := p.Choose(os.Getenv(task.VectorVariable)); err != nil {
+		return err
+	}
+	arena, err := m.NewArena()
+	if err != nil {
+		return err
+	}
+	return arena.Close()
 }
 
 func emitAssembly(k *ir.Kernel, w, _ io.Writer) error {

@@ -20,11 +20,19 @@ type Arena struct {
 	exec  []byte // executable view; the same memory
 	used  int
 	split bool // the views differ: memory file
+
+	protect func(b []byte, prot int) error
 }
 
-// NewArena maps an arena, or says why this system has no executable memory.
-func NewArena() (*Arena, error) {
-	a, err := memfdArena()
+// NewArena maps an arena, or says why there is no executable memory.
+func (m Memory) NewArena() (*Arena, error) {
+	if m.File == nil {
+		m.File = unix.MemfdCreate
+	}
+	if m.Protect == nil {
+		m.Protect = unix.Mprotect
+	}
+	a, err := m.memfdArena()
 	if err == nil {
 		return a, nil
 	}
@@ -32,14 +40,22 @@ func NewArena() (*Arena, error) {
 	if err2 != nil {
 		return nil, fmt.Errorf("cpu: executable memory: %w", errors.Join(err, err2))
 	}
-	if err2 := probeProtect(mem); err2 != nil {
+	if err2 := m.probeProtect(mem); err2 != nil {
 		return nil, fmt.Errorf("cpu: executable memory: %w", errors.Join(err, err2, unix.Munmap(mem)))
 	}
-	return &Arena{write: mem, exec: mem}, nil
+	return &Arena{write: mem, exec: mem, protect: m.Protect}, nil
 }
 
-func memfdArena() (*Arena, error) {
-	fd, err := unix.MemfdCreate("gompss-code", unix.MFD_CLOEXEC)
+// How names how the arena got its memory.
+func (a *Arena) How() string {
+	if a.split {
+		return "a file in memory"
+	}
+	return "mprotect"
+}
+
+func (m Memory) memfdArena() (*Arena, error) {
+	fd, err := m.File("gompss-code", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("memfd_create: %w", err)
 	}
@@ -59,12 +75,12 @@ func memfdArena() (*Arena, error) {
 }
 
 // probeProtect finds out on the last page whether writable memory may become executable.
-func probeProtect(mem []byte) error {
+func (m Memory) probeProtect(mem []byte) error {
 	last := mem[len(mem)-unix.Getpagesize():]
-	if err := unix.Mprotect(last, unix.PROT_READ|unix.PROT_EXEC); err != nil {
+	if err := m.Protect(last, unix.PROT_READ|unix.PROT_EXEC); err != nil {
 		return fmt.Errorf("mprotect: %w", err)
 	}
-	return unix.Mprotect(last, unix.PROT_READ|unix.PROT_WRITE)
+	return m.Protect(last, unix.PROT_READ|unix.PROT_WRITE)
 }
 
 // Add copies machine code into the arena and returns its address. It stays until Close.
@@ -82,7 +98,7 @@ func (a *Arena) Add(code []byte) (uintptr, error) {
 	copy(a.write[at:], code)
 	a.used = at + len(code)
 	if !a.split {
-		if err := unix.Mprotect(a.write[at:(a.used+align-1)&^(align-1)], unix.PROT_READ|unix.PROT_EXEC); err != nil {
+		if err := a.protect(a.write[at:(a.used+align-1)&^(align-1)], unix.PROT_READ|unix.PROT_EXEC); err != nil {
 			return 0, fmt.Errorf("cpu: executable memory: mprotect: %w", err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 type Arena struct{}
 
 // NewArena says why there is no executable memory here.
-func NewArena() (*Arena, error) {
+func (m Memory) NewArena() (*Arena, error) {
 	return nil, fmt.Errorf("cpu: no vectorised code on %s/%s yet: kernels run as Go functions", runtime.GOOS, runtime.GOARCH)
 }
 
@@ -20,3 +20,6 @@ func (a *Arena) Add([]byte) (uintptr, error) { return 0, fmt.Errorf("cpu: no exe
 
 // Close does nothing.
 func (a *Arena) Close() error { return nil }
+
+// How names how the arena got its memory.
+func (a *Arena) How() string { return "nothing" }

@@ -3,9 +3,11 @@
 package cpu
 
 import (
+	"slices"
 	"testing"
 	"unsafe"
 
+	"github.com/klauspost/cpuid/v2"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -53,17 +55,73 @@ func TestArenaFull(t *testing.T) {
 	require.ErrorContains(t, err, "arena full")
 }
 
+// refused is executable memory of which the system gives no part, or only what mprotect gives.
+func refused(protect bool) Memory {
+	m := Memory{File: func(string, int) (int, error) { return 0, unix.ENOSYS }}
+	if protect {
+		m.Protect = func([]byte, int) error { return unix.EACCES }
+	}
+	return m
+}
+
+// TestArenaByProtection refuses memory files: pages are made executable by mprotect, and code runs in them.
 func TestArenaByProtection(t *testing.T) {
-	mem, err := unix.Mmap(-1, 0, arenaSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	a, err := refused(false).NewArena()
 	require.NoError(t, err)
-	require.NoError(t, probeProtect(mem))
-	a := &Arena{write: mem, exec: mem}
 	defer func() { require.NoError(t, a.Close()) }()
+	require.Equal(t, "mprotect", a.How())
 	for range 3 {
 		entry, err := a.Add([]byte{0xC3})
 		require.NoError(t, err)
 		var block [8]uint64
 		call(entry, unsafe.Pointer(&block))
+	}
+	code, err := Compile(triad(), Options{})
+	require.NoError(t, err)
+	p, err := a.Install(code)
+	require.NoError(t, err)
+	for n := range 20 {
+		checkTriad(t, NewRunner(p), n, code)
+	}
+}
+
+// TestNoArenaSaysWhy refuses both.
+func TestNoArenaSaysWhy(t *testing.T) {
+	_, err := refused(true).NewArena()
+	require.ErrorIs(t, err, unix.ENOSYS)
+	require.ErrorIs(t, err, unix.EACCES)
+	require.ErrorContains(t, err, "cpu: executable memory: memfd_create: function not implemented\nmprotect: permission denied")
+}
+
+// TestProcessorsWithLess takes features away.
+func TestProcessorsWithLess(t *testing.T) {
+	all := Processor{Supports: func(...cpuid.FeatureID) bool { return true }}
+	less := func(off cpuid.FeatureID) Processor {
+		return Processor{Supports: func(ids ...cpuid.FeatureID) bool { return !slices.Contains(ids, off) }}
+	}
+	for _, c := range []struct {
+		p    Processor
+		name string
+		want Options
+		err  string
+	}{
+		{all, "", Options{AVX512: true}, ""}, {all, "avx512", Options{AVX512: true}, ""}, {all, "avx2", Options{}, ""}, {all, "off", Options{}, "switched off"},
+		{less(cpuid.AVX512VL), "", Options{}, ""}, {less(cpuid.AVX512DQ), "avx512", Options{}, "no AVX-512"},
+		{less(cpuid.FMA3), "", Options{}, ErrNoVectorUnit.Error()}, {less(cpuid.BMI2), "avx2", Options{}, ErrNoVectorUnit.Error()},
+		{all, "sse", Options{}, `vector "sse": want avx512, avx2, off or nothing`},
+	} {
+		o, err := c.p.Choose(c.name)
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, o)
+	}
+	_, err := Without(cpuid.AVX512F, cpuid.AVX2).Detect()
+	require.ErrorIs(t, err, ErrNoVectorUnit)
+	if o, err := Without(cpuid.AVX512F).Detect(); err == nil {
+		require.False(t, o.AVX512)
 	}
 }
 

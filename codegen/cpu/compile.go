@@ -71,7 +71,7 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 		}
 	}
 	if code.Lanes == 0 {
-		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: "there is no loop with a directive that lets its iterations run together: write //omp:teams distribute parallel for above it"}
+		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: "there is no loop whose iterations may run together: write //omp:teams distribute parallel for above one whose iterations are independent"}
 	}
 	code.plain = len(stages) == 2 && stages[0].count.set && stages[1].loop != nil && len(stages[1].sums) == 0 && !slices.ContainsFunc(code.sites, site.resumes)
 	return code, nil
@@ -181,6 +181,7 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{}, limits: map[limitKey]Reg{}, pooled: map[constKey]int{},
 		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]Reg{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
 		names: c.names, arrays: c.arrays, scratch: c.frame.scratch}
+	g.vex = !g.avx512
 	if g.avx512 && c.options.Width != W256 {
 		g.bytes = 64
 	}
@@ -224,7 +225,7 @@ func (g *gen) sequentialStage(s *stage, f frame) {
 	}
 	step, ok := constStep(s.next)
 	if !ok || s.next.Rel == ir.Ne {
-		g.refuse(s.next.At, "the parallel loop needs a constant step and <, <=, > or >=")
+		g.refuse(s.next.At, "the parallel loop needs a constant step and <, <=, > or >=: write its end so")
 	}
 	lo := g.general()
 	g.move(lo, g.gp(s.next.Lo))
@@ -304,7 +305,7 @@ func (g *gen) done() {
 func (g *gen) cut(s *ir.For) *ir.For {
 	_, ok := constStep(s)
 	if !ok || s.Rel == ir.Ne {
-		g.refuse(s.At, "the parallel loop needs a constant step and <, <=, > or >=")
+		g.refuse(s.At, "the parallel loop needs a constant step and <, <=, > or >=: write its end so")
 	}
 	g.tripLo = g.wordVar("trip_lo", wordLo, s.At)
 	g.tripHi = g.wordVar("trip_hi", wordHi, s.At)

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/klauspost/cpuid/v2"
 )
@@ -9,15 +10,63 @@ import (
 // ErrNoVectorUnit is the error of Detect on processors without AVX2 and FMA.
 var ErrNoVectorUnit = errors.New("cpu: no AVX2 with FMA and BMI2: kernels run as Go functions")
 
+// ErrOff is the error of Choose where vector code is switched off.
+var ErrOff = errors.New("cpu: vector code is switched off: kernels run as Go functions")
+
+// A Processor is what vector code may use. The zero value is this machine's; tests give others, with less.
+type Processor struct {
+	Supports func(features ...cpuid.FeatureID) bool
+}
+
+// Without is this machine without some features.
+func Without(features ...cpuid.FeatureID) Processor {
+	return Processor{Supports: func(ids ...cpuid.FeatureID) bool {
+		for _, id := range ids {
+			for _, off := range features {
+				if id == off {
+					return false
+				}
+			}
+		}
+		return cpuid.CPU.Supports(ids...)
+	}}
+}
+
 // Detect chooses the widest vectors of this machine, or says why there are none that we use.
-func Detect() (Options, error) {
+func Detect() (Options, error) { return Processor{}.Detect() }
+
+// Detect chooses the widest vectors of p.
+func (p Processor) Detect() (Options, error) {
+	supports := p.Supports
+	if supports == nil {
+		supports = cpuid.CPU.Supports
+	}
 	switch {
-	case cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512VL, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.FMA3, cpuid.BMI2):
+	case supports(cpuid.AVX512F, cpuid.AVX512VL, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.FMA3, cpuid.BMI2):
 		return Options{AVX512: true}, nil
-	case cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3, cpuid.BMI2):
+	case supports(cpuid.AVX2, cpuid.FMA3, cpuid.BMI2):
 		return Options{}, nil
 	}
 	return Options{}, ErrNoVectorUnit
+}
+
+// Choose is Detect under a choice by name: "" takes the widest vectors, "avx2" no more than that, "avx512" nothing less, "off" none: ErrOff.
+func (p Processor) Choose(name string) (Options, error) {
+	have, err := p.Detect()
+	switch name {
+	case "":
+		return have, err
+	case "off":
+		return Options{}, ErrOff
+	case "avx2":
+		return Options{}, err
+	case "avx512":
+		if err == nil && !have.AVX512 {
+			err = errors.New("cpu: this machine has no AVX-512")
+		}
+		return have, err
+	}
+	return Options{}, fmt.Errorf("cpu: vector %q: want avx512, avx2, off or nothing", name)
 }
 
 // Name is the option in words: "AVX-512" or "AVX2".
@@ -27,3 +76,12 @@ func (o Options) Name() string {
 	}
 	return "AVX2"
 }
+
+// A Memory is how executable memory is asked for. The zero value asks the system; tests refuse.
+type Memory struct {
+	File    func(name string, flags int) (fd int, err error) // memfd_create
+	Protect func(b []byte, prot int) error                   // mprotect
+}
+
+// NewArena maps an arena, or says why this system has no executable memory.
+func NewArena() (*Arena, error) { return Memory{}.NewArena() }

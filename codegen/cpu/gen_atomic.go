@@ -13,7 +13,7 @@ func (g *gen) atomic(s *ir.Atomic) {
 		return
 	}
 	if _, isVar := s.Place.(*ir.Ref); isVar {
-		g.refuse(s.At, "an atomic update of the local variable %s has no form for lanes: write a reduction", ir.ExprString(s.Place))
+		g.refuse(s.At, "an atomic update of the local variable %s has no form for lanes: write a reduction", ir.Source(s.Place))
 	}
 	if s.Kind != ir.AtomicUpdate || s.Swapped || !ok && !float || t.Kind == ir.Bool || s.Op == ir.Mul || g.laneOwned(s.Place) {
 		g.serial(s)

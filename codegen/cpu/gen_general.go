@@ -40,7 +40,7 @@ func (g *gen) gp(e ir.Expr) Reg {
 		g.place(end)
 		return r
 	}
-	g.refuse(e.Pos(), "%s has no form for lanes", ir.ExprString(e))
+	g.refuse(e.Pos(), "%s has no form for lanes", ir.Source(e))
 	return NoReg
 }
 

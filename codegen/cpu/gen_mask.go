@@ -216,7 +216,7 @@ func (g *gen) masksOf(e ir.Expr) []Reg {
 	case *ir.Select:
 		return g.selectMasks(e)
 	}
-	g.refuse(e.Pos(), "the condition %s has no form for lanes", ir.ExprString(e))
+	g.refuse(e.Pos(), "the condition %s has no form for lanes", ir.Source(e))
 	return nil
 }
 
@@ -255,7 +255,7 @@ func (g *gen) boolMath(e *ir.Math) []Reg {
 		word := &ir.Math{Fn: as, Args: []ir.Expr{x}, T: of, At: e.At}
 		return g.masksOf(compare(ir.Ge, word, &ir.Const{T: of, Bits: 1 << (8*uint(t.Size) - 1), At: e.At}))
 	}
-	g.refuse(e.At, "the condition %s has no form for lanes", ir.ExprString(e))
+	g.refuse(e.At, "the condition %s has no form for lanes", ir.Source(e))
 	return nil
 }
 

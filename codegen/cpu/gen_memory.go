@@ -234,7 +234,7 @@ func (g *gen) boolVector(e ir.Expr) []Reg {
 // storeUniform writes one element for all lanes: only right where the lanes agree, as outside the lanes loop.
 func (g *gen) storeUniform(place, value ir.Expr) {
 	if g.shapes != nil {
-		g.refuse(place.Pos(), "every iteration writes %s: write a reduction, or make it atomic", ir.ExprString(place))
+		g.refuse(place.Pos(), "every iteration writes %s: write a reduction, or make it atomic", ir.Source(place))
 	}
 	t := place.Type()
 	m := g.scalarAddress(place)

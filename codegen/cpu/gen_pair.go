@@ -14,7 +14,7 @@ type pairIndex struct {
 func (g *gen) openPair(x *sum, r ir.Reduction) {
 	ref, ok := r.Index.(*ir.Ref)
 	if !ok {
-		g.refuse(r.At, "the index %s of reduction(%s) is a part of something: use a variable", ir.ExprString(r.Index), r.Op)
+		g.refuse(r.At, "the index %s of reduction(%s) is a part of something: use a variable", ir.Source(r.Index), r.Op)
 	}
 	i := &pairIndex{v: ref.Var, outer: g.home(ref.Var, r.At), t: ref.Var.Type}
 	x.inner, i.inner, x.index = g.spreadHome(x.outer, x.t), g.spreadHome(i.outer, i.t), i

@@ -23,7 +23,7 @@ func (g *gen) openReductions(s *ir.For) []*sum {
 	for _, r := range reductionsOf(s) {
 		ref, ok := r.Place.(*ir.Ref)
 		if !ok {
-			g.refuse(r.At, "a reduction of %s, a part of something, has no form for lanes: reduce a variable and store it behind the loop", ir.ExprString(r.Place))
+			g.refuse(r.At, "a reduction of %s, a part of something, has no form for lanes: reduce a variable and store it behind the loop", ir.Source(r.Place))
 		}
 		x := &sum{op: r.Op, v: ref.Var, outer: g.home(ref.Var, r.At), t: ref.Var.Type, n: g.arrays[ref.Var]}
 		switch {
@@ -101,7 +101,7 @@ func (g *gen) identity(r ir.Reduction) uint64 {
 		}
 		return 1<<64 - 1
 	}
-	g.refuse(r.At, "reduction(%s) of %s has no form for lanes", r.Op, ir.ExprString(r.Place))
+	g.refuse(r.At, "reduction(%s) of %s has no form for lanes", r.Op, ir.Source(r.Place))
 	return 0
 }
 

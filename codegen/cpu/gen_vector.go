@@ -35,7 +35,7 @@ func (g *gen) vecTo(dst []Reg, e ir.Expr) []Reg {
 	case *ir.Select:
 		return g.vecSelect(e)
 	}
-	g.refuse(e.Pos(), "%s is not supported yet in vector code", ir.ExprString(e))
+	g.refuse(e.Pos(), "%s is not supported yet in vector code", ir.Source(e))
 	return nil
 }
 

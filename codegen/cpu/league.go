@@ -25,7 +25,7 @@ func (g *gen) openLeague(s *stage, f frame) {
 	for _, r := range reductionsOf(s.loop) {
 		ref, ok := r.Place.(*ir.Ref)
 		if !ok {
-			g.refuse(r.At, "a reduction of %s, a part of something, has no form for lanes: reduce a variable and store it behind the loop", ir.ExprString(r.Place))
+			g.refuse(r.At, "a reduction of %s, a part of something, has no form for lanes: reduce a variable and store it behind the loop", ir.Source(r.Place))
 		}
 		v := ref.Var
 		word, ok := f.word[v]
@@ -48,7 +48,7 @@ func (g *gen) openLeague(s *stage, f frame) {
 		case r.Index != nil:
 			i, ok := r.Index.(*ir.Ref)
 			if !ok || f.word[i.Var] == 0 {
-				g.refuse(r.At, "the index %s of reduction(%s) is no variable of the top of the kernel: declare one there", ir.ExprString(r.Index), r.Op)
+				g.refuse(r.At, "the index %s of reduction(%s) is no variable of the top of the kernel: declare one there", ir.Source(r.Index), r.Op)
 			}
 			x.index, x.of = f.word[i.Var], i.Var.Type
 		default:

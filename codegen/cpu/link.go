@@ -39,6 +39,9 @@ func (c *vcode) link() (code []byte, lines []Line, places []int, err error) {
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("%w (%s, %s)", err, s.Inst, s.at)
 		}
+		if c.vex && len(code) > start && code[start] == 0x62 {
+			panic(fmt.Sprintf("gompss: bug: cpu: code for AVX2 holds %s, which needs AVX-512", s.Inst))
+		}
 		if fix != nil {
 			fixups = append(fixups, *fix)
 		}

@@ -350,7 +350,7 @@ func (v *views) assign(s *ir.Assign, x *ir.Var) []ir.Stmt {
 	}
 	if exprKey(have.base) != exprKey(w.base) {
 		v.fail(s.At, fmt.Sprintf("%s is a part of %s here and of %s elsewhere, and code for lanes must know the slice that it reads: use one variable for each, or an index into the whole",
-			x.Name, ir.ExprString(w.base), ir.ExprString(have.base)))
+			x.Name, ir.Source(w.base), ir.Source(have.base)))
 		return nil
 	}
 	return v.bind(have, w, x.Name, false, s.At)

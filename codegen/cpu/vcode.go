@@ -68,6 +68,7 @@ type vcode struct {
 	classes []class // of virtual register i
 	labels  int
 	pool    []byte // constants, behind the code
+	vex     bool   // nothing may need AVX-512
 	cold    int    // the first step of what is seldom run; 0: nothing is
 	at      ir.Pos
 }
