@@ -16,6 +16,9 @@ import (
 
 // everywhere runs f on one worker, on several, with a small window, and under every policy.
 func everywhere(t *testing.T, f func(t *testing.T, rt *task.Runtime)) {
+	t.Run("with accelerators", func(t *testing.T) {
+		f(t, open(t, task.Options{Devices: "smp:2,sim:2(exec=cpu)"}))
+	})
 	for _, workers := range []int{1, 3} {
 		for _, window := range []int{0, 2} {
 			for _, policy := range sched.Policies() {

@@ -186,7 +186,7 @@ func (rt *Runtime) Wait(options ...WaitOption) error {
 
 // ErrInsideTask says that Wait was called by the body of a task, which it would wait for. In a body, Scope.Wait waits for the
 // tasks of its own; to wait for those of another runtime there, call Wait on another goroutine.
-var ErrInsideTask = errors.New("task: wait: called in the body of a task: use its Scope, as GoScope gives it")
+var ErrInsideTask = errors.New("task: wait or close: called in the body of a task: use its Scope, as GoScope gives it")
 
 // insideBody reports whether the body of a task is on the stack of the caller.
 func insideBody() bool {
@@ -268,6 +268,11 @@ func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 
 // WaitOn is Runtime.WaitOn for the children of a task and what it accesses.
 func (s *Scope) WaitOn(ctx context.Context, accesses ...Option) error {
+	if w := &s.rt.window; s.program() && ctx != nil && w.live() >= w.limit { // what waits for its accesses is a task too
+		if err := w.wait(w.limit-1, ctx); err != nil {
+			return err
+		}
+	}
 	t, err := s.submitWait(accesses)
 	if err != nil {
 		return err
@@ -342,8 +347,11 @@ func (rt *Runtime) stop() {
 
 // Close waits for all tasks, makes all data valid on the host, ends the workers and gives everything back: slices of
 // Alloc must not be used any more. It returns what Wait would, and a *LeakError if the runtime has lost sight of something.
-// Calls after the first return nil.
+// Calls after the first return nil. A task body must not call it: there it is ErrInsideTask, and nothing is closed.
 func (rt *Runtime) Close() error {
+	if !rt.closed.Load() && rt.window.live() > 0 && insideBody() {
+		return ErrInsideTask
+	}
 	if rt.closed.Swap(true) {
 		return nil
 	}
