@@ -32,13 +32,12 @@ func triad(_ testing.TB, label string, k *devices.Kernel) *devices.Launch {
 func (s *subject) together(n int, after func(i int) []int) (events []devices.Event) {
 	k := benchKernel(s.t, "Triad")
 	require.NoError(s.t, s.d.Prepare(k))
-	fakeCall(s.t, "fakeSlow", 20000)
-	first := s.copy(s.d, devices.Host, s.d.space) // keeps the engine awake
+	fakeCall(s.t, "fakeHold", 1)
+	s.copy(s.d, devices.Host, s.d.space) // keeps the engine awake
 	for s.d.engine.asleep.Load() {
 		time.Sleep(time.Microsecond)
 	}
 	s.d.enqueueing.Lock() // it finds them when this is free
-	require.False(s.t, first.Done())
 	for i := range n {
 		var behind []devices.Event
 		for _, j := range after(i) {
@@ -46,8 +45,8 @@ func (s *subject) together(n int, after func(i int) []int) (events []devices.Eve
 		}
 		events = append(events, s.d.Launch(triad(s.t, fmt.Sprint("job ", i), k), behind))
 	}
-	fakeCall(s.t, "fakeSlow", 0)
 	s.d.enqueueing.Unlock()
+	fakeCall(s.t, "fakeHold", 0)
 	return events
 }
 

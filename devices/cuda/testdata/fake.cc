@@ -1,6 +1,7 @@
 // A libcuda and libnvrtc for machines without a GPU: streams are threads, physical memory is mprotect, kernels are
 // compiled by the C++ compiler and run one thread after the other (so none with barriers or shuffles). It has the
 // calls that package cuda makes, and functions for tests to make them fail. For the tests alone.
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -88,7 +89,14 @@ struct Stream {
 	}
 };
 
-static void linger() { if (slowMicroseconds) usleep(slowMicroseconds); }
+static std::atomic<int> held; // copies and kernels do not begin
+static void linger()
+{
+	while (held)
+		usleep(100);
+	if (slowMicroseconds)
+		usleep(slowMicroseconds);
+}
 
 extern "C" {
 // What tests call: the n-th call from now of a function fails, or all from call -n on; "kernel" is a launch that fails when it runs,
@@ -102,6 +110,7 @@ void fakeFail(const char* name, long n, int code)
 }
 void fakeRepair() { std::lock_guard<std::mutex> l(big); broken = 0; failAt.clear(); failFrom.clear(); }
 void fakeSlow(int us) { slowMicroseconds = us; }
+void fakeHold(int on) { held = on; }
 long fakeLive(const char* what) { std::lock_guard<std::mutex> l(big); return live[what]; }
 long fakeCalls(const char* name) { std::lock_guard<std::mutex> l(big); return calls[name]; }
 
