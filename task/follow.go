@@ -2,6 +2,7 @@ package task
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -15,8 +16,11 @@ import (
 // Such a follower is over when its kernel is and its predecessors are; if one of those failed, it is skipped, whatever its
 // kernel has done. Followers do not take the places of ready tasks (Properties.Depth): there may be farBehind of them, so that
 // the accelerator never waits for the host, as long as what they touch is a small part of its memory; what finds no room waits in
-// line, and becomes ready in the ordinary way if its predecessors are over first. They hold their tokens from when they are launched, if nobody waits for those. With an observer nobody
-// follows, so that a trace shows every task between its predecessors and its successors.
+// line, and becomes ready in the ordinary way if its predecessors are over first. They hold their tokens from when they are launched, if nobody waits for those.
+//
+// A recorder is told that a follower was ready, and chosen, when its last predecessor was over on the accelerator: what it waited for is
+// the kernel before it, and not the host. With an observer of points nobody follows: those come when they happen, and show every task
+// between its predecessors and its successors.
 
 // The low bits of record.follow, below the id of the task.
 const (
@@ -87,7 +91,7 @@ func (l *line) pop() follower {
 
 // letFollow makes the graphs tell of tasks that can follow.
 func (rt *Runtime) letFollow() {
-	if !rt.accelerators || rt.watched() {
+	if !rt.accelerators || rt.observer != nil {
 		return
 	}
 	rt.lines, rt.behind = make([]line, len(rt.places)), make([]behind, len(rt.places))
@@ -216,8 +220,14 @@ func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 	return nil
 }
 
-// leads says that the predecessors of r, which follows, are over.
-func (rt *Runtime) leads(r *record) {
+// leads says that the predecessors of r, which follows, are over; by was the last, nil where r was submitted too late to know.
+func (rt *Runtime) leads(r, by *record) {
+	if rt.recorder != nil {
+		r.led = led{}
+		if by != nil && by.seen.End > 0 {
+			r.led = led{by.taskID(), by.seen.End}
+		}
+	}
 	rt.behind[r.followAt].leads(r)
 	rt.meet(r)
 }
@@ -236,9 +246,20 @@ func (rt *Runtime) meet(r *record) {
 	}
 }
 
+// A led says which predecessor of a task that follows was over last, and when.
+type led struct {
+	by deps.TaskID
+	at time.Duration
+}
+
 // settle ends r: its kernel is over, or did not run, and its predecessors are over.
 func (rt *Runtime) settle(r *record) {
 	p, err := r.item.Place(), r.outcome
+	if rt.recorder != nil && r.follow.Load() != 0 {
+		x := &r.seen
+		x.Ready = max(x.Submit, x.Launch, r.led.at)
+		x.Last, x.Choice = r.led.by, x.Ready
+	}
 	r.follow.Store(0)
 	r.met.Store(0)
 	via := r.poison.Load()

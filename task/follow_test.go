@@ -1,13 +1,16 @@
 package task_test
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/sim"
 	"github.com/gompss/gompss/task"
+	"github.com/gompss/gompss/trace/probe"
 	"github.com/stretchr/testify/require"
 )
 
@@ -108,4 +111,65 @@ func TestAChainMovesWhenItsDeviceIsLost(t *testing.T) {
 	require.NoError(t, rt.Wait())
 	require.Equal(t, want, x)
 	require.NoError(t, rt.Close())
+}
+
+// endings keeps what a recorder is told of tasks that are over.
+type endings struct {
+	probe.Recorder
+	mu    sync.Mutex
+	tasks []probe.Task
+}
+
+func (o *endings) Observe(probe.Point)                            {}
+func (o *endings) Open(*probe.Machine)                            {}
+func (o *endings) Submitted(deps.TaskID, []deps.Access)           {}
+func (o *endings) Waits(deps.TaskID, []deps.TaskID)               {}
+func (o *endings) Considered(deps.TaskID, int, []probe.Candidate) {}
+func (o *endings) Ran(*probe.Brief)                               {}
+func (o *endings) Ended(t *probe.Task) {
+	o.mu.Lock()
+	o.tasks = append(o.tasks, *t)
+	o.mu.Unlock()
+}
+
+// Tasks follow while a recorder looks on, and it is told that each was ready when the one before it was over on the device.
+func TestARecorderSeesWhatFollows(t *testing.T) {
+	seen := &endings{}
+	gate := make(chan struct{})
+	rt, err := task.New(task.Options{Devices: "sim:1(exec=cpu)", Observer: seen})
+	require.NoError(t, err)
+	held := task.MustKernel(task.KernelSpec{Name: "Fill", Files: []task.SourceFile{kernelFile}, Go: func(a *task.Args) {
+		<-gate
+		Fill(devices.ScalarArg[int](a, 0), devices.ScalarArg[int](a, 1), devices.ScalarArg[uint32](a, 2), devices.SliceArg[uint32](a, 3))
+	}})
+	mix := kernelOf(t, Mix)
+	x := make([]uint32, 64)
+	_, err = held.Submit(rt, 0, 64, uint32(7), x)
+	require.NoError(t, err)
+	for k := range uint32(12) {
+		_, err := mix.Submit(rt, 0, 64, 0, 64, k, x, x)
+		require.NoError(t, err)
+	}
+	close(gate)
+	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Close())
+	require.Len(t, seen.tasks, 13)
+	followed := 0
+	for i := range seen.tasks {
+		one := &seen.tasks[i]
+		require.LessOrEqual(t, one.Submit, one.Ready, "task %d", one.ID)
+		require.LessOrEqual(t, one.Ready, one.Choice)
+		require.LessOrEqual(t, one.Start, one.End)
+		if i == 0 {
+			continue
+		}
+		before := &seen.tasks[i-1]
+		require.Equal(t, before.ID+1, one.ID)
+		if one.Launch < before.End {
+			followed++
+			require.Equal(t, before.ID, one.Last)
+			require.LessOrEqual(t, before.End, one.Ready)
+		}
+	}
+	require.Positive(t, followed, "all but the first were enqueued before the one before them was over")
 }

@@ -135,7 +135,7 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	for led != nil {
 		s := led
 		led, s.ledNext = s.ledNext, nil
-		rt.leads(s)
+		rt.leads(s, r)
 	}
 	for s := free.pop(); s != nil; s = free.pop() {
 		rt.becomesReady(s, r, over, ready)

@@ -96,6 +96,7 @@ type detail struct {
 	draft    *draft        // while it is being described
 	ledNext  *record       // in the list of those whose last predecessor has ended while they follow
 	adding   atomic.Uint64 // while it is being submitted
+	led      led           // what it followed, for the recorder
 	met      atomic.Int32  // of the two that have to come before such a task ends: its kernel's end and its predecessors'
 	outcome  error         // of the kernel
 }

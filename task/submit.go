@@ -136,7 +136,7 @@ func (s *Scope) commit(r *record) Task {
 		s.rt.startOn(r)
 	}
 	if late {
-		s.rt.leads(r)
+		s.rt.leads(r, nil)
 	}
 	t := Task{s.rt, r, id}
 	if !now {
