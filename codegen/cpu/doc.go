@@ -2,6 +2,7 @@
 //
 // A kernel is prepared (prepare.go: calls inlined, local arrays and structs cut into scalars), split into stages (stage.go: parallel loops and
 // what stands between them), selected over virtual registers (gen*.go), allocated by linear scan (alloc.go) and encoded (encode.go, table.go).
+// Nests of two parallel loops around others run several rows at once (tile.go), which keeps sums in registers and each of them in its order.
 // A Runner runs the stages in short calls, and chooses vector width and kind of stores by where the slices lie (variant.go).
 //
 // Invariants: generated code touches no stack but one word, keeps all state in the argument block, leaves the upper halves of vectors clean, and

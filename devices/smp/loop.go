@@ -150,8 +150,10 @@ func (l *loop) Help() {
 		if lo >= l.hi {
 			return
 		}
-		// Guided: half of an even share of what is left, so that late chunks are small and early ones cheap to hand out.
+		// Guided: half of an even share of what is left, so that late chunks are small and early ones cheap to hand out. Whole grains: a kernel
+		// that takes several rows at once would run what is left over one by one.
 		size := max(l.grain, (l.hi-lo)/(2*l.workers))
+		size -= size % l.grain
 		hi := min(lo+size, l.hi)
 		perturb()
 		if l.next.CompareAndSwap(lo, hi) {
