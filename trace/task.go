@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -49,6 +50,9 @@ func taskOf(r *run.Run, id deps.TaskID) *taskState {
 			s.Accesses = append(s.Accesses, fmt.Sprintf("%v buffer %d, elements %d to %d, %d of them", d.Mode, v[0], v[1], v[3], v[2]))
 		case record.Candidate:
 			c := d.Candidate()
+			if slices.ContainsFunc(s.Considered, func(x candidate) bool { return x.Place == r.PlaceName(c.Place) }) {
+				s.Considered = nil // it was chosen again, after a failure or a wait: the last time counts
+			}
 			s.Considered = append(s.Considered, candidate{r.PlaceName(c.Place), c.Meant, c.Known, c.Missing, c.Run, c.Ahead, c.Queued, c.Load, c.Need, c.Free})
 		}
 	}

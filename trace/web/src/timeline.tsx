@@ -145,7 +145,7 @@ export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i
     if (c.start[k] < v.from || c.start[k] + c.run[k] > v.to) { const w = v.to - v.from, from = Math.max(s.From, Math.min(c.start[k] - w / 2, s.To - w)); setFollow(false); setView({ from, to: from + w }) }
   }
   const step = (d: number) => {
-    const lane = picked >= 0 ? c.lanes[c.lane[picked]] : c.lanes[top]
+    const lane = picked >= 0 ? c.lanes[c.lane[picked]] : (c.lanes.slice(top).find((l) => l.length) ?? c.lanes.find((l) => l.length))
     if (!lane || !lane.length) return
     if (picked < 0) return show(lane[Math.min(first(c, lane, v.from), lane.length - 1)])
     const i = lane.indexOf(picked) + d
