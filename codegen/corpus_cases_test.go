@@ -2,6 +2,7 @@ package codegen_test
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 )
 
@@ -424,6 +425,69 @@ var corpus = []corpusCase{
 		m, pq := csr(r, n), 3.0
 		return []any{m[0], m[1], m[2], floats[float64](r, n), make([]float64, n), &pq}
 	}},
+	{kernel: LayerNorm, tolerance: 1e-3, args: func(n int, r *rand.Rand) []any {
+		m := max(n/7, 1)
+		return []any{m, float32(0.5), floats[float32](r, m), floats[float32](r, m), floats[float32](r, n)}
+	}},
+	{kernel: SHA256, args: func(n int, r *rand.Rand) []any {
+		k, blocks := make([]uint32, 64), make([][16]uint32, n)
+		for i := range k {
+			k[i] = r.Uint32()
+		}
+		for i := range blocks {
+			blocks[i] = [16]uint32(ints[uint32](r, 16, 1<<32))
+		}
+		return []any{k, blocks, make([]Digest, n)}
+	}},
+	{kernel: FFTStage, args: func(n int, r *rand.Rand) []any {
+		size := 1 << bits.Len(uint(n))
+		half := 1 << r.IntN(bits.Len(uint(n))+1)
+		points := func(n int) []Complex {
+			out := make([]Complex, n)
+			for i := range out {
+				out[i] = Complex{r.NormFloat64(), r.NormFloat64()}
+			}
+			return out
+		}
+		return []any{max(half/2, 1), points(size), points(size), points(size)}
+	}},
+	{kernel: TriangularSolve, args: triangular},
+	{kernel: Queens, args: func(n int, r *rand.Rand) []any { return []any{n % 8, []int64{3}} }},
+	{kernel: Life, args: func(n int, r *rand.Rand) []any {
+		h, w := side(n/2), side(n/2)+1
+		old := make([]uint64, h*w)
+		for i := range old {
+			old[i] = r.Uint64() & r.Uint64()
+		}
+		return []any{h, w, old, make([]uint64, h*w)}
+	}},
+}
+
+// triangular makes a lower triangular matrix of n rows, with the rows that may be solved together one after the other.
+func triangular(n int, r *rand.Rand) []any {
+	start, level, depth := []int32{0}, []int32{0}, make([]int, n)
+	var col, rows []int32
+	for i := range n {
+		for range min(i, r.IntN(4)) {
+			j := r.IntN(i)
+			col, depth[i] = append(col, int32(j)), max(depth[i], depth[j]+1)
+		}
+		col = append(col, int32(i))
+		start = append(start, int32(len(col)))
+	}
+	for l := 0; len(rows) < n; l++ {
+		for i := range n {
+			if depth[i] == l {
+				rows = append(rows, int32(i))
+			}
+		}
+		level = append(level, int32(len(rows)))
+	}
+	val := floats[float64](r, len(col))
+	for i := range n {
+		val[start[i+1]-1] = 2 + r.Float64()
+	}
+	return []any{level, rows, start, col, val, floats[float64](r, n), make([]float64, n)}
 }
 
 // matrices makes the arguments of a kernel of count square matrices of side s.

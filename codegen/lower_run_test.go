@@ -24,6 +24,9 @@ var corpusSource string
 //go:embed corpus_team_test.go
 var corpusTeamSource string
 
+//go:embed corpus_apps_test.go
+var corpusAppsSource string
+
 //go:embed corpus_loops_test.go
 var corpusLoopsSource string
 
@@ -35,7 +38,8 @@ func loadCorpus(t testing.TB) *codegen.Package {
 	t.Helper()
 	p, err := codegen.Load(codegen.File{Name: "corpus_test.go", Text: corpusSource},
 		codegen.File{Name: "corpus_team_test.go", Text: corpusTeamSource},
-		codegen.File{Name: "corpus_loops_test.go", Text: corpusLoopsSource}, codegen.File{Name: "corpus_codes_test.go", Text: corpusCodesSource})
+		codegen.File{Name: "corpus_loops_test.go", Text: corpusLoopsSource}, codegen.File{Name: "corpus_codes_test.go", Text: corpusCodesSource},
+		codegen.File{Name: "corpus_apps_test.go", Text: corpusAppsSource})
 	require.NoError(t, err)
 	return p
 }
