@@ -1,13 +1,18 @@
 // Package cpu makes vectorised x86-64 machine code of kernels at run time: SPMD on the lanes of AVX-512 or AVX2.
 //
-// A kernel is prepared (prepare.go: calls inlined, local arrays and structs cut into scalars), split into stages (stage.go: parallel loops and
+// A kernel is prepared (prepare.go: calls inlined, pointers and parts of slices made numbers, local arrays and structs cut into scalars or laid into
+// scratch memory, every lane's own side by side: gen_array.go), split into stages (stage.go: parallel loops and
 // what stands between them), selected over virtual registers (gen*.go), allocated by linear scan (alloc.go) and encoded (encode.go, table.go).
 // Nests of two parallel loops around others run several rows at once (tile.go), which keeps sums in registers and each of them in its order.
+// A statement that has no vector form runs lane by lane in the vector loop (gen_serial.go), and Code.Notes says so.
 // A Runner runs the stages in short calls, and chooses vector width and kind of stores by where the slices lie (variant.go).
 //
 // Invariants: generated code touches no stack but one word, keeps all state in the argument block, leaves the upper halves of vectors clean, and
 // makes no access that it has not checked unless the kernel says so. It can yield to Go and go on (yield.go). A fault in it, at whatever
 // address, is the error of the Call or Run that it happened in (fault.go): the code is a leaf below a Go frame, so Go's unwinder finds its way.
+//
+// Functions keep the bounds of MathBound over their whole range, in units in the last place of the exact result, at every width: exp, exp2, log and
+// pow 1.5, sin, cos and rsqrt 2, log2 and log10 2.5, tanh 3, erf 3.5, tan 4; zeros, infinities, NaN and subnormal numbers are Go's.
 //
 // Lock order: Loop.mu guards the sums of one launch; nothing is called under it. Every form of the assembler is tested against the bytes of the
 // Go assembler.
