@@ -41,6 +41,12 @@ func (rt *Runtime) gather(s *record) bool {
 	rt.mu.Lock()
 	defer rt.unlock()
 	s.gathered = true
+	s.shared = s.shared[:0]
+	for _, a := range s.accesses {
+		if a.Mode == deps.Concurrent {
+			s.shared = append(s.shared, a)
+		}
+	}
 	w := &rt.gathered
 	if slices.ContainsFunc(w.waiting, func(o *record) bool { return meet(s, o) }) || !rt.join(s) {
 		w.waiting = append(w.waiting, s)
@@ -56,10 +62,10 @@ func hasConcurrent(s *record) bool {
 // meet reports whether two tasks have concurrent accesses to a common element. What a task shares because its parent does
 // does not count: the parent is there for it, on the host, and must not wait for those who wait for the parent.
 func meet(a, b *record) bool {
-	for i := range a.accesses {
-		for k := range b.accesses {
-			x, y := &a.accesses[i], &b.accesses[k]
-			if x.Mode == deps.Concurrent && y.Mode == deps.Concurrent && x.Region.Overlaps(y.Region) && !a.inherits(x) && !b.inherits(y) {
+	for i := range a.shared {
+		for k := range b.shared {
+			x, y := &a.shared[i], &b.shared[k]
+			if x.Region.Overlaps(y.Region) && !a.inherits(x) && !b.inherits(y) {
 				return true
 			}
 		}

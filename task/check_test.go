@@ -126,13 +126,14 @@ func TestCheckFindsEveryKindOfWrite(t *testing.T) {
 
 // Random programs do what they say: nobody is accused.
 func TestCheckAccusesNobodyInnocent(t *testing.T) {
+	if raceEnabled {
+		t.Skip("what is not declared is looked at while others may write it: then nothing is judged by it, but it is a race")
+	}
 	t.Setenv(task.CheckVariable, "1")
 	ks := loadModelKernels(t)
 	for seed := range uint64(150) {
 		require.NoError(t, runModel(ks, *firstSeed+seed))
-		if !raceEnabled {
-			require.NoError(t, replayModel(ks, *firstSeed+seed))
-		}
+		require.NoError(t, replayModel(ks, *firstSeed+seed))
 	}
 }
 

@@ -58,6 +58,7 @@ type detail struct {
 	exclusive bool            // has its commutative regions, or waits for them
 	gathered  bool            // has concurrent regions that keep others from other address spaces, or waits for them
 	at        devices.SpaceID // of those
+	shared    []deps.Access   // these, for others to compare with: accesses of reductions change when the task starts
 	heldAt    int             // in gatherings.held
 	onHost    bool            // may run on the host alone
 	now       bool            // who submits it goes on when it is over
@@ -219,6 +220,7 @@ func (d *detail) clear() {
 	}
 	d.now, d.final, d.retries, d.tries, d.apart, d.moved = false, false, 0, 0, false, d.moved[:0]
 	clear(d.uses)
+	d.shared = d.shared[:0]
 	d.uses, d.bound, d.relaxed, d.exclusive, d.gathered, d.onHost = d.uses[:0], false, false, false, false, false
 	clear(d.args.List)
 	d.args.List, d.args.At = d.args.List[:0], nil
