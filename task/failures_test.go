@@ -180,3 +180,34 @@ func (m *failureModel) part(n int) (lo, hi int) {
 	lo = m.rng.IntN(n)
 	return lo, lo + 1 + m.rng.IntN(min(n-lo, 1+n/3))
 }
+
+// A context with many children ends them one after the other: what is stopped meanwhile has the cause all the same.
+func TestACancelledProgramSaysWhy(t *testing.T) {
+	why := errors.New("enough")
+	for range 5 {
+		parent, cancel := context.WithCancelCause(context.Background())
+		rt, err := task.New(task.Options{Devices: "smp:1", Context: parent})
+		require.NoError(t, err)
+		for range 20_000 {
+			_, end := context.WithCancel(parent)
+			defer end()
+		}
+		running, gate := make(chan struct{}), make(chan struct{})
+		_, err = rt.Go(func() error { close(running); <-gate; return nil })
+		require.NoError(t, err)
+		<-running
+		var waiting []task.Task
+		for range 10 {
+			one, err := rt.Go(nothing, task.Priority(1)) // the scheduler holds it
+			require.NoError(t, err)
+			waiting = append(waiting, one)
+		}
+		cancel(why)
+		for _, one := range waiting {
+			<-one.Done()
+			require.ErrorIs(t, one.Err(), why)
+		}
+		close(gate)
+		require.ErrorIs(t, rt.Close(), why)
+	}
+}

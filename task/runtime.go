@@ -251,7 +251,7 @@ func (rt *Runtime) watch(parent context.Context) {
 		parent = context.Background()
 	}
 	rt.ctx, rt.cancel = context.WithCancel(parent)
-	rt.unhook = context.AfterFunc(parent, rt.stop)
+	rt.unhook = context.AfterFunc(rt.ctx, rt.stop) // not the parent, whose children end in any order: this context has its cause then
 }
 
 // now is read after all that was done before, soon perhaps some ten nanoseconds early: it suits the end of something, and costs less.
