@@ -248,7 +248,7 @@ func (b *browser) eval(expression string) string {
 // until waits until an expression is true.
 func (b *browser) until(expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if b.eval("Boolean("+expression+")") == "true" {
 			return
 		}

@@ -19,6 +19,8 @@ const liveTasks = 16384
 const (
 	refresh    = 500 * time.Millisecond
 	costFactor = 200
+	// longestRest bounds that: where others keep the processor busy, what was spent is mostly theirs, and who looks wants to see the run.
+	longestRest = 10 * time.Second
 )
 
 // A content is what a page shows: a run that goes on, as a record.Sink, or one that is over.
@@ -144,7 +146,7 @@ func (c *content) look() {
 // rest puts the next snapshot off, for what was just spent.
 func (c *content) rest(spent time.Duration) {
 	c.spent += spent
-	if next := time.Now().Add(costFactor * spent); next.After(c.next) {
+	if next := time.Now().Add(min(costFactor*spent, longestRest)); next.After(c.next) {
 		c.next = next
 	}
 }
