@@ -23,6 +23,16 @@ type LinkCounter struct {
 // Moved returns all bytes that were copied.
 func (c *Counters) Moved() deps.Bytes { return c.HostToDevice + c.DeviceToHost + c.DeviceToDevice }
 
+// Settle waits until the copies that were under way when it was called are counted. Kernels are enqueued behind their copies, so what uses
+// a copy may be over before the host has heard of it.
+func (m *Machine) Settle() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for all := m.arrived + uint64(m.flying); m.flying > 0 && m.arrived < all; {
+		m.quiet.Wait()
+	}
+}
+
 // Counters returns a copy of the counters; Links has those that something went over, by From, then To.
 func (m *Machine) Counters() Counters {
 	m.mu.Lock()

@@ -42,6 +42,7 @@ type Machine struct {
 	spare   []step
 	plan    Plan
 	flying  int          // flights that have not landed
+	arrived uint64       // those that have
 	driving bool         // somebody carries steps out
 	direct  atomic.Int32 // launches past the steps that have not returned
 	// starting is the working set that Start is asked for, while it is planned.

@@ -162,6 +162,7 @@ func (j *job) end() {
 // wait waits for all jobs, and returns their errors.
 func (r *rig) wait() error {
 	r.jobs.Wait()
+	r.m.Settle()
 	var errs []error
 	for _, j := range r.list {
 		if j.err != nil && !errors.Is(j.err, errSkipped) {

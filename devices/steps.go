@@ -140,6 +140,7 @@ func (m *Machine) landed(f *Flight, err error) {
 	}
 	lock(&m.mu)
 	m.flying--
+	m.arrived++
 	f.heard = true
 	m.dir.Land(f, err == nil)
 	for i, id := range [2]SpaceID{f.From, f.To} {

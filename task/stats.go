@@ -53,8 +53,11 @@ func (c *counts) grant(p sched.PlaceID) {
 
 func (c *counts) end(p sched.PlaceID) { c.now[c.kind[p]]-- }
 
-// Stats returns what the runtime has done so far.
+// Stats returns what the runtime has done so far: all of it when no task is in flight.
 func (rt *Runtime) Stats() Stats {
+	if rt.window.seen() == 0 {
+		rt.machine.Settle()
+	}
 	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.seen(), Counters: rt.machine.Counters()}
 	rt.failing.Lock()
 	s.Failed, s.Skipped = rt.broken, rt.skipped
