@@ -59,7 +59,7 @@ type brief probe.Brief
 // goroutine waits for a processor.
 const (
 	ownSlots     = 1 << 14
-	reserveSlots = 1 << 14
+	reserveSlots = 1 << 16
 	detailWords  = 8                                    // for a task
 	leastWords   = 2 * (1 + mostCounted*candidateWords) // what is told at once must fit
 )
