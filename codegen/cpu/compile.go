@@ -512,7 +512,20 @@ func laneBytes(f *ir.For) int {
 		ir.StmtExprs(st, value)
 		return true
 	})
+	for _, r := range reductionsOf(f) { // also those of what the loop does not touch
+		if takesEight(r.Place.Type()) || r.Index != nil && takesEight(r.Index.Type()) {
+			size = 8
+		}
+	}
 	return size
+}
+
+// takesEight tells whether lanes of a scalar, or of the elements of an array, take 8 bytes.
+func takesEight(t *ir.Type) bool {
+	for t.Kind == ir.Array {
+		t = t.Elem
+	}
+	return t.IsScalar() && t.Size == 8
 }
 
 // plainElement tells whether the place of an element in an array, itself in an element of a slice, is affine or uniform.
