@@ -305,11 +305,10 @@ func (w *Workers) getUp(i int) {
 		w.rise(i)
 	}
 	w.mu.Unlock()
-	if inBed {
-		return
+	if !inBed {
+		<-w.rooms[i].wake // who woke it meant another one, for something else: perhaps itself, when it took one of two
 	}
-	<-w.rooms[i].wake
-	if w.source.Ready() { // who woke it meant another one, for something else: perhaps itself, when it took one of two
+	if w.source.Ready() { // also when it was in bed: several may have counted on it as the one that looks for work
 		w.Wake(1)
 	}
 }

@@ -347,3 +347,47 @@ func TestWhoGoesToSleepIsNotWokenForAnother(t *testing.T) {
 	p.both.Wait()
 	p.workers.Close()
 }
+
+// A late is an offer that two things are put in beside just before the worker that looks for work stops: each counts on that one.
+type late struct {
+	workers *Workers
+	queue   queue
+	armed   atomic.Bool
+	both    sync.WaitGroup
+}
+
+func (l *late) Help() {}
+
+func (l *late) Wanted() bool {
+	if !l.workers.spinning.Load() || l.workers.Idle() != 1 || !l.armed.CompareAndSwap(true, false) {
+		return false
+	}
+	time.Sleep(2 * spinTime) // it does not look again
+	for range 2 {
+		l.queue.push(func(int) { l.both.Done(); l.both.Wait() })
+		l.workers.Wake(1)
+	}
+	return false
+}
+
+// Two who make work at once count on the same worker, which stops looking just then and takes one of the two: somebody else comes for
+// the other.
+func TestWhoIsCountedOnTwiceWakesAnother(t *testing.T) {
+	l := &late{}
+	var err error
+	l.workers, err = NewWorkers(3, &l.queue)
+	require.NoError(t, err)
+	l.both.Add(2)
+	done := make(chan struct{})
+	l.queue.push(func(int) { l.workers.Offer(l, func() { l.both.Wait(); close(done) }) })
+	l.workers.Wake(1)
+	require.Eventually(t, func() bool { return l.workers.Idle() == 2 }, 30*time.Second, time.Millisecond)
+	l.armed.Store(true)
+	l.workers.Wake(1)
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "one of the two was not taken")
+	}
+	l.workers.Close()
+}
