@@ -22,6 +22,7 @@ type Iteration struct {
 	mu      mutex // one call at a time
 	last    Task
 	broken  error // why the steps cannot run as they are
+	moved   bool  // a step accesses something else than when the edges were found
 	turning mutex // innermost
 	turns   *turn // that nobody uses
 	made    int
@@ -179,7 +180,9 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 		t.does = append(t.does, it.steps[i].asked)
 	}
 	task, err := it.rt.submitIteration(t)
-	it.last = task
+	if err == nil { // else the one before is still the last
+		it.last = task
+	}
 	return task, err
 }
 

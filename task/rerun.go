@@ -145,7 +145,6 @@ func (d *described) dynamic() bool {
 // rebind takes the values of Args that are arguments of kernels over. Where a step then accesses something else, the iteration is
 // recorded anew.
 func (it *Iteration) rebind() error {
-	changed := false
 	var failed error
 	for _, i := range it.dynamic {
 		s := &it.steps[i]
@@ -161,14 +160,15 @@ func (it *Iteration) rebind() error {
 		if d.same(s.asked) {
 			d.adopt(s.asked)
 		} else {
-			changed = true
+			it.moved = true
 		}
 		s.asked = d
 	}
-	if failed != nil || !changed {
+	if failed != nil || !it.moved {
 		return failed
 	}
 	it.settle()
+	it.moved = false
 	r := &Recorder{rt: it.rt, it: it, old: it, at: len(it.steps), args: it.args, groups: it.groups}
 	if r.startOver(); r.err != nil {
 		it.broken = &ChangedError{What: "a step accesses something else, with which it could not be recorded: " + r.err.Error()}

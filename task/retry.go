@@ -40,13 +40,29 @@ func (rt *Runtime) runRetrying(r *record) {
 		if r.err != nil {
 			r.err.Cause = r.retried(r.err.Cause)
 		}
-		if r.err == nil || r.retries == 0 || r.inner != nil && r.inner.submitted.Load() || r.context().Err() != nil {
+		if r.err == nil || r.retries == 0 || r.context().Err() != nil || !rt.leaveScope(r) {
 			return
 		}
 		r.retries--
 		rt.unchecked(func() { rt.restore(before) })
-		r.err, r.inner = nil, nil
+		r.err = nil
 	}
+}
+
+// leaveScope ends the scope of a run that failed, and reports whether nothing was submitted there. The next run is on the worker that this
+// one has now: who has waited may have another than before.
+func (rt *Runtime) leaveScope(r *record) bool {
+	if r.inner == nil {
+		return true
+	}
+	worker := r.inner.end()
+	if r.inner.submitted.Load() {
+		return false
+	}
+	r.worker = int32(worker)
+	rt.closeScope(r)
+	r.inner = nil
+	return true
 }
 
 // save keeps what the task may change although it reads it.

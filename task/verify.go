@@ -24,6 +24,7 @@ func (it *Iteration) Again(build func(*Recorder) error) (t Task, changed bool, e
 
 // compare takes over what build gives, and reports whether the structure has changed.
 func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err error) {
+	it.moved = false
 	r := &it.again
 	*r = Recorder{rt: it.rt, it: it, old: it, args: r.args[:0], groups: r.groups[:0]}
 	if it.broken != nil || slices.ContainsFunc(it.buffers, func(b *buffer) bool { return b.gone.Load() }) {
