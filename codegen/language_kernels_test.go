@@ -420,3 +420,22 @@ func LangLoops(x, y []int) {
 		x[i] = add(n) - add(1)*2
 	}
 }
+
+//omp:target device(acc, smp)
+//omp:task in(y) inout(x)
+func LangLaneByLane(x, y []int) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		for k := 0; k < 3; k++ {
+			held := 0
+			//omp:atomic capture
+			{
+				held = x[i]
+				x[i] += y[i%len(y)] + y[min(i, len(y)-1)] + k
+			}
+			if held > 50 {
+				x[i] -= 7
+			}
+		}
+	}
+}

@@ -64,6 +64,7 @@ func (g *gen) serial(list ...ir.Stmt) {
 		g.homes[v] = h
 	}
 	g.shapes, g.exec, g.prefix, g.split, g.shared, g.unroll, g.serialBase = nil, nil, NoReg, false, nil, 1, at+1
+	g.pointer = map[string]Reg{} // rows that loops inside of the lanes loop walk begin at the first lane
 	top, next, end := g.newLabel(), g.newLabel(), g.newLabel()
 	g.place(top)
 	g.op(TESTQ, W128, RegArg(bits), RegArg(bits))
