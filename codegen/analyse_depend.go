@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -200,7 +201,7 @@ func (m *mapper) conflict(f *ir.For, w, a accessForm) string {
 	cw, ok1 := w.form.Coef(f.Var)
 	ca, ok2 := a.form.Coef(f.Var)
 	why := "two iterations may touch the same element of " + w.root.Name
-	if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) {
+	if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) || wrapsEarly(cw) || !keeps(f, cw) {
 		return why
 	}
 	// w at i equals a at i' where c*(i-i') = rest(a) - rest(w); impossible for i != i' while |difference| < |c|*step.
@@ -209,7 +210,10 @@ func (m *mapper) conflict(f *ir.For, w, a accessForm) string {
 		return why
 	}
 	if diff.lo.Equal(Affine{}) && diff.hi.Equal(Affine{}) {
-		return "" // the rests are equal, so i = i'
+		if m.notZero(cw, f, w.loops) {
+			return "" // the rests are equal, so i = i'
+		}
+		return why + " where " + cw.String() + " is 0"
 	}
 	step, ok := constInt(f.Step)
 	if !ok {
@@ -225,6 +229,83 @@ func (m *mapper) conflict(f *ir.For, w, a accessForm) string {
 		return why
 	}
 	return ""
+}
+
+// wrapsEarly reports whether a multiple of less than 2^32 iterations may leave 64 bits, and come back.
+func wrapsEarly(coef Affine) bool {
+	c, ok := coef.Const()
+	return ok && (c > 1<<31 || c < -1<<31)
+}
+
+// keeps reports whether the variables in forms have the same values in all iterations of f.
+func keeps(f *ir.For, forms ...Affine) bool {
+	declared, assigned := ir.Declared(f.Body), ir.Assigned(f.Body)
+	for _, form := range forms {
+		for _, x := range form.Atoms() {
+			if declared.Has(x.Var) || assigned.Has(x.Var) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// notZero reports whether coef is not 0 where f runs and an access in loops is made: it is a constant, or no less than what one of these loops,
+// or of those around f, counts to from 0 on.
+func (m *mapper) notZero(coef Affine, f *ir.For, loops []*ir.For) bool {
+	if _, ok := coef.Const(); ok {
+		return true
+	}
+	p := &prover{changed: &ir.VarSet{}, taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}, defs: m.constants()}
+	for _, x := range coef.Atoms() {
+		if form, ok := p.defs[x.Var]; ok && x.Of == ValueOf {
+			coef = coef.Subst(x.Var, form)
+		}
+	}
+	for _, g := range append(loopsTo(m.kernel.Body, f), loops...) {
+		b := p.boundsOf(g)
+		if b.lo.Known() && b.hi.Known() && keeps(g, coef, b.lo, b.hi) && p.notNegative(b.lo) && p.notNegative(coef.AddConst(-1).Sub(b.hi)) {
+			return true
+		}
+	}
+	return false
+}
+
+// constants are the variables of the kernel that are sums of its parameters for good.
+func (m *mapper) constants() definitions {
+	body, out := m.kernel.Body, definitions{}
+	changed, taken := ir.Assigned(body), ir.AddressTaken(body)
+	fixed := func(v *ir.Var) bool { return v.Space == ir.Param && !changed.Has(v) && !taken.Has(v) }
+	for _, s := range body {
+		d, ok := s.(*ir.Decl)
+		if !ok || d.Init == nil || changed.Has(d.Var) || taken.Has(d.Var) {
+			continue
+		}
+		form, ok := out.affineOf(d.Init)
+		if ok && !slices.ContainsFunc(form.Atoms(), func(x Atom) bool { return !fixed(x.Var) }) {
+			out[d.Var] = form
+		}
+	}
+	return out
+}
+
+// loopsTo returns f and the loops in list around it, f alone where it is not there.
+func loopsTo(list []ir.Stmt, f *ir.For) []*ir.For {
+	out := []*ir.For{f}
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		g, ok := s.(*ir.For)
+		if !ok || g == f {
+			return g != f
+		}
+		ir.WalkStmts(g.Body, func(s ir.Stmt) bool {
+			if s == ir.Stmt(f) {
+				out = append(out, g)
+			}
+			return true
+		})
+		return true
+	})
+	return out
 }
 
 func rootName(a accessForm) string {
@@ -270,14 +351,8 @@ func (m *mapper) rangeOf(form Affine, loops []*ir.For, f *ir.For) (extent, bool)
 			s.lo, s.hi = s.lo.Subst(b.v, b.lo), s.hi.Subst(b.v, b.hi)
 		}
 	}
-	inside := map[*ir.Var]bool{}
-	for _, g := range loops {
-		inside[g.Var] = true
-	}
-	for _, x := range append(s.lo.Atoms(), s.hi.Atoms()...) {
-		if inside[x.Var] {
-			return extent{}, false
-		}
+	if !keeps(f, s.lo, s.hi) {
+		return extent{}, false
 	}
 	return s, true
 }
