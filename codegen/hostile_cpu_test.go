@@ -19,6 +19,9 @@ import (
 //go:embed hostile_kernels_test.go
 var hostileSource string
 
+//go:embed hostile_lanes_test.go
+var hostileLanes string
+
 // A hostileCase is a kernel of hostile_kernels_test.go and how its arguments are made; slices among them may overlap.
 type hostileCase struct {
 	fn   any
@@ -29,7 +32,7 @@ type hostileCase struct {
 // TestHostileKernelsOnTheCPU compares with Go, bit for bit and panic for error, where iterations depend on each other in ways that are easily
 // missed, and where lanes that are off would fail.
 func TestHostileKernelsOnTheCPU(t *testing.T) {
-	p, err := codegen.Load(codegen.File{Name: "hostile_kernels_test.go", Text: hostileSource})
+	p, err := codegen.Load(codegen.File{Name: "hostile_kernels_test.go", Text: hostileSource}, codegen.File{Name: "hostile_lanes_test.go", Text: hostileLanes})
 	require.NoError(t, err)
 	arena, err := cpu.NewArena()
 	if err != nil {

@@ -142,6 +142,9 @@ func (it *Iteration) Edges() int { return len(it.succs) }
 // wait for them, but where its steps write nothing, or an Arg makes a step access something else than before. The steps that fail are
 // the task's error, a *FailedError; steps that depend on them are skipped.
 //
+// On CPU workers alone the replay is one task, whose steps idle workers help with. Its worker waits for them at the end: a step that waits
+// for another task may so keep two workers.
+//
 // Errors: those of Runtime.Go; a *ChangedError when memory that the steps use is no buffer any more.
 func (it *Iteration) Replay() (Task, error) { return it.ReplayIn(it.rt) }
 
