@@ -142,8 +142,8 @@ func (it *Iteration) Edges() int { return len(it.succs) }
 // wait for them, but where its steps write nothing, or an Arg makes a step access something else than before. The steps that fail are
 // the task's error, a *FailedError; steps that depend on them are skipped.
 //
-// On CPU workers alone the replay is one task, whose steps idle workers help with. Its worker waits for them at the end: a step that waits
-// for another task may so keep two workers.
+// On CPU workers alone the replay is one task, whose steps idle workers help with. While it waits for steps that others run, its worker
+// runs other tasks: a step keeps one worker, as a task does.
 //
 // Errors: those of Runtime.Go; a *ChangedError when memory that the steps use is no buffer any more.
 func (it *Iteration) Replay() (Task, error) { return it.ReplayIn(it.rt) }
@@ -227,6 +227,7 @@ func (rt *Runtime) submitIteration(t *turn) (Task, error) {
 		return Task{}, err
 	}
 	r.need().turn = t
+	t.task = r
 	if r.label = "iteration"; t.it.tasks {
 		r.rerun = &t.it.graph
 	} else {

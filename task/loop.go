@@ -3,7 +3,10 @@ package task
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
+
+	"github.com/gompss/gompss/deps"
 )
 
 // A LoopOption says how a loop is cut into tasks, or something about all of them.
@@ -129,7 +132,27 @@ func Wide(at Submitter, lo, hi, grain int, body func(lo, hi int) error, options 
 		return Task{}, fmt.Errorf("task: wide: grain %d: want 1 or more", grain)
 	}
 	w := &wide{rt: s.rt, body: body}
-	return goTask(s, g, func() error { return w.run(int64(lo), int64(hi), int64(grain)) }, options)
+	run := func(r *record) error { return w.run(r, int64(lo), int64(hi), int64(grain)) }
+	if s.records != nil { // its step needs a task
+		if reduces(options) {
+			return Task{}, s.records.wrong(errNoScope)
+		}
+		return Task{}, s.records.goStep(nil, func(s *Scope) error { return run(s.owner) }, g, options, false)
+	}
+	r, err := s.begin(g, goBody)
+	if err != nil {
+		return Task{}, err
+	}
+	r.need()
+	r.body = func() error { return run(r) }
+	return s.submitGo(r, options)
+}
+
+// reduces reports whether one of options is an access that reduces.
+func reduces(options []Option) bool {
+	return slices.ContainsFunc(options, func(o Option) bool {
+		return (o.what() == accessOption || o.what() == specialOption) && o.mode() == deps.Reduction
+	})
 }
 
 // A wide is the loop of a task that several workers run.
@@ -141,17 +164,21 @@ type wide struct {
 	errs   []error
 }
 
-func (w *wide) run(lo, hi, grain int64) error {
-	w.rt.workers.Share(lo, hi, grain, func(lo, hi int64) {
-		if w.failed.Load() {
-			return
-		}
-		if err := w.body(int(lo), int(hi)); err != nil {
-			w.failed.Store(true)
-			w.mu.Lock()
-			w.errs = append(w.errs, fmt.Errorf("iterations %d to %d: %w", lo, hi, err))
-			w.mu.Unlock()
-		}
-	})
+func (w *wide) run(r *record, lo, hi, grain int64) error {
+	w.errs = nil // of an earlier run
+	w.failed.Store(false)
+	w.rt.workers.ShareAside(lo, hi, grain, w.chunk, func(f func()) { w.rt.aside(r, f) })
 	return errors.Join(w.errs...)
+}
+
+func (w *wide) chunk(lo, hi int64) {
+	if w.failed.Load() {
+		return
+	}
+	if err := w.body(int(lo), int(hi)); err != nil {
+		w.failed.Store(true)
+		w.mu.Lock()
+		w.errs = append(w.errs, fmt.Errorf("iterations %d to %d: %w", lo, hi, err))
+		w.mu.Unlock()
+	}
 }

@@ -116,6 +116,33 @@ func (s *Scope) block(f func()) {
 	s.resumes()
 }
 
+// aside calls f, which waits for what other workers do for the body of r. The worker is lent meanwhile, but the task stays in flight
+// with its tokens: it goes on elsewhere. Requires: r has a detail, and its body is the caller.
+func (rt *Runtime) aside(r *record, f func()) {
+	if r.inner == nil {
+		r.inner = newScope(r)
+	}
+	s := r.inner
+	s.lending.Lock()
+	defer s.lending.Unlock()
+	perturb()
+	if s.resume == nil {
+		s.resume = make(chan int, 1)
+	}
+	worker := s.worker
+	s.worker = smp.None
+	rt.rest()
+	rt.workers.Lend(worker)
+	f()
+	rt.mu.Lock()
+	r.parked = true
+	rt.handed.push(r)
+	rt.handedLen++
+	rt.unlock()
+	rt.workers.Wake(1)
+	s.regain()
+}
+
 // lend gives the worker, and what it is to run next, to another goroutine. Tokens are given back: no task that waits holds
 // any. Requires: lending held.
 func (s *Scope) lend(next *record) {

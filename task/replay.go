@@ -26,7 +26,8 @@ type replay struct {
 	desks  []desk
 	free   []*desk // that nobody sits at; the first desk is the owner's
 	seat   mutex
-	asleep atomic.Bool // the owner
+	owner  *record     // the task that this replay is
+	asleep atomic.Bool // its goroutine, which has lent its worker
 	bell   chan struct{}
 
 	broken  atomic.Bool // a step failed or was skipped
@@ -40,9 +41,8 @@ type desk struct {
 	queued atomic.Int32
 	mu     mutex
 	steps  []int32
-	// What follows belongs to the worker alone.
-	lo, hi int64 // roots
-	over   int64
+	roots  atomic.Uint64 // those that are left of what was taken at once: see packRoots
+	over   int64         // belongs to the worker alone
 	_      [64]byte
 }
 
@@ -59,15 +59,21 @@ func (r *replay) prepare(it *Iteration) {
 	}
 }
 
-// runAll is the body of the task.
-func (r *replay) runAll() (err error) {
+// packRoots makes roots lo to hi-1 the one number that a desk keeps: who works there takes the first, who has nothing the later half.
+func packRoots(lo, hi int64) uint64 { return uint64(hi)<<32 | uint64(lo) }
+
+func unpackRoots(s uint64) (lo, hi int64) { return int64(s & (1<<32 - 1)), int64(s >> 32) }
+
+// runAll is the body of the task owner.
+func (r *replay) runAll(owner *record) (err error) {
+	r.owner = owner
 	r.roots.Store(0)
 	r.over.Store(0)
 	defer func() { // also when a step ended the goroutine
 		r.up = !r.up
 		err = r.result()
 	}()
-	r.it.rt.workers.Offer(r, r.own)
+	r.it.rt.workers.Offer(r, r.own, r.aside)
 	return nil
 }
 
@@ -83,7 +89,11 @@ func (r *replay) result() error {
 	return &failed
 }
 
-// own works until all steps are over.
+// aside is smp.Aside.
+func (r *replay) aside(f func()) { r.it.rt.aside(r.owner, f) }
+
+// own works until all steps are over. While others run the last of them, or those that others wait for, the worker is lent: a step may
+// wait for a task that has no other worker.
 func (r *replay) own() {
 	d := &r.desks[0]
 	defer func() {
@@ -102,7 +112,7 @@ func (r *replay) own() {
 		if (r.over.Load() == r.total || r.Wanted()) && r.asleep.CompareAndSwap(true, false) {
 			continue
 		}
-		<-r.bell
+		r.aside(func() { <-r.bell })
 	}
 }
 
@@ -119,11 +129,17 @@ func (r *replay) Wanted() bool {
 		return true
 	}
 	for i := range r.desks {
-		if r.desks[i].queued.Load() > 0 {
+		if r.desks[i].some() {
 			return true
 		}
 	}
 	return false
+}
+
+// some reports whether there is a step at d that somebody may take.
+func (d *desk) some() bool {
+	lo, hi := unpackRoots(d.roots.Load())
+	return lo < hi || d.queued.Load() > 0
 }
 
 // Help implements smp.Job.
@@ -191,16 +207,58 @@ func (r *replay) take(d *desk) int32 {
 			return i
 		}
 	}
-	if d.lo < d.hi || r.moreRoots(d) {
-		d.lo++
-		return r.it.roots[d.lo-1]
+	for {
+		if i := d.popRoot(); i >= 0 {
+			return r.it.roots[i]
+		}
+		if !r.moreRoots(d) {
+			break
+		}
 	}
 	for i := range r.desks {
-		if o := &r.desks[i]; o != d && o.queued.Load() > 0 && d.takeHalf(o) {
+		o := &r.desks[i]
+		if o == d || !o.some() {
+			continue
+		}
+		if d.takeHalf(o) {
 			return d.pop()
+		}
+		if d.halfOfRoots(o) {
+			return r.take(d)
 		}
 	}
 	return -1
+}
+
+// popRoot takes the first root of d, -1 when there is none.
+func (d *desk) popRoot() int64 {
+	for {
+		s := d.roots.Load()
+		lo, hi := unpackRoots(s)
+		if lo >= hi {
+			return -1
+		}
+		if d.roots.CompareAndSwap(s, packRoots(lo+1, hi)) {
+			return lo
+		}
+	}
+}
+
+// halfOfRoots moves the later half of the roots of o, at least one, to d, which has none.
+func (d *desk) halfOfRoots(o *desk) bool {
+	for {
+		s := o.roots.Load()
+		lo, hi := unpackRoots(s)
+		if lo >= hi {
+			return false
+		}
+		middle := lo + (hi-lo)/2
+		perturb()
+		if o.roots.CompareAndSwap(s, packRoots(lo, middle)) {
+			d.roots.Store(packRoots(middle, hi))
+			return true
+		}
+	}
 }
 
 // moreRoots puts some of the steps that wait for nothing on d: fewer as they become scarce.
@@ -212,7 +270,7 @@ func (r *replay) moreRoots(d *desk) bool {
 		}
 		hi := min(n, lo+max(1, min(64, (n-lo)/int64(2*len(r.desks)))))
 		if r.roots.CompareAndSwap(lo, hi) {
-			d.lo, d.hi = lo, hi
+			d.roots.Store(packRoots(lo, hi)) // nobody takes from a desk that has none
 			return true
 		}
 	}
@@ -323,13 +381,10 @@ func (r *replay) call(d *desk, i int32, s *step) (err error) {
 	return err
 }
 
-// leave puts all that is before a worker whose goroutine ends where others find it.
+// leave puts what comes next for a worker whose goroutine ends where others find it.
 func (r *replay) leave(d *desk, next int32) {
 	if next >= 0 {
 		d.push(next)
-	}
-	for ; d.lo < d.hi; d.lo++ {
-		d.push(r.it.roots[d.lo])
 	}
 	r.wakeOwner()
 	r.it.rt.workers.Wake(1)

@@ -65,7 +65,8 @@ type turn struct {
 	does  []*described // of the steps that are dynamic
 	group *Group
 	body  func() error // of the task, where the steps are none
-	next  *turn        // in the list of those that nobody uses
+	task  *record
+	next  *turn // in the list of those that nobody uses
 }
 
 // takeTurn returns a turn that nobody uses.
@@ -75,7 +76,7 @@ func (it *Iteration) takeTurn() *turn {
 	t := it.turns
 	if t == nil {
 		t = &turn{it: it, n: it.made}
-		t.body = func() error { t.begin(); return it.run.runAll() }
+		t.body = func() error { t.begin(); return it.run.runAll(t.task) }
 		it.made++
 		return t
 	}

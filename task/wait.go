@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/deps"
@@ -192,12 +193,19 @@ var ErrInsideTask = errors.New("task: wait or close: called in the body of a tas
 func insideBody() bool {
 	var pcs [256]uintptr
 	for _, pc := range pcs[:runtime.Callers(2, pcs[:])] {
-		if f := runtime.FuncForPC(pc - 1); f != nil && strings.HasSuffix(f.Name(), "task.(*Runtime).runBody") {
+		f := runtime.FuncForPC(pc - 1)
+		if f == nil {
+			continue
+		}
+		if _, name, ok := strings.Cut(f.Name(), "/task."); ok && slices.Contains(callsBodies[:], name) {
 			return true
 		}
 	}
 	return false
 }
+
+// callsBodies are what calls bodies: of tasks, of steps of a replay, of chunks of a wide task.
+var callsBodies = [...]string{"(*Runtime).runBody", "(*replay).call", "(*wide).chunk"}
 
 // A WaitOption says how to wait.
 type WaitOption struct {

@@ -2,10 +2,12 @@ package smp
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A Panic is what Share panics with when a chunk has panicked: the value, and the stack of the worker it happened on.
@@ -44,32 +46,52 @@ type Job interface {
 
 // An offer is a job that idle workers may join.
 type offer struct {
-	job    Job
-	inside sync.WaitGroup // workers other than the owner that may still be in it
+	job     Job
+	helpers atomic.Int32   // workers other than the owner that may still be in it
+	inside  sync.WaitGroup // the same, to wait for
 }
 
+// An Aside calls f, which waits for other workers, while the worker that the caller was goes on with something else: see Lend.
+type Aside func(f func())
+
 // Offer calls run, which works on the job as its owner, and lets idle workers help meanwhile. It returns when run has returned
-// and no helper is in the job any more.
+// and no helper is in the job any more: what is left of those it waits for with aside, if it takes longer than waking somebody.
 //
 // Idle workers come when Offer is called; when more of them could help later, the job calls Wake. run and Help may end
 // the goroutine (runtime.Goexit), and must not panic.
-func (w *Workers) Offer(job Job, run func()) {
+func (w *Workers) Offer(job Job, run func(), aside Aside) {
 	o := &offer{job: job}
 	w.publish(o)
 	w.Wake(len(w.rooms) - 1)
 	defer func() { // also when run ends the goroutine
 		w.withdraw(o)
-		o.inside.Wait()
+		o.outlast(aside)
 	}()
 	run()
+}
+
+// outlast waits until the last helper has left.
+func (o *offer) outlast(aside Aside) {
+	for began := time.Now(); o.helpers.Load() > 0; runtime.Gosched() {
+		if time.Since(began) > spinTime {
+			aside(o.inside.Wait)
+			return
+		}
+	}
 }
 
 // Share runs body over [lo, hi) in chunks of at least grain iterations (the last may be shorter), on the caller and
 // on whatever workers are idle or become so. It returns when every iteration has run.
 //
-// The caller is a worker. Chunks shrink as the loop drains, so that the last ones end together.
+// The caller is a worker, and stays one while it waits for the last chunks: body must not wait for what other workers do.
+// Chunks shrink as the loop drains, so that the last ones end together.
 // A panic in a chunk lets the other chunks end, drops those not begun and is thrown here as a *Panic.
 func (w *Workers) Share(lo, hi, grain int64, body func(lo, hi int64)) {
+	w.ShareAside(lo, hi, grain, body, func(f func()) { f() })
+}
+
+// ShareAside is Share for a body that may wait for what other workers do: the caller waits for the last chunks with aside.
+func (w *Workers) ShareAside(lo, hi, grain int64, body func(lo, hi int64), aside Aside) {
 	if hi <= lo {
 		return
 	}
@@ -85,7 +107,7 @@ func (w *Workers) Share(lo, hi, grain int64, body func(lo, hi int64)) {
 	w.Wake(int(min((hi-lo-1)/grain, int64(len(w.rooms)))))
 	l.Help()
 	w.withdraw(o)
-	o.inside.Wait()
+	o.outlast(aside)
 	if p := l.failed.Load(); p != nil {
 		panic(p)
 	}
@@ -127,7 +149,8 @@ func (w *Workers) assist() bool {
 	for _, o := range w.open {
 		if o.job.Wanted() {
 			found = o
-			o.inside.Add(1) // under mu, so that it comes before withdraw and so before the owner's Wait
+			o.helpers.Add(1) // under mu, so that it comes before withdraw and so before the owner looks
+			o.inside.Add(1)
 			break
 		}
 	}
@@ -135,7 +158,10 @@ func (w *Workers) assist() bool {
 	if found == nil {
 		return false
 	}
-	defer found.inside.Done()
+	defer func() { // also when it ends the goroutine
+		found.helpers.Add(-1)
+		found.inside.Done()
+	}()
 	found.job.Help()
 	return true
 }

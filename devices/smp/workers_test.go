@@ -278,9 +278,53 @@ func TestIdleWorkersHelpWithAnOffer(t *testing.T) {
 					runtime.Gosched()
 				}
 				job.owner.Add(1)
-			})
+			}, func(f func()) { f() })
 			require.EqualValues(t, 1, job.owner.Load())
 		})
+	}
+}
+
+// A helper that waits for something else keeps its own worker only: the owner lends the one it was.
+func TestTheOwnerOfAnOfferStepsAside(t *testing.T) {
+	w, q := start(t, 2)
+	for range 50 {
+		var helping, other sync.WaitGroup
+		helping.Add(1)
+		other.Add(1)
+		back := make(chan int)
+		job := &errand{}
+		job.run = func() { helping.Done(); other.Wait() } // until something else has run
+		done := make(chan struct{})
+		q.pushJob(func(worker int) int {
+			job.wanted.Store(true)
+			w.Offer(job, helping.Wait, func(f func()) {
+				w.Lend(worker)
+				q.push(func(int) { other.Done() })
+				w.Wake(1)
+				f()
+				q.pushJob(func(worker int) int { back <- worker; return None })
+				w.Wake(1)
+				worker = <-back
+			})
+			close(done)
+			return worker
+		})
+		w.Wake(1)
+		<-done
+	}
+	run(w, q, func(int) {})
+}
+
+// An errand is a Job for one helper.
+type errand struct {
+	wanted atomic.Bool
+	run    func()
+}
+
+func (e *errand) Wanted() bool { return e.wanted.Load() }
+func (e *errand) Help() {
+	if e.wanted.CompareAndSwap(true, false) {
+		e.run()
 	}
 }
 
@@ -379,7 +423,7 @@ func TestWhoIsCountedOnTwiceWakesAnother(t *testing.T) {
 	require.NoError(t, err)
 	l.both.Add(2)
 	done := make(chan struct{})
-	l.queue.push(func(int) { l.workers.Offer(l, func() { l.both.Wait(); close(done) }) })
+	l.queue.push(func(int) { l.workers.Offer(l, func() { l.both.Wait(); close(done) }, func(f func()) { f() }) })
 	l.workers.Wake(1)
 	require.Eventually(t, func() bool { return l.workers.Idle() == 2 }, 30*time.Second, time.Millisecond)
 	l.armed.Store(true)
