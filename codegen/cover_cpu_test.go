@@ -43,6 +43,14 @@ func TestNearlyEveryKernelIsVectorCode(t *testing.T) {
 // TestWhatHasNoVectorFormSaysSo has a kernel for every construct that keeps a kernel, or a statement, out of the vectors: the text names the
 // line, the construct and what to write instead.
 func TestWhatHasNoVectorFormSaysSo(t *testing.T) {
+	many, terms, sums, list, results, adds := "x []int", "", "", "", "", ""
+	for i := range 100 {
+		many, terms = many+fmt.Sprintf(", p%d []int", i), terms+fmt.Sprintf("		x[i] += p%d[i]\n", i)
+	}
+	for i := range 17 {
+		sums, adds, results = sums+fmt.Sprintf("	s%d := 0\n", i), adds+fmt.Sprintf("		s%d += x[i] ^ %d\n", i, i), results+fmt.Sprintf("	x[%d] = s%d\n", i, i)
+		list = strings.TrimPrefix(list+fmt.Sprintf(", s%d", i), ", ")
+	}
 	loop := "	//omp:teams distribute parallel for\n	for i := range x {\n"
 	for _, c := range []struct {
 		name, params, body string
@@ -63,9 +71,23 @@ func TestWhatHasNoVectorFormSaysSo(t *testing.T) {
 			"reduction of t[1], a part of an array, has no form for lanes: reduce the whole array, or a variable of its own", false},
 		{"an array's last value", "x []int", "	var t [3]int\n	//omp:teams distribute parallel for lastprivate(t)\n	for i := range x {\n		t = [3]int{i, i + 1, x[i]}\n		x[i] = t[x[i]&1]\n	}\n	x[0] = t[2]\n", 3,
 			"lastprivate(t) of an array has no form for lanes: store what the last iteration has behind the loop", false},
+		{"too many words", many, loop + terms + "	}\n", 0, "its parameters and variables need 228 words, 192 are there", false},
+		{"another end", "x []int", "	//omp:teams distribute parallel for\n	for i := 0; i != len(x); i++ {\n		x[i] = i\n	}\n", 2,
+			"the parallel loop needs a constant step and <, <=, > or >=: write its end so", false},
+		{"many sums", "x []int", sums + "	//omp:teams distribute parallel for reduction(+: " + list + ")\n	for i := range x {\n" + adds + "	}\n" + results, 18,
+			"the loop has more than 16 reductions: write two loops", false},
+		{"an array of bools", "x []int", "	var t [2]bool\n	//omp:teams distribute parallel for reduction(||: t)\n	for i := range x {\n		t[i&1] = t[i&1] || x[i] > 3\n	}\n	if t[0] {\n		x[0] = 3\n	}\n", 2,
+			"a reduction(||) of an array of bools has no form for lanes: use numbers and & or |", false},
+		{"a step of two loops", "x []int, k int", "	//omp:teams distribute parallel for collapse(2)\n	for i := 0; i < k; i++ {\n		for j := 0; j < k; j += k {\n			x[i*k+j] += j\n		}\n	}\n", 3,
+			"a loop inside the one whose iterations are lanes needs a constant step: count in ones, and multiply", false},
+		{"a slice in a struct", "x []int", loop + "		s := struct {\n			a []int\n			n int\n		}{x, 3}\n		s.a[i] = s.n\n	}\n", 3,
+			"it is not known what the slice s_a is a part of: give it its value where it is declared, by slicing a parameter or an array", false},
+		{"a pointer that moves", "x, y []int", loop + "		p := &x[i]\n		if i > 3 {\n			p = &y[i]\n		}\n		*p = 1\n	}\n", 3,
+			"it is not known what p points at: give it its value, the address of an element or a variable, where it is declared, and no other later", false},
+		{"no loop of the team's", "x []int", "	//omp:parallel\n	{\n		x[kernel.ThreadNum()] = 1\n	}\n", 0, "there is no loop whose iterations may run together", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			text := "package k\n\nimport \"math\"\n\nvar _ = math.Pi\n\n//omp:target device(smp)\n//omp:task inout(x)\nfunc K(" + c.params + ") {\n" + c.body + "}\n"
+			text := "package k\n\nimport (\n	\"math\"\n	\"github.com/gompss/gompss/codegen/kernel\"\n)\n\nvar _, _ = math.Pi, kernel.Barrier\n\n//omp:target device(smp)\nfunc K(" + c.params + ") {\n" + c.body + "}\n"
 			p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
 			require.NoError(t, err)
 			k, err := p.Kernel("K")
@@ -75,14 +97,14 @@ func TestWhatHasNoVectorFormSaysSo(t *testing.T) {
 				require.NoError(t, err)
 				all := strings.Join(code.Notes, "\n")
 				require.Contains(t, all, c.why)
-				require.Contains(t, all, fmt.Sprintf("k.go:%d:", 9+c.line))
+				require.Contains(t, all, fmt.Sprintf("k.go:%d:", 11+c.line))
 				return
 			}
 			var refusal *cpu.Refusal
 			require.ErrorAs(t, err, &refusal)
 			require.Contains(t, refusal.Why, c.why)
 			if c.name != "no loop" {
-				require.Equal(t, 9+c.line, refusal.At.Line, refusal.Error())
+				require.Equal(t, 11+c.line, refusal.At.Line, refusal.Error())
 			}
 		})
 	}

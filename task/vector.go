@@ -139,7 +139,7 @@ func (rt *Runtime) callVectorWith(r *record, k *Kernel, share func(*vec.Loop) er
 		v := vec.Value{Bits: a.Bits}
 		switch p.Type.Kind {
 		case ir.Slice:
-			v = vec.Value{Addr: r.args.Address(i), Len: a.Len}
+			v = vec.Value{Addr: r.args.Address(i), Len: a.Len, Cap: a.Cap}
 		case ir.Pointer:
 			if v.Addr = r.args.Address(i); v.Addr != nil {
 				v.Len = 1

@@ -28,6 +28,7 @@ type Code struct {
 	Lines   []Line
 	Notes   []string // what the author may want to know: bounds of functions, what Go computes
 	params  []*ir.Var
+	caps    []int // the parameters whose capacities come behind them all
 	stages  []*stage
 	sites   []site
 	words   int
@@ -51,6 +52,11 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	code = &Code{Kernel: k, params: prepared.kernel.Params, stages: stages, words: c.frame.size, Width: W256}
 	if o.AVX512 && o.Width != W256 {
 		code.Width = W512
+	}
+	for i, v := range code.params {
+		if c.caps[v] != nil {
+			code.caps = append(code.caps, i)
+		}
 	}
 	if code.words > maxWords {
 		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: fmt.Sprintf("its parameters and variables need %d words, %d are there", code.words, maxWords)}
@@ -180,7 +186,7 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 	}()
 	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{}, limits: map[limitKey]Reg{}, pooled: map[constKey]int{},
 		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]Reg{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
-		names: c.names, arrays: c.arrays, scratch: c.frame.scratch}
+		names: c.names, bounds: c.bounds, arrays: c.arrays, scratch: c.frame.scratch}
 	g.vex = !g.avx512
 	if g.avx512 && c.options.Width != W256 {
 		g.bytes = 64

@@ -98,6 +98,7 @@ type gen struct {
 	proved            map[*ir.For]Reg // lanes loops whose accesses were checked for all rows at once: 1
 	shared            map[string]Reg  // terms computed in the straight code before a loop
 	names             map[ir.Pos]string
+	bounds            map[ir.Pos]bool
 	arrays            map[*ir.Var]int64 // lengths of local arrays
 	scratch           int64             // bytes of scratch memory used so far
 	serialBase        int               // where one lane runs alone: 1 + the loops around; else 0

@@ -5,7 +5,7 @@ import "github.com/gompss/gompss/codegen/ir"
 // siteOf numbers a checked access, for the report.
 func (g *gen) siteOf(a access, bytes int) int {
 	n := g.newSite(site{kind: siteBounds, slice: ir.Source(a.at.X), bytes: bytes})
-	g.sites[n-1].at = a.at.At
+	g.sites[n-1].at, g.sites[n-1].part = a.at.At, g.bounds[a.at.At]
 	return n
 }
 

@@ -130,7 +130,8 @@ func (s series) cosPoly(z Reg) Reg {
 	}
 	p := s.poly(z, c...)
 	p = s.mul(p, RegArg(z))
-	s.fma(p, z, s.at(1))
-	s.subProduct(p, z, s.at(0.5))
+	half := s.c(1) // below 1, where the last place is half of that above: the other way round, 1 + p would lose a whole one of the result
+	s.subProduct(half, z, s.at(0.5))
+	s.fma(p, z, RegArg(half))
 	return p
 }

@@ -47,7 +47,7 @@ func constStep(s *ir.For) (int64, bool) {
 func (g *gen) uniformFor(s *ir.For) {
 	step, ok := constStep(s)
 	if !ok {
-		g.refuse(s.At, "a loop whose step is not constant is not supported yet in vector code")
+		g.refuse(s.At, "a loop inside the one whose iterations are lanes needs a constant step: count in ones, and multiply")
 	}
 	h := g.declare(s.Var)
 	if h.gp == NoReg {

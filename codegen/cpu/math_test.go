@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"unsafe"
 
@@ -90,7 +89,8 @@ func tryMath[T float32 | float64](t *testing.T, c mathCase, typ *ir.Type, o Opti
 	for e := range 1 << exponentBits(typ) { // every exponent, the subnormal numbers among them
 		x = append(x, withExponent[T](r, e))
 	}
-	special := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e-310, 1e-45, -1e-40, 1, -1, 2, 0.5, 710, 88.8, -745.2, -104, 1e300, 1e30, -1e22, 3e38}
+	special := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e-310, 1e-45, -1e-40, 1, -1, 2, 0.5, 710, 88.8, -745.2, -104, 1e300, 1e30, -1e22, 3e38,
+		1865.3182, 805.0156, 52239.188, 5900.6865} // at which 1 + p*z lost a whole last place of the cosine
 	for _, v := range special {
 		x = append(x, T(v))
 	}
@@ -206,44 +206,6 @@ func withExponent[T float32 | float64](r *rand.Rand, e int) T {
 	}
 	v := math.Float64frombits(uint64(r.IntN(2))<<63 | uint64(e)<<52 | r.Uint64()>>12)
 	return *(*T)(unsafe.Pointer(&v))
-}
-
-// TestEveryFloat32KeepsTheBounds computes the functions of one argument of all float32 there are, under GOMPSS_SOAK. The reference is Go's
-// function in float64, whose error is too small to see here.
-func TestEveryFloat32KeepsTheBounds(t *testing.T) {
-	if os.Getenv("GOMPSS_SOAK") == "" {
-		t.Skip("GOMPSS_SOAK is not set: it takes half an hour")
-	}
-	const piece = 1 << 16
-	for machine, o := range machineOptions(t) {
-		for _, c := range mathCases {
-			bound, _ := MathBound(c.fn, ir.Float32Type)
-			x := make([]float32, piece)
-			worst, at := 0.0, float32(0)
-			for hi := range uint32(1 << 16) {
-				for lo := range uint32(piece) {
-					x[lo] = math.Float32frombits(hi<<16 | lo)
-				}
-				for i, got := range runMath(t, c.fn, ir.Float32Type, o, x) {
-					v := float64(x[i])
-					want := goFloat(ir.Float64Type, ir.FoldMath(c.fn, ir.Float64Type, ir.FloatBits(ir.Float64Type, v)))
-					if near := float32(want); specialValue(want) || specialValue(float64(near)) {
-						if specialNear(v, c, ir.Float32Type) || near == 0 && math.Abs(float64(got)) <= bound*math.Ldexp(1, -149) {
-							continue
-						}
-						require.Equal(t, fmt.Sprint(near), fmt.Sprint(got), "%s: %s(%v)", machine, c.fn, v)
-						continue
-					}
-					_, e := math.Frexp(want)
-					if d := math.Abs(float64(got)-want) / math.Ldexp(1, max(e-24, -149)); !(d <= worst) {
-						worst, at = d, x[i]
-					}
-				}
-			}
-			t.Logf("%s: %s: %.3f ulp at %v", machine, c.fn, worst, at)
-			require.LessOrEqual(t, worst, bound, "%s: %s(%v)", machine, c.fn, at)
-		}
-	}
 }
 
 // ulps is |got - want| in units of want's last place.

@@ -12,17 +12,19 @@ type preparation struct {
 	next    int // ID of the next new variable
 	size    int
 	refused *Refusal
-	names   map[ir.Pos]string // of the slices and arrays whose indices are checked by within
-	arrays  map[*ir.Var]int64 // the lengths of local arrays in memory, which are slice variables from here on
+	names   map[ir.Pos]string   // of the slices and arrays whose indices are checked by within
+	bounds  map[ir.Pos]bool     // where within checks a bound of a part, by one more than its limit
+	caps    map[*ir.Var]*ir.Var // the capacities of parameters, where they matter: they come behind the parameters
+	arrays  map[*ir.Var]int64   // the lengths of local arrays in memory, which are slice variables from here on
 }
 
 // prepare returns the kernel to select; k is not touched.
 func prepare(k *ir.Kernel) (*preparation, error) {
-	p := &preparation{kernel: k, next: k.NumVars, names: map[ir.Pos]string{}, arrays: map[*ir.Var]int64{}}
+	p := &preparation{kernel: k, next: k.NumVars, names: map[ir.Pos]string{}, bounds: map[ir.Pos]bool{}, caps: map[*ir.Var]*ir.Var{}, arrays: map[*ir.Var]int64{}}
 	c := *k
 	c.Body = p.list(k.Body)
 	c.Params, c.Body = p.pointers(k.Params, c.Body)
-	c.Body = p.cutViews(mergeDecls(c.Body))
+	c.Body = p.cutViews(p.ownSlices(c.Params, mergeDecls(c.Body)))
 	c.Body = continues(p.collapsed(p.steps(c.Body)))
 	c.Body = p.privates(c.Body)
 	c.Body = p.unroll(c.Body)

@@ -50,6 +50,28 @@ func (p *preparation) cutViews(body []ir.Stmt) []ir.Stmt {
 	return r.CopyStmts(body)
 }
 
+// ownSlices lets a kernel assign to a variable of its own instead of a slice parameter.
+func (p *preparation) ownSlices(params []*ir.Var, body []ir.Stmt) []ir.Stmt {
+	own, assigned := map[*ir.Var]*ir.Var{}, ir.Assigned(body)
+	var out []ir.Stmt
+	for _, v := range params {
+		if v.Type.Kind == ir.Slice && assigned.Has(v) {
+			own[v] = p.local(v.Name, v.Type, v.At)
+			out = append(out, &ir.Decl{Var: own[v], Init: &ir.Ref{Var: v, At: v.At}, At: v.At})
+		}
+	}
+	if len(own) == 0 {
+		return body
+	}
+	r := &ir.Rewrite{Var: func(v *ir.Var) *ir.Var {
+		if w, ok := own[v]; ok {
+			return w
+		}
+		return v
+	}}
+	return append(out, r.CopyStmts(body)...)
+}
+
 func number(n int64, at ir.Pos) ir.Expr { return &ir.Const{T: ir.IntType, Bits: uint64(n), At: at} }
 
 // plus is x + y, or x - y, of ints, computed where both are constants.
@@ -106,11 +128,25 @@ func (v *views) of(e ir.Expr) (*view, bool) {
 			return nil, false
 		}
 		n := &ir.Len{X: e, At: e.At}
-		return &view{base: e, off: number(0, e.At), n: n, cap: n}, true
+		return &view{base: e, off: number(0, e.At), n: n, cap: v.capacity(e, n)}, true
 	case *ir.Reslice:
 		return v.part(e)
 	}
 	return nil, false
+}
+
+// capacity is that of a parameter, which the block holds where it is asked for.
+func (v *views) capacity(e *ir.Ref, n ir.Expr) ir.Expr {
+	if e.Var.Space != ir.Param || !v.cuts[e.Var] {
+		return n
+	}
+	c := v.caps[e.Var]
+	if c == nil {
+		c = v.local(e.Var.Name+"_cap", ir.IntType, e.At)
+		c.Space = ir.Param
+		v.caps[e.Var] = c
+	}
+	return &ir.Ref{Var: c, At: e.At}
 }
 
 func (v *views) part(e *ir.Reslice) (*view, bool) {
@@ -142,6 +178,7 @@ func (v *views) limited(e *ir.Reslice, x, limit ir.Expr, name string) ir.Expr {
 	if !e.Checked {
 		return x
 	}
+	v.bounds[e.At] = true
 	return v.checked(x, plus(ir.Add, limit, number(1, e.At)), name, e.At)
 }
 
@@ -379,10 +416,21 @@ func (v *views) point(s *ir.Decl) []ir.Stmt {
 	return []ir.Stmt{s}
 }
 
-// cutSlices are the slice variables that are cut again or asked for their capacity.
+// cutSlices are the slice variables that are cut again, or asked for their capacity, or what others are set to.
 func cutSlices(body []ir.Stmt) map[*ir.Var]bool {
 	out := map[*ir.Var]bool{}
-	ir.Inspect(body, nil, func(e ir.Expr) {
+	ir.Inspect(body, func(s ir.Stmt) {
+		var value ir.Expr
+		switch s := s.(type) {
+		case *ir.Decl:
+			value = s.Init
+		case *ir.Assign:
+			value = s.Value
+		}
+		if r, ok := value.(*ir.Ref); ok && r.Var.Type.Kind == ir.Slice {
+			out[r.Var] = true
+		}
+	}, func(e ir.Expr) {
 		switch e := e.(type) {
 		case *ir.Reslice:
 			if r, ok := e.X.(*ir.Ref); ok {

@@ -10,11 +10,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A Value is one actual argument of a run: a scalar as bits, or a slice as address and length.
+// A Value is one actual argument of a run: a scalar as bits, or a slice as address and length. Its capacity is its length, unless Cap is more.
 type Value struct {
 	Bits uint64
 	Addr unsafe.Pointer
 	Len  int64
+	Cap  int64
 }
 
 // A Program is compiled code in executable memory, ready to run. It may run on any number of goroutines at once.
@@ -100,6 +101,19 @@ func (b *block) bind(slots []slot, args []Value) (bytes int64) {
 	return bytes
 }
 
+// bindCaps puts the capacities that the kernel asks for behind the arguments.
+func (b *block) bindCaps(c *Code, args []Value) {
+	at := wordParams
+	for _, v := range c.params {
+		if at++; v.Type.Kind == ir.Slice {
+			at++
+		}
+	}
+	for k, i := range c.caps {
+		b[at+k] = uint64(max(args[i].Len, args[i].Cap))
+	}
+}
+
 // run calls the code of a stage for iterations [lo, hi), and does what it asks for on the way.
 func (p *Program) run(i int, b *block, lo, hi int64) error {
 	s := p.Code.stages[i]
@@ -158,12 +172,16 @@ func (p *Program) goOn(s *stage, b *block) error {
 type BoundsError struct {
 	Kernel string
 	Slice  string
+	Part   bool // Slice is a part of one, Index a bound of it, and Len the most that this may be
 	Index  int64
 	Len    int64
 	At     ir.Pos
 }
 
 func (e *BoundsError) Error() string {
+	if e.Part {
+		return fmt.Sprintf("%s: %s: slice bound %d out of range: limit %d", e.At, e.Slice, e.Index, e.Len)
+	}
 	return fmt.Sprintf("%s: %s: index %d out of range: length %d", e.At, e.Slice, e.Index, e.Len)
 }
 
@@ -183,6 +201,9 @@ func (p *Program) failure(b *block) error {
 		if s.limits {
 			e.Len = int64(b[wordLanes+8+lane])
 		}
+	}
+	if e.Part = s.part; e.Part {
+		e.Len-- // the check is that the bound is below it
 	}
 	return e
 }

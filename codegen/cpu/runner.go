@@ -133,6 +133,9 @@ func (r *Runner) callOn(l *launch, args []Value, share func(*Loop) error) (err e
 	if bytes := b.bind(r.slots, args); bytes > caches.first {
 		p = r.choose(bytes)
 	}
+	if len(p.Code.caps) > 0 {
+		b.bindCaps(p.Code, args)
+	}
 	old := debug.SetPanicOnFault(true)
 	defer func() { // watched, at half the price
 		debug.SetPanicOnFault(old)

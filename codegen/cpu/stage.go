@@ -152,6 +152,11 @@ func (c *compiler) frameOf(stages []*stage) frame {
 	for _, v := range k.Params {
 		put(v)
 	}
+	for _, v := range k.Params {
+		if capacity := c.caps[v]; capacity != nil {
+			put(capacity)
+		}
+	}
 	seen := map[*ir.Var]int{}
 	for _, s := range stages {
 		for _, v := range ir.Free(s.body).List() {

@@ -38,6 +38,7 @@ type site struct {
 	slice  string      // of siteBounds
 	bytes  int         // of one index of a gather, 0 for an affine access
 	limits bool        // of siteBounds: every lane has a limit of its own
+	part   bool        // of siteBounds: it is a bound of a part of a slice, which is below one more than its limit
 	err    error       // of siteArith
 	args   [2]*ir.Type // of siteLanes: types of its arguments
 	alike  [2]bool     // and whether all lanes have the same
