@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/devices/cuda"
 	"github.com/gompss/gompss/task"
 )
 
@@ -30,10 +31,15 @@ func processorTime() time.Duration {
 //
 //	GOMPSS_TEST_NULL=1 go test -run - -bench HostPath -cpuprofile cpu ./devices/cuda
 //
-// NULL_LAUNCH_NS, NULL_RECORD_NS, NULL_QUERY_NS, NULL_NODE_NS and NULL_KERNEL_NS make its calls, and its kernels, take time.
+// NULL_LAUNCH_NS, NULL_RECORD_NS, NULL_QUERY_NS, NULL_NODE_NS and NULL_KERNEL_NS make its calls, and its kernels, take time. With
+// GOMPSS_TEST_HOSTPATH=1 in place of GOMPSS_TEST_NULL it runs on the GPUs that are there.
 func BenchmarkHostPath(b *testing.B) {
-	if os.Getenv("GOMPSS_TEST_NULL") == "" {
+	if os.Getenv("GOMPSS_TEST_NULL") == "" && os.Getenv("GOMPSS_TEST_HOSTPATH") == "" {
 		b.Skip("GOMPSS_TEST_NULL is not set: the driver would take most of the time")
+	}
+	there, _, why := cuda.Ground()
+	if there == 0 {
+		b.Skip(why)
 	}
 	source := task.SourceFile{Name: "three.go", Text: `package bench
 
@@ -52,9 +58,12 @@ func Three(x, y, z []int64) {
 		gpus, chains, submitters int
 		three                    bool
 		window                   int
-	}{{"chain", 1, 1, 1, false, 0}, {"three", 1, 16, 1, true, 0}, {"crowd1", 1, 64, 8, false, 0}, {"crowd4", 4, 64, 8, false, 0},
+	}{{"chain", 1, 1, 1, false, 0}, {"three", 1, 16, 1, true, 0}, {"crowd1", 1, 64, 8, false, 0}, {"crowd2", 2, 64, 8, false, 0}, {"crowd4", 4, 64, 8, false, 0},
 		{"crowd4 no window", 4, 64, 8, false, -1}} {
 		b.Run(c.name, func(b *testing.B) {
+			if c.gpus > there {
+				b.Skipf("%d GPUs are there", there)
+			}
 			rt, err := task.New(task.Options{Devices: "cuda:" + strconv.Itoa(c.gpus), Window: c.window})
 			require.NoError(b, err)
 			defer func() { require.NoError(b, rt.Close()) }()
