@@ -242,17 +242,7 @@ func (m *Machine) ready(ws *WorkingSet) bool {
 			return false
 		}
 	}
-	held := m.spaces[ws.Space.Device].held
-	for i := range ws.launch.Args.List {
-		a := &ws.launch.Args.List[i]
-		if !a.InMemory() {
-			continue
-		}
-		if mirror := held.mirrorOf(a.Buffer); mirror == nil || !mirror.reserved.Load() {
-			return false
-		}
-	}
-	return true
+	return m.knows(m.spaces[ws.Space.Device], ws.launch)
 }
 
 // Start is Acquire and Launch in one, on an accelerator. Where everything is there and what ws waits for is enqueued, the caller
@@ -262,13 +252,26 @@ func (m *Machine) Start(ws *WorkingSet, l *Launch) {
 		panic(fmt.Sprintf("gompss: bug: devices: start of %s: acquired, on the host or without Done", l.Label))
 	}
 	ws.machine, ws.told, ws.launch, ws.direct = m, false, l, false
-	lock(&m.mu)
+	if !m.startBeside(ws) && !m.startAmongAll(ws) {
+		return
+	}
+	m.launchNow(ws)
+	if m.direct.Add(-1) == 0 && m.closed.Load() {
+		m.mu.Lock()
+		m.quiet.Broadcast()
+		m.mu.Unlock()
+	}
+}
+
+// startAmongAll acquires ws and reports whether its kernel can be launched past the steps.
+func (m *Machine) startAmongAll(ws *WorkingSet) bool {
+	m.mu.Lock()
 	m.starting = ws
 	m.queue(ws)
 	m.starting = nil
 	if !ws.direct {
 		m.unlockAndDrive()
-		return
+		return false
 	}
 	ws.events = eventsOf(ws.events[:0], ws.waits)
 	m.direct.Add(1)
@@ -277,12 +280,7 @@ func (m *Machine) Start(ws *WorkingSet, l *Launch) {
 	} else {
 		m.mu.Unlock()
 	}
-	m.launchNow(ws)
-	if m.direct.Add(-1) == 0 && m.closed.Load() {
-		m.mu.Lock()
-		m.quiet.Broadcast()
-		m.mu.Unlock()
-	}
+	return true
 }
 
 // fail ends ws with an error: it holds what it holds until Release. Requires: m.mu held.
@@ -333,7 +331,11 @@ func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
 	if ws.state == idleSet {
 		panic(fmt.Sprintf("gompss: bug: devices: %s: working set is released twice", ws.Label))
 	}
-	lock(&m.mu)
+	if err == nil && m.releaseBeside(ws) {
+		m.quiet.Broadcast()
+		return
+	}
+	m.mu.Lock()
 	s := m.spaces[ws.Space.Device]
 	if ws.Space == Host {
 		for _, a := range ws.Accesses {
@@ -362,7 +364,7 @@ func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
 // else, and reports whether it can: what it reads and writes must be as it was in another space. If so the host has nothing any more of
 // what ws writes and others have, and ws is to be released with an error.
 func (m *Machine) GiveUp(ws *WorkingSet) bool {
-	lock(&m.mu)
+	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range ws.Accesses {
 		a := &ws.Accesses[i]
@@ -392,7 +394,7 @@ func (m *Machine) beginKernel(ws *WorkingSet, e Event) bool {
 			return false
 		}
 	}
-	ws.kernel = m.takeFlights(ws.kernel[:0], len(ws.Accesses)) // others may look at them when ws is another task's
+	ws.kernel = m.spaces[ws.Space.Device].takeFlights(ws.kernel[:0], len(ws.Accesses)) // others may look at them when ws is another task's
 	for i := range ws.Accesses {
 		a := &ws.Accesses[i]
 		m.dir.begin(a, ws.Space, e, ws.kernel[i])

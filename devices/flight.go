@@ -105,31 +105,32 @@ func (f *Flight) giveUp(by SpaceID, part deps.Region) {
 	f.given[len(f.given)-1].parts.Add(part)
 }
 
-// takeFlights adds n flights for kernels to list, each with one user. Requires: m.mu held.
-func (m *Machine) takeFlights(list []*Flight, n int) []*Flight {
+// takeFlights adds n flights for kernels to list, each with one user. Requires: s.mu held.
+func (s *space) takeFlights(list []*Flight, n int) []*Flight {
 	for range n {
-		last := len(m.flights) - 1
+		last := len(s.flights) - 1
 		if last < 0 {
 			list = append(list, &Flight{users: 1})
 			continue
 		}
-		f := m.flights[last]
-		m.flights = m.flights[:last]
+		f := s.flights[last]
+		s.flights = s.flights[:last]
 		f.users = 1
 		list = append(list, f)
 	}
 	return list
 }
 
-// letGo takes back one use of f. Requires: m.mu held.
+// letGo takes back one use of f. Requires: m.mu held, or that of the space of a kernel.
 func (m *Machine) letGo(f *Flight) {
 	if f.users--; f.users == 0 && f.From == f.To { // copies are few
+		s := m.spaces[f.To.Device]
 		*f = Flight{}
-		m.flights = append(m.flights, f)
+		s.flights = append(s.flights, f)
 	}
 }
 
-// waitFor makes flights those that the kernel of ws waits for. Requires: m.mu held.
+// waitFor makes flights those that the kernel of ws waits for. Requires: as letGo.
 func (m *Machine) waitFor(ws *WorkingSet, flights []*Flight) {
 	for _, f := range flights {
 		f.users++

@@ -36,7 +36,7 @@ type Machine struct {
 	buffers atomic.Pointer[[]*buffer]
 	closed  atomic.Bool
 
-	mu      mutex
+	mu      guard // and with it that of each space: see beside.go
 	dir     *Directory
 	steps   []step // what devices are to be asked, in order
 	spare   []step
@@ -50,7 +50,6 @@ type Machine struct {
 	quiet    sync.Cond // broadcast when a flight lands, a working set is released or driving ends
 	counted  Counters
 	links    []LinkCounter // by from*spaces + to
-	flights  []*Flight     // of kernels, that nobody has
 }
 
 // A space is one address space of a Machine.
@@ -61,6 +60,10 @@ type space struct {
 	held    *residency  // nil for the host
 	waiting setQueue    // working sets that wait for room
 	retired *DeviceError
+
+	mu      mutex     // guards what the machine keeps of this space; held by who holds Machine.mu
+	plan    Plan      // for startBeside
+	flights []*Flight // of kernels, that nobody has
 }
 
 // A buffer is what the machine knows of a buffer besides the directory.
@@ -143,6 +146,7 @@ func (m *Machine) add(d Device) {
 	p := d.Properties()
 	id := SpaceID{Device: uint16(len(m.spaces))}
 	m.spaces = append(m.spaces, &space{id: id, name: p.Name, device: a, held: newResidency(p.Memory, p.Granule)})
+	m.mu.spaces = m.spaces[1:]
 	m.dir.AddSpace()
 }
 

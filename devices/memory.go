@@ -152,6 +152,7 @@ func (m *Machine) noSpace(s *space, accesses []deps.Access, label string, pos ir
 func (m *Machine) MissingBytes(accesses []deps.Access, to SpaceID) deps.Bytes {
 	var sum deps.Bytes
 	locked := false
+	s := m.spaces[max(1, int(to.Device))%len(m.spaces)] // what is valid on the host changes only where all are locked
 	for i := range accesses {
 		a := &accesses[i]
 		b := m.buffer(a.Region.Buffer)
@@ -159,7 +160,7 @@ func (m *Machine) MissingBytes(accesses []deps.Access, to SpaceID) deps.Bytes {
 		case !a.Mode.Reads():
 		case b.away.Load():
 			if !locked {
-				lock(&m.mu)
+				lock(&s.mu)
 				locked = true
 			}
 			sum += m.dir.Missing(*a, to)
@@ -168,7 +169,7 @@ func (m *Machine) MissingBytes(accesses []deps.Access, to SpaceID) deps.Bytes {
 		}
 	}
 	if locked {
-		m.mu.Unlock()
+		s.mu.Unlock()
 	}
 	return sum
 }

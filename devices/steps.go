@@ -63,7 +63,7 @@ func (m *Machine) pin(held *residency, f *Flight) []*granule {
 
 // drive carries out steps until there are none, unless somebody is at it already: then they will be carried out.
 func (m *Machine) drive() {
-	lock(&m.mu)
+	m.mu.Lock()
 	m.unlockAndDrive()
 }
 
@@ -138,7 +138,7 @@ func (m *Machine) landed(f *Flight, err error) {
 		o.Observe(probe.Point{Kind: probe.Arrive, Time: ended, Begin: began, From: m.spaces[f.From.Device].name,
 			To: m.spaces[f.To.Device].name, Bytes: f.Size(), Region: f.Region, Err: err})
 	}
-	lock(&m.mu)
+	m.mu.Lock()
 	m.flying--
 	m.arrived++
 	f.heard = true
@@ -252,9 +252,12 @@ func (m *Machine) launchNow(ws *WorkingSet) {
 	e := m.spaces[ws.Space.Device].device.Launch(ws.launch, ws.events)
 	clear(ws.events)
 	if ws.Launched != nil {
-		lock(&m.mu)
-		begun := m.beginKernel(ws, e)
-		m.mu.Unlock()
+		begun := m.beginBeside(ws, e)
+		if !begun {
+			m.mu.Lock()
+			begun = m.beginKernel(ws, e)
+			m.mu.Unlock()
+		}
 		if begun {
 			ws.Launched(ws)
 		}
