@@ -22,7 +22,6 @@ type Domain struct {
 
 	_ [64]byte // who completes nodes reads Follow, and nothing of what follows
 
-	mu     mutex  // held over Launch, and over that part of Submit and Complete which it must not meet, where Follow is set
 	next   uint64 // submissions so far
 	table  table
 	tracts map[BufferID]*tract
@@ -66,18 +65,9 @@ func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 // submitFollowing is Submit where nodes may follow others before those are complete.
 func (d *Domain) submitFollowing(n *Node, accesses []Access) (ready bool) {
 	m := n.spill()
-	lock(&d.mu)
+	m.unlaunched.Add(1) // nobody tells of n before all its edges are there
 	edges := d.enterAll(n, accesses)
-	follows := m.behind > 0 && m.unlaunched.Load() == 0
-	stream := int(m.behind)
-	d.mu.Unlock()
-	if len(d.found) > 0 {
-		d.tellEdges(n.ID)
-	}
-	if follows {
-		d.Follow(n, stream)
-	}
-	return edges == 0 || n.pending.Add(edges) == 0
+	return d.submitted(n, edges, m.streamBehind())
 }
 
 // A Ref names a task of a domain, in flight or over, whatever its node is used for since. The zero Ref is over.
@@ -99,24 +89,21 @@ func (d *Domain) SubmitAfter(n *Node, preds []Ref) (ready bool) {
 		return d.submitted(n, d.enterAfter(n, preds), 0)
 	}
 	m := n.spill()
-	lock(&d.mu)
-	edges, stream := d.enterAfter(n, preds), int8(0)
-	if m.behind > 0 && m.unlaunched.Load() == 0 {
-		stream = m.behind
-	}
-	d.mu.Unlock()
-	return d.submitted(n, edges, stream)
+	m.unlaunched.Add(1)
+	edges := d.enterAfter(n, preds)
+	return d.submitted(n, edges, m.streamBehind())
 }
 
 // submitted tells of the edges of n, and of the stream where it may follow its predecessors, if that is not 0. It reports whether
 // n is ready.
-func (d *Domain) submitted(n *Node, edges int32, stream int8) (ready bool) {
+func (d *Domain) submitted(n *Node, edges int32, stream int) (ready bool) {
 	if len(d.found) > 0 {
 		d.tellEdges(n.ID)
 	}
 	if stream != 0 {
-		d.Follow(n, int(stream))
+		d.Follow(n, stream)
 	}
+	perturb()
 	return edges == 0 || n.pending.Add(edges) == 0
 }
 
@@ -124,9 +111,8 @@ func (d *Domain) submitted(n *Node, edges int32, stream int8) (ready bool) {
 func (d *Domain) enterAfter(n *Node, preds []Ref) (edges int32) {
 	n.word.Store(uint64(uint32(n.ID))<<32 | open)
 	for _, p := range preds {
-		if p.node != nil && p.precede(n) {
+		if p.node != nil && d.precede(p.ref, n) {
 			edges++
-			d.noteEdge(p.node, n)
 		}
 	}
 	return edges
@@ -181,25 +167,27 @@ func (d *Domain) after(n *Node, c *cell, list *refs) int32 {
 		r := l[i]
 		p := r.node
 		if p.mark != n.mark { // not n itself, nor one that it waits for already
-			// This is r.precede(n) where that is simple, as it nearly always is.
-			w := p.word.Load()
-			if !r.means(w) {
-				continue
-			}
-			if at := uint32(w) &^ open; at < nearSuccessors {
-				p.near[at] = n
-			} else {
-				*p.room(at) = n
-			}
-			perturb()
-			if !p.word.CompareAndSwap(w, w+1) && !r.precede(n) {
-				continue
+			if d.Edge != nil || d.Follow != nil {
+				if !d.precede(r, n) {
+					continue
+				}
+			} else { // r.precede(n) where that is simple, as it nearly always is
+				w := p.word.Load()
+				if !r.means(w) {
+					continue
+				}
+				if at := uint32(w) &^ open; at < nearSuccessors {
+					p.near[at] = n
+				} else {
+					*p.room(at) = n
+				}
+				perturb()
+				if !p.word.CompareAndSwap(w, w+1) && !r.precede(n) {
+					continue
+				}
 			}
 			p.mark = n.mark
 			edges++
-			if d.Edge != nil || d.Follow != nil {
-				d.noteEdge(p, n)
-			}
 		}
 		if kept != i {
 			l[kept] = r
@@ -212,18 +200,35 @@ func (d *Domain) after(n *Node, c *cell, list *refs) int32 {
 	return edges
 }
 
-// noteEdge keeps what others want to know of an edge.
-func (d *Domain) noteEdge(p, n *Node) {
-	switch {
-	case d.Follow == nil:
-	case p.more.stream == 0:
-		n.more.unlaunched.Add(1)
-	default:
-		n.more.isBehind(p.more.stream)
+// precede is p.precede(n), with what others want to know of the edge.
+func (d *Domain) precede(p ref, n *Node) bool {
+	if d.Follow == nil {
+		if !p.precede(n) {
+			return false
+		}
+	} else if !p.leads(n) {
+		return false
 	}
 	if d.Edge != nil {
-		d.found = append(d.found, p.ID)
+		d.found = append(d.found, p.node.ID)
 	}
+	return true
+}
+
+// leads is p.precede(n) where nodes may follow: what it says of n goes together with what Launch says of p.
+func (p ref) leads(n *Node) bool {
+	m := p.node.more
+	lock(&m.mu)
+	defer m.mu.Unlock()
+	if !p.precede(n) {
+		return false
+	}
+	if m.stream == 0 {
+		n.more.unlaunched.Add(1)
+	} else {
+		n.more.isBehind(int32(m.stream))
+	}
+	return true
 }
 
 // tellEdges calls Edge for the predecessors found.
@@ -307,15 +312,19 @@ func (d *Domain) take(n *Node) (count uint32, counted bool) {
 	if d.Follow == nil {
 		return uint32(n.word.Swap(0)) &^ open, false
 	}
-	lock(&d.mu)
-	defer d.mu.Unlock()
-	return uint32(n.word.Swap(0)) &^ open, n.more.stream == 0
+	m := n.more
+	lock(&m.mu)
+	defer m.mu.Unlock()
+	return uint32(n.word.Swap(0)) &^ open, m.stream == 0
 }
 
 // follows counts a predecessor of s that is complete, and tells of s if it may follow the others now.
 func (d *Domain) follows(s *Node, counted bool) {
-	if counted && s.more.unlaunched.Add(-1) == 0 && s.more.behind > 0 && s.pending.Load() > 1 {
-		d.Follow(s, int(s.more.behind))
+	if !counted {
+		return
+	}
+	if stream := s.more.streamBehind(); stream > 0 && s.pending.Load() > 1 {
+		d.Follow(s, stream)
 	}
 }
 
@@ -324,23 +333,24 @@ func (d *Domain) follows(s *Node, counted bool) {
 //
 // Requires: Follow is set, n is submitted and is completed after Launch has returned.
 func (d *Domain) Launch(n *Node, stream int) {
-	lock(&d.mu)
-	if n.more.stream != 0 {
-		d.mu.Unlock()
+	m := n.more
+	lock(&m.mu)
+	if m.stream != 0 {
+		m.mu.Unlock()
 		return
 	}
-	n.more.stream = int8(stream)
+	m.stream = int8(stream)
 	var room [16]*Node
 	follow := room[:0]
 	at := walk{node: n}
 	for range uint32(n.word.Load()) &^ open {
 		s := *at.next()
-		s.more.isBehind(n.more.stream)
-		if s.more.unlaunched.Add(-1) == 0 && s.more.behind > 0 {
+		s.more.isBehind(int32(stream))
+		if s.more.streamBehind() > 0 {
 			follow = append(follow, s)
 		}
 	}
-	d.mu.Unlock()
+	m.mu.Unlock()
 	for _, s := range follow { // they are in flight as long as n is
 		d.Follow(s, stream)
 	}

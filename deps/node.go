@@ -76,10 +76,11 @@ type spill struct {
 	modes    []Mode // of cells
 	commutes []Region
 	versions []uint64 // by access, where the domain keeps them
-	// unlaunched is how many of the predecessors are neither launched nor complete; stream is where the node was launched, behind
-	// where its predecessors were: 0 is nowhere, mixed several places. Counted where Domain.Follow is set, and guarded by Domain.mu.
-	unlaunched     atomic.Int32
-	stream, behind int8
+	// Where Domain.Follow is set: unlaunched is how many of the predecessors are neither launched nor complete, and one more while the
+	// node is being submitted; behind is where the others were launched: 0 is nowhere, mixed several places.
+	unlaunched, behind atomic.Int32
+	mu                 mutex // of a node, held while it gets a successor, is launched or completes
+	stream             int8  // where the node was launched
 }
 
 // Version returns, for access i of a node in flight in a domain that keeps versions, how many writing accesses to its buffer
@@ -122,7 +123,8 @@ func (n *Node) begin(accesses []Access) {
 	n.accesses = int32(len(accesses))
 	if m := n.more; m != nil {
 		m.cells, m.modes, m.commutes, m.versions = m.cells[:0], m.modes[:0], m.commutes[:0], m.versions[:0]
-		m.stream, m.behind = 0, 0
+		m.stream = 0
+		m.behind.Store(0)
 	}
 	for i := range accesses {
 		if a := &accesses[i]; a.Mode == Commutative && a.Region.N > 0 {
@@ -240,10 +242,26 @@ func (n *Node) shrink() {
 }
 
 // isBehind notes that a predecessor of the node was launched on a stream.
-func (m *spill) isBehind(stream int8) {
-	if m.behind == 0 {
-		m.behind = stream
-	} else if m.behind != stream {
-		m.behind = mixed
+func (m *spill) isBehind(stream int32) {
+	for {
+		was := m.behind.Load()
+		switch {
+		case was == stream || was == mixed:
+			return
+		case was != 0:
+			stream = mixed
+		}
+		if m.behind.CompareAndSwap(was, stream) {
+			return
+		}
 	}
+}
+
+// streamBehind says that a predecessor is launched, or complete, or that all are known. If nothing else is missing it returns the
+// stream where all were launched that are not complete, else 0.
+func (m *spill) streamBehind() int {
+	if m.unlaunched.Add(-1) != 0 {
+		return 0
+	}
+	return int(max(0, m.behind.Load()))
 }
