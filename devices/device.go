@@ -108,6 +108,15 @@ type Caching interface {
 	FromCache(k *Kernel) bool
 }
 
+// Attentive is what an Accelerator also implements that has a goroutine of its own which looks for something to do.
+type Attentive interface {
+	// WhenIdle has f called again and again, by one goroutine, while work is in flight and there is nothing to tell of it. f reports
+	// whether it has done something. It is called before the first launch.
+	WhenIdle(f func() bool)
+	// Attends reports whether f will be called soon.
+	Attends() bool
+}
+
 // A Transfer is one copy of a region between two address spaces.
 type Transfer struct {
 	Region   deps.Region

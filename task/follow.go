@@ -36,10 +36,16 @@ const (
 	farPart   = 8
 )
 
+// startsAtOnce is how many followers are started before somebody looks for what is over.
+const startsAtOnce = 8
+
 // A behind counts the tasks that follow at a place and whose predecessors are not over.
 type behind struct {
-	tasks atomic.Int32
-	bytes atomic.Int64
+	tasks   atomic.Int32
+	bytes   atomic.Int64
+	waiting atomic.Int32      // in the line, or that were: more than 0 says that it is worth a look
+	starter devices.Attentive // who starts followers when they are not started by who finds them; nil for none
+	_       line128
 }
 
 // follows counts r in, leads counts it out: its predecessors are over.
@@ -96,6 +102,39 @@ func (rt *Runtime) letFollow() {
 	}
 	rt.lines, rt.behind = make([]line, len(rt.places)), make([]behind, len(rt.places))
 	rt.followAt = func(n *deps.Node, stream int) { rt.follow(n.Owner.(*record), sched.PlaceID(stream-1)) }
+	for p, d := range rt.machine.Devices() {
+		if a, ok := d.(devices.Attentive); ok {
+			id := sched.PlaceID(p)
+			rt.behind[p].starter = a
+			a.WhenIdle(func() bool { return rt.startFollowers(id) })
+		}
+	}
+}
+
+// startFollowers starts some that are in the line of p, and reports whether there were any.
+func (rt *Runtime) startFollowers(p sched.PlaceID) bool {
+	b := &rt.behind[p]
+	if b.waiting.Load() == 0 || int(b.tasks.Load()) >= farBehind {
+		return false
+	}
+	var starts recordList
+	lock(&rt.mu)
+	for range startsAtOnce {
+		r := rt.takeFollower(p)
+		if r == nil {
+			break
+		}
+		starts.push(r)
+	}
+	some := starts.head != nil
+	if !some {
+		b.waiting.Store(0) // who ends tasks takes them when there is room
+	}
+	rt.unlock()
+	for r := starts.pop(); r != nil; r = starts.pop() {
+		rt.startOn(r)
+	}
+	return some
 }
 
 // launched is called by the machine when the kernel of a task is enqueued.
@@ -103,6 +142,9 @@ func launched(ws *devices.WorkingSet) {
 	r := ws.Owner.(*record)
 	r.home.graph.domain.Launch(&r.node, int(r.item.Place())+1)
 }
+
+// attended reports whether somebody will soon start who stands in line: who submits goes on submitting then.
+func (b *behind) attended() bool { return b.starter != nil && b.starter.Attends() }
 
 // follow puts r behind its predecessors, which run at p, or into the line for that. r cannot be over before.
 func (rt *Runtime) follow(r *record, p sched.PlaceID) {
@@ -123,7 +165,7 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 		}
 		lock(&rt.mu)
 	}
-	now := rt.lines[p].empty() && rt.roomBehind(r.work, p)
+	now := rt.lines[p].empty() && !rt.behind[p].attended() && rt.roomBehind(r.work, p)
 	now = now && rt.sched.Follows(&r.item, p)
 	switch {
 	case rt.sched.Retired(p):
@@ -137,6 +179,7 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 	default:
 		r.follow.Store(id | inLine)
 		rt.lines[p].push(follower{r, r.detail, id | inLine, r.work})
+		rt.behind[p].waiting.Store(1)
 	}
 	rt.unlock()
 	if now && !r.adding.CompareAndSwap(id|isAdded, id|startWhenAdded) {
@@ -217,6 +260,7 @@ func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 		rt.sched.Grant(&f.r.item, p)
 		return rt.granted(&f.r.item)
 	}
+	rt.behind[p].waiting.Store(0)
 	return nil
 }
 

@@ -276,10 +276,18 @@ type finisher struct {
 	wake     sync.Cond
 	events   []*event
 	asleep   bool
-	working  bool // somebody makes events happen
-	alert    bool // more is to be expected soon
+	awake    atomic.Bool                 // looking for events, and calling idle
+	idle     atomic.Pointer[func() bool] // what to do meanwhile, if there is something
+	working  bool                        // somebody makes events happen
+	alert    bool                        // more is to be expected soon
 	stopping bool
 }
+
+// WhenIdle has f called by the finisher.
+func (d *Device) WhenIdle(f func() bool) { d.engine.over.idle.Store(&f) }
+
+// Attends reports whether the finisher is awake.
+func (d *Device) Attends() bool { return d.engine.over.awake.Load() }
 
 func (f *finisher) start(g *engine) {
 	f.engine = g
@@ -356,12 +364,25 @@ func (f *finisher) take(spare []*event) (events []*event, ok bool) {
 	return events, len(events) > 0 || !f.stopping
 }
 
+func (f *finisher) callIdle() bool {
+	idle := f.idle.Load()
+	return idle != nil && (*idle)()
+}
+
 func (f *finisher) run() {
 	var events []*event
 	idle := int64(patience())
 	for {
+		f.awake.Store(idle > 0)
 		for until := monotonic() + idle; f.queued.Load() == 0 && monotonic() < until; {
-			runtime.Gosched()
+			if f.callIdle() {
+				until = monotonic() + idle
+			} else {
+				runtime.Gosched()
+			}
+		}
+		if f.queued.Load() == 0 && f.awake.Swap(false) {
+			f.callIdle() // what was left to it until now
 		}
 		var ok bool
 		if events, ok = f.take(events); !ok {
