@@ -25,12 +25,17 @@ type play struct {
 	need   []Tokens
 	home   []PlaceID // by block; the host at first
 	ran    map[PlaceID]int
+	// version names the kernel, more what the last block has more than others, and depth is how many items an accelerator takes
+	// before it is done with the first, one after the other; 1 if 0.
+	version string
+	more    deps.Bytes
+	depth   int
 	// stopped counts trials that were over before the item was.
 	stopped int
 }
 
 func newPlay(t *testing.T, policy string, gpus, workers, blocks int) *play {
-	p := &play{t: t, blocks: blocks, ran: map[PlaceID]int{}, home: make([]PlaceID, blocks)}
+	p := &play{t: t, blocks: blocks, version: "k", depth: 1, ran: map[PlaceID]int{}, home: make([]PlaceID, blocks)}
 	p.places = append(p.places, Place{Name: "smp", Kind: "smp", Width: max(1, workers), Host: true})
 	for i := range gpus {
 		p.places = append(p.places, Place{Name: fmt.Sprint("gpu:", i), Kind: "gpu", Width: 1})
@@ -72,7 +77,10 @@ func (p *play) round(allowed PlaceSet) time.Duration {
 	items := make([]*Item, p.blocks)
 	blockOf := map[*Item]int{}
 	for b := range items {
-		it := &Item{Version: "k", Work: p.size}
+		it := &Item{Version: p.version, Work: p.size}
+		if b == p.blocks-1 {
+			it.Work += p.more
+		}
 		require.NoError(p.t, p.s.Prepare(it, allowed, p.need))
 		least := deps.Bytes(-1)
 		for q := range p.places {
@@ -95,7 +103,7 @@ func (p *play) round(allowed PlaceSet) time.Duration {
 			again = false
 			for q := range p.places {
 				id := PlaceID(q)
-				if p.s.Load(id) >= p.places[q].Width {
+				if p.s.Load(id) >= p.places[q].Width*p.depth {
 					continue
 				}
 				if it := p.s.Pop(id); it != nil {
@@ -107,7 +115,13 @@ func (p *play) round(allowed PlaceSet) time.Duration {
 						run = it.Limit
 						p.stopped++
 					}
-					flying = append(flying, flight{it, blockOf[it], id, now + move + run, stopped})
+					began := now + move
+					for i := range flying {
+						if f := &flying[i]; q > 0 && f.place == id {
+							began = max(began, f.over)
+						}
+					}
+					flying = append(flying, flight{it, blockOf[it], id, began + run, stopped})
 				}
 			}
 		}

@@ -59,6 +59,43 @@ func TestWorkersBesideAcceleratorsCostLittle(t *testing.T) {
 	}
 }
 
+// TestFewBlocksBesideWorkers: a program of one block more than there are accelerators, the last a little larger, so that it is of another
+// size class, loses one round to a trial. The blocks that it has for each accelerator never wait for one while another has nothing to do,
+// also before times are known.
+func TestFewBlocksBesideWorkers(t *testing.T) {
+	for _, n := range []int{2, 4, 8} {
+		const one = 180 * time.Millisecond // all blocks on one accelerator
+		block := one / time.Duration(n+1)
+		p := newPlay(t, "locality", n, 28, n+1)
+		p.size, p.more, p.all, p.back, p.depth = 1<<21-16, 24, true, true, 16
+		p.need = []Tokens{{Kind: "smp", Count: 40}, {Kind: "gpu", Count: 1}}
+		stopped := 0
+		for round := range 8 {
+			p.version, p.took = "move", func(PlaceID) time.Duration { return 30 * time.Microsecond }
+			took := p.round(gpus(n) | 1)
+			if round == 1 { // wherever they are
+				for b := range p.home {
+					p.home[b] = 1
+				}
+			}
+			p.version, p.took = "forces", func(q PlaceID) time.Duration {
+				if q == 0 {
+					return 16 * block
+				}
+				return block
+			}
+			took += p.round(gpus(n) | 1)
+			most := 2*block + time.Millisecond
+			if p.stopped > stopped {
+				most += trialFactor * block
+			}
+			require.LessOrEqual(t, took, most, "%d accelerators, round %d", n, round)
+			stopped = p.stopped
+		}
+		require.LessOrEqual(t, stopped, 1)
+	}
+}
+
 // A tiled is a Cholesky factorisation of n by n tiles as the scheduler sees it, in virtual time.
 type tiled struct {
 	s      *Scheduler

@@ -26,14 +26,14 @@ const (
 	moveLatency    = 10 * time.Microsecond
 )
 
-// unknownTime is what an item is taken to run that has not been tried.
+// unknownTime is what an item is taken to run of which nothing is known, not even by others of about its size.
 const unknownTime = 100 * time.Microsecond
 
-// expect is how long it will be at p, moving what is missing and running, and whether the latter is known.
+// expect is how long it will be at p, moving what is missing and running, and whether the latter is known or no more than a guess.
 func (l *ledger) expect(it *Item, p PlaceID) (d time.Duration, known bool) {
 	e := &it.runs[l.state.pool[p]]
 	run, known := e.run, e.known
-	if !known {
+	if run == 0 {
 		run = unknownTime
 	}
 	if n := it.missing(p); n > 0 {
@@ -56,21 +56,46 @@ func (l *ledger) ask(it *Item) {
 		it.runs[k] = expected{}
 		if h := l.state.Times.of(it, l.state.Places[p].Kind); h != nil {
 			it.runs[k] = expected{run: h.middle, samples: h.samples, known: h.samples >= fewTimes}
+		} else if it.Version == "" {
+			continue
+		} else if h := l.state.Times.near(it, l.state.Places[p].Kind); h != nil {
+			it.runs[k].run = h.middle // a guess
 		}
 	}
 	l.believeSlow(it)
 }
 
-// believeSlow takes one trial on the host for enough where it took far longer than accelerators are known to take.
+// believeSlow takes one trial on the host for enough where it took longer than a trial may, in this size class or
+// in the next: blocks of nearly one size that lie on both sides of a power of two would be tried twice.
 func (l *ledger) believeSlow(it *Item) {
 	run, ok := l.quickest(it)
 	for rest := it.Allowed; ok && rest != 0; {
 		p := rest.First()
 		rest = rest.Without(p)
-		if e := &it.runs[l.state.pool[p]]; l.state.Places[p].Host && e.samples > 0 && e.run >= outlierFactor*run {
+		if !l.state.Places[p].Host {
+			continue
+		}
+		switch e := &it.runs[l.state.pool[p]]; {
+		case e.samples > 0 && e.run >= trialFactor*run:
 			e.known = true
+		case e.samples == 0 && e.run > 0: // a guess: what counts is how much slower it was there, then
+			if there := l.quickestNear(it); there > 0 && e.run >= trialFactor*there {
+				*e = expected{run: time.Duration(float64(e.run) / float64(there) * float64(run)), known: true}
+			}
 		}
 	}
+}
+
+// quickestNear is quickest in the next size class, 0 when that is not known.
+func (l *ledger) quickestNear(it *Item) (run time.Duration) {
+	for rest := l.accelerators(it); rest != 0; {
+		p := rest.First()
+		rest = rest.Without(p)
+		if h := l.state.Times.near(it, l.state.Places[p].Kind); h != nil && h.samples >= fewTimes && (run == 0 || h.middle < run) {
+			run = h.middle
+		}
+	}
+	return run
 }
 
 // quickest returns how long it runs on the quickest of the accelerators where that is known; false when there is none.

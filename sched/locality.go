@@ -55,7 +55,13 @@ func (l *locality) choose(it *Item) PlaceID {
 			return l.nearest(it, it.Allowed&l.alike(p))
 		}
 	}
-	return l.nearest(it, l.candidates(it))
+	of := l.candidates(it)
+	if it.Version != "" {
+		if p := l.free(it, of); l.heavy(it, p) {
+			return p // by a guess; what has run once must not stand in line for the few bytes of its data
+		}
+	}
+	return l.nearest(it, of)
 }
 
 // heavyFactor is how many times as long as what it works on is moved an item must run for time to count more than bytes among
@@ -65,10 +71,9 @@ const heavyFactor = 8
 // heavyTime is how long it must run for that at the least.
 const heavyTime = 5 * time.Millisecond
 
-// heavy reports whether it is known to run long at p for the bytes that it works on.
+// heavy reports whether it runs long at p for the bytes that it works on, as far as is known or guessed.
 func (l *locality) heavy(it *Item, p PlaceID) bool {
-	e := &it.runs[l.state.pool[p]]
-	return e.known && l.state.heavyRun(it, e.run)
+	return l.state.heavyRun(it, it.runs[l.state.pool[p]].run)
 }
 
 func (s *State) heavyRun(it *Item, run time.Duration) bool {

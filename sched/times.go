@@ -72,6 +72,19 @@ func (t *Times) of(it *Item, kind devices.Kind) *history {
 	return l.of
 }
 
+// near returns the history of the size class next to that of it on a kind, the better known of both; nil if it never ran there.
+func (t *Times) near(it *Item, kind devices.Kind) *history {
+	k := keyFor(it, kind)
+	k.class--
+	below := t.known[k]
+	k.class += 2
+	above := t.known[k]
+	if below == nil || above != nil && above.samples > below.samples {
+		return above
+	}
+	return below
+}
+
 // Expect returns how long it will run on a kind of device, and false when too little is known.
 func (t *Times) Expect(it *Item, kind devices.Kind) (time.Duration, bool) {
 	h := t.of(it, kind)

@@ -19,7 +19,8 @@ type learned struct {
 	file  string
 	times *sched.Times
 	tell  time.Duration   // when a recorder is told next; guarded by Runtime.mu
-	free  []time.Duration // by place: when an accelerator was done with the kernel before; guarded by Runtime.mu
+	free  []time.Duration // by place: when an accelerator was done with the kernel before, as it was told; guarded by Runtime.mu
+	ended []time.Duration // the same by the clock of the device, where that is asked for
 }
 
 // load reads the file, if there is one yet.
@@ -73,7 +74,10 @@ func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
 	case r.err != nil || r.kind != kernelBody:
 		return 0
 	case r.set.Space != devices.Host && r.set.Ended > r.set.Began:
-		return r.set.Ended - r.set.Began
+		began, now = r.set.Began, r.set.Ended
+		if before := rt.learned.ended[p]; before < now {
+			began, rt.learned.ended[p] = max(began, before), now
+		}
 	}
 	return max(1, now-began)
 }

@@ -204,7 +204,8 @@ func (rt *Runtime) start(o Options) error {
 	if err != nil {
 		return err
 	}
-	rt.learned.on, rt.learned.free = rt.sched.Learns() && (len(rt.places) > 1 || o.Learned != ""), make([]time.Duration, len(rt.places))
+	rt.learned.on = rt.sched.Learns() && (len(rt.places) > 1 || o.Learned != "")
+	rt.learned.free, rt.learned.ended = make([]time.Duration, len(rt.places)), make([]time.Duration, len(rt.places))
 	rt.counts = newCounts(rt.places)
 	rt.hostAt = rt.machine.HostAt
 	rt.describe()
