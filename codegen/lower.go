@@ -59,6 +59,7 @@ type pass struct {
 var passes = []pass{
 	{"inline orphaned constructs", (*lowering).inlineOrphans, checkKernelIR},
 	{"keep parameters", (*lowering).keepParameters, checkKernelIR},
+	{"order sums", (*lowering).orderSums, checkKernelIR},
 	{"structure returns", (*lowering).structureReturns, checkKernelIR},
 	{"count loops", (*lowering).countLoops, checkKernelIR},
 	{"stage distributed arrays", (*lowering).stageDistArrays, checkKernelIR},
@@ -255,5 +256,8 @@ func (l *lowering) function(f *ir.Func, give func(*ir.Var)) *ir.Func {
 		return []ir.Stmt{s}
 	}
 	c.Body = paramsOf(vars).CopyStmts(fresh.CopyStmts(f.Body))
+	if l.kernel.Target.FastMath {
+		c.Body = (&ir.Rewrite{Expr: sumFirst}).CopyStmts(c.Body)
+	}
 	return c
 }

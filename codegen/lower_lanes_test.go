@@ -1,0 +1,81 @@
+package codegen_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/simt"
+)
+
+// Rows of every average length run, with the code for their number of lanes, and fail at the access that is wrong.
+func TestEveryNumberOfLanes(t *testing.T) {
+	l := lowerKernel(t, loadCorpus(t), name(SpMV), codegen.LowerOptions{})
+	for _, known := range []string{"if shift == 3 {", "if shift == 2 {", "if shift == 4 {", "if shift == 5 {"} {
+		require.Contains(t, l.Program.String(), known)
+	}
+	program, err := simt.New(l.Program)
+	require.NoError(t, err)
+	c := corpusCaseOf(t, SpMV)
+	for _, each := range []int{1, 3, 5, 9, 25, 50} {
+		r := rand.New(rand.NewPCG(1, uint64(each)))
+		start, col, val := []int32{0}, []int32{}, []float64{}
+		x, y := make([]float64, 40), make([]float64, 40)
+		for i := range x {
+			for range max(0, each+r.IntN(5)-2) {
+				col, val = append(col, int32(r.IntN(len(x)))), append(val, r.Float64())
+			}
+			start = append(start, int32(len(col)))
+			x[i] = r.Float64()
+		}
+		for seed, s := range shapes {
+			cfg := simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(seed), Races: true}
+			if s.threads%32 != 0 {
+				continue
+			}
+			want, got := []any{start, col, val, x, make([]float64, len(y))}, []any{start, col, val, x, y}
+			c.runGo(want)
+			require.NoError(t, runDevice(program, got, cfg))
+			require.Empty(t, c.differ(want, got), "rows of %d, %d teams of %d threads", each, s.teams, s.threads)
+		}
+		wrong := append([]int32{}, col...)
+		wrong[len(wrong)-1] = 40
+		err := runDevice(program, []any{start, wrong, val, x, y}, simt.Config{Teams: 2, Threads: 64})
+		require.ErrorContains(t, err, "x: index 40")
+	}
+}
+
+// Under fastmath a sum of products begins with what is no product, as far as that saves an operation.
+func TestSumsBeginWithWhatIsNoProduct(t *testing.T) {
+	for _, c := range []struct{ sum, want string }{
+		{"a*a + b*b + c", "c + a * a + b * b"},
+		{"a*a + b*b + c*c + 2 + a", "2.0 + a * a + b * b + c * c + a"},
+		{"a*b + b + c*c", "a * b + b + c * c"},
+		{"a*b + c", "a * b + c"},
+		{"a + b*b + c", "a + b * b + c"},
+		{"a*a + b*b - c", "a * a + b * b - c"},
+		{"a*a + b*b + c*c", "a * a + b * b + c * c"},
+		{"a*a + (b*b + c)", "a * a + (b * b + c)"},
+	} {
+		for _, fast := range []string{" fastmath", ""} {
+			l, err := lowerText(t, fmt.Sprintf(`//omp:target device(acc)%s
+//omp:task inout(y)
+func K(y []float64, a, b, c float64) {
+	//omp:teams distribute parallel for
+	for i := range y {
+		y[i] = %s
+	}
+}`, fast, c.sum), codegen.LowerOptions{})
+			require.NoError(t, err)
+			want := c.want
+			if fast == "" {
+				want = strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(c.sum, "*", " * "), "+ 2 ", "+ 2.0 "), "  ", " ")
+			}
+			require.Contains(t, l.Program.String(), "= "+want+"\n", "%s%s", c.sum, fast)
+		}
+	}
+}
