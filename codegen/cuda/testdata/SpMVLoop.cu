@@ -35,41 +35,195 @@ SpMVLoop(const int* __restrict__ start, int start_len, const int* __restrict__ c
 	if (start_len <= y_len + 1) {
 		int end = start_len - 1;
 		int shift = min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 40 ? 5 : min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 20 ? 4 : min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 8 ? 3 : min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 4 ? 2 : min(val_len, col_len) >= max(start_len - 1, 0) * 2 ? 1 : 0;
-		int lanes = 1 << shift;
-		int lane = threadIdx.x & (lanes - 1);
-		int stride = max((int)((gridDim.x * blockDim.x) >> shift), 1);
-		for (int base = (blockIdx.x * blockDim.x) >> shift; base < end; base += stride) {
-			int r = base + (threadIdx.x >> shift);
-			bool active = r < end;
-			double s = 0.0;
-			int64 from = (int64)(active ? start[r] : 0) + lane;
-			int to = active ? start[r + 1] : 0;
-			double sPart = 0.0;
-			{
-				bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
-				if (!bad) {
-					for (int64 k = from; k < to; k += lanes) {
-						int at = col[k];
-						bool fits = 0 <= at && at < x_len;
-						double value = fits ? x[at] : 0.0;
-						bad = bad || !fits;
-						sPart += val[k] * value;
+		if (shift == 3) {
+			int lanes = 8;
+			int lane = threadIdx.x & 7;
+			int stride = max((int)((gridDim.x * blockDim.x) >> 3), 1);
+			for (int base = (blockIdx.x * blockDim.x) >> 3; base < end; base += stride) {
+				int r = base + (threadIdx.x >> 3);
+				bool active = r < end;
+				double s = 0.0;
+				int64 from = (int64)(active ? start[r] : 0) + lane;
+				int to = active ? start[r + 1] : 0;
+				double sPart = 0.0;
+				{
+					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+					if (!bad) {
+						for (int64 k = from; k < to; k += lanes) {
+							int at = col[k];
+							bool fits = 0 <= at && at < x_len;
+							double value = fits ? x[at] : 0.0;
+							bad = bad || !fits;
+							sPart += val[k] * value;
+						}
+					}
+					if (bad) {
+						#pragma unroll 1
+						for (int64 k = from; k < to; k += lanes) {
+							sPart += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
+						}
 					}
 				}
-				if (bad) {
-					#pragma unroll 1
-					for (int64 k = from; k < to; k += lanes) {
-						sPart += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
-					}
+				for (int d = 4; d > 0; d /= 2) {
+					double other = __shfl_xor_sync(0xffffffff, sPart, d);
+					sPart += other;
+				}
+				if (active && lane == 0) {
+					s += sPart;
+					y[r] = s;
 				}
 			}
-			for (int d = lanes / 2; d > 0; d /= 2) {
-				double other = __shfl_xor_sync(0xffffffff, sPart, d);
-				sPart += other;
+		} else if (shift == 2) {
+			int lanes = 4;
+			int lane = threadIdx.x & 3;
+			int stride = max((int)((gridDim.x * blockDim.x) >> 2), 1);
+			for (int base = (blockIdx.x * blockDim.x) >> 2; base < end; base += stride) {
+				int r = base + (threadIdx.x >> 2);
+				bool active = r < end;
+				double s = 0.0;
+				int64 from = (int64)(active ? start[r] : 0) + lane;
+				int to = active ? start[r + 1] : 0;
+				double sPart = 0.0;
+				{
+					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+					if (!bad) {
+						for (int64 k = from; k < to; k += lanes) {
+							int at = col[k];
+							bool fits = 0 <= at && at < x_len;
+							double value = fits ? x[at] : 0.0;
+							bad = bad || !fits;
+							sPart += val[k] * value;
+						}
+					}
+					if (bad) {
+						#pragma unroll 1
+						for (int64 k = from; k < to; k += lanes) {
+							sPart += val[check_index(k, val_len, 4, fault)] * x[check_index(col[check_index(k, col_len, 5, fault)], x_len, 6, fault)];
+						}
+					}
+				}
+				for (int d = 2; d > 0; d /= 2) {
+					double other = __shfl_xor_sync(0xffffffff, sPart, d);
+					sPart += other;
+				}
+				if (active && lane == 0) {
+					s += sPart;
+					y[r] = s;
+				}
 			}
-			if (active && lane == 0) {
-				s += sPart;
-				y[r] = s;
+		} else if (shift == 4) {
+			int lanes = 16;
+			int lane = threadIdx.x & 15;
+			int stride = max((int)((gridDim.x * blockDim.x) >> 4), 1);
+			for (int base = (blockIdx.x * blockDim.x) >> 4; base < end; base += stride) {
+				int r = base + (threadIdx.x >> 4);
+				bool active = r < end;
+				double s = 0.0;
+				int64 from = (int64)(active ? start[r] : 0) + lane;
+				int to = active ? start[r + 1] : 0;
+				double sPart = 0.0;
+				{
+					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+					if (!bad) {
+						for (int64 k = from; k < to; k += lanes) {
+							int at = col[k];
+							bool fits = 0 <= at && at < x_len;
+							double value = fits ? x[at] : 0.0;
+							bad = bad || !fits;
+							sPart += val[k] * value;
+						}
+					}
+					if (bad) {
+						#pragma unroll 1
+						for (int64 k = from; k < to; k += lanes) {
+							sPart += val[check_index(k, val_len, 7, fault)] * x[check_index(col[check_index(k, col_len, 8, fault)], x_len, 9, fault)];
+						}
+					}
+				}
+				for (int d = 8; d > 0; d /= 2) {
+					double other = __shfl_xor_sync(0xffffffff, sPart, d);
+					sPart += other;
+				}
+				if (active && lane == 0) {
+					s += sPart;
+					y[r] = s;
+				}
+			}
+		} else if (shift == 5) {
+			int lanes = 32;
+			int lane = threadIdx.x & 31;
+			int stride = max((int)((gridDim.x * blockDim.x) >> 5), 1);
+			for (int base = (blockIdx.x * blockDim.x) >> 5; base < end; base += stride) {
+				int r = base + (threadIdx.x >> 5);
+				bool active = r < end;
+				double s = 0.0;
+				int64 from = (int64)(active ? start[r] : 0) + lane;
+				int to = active ? start[r + 1] : 0;
+				double sPart = 0.0;
+				{
+					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+					if (!bad) {
+						for (int64 k = from; k < to; k += lanes) {
+							int at = col[k];
+							bool fits = 0 <= at && at < x_len;
+							double value = fits ? x[at] : 0.0;
+							bad = bad || !fits;
+							sPart += val[k] * value;
+						}
+					}
+					if (bad) {
+						#pragma unroll 1
+						for (int64 k = from; k < to; k += lanes) {
+							sPart += val[check_index(k, val_len, 10, fault)] * x[check_index(col[check_index(k, col_len, 11, fault)], x_len, 12, fault)];
+						}
+					}
+				}
+				for (int d = 16; d > 0; d /= 2) {
+					double other = __shfl_xor_sync(0xffffffff, sPart, d);
+					sPart += other;
+				}
+				if (active && lane == 0) {
+					s += sPart;
+					y[r] = s;
+				}
+			}
+		} else {
+			int lanes = 1 << shift;
+			int lane = threadIdx.x & (lanes - 1);
+			int stride = max((int)((gridDim.x * blockDim.x) >> shift), 1);
+			for (int base = (blockIdx.x * blockDim.x) >> shift; base < end; base += stride) {
+				int r = base + (threadIdx.x >> shift);
+				bool active = r < end;
+				double s = 0.0;
+				int64 from = (int64)(active ? start[r] : 0) + lane;
+				int to = active ? start[r + 1] : 0;
+				double sPart = 0.0;
+				{
+					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+					if (!bad) {
+						for (int64 k = from; k < to; k += lanes) {
+							int at = col[k];
+							bool fits = 0 <= at && at < x_len;
+							double value = fits ? x[at] : 0.0;
+							bad = bad || !fits;
+							sPart += val[k] * value;
+						}
+					}
+					if (bad) {
+						#pragma unroll 1
+						for (int64 k = from; k < to; k += lanes) {
+							sPart += val[check_index(k, val_len, 13, fault)] * x[check_index(col[check_index(k, col_len, 14, fault)], x_len, 15, fault)];
+						}
+					}
+				}
+				for (int d = lanes / 2; d > 0; d /= 2) {
+					double other = __shfl_xor_sync(0xffffffff, sPart, d);
+					sPart += other;
+				}
+				if (active && lane == 0) {
+					s += sPart;
+					y[r] = s;
+				}
 			}
 		}
 	} else {
@@ -77,9 +231,9 @@ SpMVLoop(const int* __restrict__ start, int start_len, const int* __restrict__ c
 			double s = 0.0;
 			#pragma unroll 1
 			for (int k = start[r], k_end = start[r + 1]; k < k_end; k++) {
-				s += val[check_index(k, val_len, 4, fault)] * x[check_index(col[check_index(k, col_len, 5, fault)], x_len, 6, fault)];
+				s += val[check_index(k, val_len, 16, fault)] * x[check_index(col[check_index(k, col_len, 17, fault)], x_len, 18, fault)];
 			}
-			y[check_index(r, y_len, 7, fault)] = s;
+			y[check_index(r, y_len, 19, fault)] = s;
 		}
 	}
 }
