@@ -2,15 +2,20 @@ package sched
 
 import "math/rand/v2"
 
-// random gives a place any item that may run there: for tests, which must hold under every order.
+// random gives a place any item that may run there: for tests, which must hold under every order. By chance alone an item could wait
+// for ever, so that each place asks the oldest first now and then.
 type random struct {
 	state *State
 	items []*Item
 	rng   *rand.Rand
+	pops  []int // by place
 }
 
+// oldestEach is how often a place asks the oldest of the items that may run there first, in pops.
+const oldestEach = 8
+
 func newRandom(s *State) Policy {
-	return &random{state: s, rng: rand.New(rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15))}
+	return &random{state: s, rng: rand.New(rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)), pops: make([]int, len(s.Places))}
 }
 
 func (r *random) Push(it *Item) { r.items = append(r.items, it) }
@@ -20,6 +25,13 @@ func (r *random) Pop(p PlaceID) *Item {
 	if n == 0 {
 		return nil
 	}
+	if r.pops[p]++; r.pops[p]%oldestEach == 0 {
+		if at := r.oldest(p); at >= 0 && r.state.Admit(r.items[at], p) {
+			it := r.items[at]
+			r.take(at)
+			return it
+		}
+	}
 	for i, start := 0, r.rng.IntN(n); i < n; i++ {
 		at := (start + i) % n
 		if it := r.items[at]; r.state.Admit(it, p) {
@@ -28,6 +40,17 @@ func (r *random) Pop(p PlaceID) *Item {
 		}
 	}
 	return nil
+}
+
+// oldest returns where the item is that comes first of those that may run at p, -1 when there is none.
+func (r *random) oldest(p PlaceID) int {
+	best := -1
+	for i, it := range r.items {
+		if it.Allowed.Has(p) && (best < 0 || it.before(r.items[best])) {
+			best = i
+		}
+	}
+	return best
 }
 
 func (r *random) take(at int) {

@@ -129,7 +129,6 @@ func (s *Scheduler) Push(it *Item) bool {
 // Pop returns the item that p should start now, with its tokens taken, or nil.
 func (s *Scheduler) Pop(p PlaceID) *Item {
 	t := &s.pools[s.pool[p]]
-	t.refused = nil
 	it := t.reserved
 	if it != nil && it.Allowed.Has(p) && t.free >= int(it.need[s.pool[p]]) {
 		s.policy.Remove(it)
@@ -143,7 +142,7 @@ func (s *Scheduler) Pop(p PlaceID) *Item {
 func (s *Scheduler) grant(it *Item, p PlaceID) {
 	k := s.pool[p]
 	if it.needs {
-		s.pools[k].take(it, int(it.need[k]))
+		s.pools[k].take(it, k)
 		s.unreserve(it)
 	}
 	if it.state != queued || s.pools[k].free < 0 {
@@ -153,10 +152,14 @@ func (s *Scheduler) grant(it *Item, p PlaceID) {
 	s.load[p]++
 }
 
+// unreserve forgets that it waits for tokens.
 func (s *Scheduler) unreserve(it *Item) {
 	for k := range s.pools {
 		if s.pools[k].reserved == it {
 			s.pools[k].reserved = nil
+		}
+		if s.pools[k].refused == it {
+			s.pools[k].refused = nil
 		}
 	}
 }
@@ -170,8 +173,8 @@ func (s *Scheduler) Follows(it *Item, p PlaceID) bool {
 	if !it.needs {
 		return true
 	}
-	t := &s.pools[s.pool[p]]
-	return t.reserved == nil && t.refused == nil && t.free >= int(it.need[s.pool[p]])
+	k := s.pool[p]
+	return s.pools[k].spare(it, k)
 }
 
 // Grant gives p an item that follows: it is in flight then, as if it had been pushed and popped.
@@ -180,7 +183,7 @@ func (s *Scheduler) Grant(it *Item, p PlaceID) {
 		panic("gompss: bug: sched: grant of an item that is queued, in flight or has no business there")
 	}
 	if k := s.pool[p]; it.needs {
-		s.pools[k].take(it, int(it.need[k]))
+		s.pools[k].take(it, k)
 	}
 	s.start(it, p)
 }

@@ -11,7 +11,8 @@ import (
 // DefaultTokens is what a kind has unless Options.Tokens says otherwise.
 const DefaultTokens = 100
 
-// Patience is how often an item may be passed over by others of its kind before the kind is reserved for it.
+// Patience is how often others may take tokens of a kind past an item that was refused there, and leave too few for it, before the kind
+// is reserved for it.
 const Patience = 8
 
 // A pool is the tokens of one kind.
@@ -20,7 +21,7 @@ type pool struct {
 	limit    int
 	free     int
 	reserved *Item // the only item that may take tokens, nil mostly
-	refused  *Item // of those refused in the pop that is going on, the one that comes first by priority and order
+	refused  *Item // of those that wait and were refused, the one that comes first by priority and order: the one that ages
 }
 
 // admit reports whether it may take need tokens now, and remembers who was refused.
@@ -43,17 +44,30 @@ func (it *Item) before(x *Item) bool {
 	return it.Priority > x.Priority || it.Priority == x.Priority && it.order < x.order
 }
 
-// take gives need tokens to it, and ages the item that it overtook.
-func (t *pool) take(it *Item, need int) {
-	if need == 0 {
+// take gives it, at a place of kind k, its tokens, and ages the item that it leaves too few for: also one that may not run at that place,
+// which was not asked there.
+func (t *pool) take(it *Item, k int) {
+	if it.need[k] == 0 {
 		return
 	}
-	t.free -= need
-	if r := t.refused; r != nil && r != it {
+	t.free -= int(it.need[k])
+	if r := t.refused; r != nil && r != it && t.free < int(r.need[k]) {
 		if r.passed++; r.passed >= Patience && t.reserved == nil {
 			t.reserved = r
 		}
 	}
+}
+
+// spare reports whether it, which nobody has pushed, may have tokens of kind k: they are there, and enough besides for who waits.
+func (t *pool) spare(it *Item, k int) bool {
+	if it.need[k] == 0 {
+		return true
+	}
+	left := t.free - int(it.need[k])
+	if r := t.refused; r != nil {
+		left -= int(r.need[k])
+	}
+	return t.reserved == nil && left >= 0
 }
 
 // UnsatisfiableError says why an item can run nowhere.
