@@ -105,7 +105,7 @@ func (s *Scope) Event() (*Event, error) {
 	if s.program() {
 		return nil, errors.New("task: event: of no task")
 	}
-	if err := s.enter(); err != nil {
+	if err := s.enter(nil); err != nil {
 		return nil, err
 	}
 	s.pending.Add(holder)

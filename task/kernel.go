@@ -263,7 +263,7 @@ func (s *Scope) describe(r *record, args []any, options []Option) (wait bool, er
 	}
 	s.submitting.Unlock()
 	wait, err = s.rt.describeKernel(r, args, options)
-	if again := s.enter(); again != nil {
+	if again := s.enter(s.rt.contextOf(r.group)); again != nil {
 		lock(&s.submitting) // for who gives up
 		if err == nil {
 			err = again

@@ -307,6 +307,7 @@ func (rt *Runtime) closeScope(r *record) {
 	s := r.inner
 	if r.kind == replayBody {
 		rt.dropCopies(r.rerun)
+		r.turn.end()
 	}
 	err := errors.Join(rt.takeFailures(&s.told), s.outside)
 	if r.err == nil && err != nil {

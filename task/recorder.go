@@ -17,7 +17,8 @@ type Recorder struct {
 	scope  *Scope     // that stands for it
 	old    *Iteration // what is compared with, nil from the first difference on
 	at     int        // steps so far that were as in old
-	args   []slot
+	args   []slot // that were made
+	used   []slot // others that steps have
 	groups []*Group
 	fresh  recording // where nothing is compared
 	edges  [][2]int32
@@ -140,6 +141,12 @@ func simple(options []Option) bool {
 func (r *Recorder) kernelStep(k *Kernel, g *Group, args []any, options []Option) error {
 	if err := r.check(); err != nil {
 		return err
+	}
+	args = slices.Clone(args)
+	for i, x := range args {
+		if a, ok := x.(slot); ok {
+			args[i] = a.in(r)
+		}
 	}
 	d, err := r.rt.describeStep(k, args, options)
 	if err != nil {
@@ -388,11 +395,9 @@ func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
 // finish makes it the iteration that was collected.
 func (r *Recorder) finish(it *Iteration) {
 	r.closeReductions(func(*reduction) bool { return true })
-	args := it.args
+	args := r.argsOver()
 	it.recording = r.fresh
-	if it.args = r.args; len(r.args) == 0 {
-		it.args = args
-	}
+	it.args = args
 	it.groups = r.groups
 	it.linkSteps(r.edges)
 	it.accesses = together(it.accesses)

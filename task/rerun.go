@@ -64,7 +64,7 @@ type argSlot interface {
 
 // describeStep makes a step of a kernel and arguments.
 func (rt *Runtime) describeStep(k *Kernel, given []any, options []Option) (*described, error) {
-	d := &described{kernel: k, given: slices.Clone(given), options: options}
+	d := &described{kernel: k, given: given, options: options}
 	args := slices.Clone(given)
 	for i, x := range args {
 		if a, ok := x.(argSlot); ok {

@@ -252,6 +252,7 @@ func (rt *Runtime) watch(parent context.Context) {
 		parent = context.Background()
 	}
 	rt.ctx, rt.cancel = context.WithCancel(parent)
+	rt.window.ctx = rt.ctx
 	rt.unhook = context.AfterFunc(rt.ctx, rt.stop) // not the parent, whose children end in any order: this context has its cause then
 }
 

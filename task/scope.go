@@ -118,17 +118,18 @@ func (s *Scope) program() bool { return s.owner == nil }
 // children returns how many children are not over.
 func (s *Scope) children() int64 { return s.pending.Load() & (holder - 1) }
 
-// enter takes the lock of submission, when a task may be submitted and there is room for it in the window. A child does not wait for
-// room, as its parent may be what the others wait for: its parent waits for the child instead (commit), so that each task has one
-// child too many at most.
-func (s *Scope) enter() error {
+// enter takes the lock of submission, when a task may be submitted and there is room for it in the window, or the context of the task has
+// ended meanwhile. A child does not wait for room, as its parent may be what the others wait for: its parent waits for the child instead
+// (commit), so that each task has one child too many at most. Nor does a wait, without a context here: those that it is for may be all
+// that keep the others.
+func (s *Scope) enter(ctx context.Context) error {
 	for {
 		lock(&s.submitting)
 		switch {
 		case s.over:
 			s.submitting.Unlock()
 			return ErrScopeOver
-		case !s.program():
+		case !s.program() || ctx == nil:
 			return nil
 		case s.rt.closed.Load():
 			s.submitting.Unlock()
@@ -137,7 +138,9 @@ func (s *Scope) enter() error {
 			return nil
 		}
 		s.submitting.Unlock() // who ends tasks may need it
-		s.rt.window.waitRoom()
+		if err := s.rt.window.waitRoom(ctx); err != nil {
+			return err
+		}
 	}
 }
 

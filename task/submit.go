@@ -87,13 +87,17 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 	if s.program() && rt.closed.Load() {
 		return nil, ErrClosed
 	}
-	if ctx := rt.contextOf(g); kind != waitBody && ctx.Err() != nil {
+	var ctx context.Context
+	if kind != waitBody {
+		ctx = rt.contextOf(g)
+	}
+	if ctx != nil && ctx.Err() != nil {
 		if s.program() && rt.closed.Load() { // meanwhile: Close ends the context
 			return nil, ErrClosed
 		}
 		return nil, fmt.Errorf("task: submit: %w", context.Cause(ctx))
 	}
-	if err := s.enter(); err != nil {
+	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	r := s.take()
@@ -128,7 +132,11 @@ func (s *Scope) commit(r *record) Task {
 		s.joinReductions(r)
 	}
 	detail := r.detail // r may be over, and another task, once it is in the graph
-	now := r.now || !s.program() && (s.final || s.rt.window.full())
+	now := r.now || !s.program() && s.final
+	var enough <-chan struct{}
+	if !now && !s.program() && s.rt.window.full() { // then it waits for room, and nobody has asked for the task
+		now, enough = true, r.context().Done()
+	}
 	id, late := s.commitLocked(r, &ready)
 	follows := s.rt.lines != nil && detail.added(id)
 	s.submitting.Unlock()
@@ -147,7 +155,7 @@ func (s *Scope) commit(r *record) Task {
 		ready.push(r)
 	}
 	s.rt.startAll(&ready)
-	_ = s.awaitTask(t) // who submits asks the task for its error
+	s.awaitTask(t, enough) // who submits asks the task for its error
 	return t
 }
 

@@ -43,7 +43,7 @@ func TestNobodyWaitsInVain(t *testing.T) {
 		}
 		for range r.IntN(500) {
 			for !w.room() {
-				w.waitRoom()
+				require.NoError(t, w.waitRoom(context.Background()))
 			}
 			w.enter()
 			require.LessOrEqual(t, w.live(), w.limit, "seed %d", seed)

@@ -1,6 +1,11 @@
 package task
 
-import "context"
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+)
 
 // This file is what makes one replay of an iteration another than the next: the values of Args. A replay is a task that may have to
 // wait for earlier ones of the same iteration, so what it was asked for with is kept until it begins.
@@ -9,50 +14,121 @@ import "context"
 type slot interface {
 	keep(turn int) // the value, for a replay that is asked for
 	use(turn int)  // that value, now that it begins
+	rest()         // it is over
+	in(r *Recorder) slot
 }
 
 // An Arg is a value that the steps of an iteration read and that every replay may set anew. It may be an argument of a kernel
-// that is recorded, in place of a T.
+// that is recorded, in place of a T. It belongs to one iteration; see In.
 type Arg[T any] struct {
-	mu        mutex
-	now, next T
-	asked     T    // for the latest replay
-	saved     []T  // by turn
-	set, news bool // since the last replay, and before it
+	it     *Iteration
+	set    *setting[T]
+	now    T
+	asked  T      // for the latest replay
+	saved  []T    // by turn
+	latest uint64 // of set, when it was kept
+	news   bool   // since the replay before
+	active atomic.Bool
+}
+
+// A setting is what was said last, to all Args that have it in common.
+type setting[T any] struct {
+	mu    mutex
+	value T
+	times uint64
 }
 
 // NewArg makes an argument of the iteration that r records. What Set says holds from the next Replay on.
 func NewArg[T any](r *Recorder, value T) *Arg[T] {
-	a := &Arg[T]{now: value, next: value, asked: value}
+	a := newArg(r, &setting[T]{value: value})
 	r.args = append(r.args, a)
 	return a
 }
 
-// Get returns the value for this replay. It is for the bodies of steps.
-func (a *Arg[T]) Get() T { return a.now }
+func newArg[T any](r *Recorder, set *setting[T]) *Arg[T] {
+	return &Arg[T]{it: r.it, set: set, now: set.value, asked: set.value, latest: set.times}
+}
+
+// In returns the argument for another iteration, the one that r records: what is Set in one of the two is set in both, and each replay has
+// the value that it was asked for with. A kernel may be given an Arg of another iteration as it is, a body that calls Get needs this.
+func (a *Arg[T]) In(r *Recorder) *Arg[T] { return a.in(r).(*Arg[T]) }
+
+// in finds the Arg of the iteration that r records, or makes it, and sees that it stays one of that.
+func (a *Arg[T]) in(r *Recorder) slot {
+	for _, list := range [][]slot{r.args, r.used, r.it.args, {a}} {
+		for _, x := range list {
+			if o, ok := x.(*Arg[T]); ok && o.set == a.set && o.it == r.it {
+				r.use(o)
+				return o
+			}
+		}
+	}
+	a.set.mu.Lock()
+	defer a.set.mu.Unlock()
+	o := newArg(r, a.set)
+	r.use(o)
+	return o
+}
+
+// use says that the steps of r use a.
+func (r *Recorder) use(a slot) {
+	if !slices.Contains(r.args, a) && !slices.Contains(r.used, a) {
+		r.used = append(r.used, a)
+	}
+}
+
+// argsOver returns the Args of the iteration that was recorded: those that it had, where none was made.
+func (r *Recorder) argsOver() []slot {
+	args := r.args
+	if len(args) == 0 {
+		args = r.it.args
+	}
+	for _, a := range r.used {
+		if !slices.Contains(args, a) {
+			args = append(args[:len(args):len(args)], a)
+		}
+	}
+	return args
+}
+
+// ErrNoReplay says that an Arg was read where no replay of its iteration runs.
+var ErrNoReplay = errors.New("task: arg: get: no replay of the iteration that it was made for runs: Arg.In makes one for another iteration")
+
+// Get returns the value for this replay. It is for the bodies of steps of its iteration, and panics with ErrNoReplay where no replay of
+// that runs.
+func (a *Arg[T]) Get() T {
+	if !a.active.Load() {
+		panic(ErrNoReplay)
+	}
+	return a.now
+}
 
 // Set sets the value for the replays that are asked for from now on.
 func (a *Arg[T]) Set(value T) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.next, a.set = value, true
+	a.set.mu.Lock()
+	defer a.set.mu.Unlock()
+	a.set.value = value
+	a.set.times++
 }
 
 func (a *Arg[T]) keep(turn int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.set.mu.Lock()
+	defer a.set.mu.Unlock()
 	for len(a.saved) <= turn {
-		a.saved = append(a.saved, a.next)
+		a.saved = append(a.saved, a.set.value)
 	}
-	a.asked, a.saved[turn] = a.next, a.next
-	a.news, a.set = a.set, false
+	a.asked, a.saved[turn] = a.set.value, a.set.value
+	a.news, a.latest = a.latest != a.set.times, a.set.times
 }
 
 func (a *Arg[T]) use(turn int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.set.mu.Lock()
+	defer a.set.mu.Unlock()
 	a.now = a.saved[turn]
+	a.active.Store(true)
 }
+
+func (a *Arg[T]) rest() { a.active.Store(false) }
 
 func (a *Arg[T]) value() any { return a.asked }
 
@@ -76,7 +152,11 @@ func (it *Iteration) takeTurn() *turn {
 	t := it.turns
 	if t == nil {
 		t = &turn{it: it, n: it.made}
-		t.body = func() error { t.begin(); return it.run.runAll(t.task) }
+		t.body = func() error {
+			t.begin()
+			defer t.end()
+			return it.run.runAll(t.task)
+		}
 		it.made++
 		return t
 	}
@@ -101,6 +181,13 @@ func (t *turn) begin() {
 	}
 	it.run.ctx = it.rt.contextOf(t.group)
 	it.renewGroups(it.run.ctx)
+}
+
+// end is called when the steps are over.
+func (t *turn) end() {
+	for _, a := range t.it.args {
+		a.rest()
+	}
 }
 
 // renewGroups lets groups that were cancelled in the replay before begin anew, inside ctx.

@@ -1,6 +1,11 @@
 package task
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gompss/gompss/deps"
+)
 
 // This file is how an iteration is replayed with new bodies, and how a change of its structure is noticed.
 
@@ -26,26 +31,27 @@ func (it *Iteration) Again(build func(*Recorder) error) (t Task, changed bool, e
 func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err error) {
 	it.moved = false
 	r := &it.again
-	*r = Recorder{rt: it.rt, it: it, old: it, args: r.args[:0], groups: r.groups[:0]}
+	*r = Recorder{rt: it.rt, it: it, old: it, args: r.args[:0], used: r.used[:0], groups: r.groups[:0]}
 	if it.broken != nil || slices.ContainsFunc(it.buffers, func(b *buffer) bool { return b.gone.Load() }) {
 		r.old = nil
 	}
-	if err := r.collect(build); err != nil {
+	if err = r.collect(build); err == nil && r.old != nil && (r.expected() != nil || len(r.groups) < len(it.groups)) {
+		r.startOver()
+		err = r.err
+	}
+	if err != nil {
 		it.broken = &ChangedError{What: "the steps are partly those of a call of Again that failed with " + err.Error()}
 		return true, err
-	}
-	if r.old != nil && (r.expected() != nil || len(r.groups) < len(it.groups)) {
-		if r.startOver(); r.err != nil {
-			return true, r.err
-		}
 	}
 	if r.old == nil {
 		it.broken = nil
 		r.finish(it)
 		return true, nil
 	}
-	if len(r.args) > 0 {
-		it.args = append(it.args[:0], r.args...)
+	if args := r.argsOver(); len(r.args) > 0 {
+		it.args = append(it.args[:0], args...)
+	} else {
+		it.args = args
 	}
 	it.groups = append(it.groups[:0], r.groups...)
 	r.over, r.scope, r.old = true, nil, nil
@@ -95,7 +101,7 @@ func (b *box) same(o *box) bool {
 	return b.err == nil && o.err == nil && slices.Equal(b.shape, o.shape) && slices.Equal(b.lo, o.lo) && slices.Equal(b.hi, o.hi)
 }
 
-// startOver records what was equal so far, to go on recording.
+// startOver records what was equal so far, to go on recording. The recorder keeps an error.
 func (r *Recorder) startOver() {
 	old := r.old
 	r.old = nil
@@ -103,23 +109,41 @@ func (r *Recorder) startOver() {
 		s := &old.steps[i]
 		switch {
 		case s.combines != nil: // follows from the others
-			continue
 		case s.waits != 0:
 			r.addWait(r.groups[s.waits-1])
-			continue
-		case s.does != nil:
-			_ = r.addDescribed(s.asked) // the recorder keeps the error
-			continue
-		}
-		var options []Option
-		for k := range old.uses[s.uses:s.usesEnd] {
-			u := &old.uses[int(s.uses)+k]
-			o := accessTo(u.mode, u.memory)
-			if u.box != nil {
-				o = specialAccess(u.mode, &special{memory: u.memory, box: u.box})
+		default:
+			if err := r.copyStep(old, s); err != nil {
+				_ = r.wrong(err)
 			}
-			options = append(options, o)
 		}
-		r.record(s.body, s.nested, append(options, Label(s.label), If(!s.now)))
 	}
+}
+
+// copyStep records a step of the old iteration again. Its memory was there when the build function began, and may be gone since.
+func (r *Recorder) copyStep(old *Iteration, s *step) error {
+	if s.does != nil {
+		if err := old.holds(s.asked.accesses); err != nil {
+			return err
+		}
+		return r.addDescribed(s.asked)
+	}
+	if err := old.holds(s.accesses); err != nil {
+		return err
+	}
+	at := int32(len(r.fresh.uses))
+	r.fresh.uses = append(r.fresh.uses, old.uses[s.uses:s.usesEnd]...)
+	r.fresh.tasks = r.fresh.tasks || s.nested != nil || r.rt.accelerators
+	return r.addStep(step{body: s.body, nested: s.nested, uses: at, usesEnd: int32(len(r.fresh.uses)), label: s.label, now: s.now}, s.accesses)
+}
+
+// holds returns an error when a buffer that accesses of a step name is gone: its number may be another one's.
+func (it *Iteration) holds(accesses []deps.Access) error {
+	for _, a := range accesses {
+		for _, b := range it.buffers {
+			if b.id == a.Region.Buffer && b.gone.Load() {
+				return &ChangedError{What: fmt.Sprintf("buffer %d was freed", b.id)}
+			}
+		}
+	}
+	return nil
 }

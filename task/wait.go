@@ -276,11 +276,6 @@ func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 
 // WaitOn is Runtime.WaitOn for the children of a task and what it accesses.
 func (s *Scope) WaitOn(ctx context.Context, accesses ...Option) error {
-	if w := &s.rt.window; s.program() && ctx != nil && w.live() >= w.limit { // what waits for its accesses is a task too
-		if err := w.wait(w.limit-1, ctx); err != nil {
-			return err
-		}
-	}
 	t, err := s.submitWait(accesses)
 	if err != nil {
 		return err
@@ -316,22 +311,29 @@ func (s *Scope) submitWait(accesses []Option) (Task, error) {
 	return s.submitGo(r, accesses)
 }
 
-// awaitTask waits for a task on behalf of the body of s.
-func (s *Scope) awaitTask(t Task) error {
-	if s.program() {
-		return t.Wait()
-	}
+// awaitTask waits for a task on behalf of the body of s, or until enough is closed.
+func (s *Scope) awaitTask(t Task, enough <-chan struct{}) {
 	done := t.Done()
+	wait := func() {
+		select {
+		case <-done:
+		case <-enough:
+		}
+	}
 	select {
 	case <-done:
 	default:
-		s.block(func() { <-done })
+		if s.program() {
+			wait()
+		} else {
+			s.block(wait)
+		}
 	}
-	return t.Err()
 }
 
 // stop fails the tasks that wait for a device; those that are not ready yet fail when they would be.
 func (rt *Runtime) stop() {
+	rt.window.wake()
 	cause := context.Cause(rt.ctx)
 	rt.mu.Lock()
 	items := rt.sched.Drain()

@@ -17,6 +17,7 @@ import (
 // tasks are over, one of the tallies must have come to its mark.
 type window struct {
 	limit   int64
+	ctx     context.Context // whose end somebody tells by wake
 	tallies []tally // the first is of all who are no worker
 	_       line128 // who counts tasks out reads the tallies
 
@@ -64,8 +65,13 @@ func (w *window) room() bool {
 	return n-w.known.Load() < w.limit
 }
 
-// waitRoom waits until half of the window is free: who submits is to be woken once for many tasks.
-func (w *window) waitRoom() { _ = w.wait(w.limit-1-w.limit/2, nil) } // without a context there is no error
+// waitRoom waits until half of the window is free, or ctx is done: who submits is to be woken once for many tasks.
+func (w *window) waitRoom(ctx context.Context) error {
+	if w.wait(w.limit-1-w.limit/2, ctx) != nil {
+		return fmt.Errorf("task: submit: there is no room in the window of %d tasks: %w", w.limit, context.Cause(ctx))
+	}
+	return nil
+}
 
 // enter counts a task in, whether there is room or not, and returns its number, from 1.
 func (w *window) enter() int64 {
@@ -166,6 +172,13 @@ func (w *window) reached() bool {
 	}
 }
 
+// wake has all who wait look at their contexts.
+func (w *window) wake() {
+	w.idle.Lock()
+	defer w.idle.Unlock()
+	w.fell.Broadcast()
+}
+
 func (w *window) passed() bool {
 	for i := range w.tallies {
 		if t := &w.tallies[i]; t.over.Load() >= t.mark.Load() {
@@ -184,12 +197,8 @@ func (w *window) unmark() {
 
 // wait waits until at most limit tasks are in flight, or ctx, if there is one, is done.
 func (w *window) wait(limit int64, ctx context.Context) error {
-	if ctx != nil {
-		defer context.AfterFunc(ctx, func() {
-			w.idle.Lock()
-			w.fell.Broadcast()
-			w.idle.Unlock()
-		})()
+	if ctx != nil && ctx != w.ctx {
+		defer context.AfterFunc(ctx, w.wake)()
 	}
 	w.idle.Lock()
 	defer w.idle.Unlock()
