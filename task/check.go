@@ -236,5 +236,6 @@ func (rt *Runtime) checkBody(r *record) {
 	rt.runBody(r)
 	if err := rt.violated(r, list, turn && w.quiet(loose)); err != nil && r.err == nil {
 		r.fail("smp", err)
+		r.stopped = false // a trial that has damaged what others use is over: what it wrote there is not put back
 	}
 }

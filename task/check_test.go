@@ -181,3 +181,18 @@ func TestGraphIsWritten(t *testing.T) {
 }
 `, out.String())
 }
+
+// What a task has written without a right to it is not put back: a retry would run on it.
+func TestAViolationIsNotRetried(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:2", Check: true})
+	x, runs := make([]int, 10), 0
+	_, err := rt.Go(func() error { runs++; x[5] += x[0]; return nil }, task.In(x[:6]), task.Retry(3))
+	require.NoError(t, err)
+	require.NoError(t, rt.Wait(), "nothing has changed")
+	x[0] = 1
+	_, err = rt.Go(func() error { runs++; x[5] += x[0]; return nil }, task.In(x[:6]), task.Retry(3))
+	require.NoError(t, err)
+	var v *task.ViolationError
+	require.ErrorAs(t, rt.Wait(), &v)
+	require.Equal(t, 2, runs)
+}

@@ -17,8 +17,8 @@ type Recorder struct {
 	scope  *Scope     // that stands for it
 	old    *Iteration // what is compared with, nil from the first difference on
 	at     int        // steps so far that were as in old
-	args   []slot // that were made
-	used   []slot // others that steps have
+	args   []slot     // that were made
+	used   []slot     // others that steps have
 	groups []*Group
 	fresh  recording // where nothing is compared
 	edges  [][2]int32

@@ -40,13 +40,19 @@ func (rt *Runtime) runRetrying(r *record) {
 		if r.err != nil {
 			r.err.Cause = r.retried(r.err.Cause)
 		}
-		if r.err == nil || r.retries == 0 || r.context().Err() != nil || !rt.leaveScope(r) {
+		if r.err == nil || r.retries == 0 || r.context().Err() != nil || isViolation(r.err) || !rt.leaveScope(r) {
 			return
 		}
 		r.retries--
 		rt.unchecked(func() { rt.restore(before) })
 		r.err = nil
 	}
+}
+
+// isViolation reports whether a task has written what it had no right to: that is not put back, so it must not run on it again.
+func isViolation(e *Error) bool {
+	var v *ViolationError
+	return errors.As(e, &v)
 }
 
 // leaveScope ends the scope of a run that failed, and reports whether nothing was submitted there. The next run is on the worker that this

@@ -64,3 +64,75 @@ func Slow(x []int64) {
 		require.NoError(t, rt.Close())
 	}
 }
+
+// A trial that is stopped runs again elsewhere, unless it has written what it must not: that is in no way undone, and the task fails.
+func TestAStoppedTrialIsCheckedToo(t *testing.T) {
+	source := task.SourceFile{Name: "sly.go", Text: `package sly
+
+//omp:target device(acc, smp)
+//omp:task inout(x) in(y)
+func Sly(x, y []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		x[i] = 2*x[i] + y[i]
+	}
+}
+`}
+	const size, rounds = 512, 40
+	var lie atomic.Bool
+	var parts atomic.Int64
+	step := func(x, y []int64) {
+		for i := range x {
+			x[i] = 2*x[i] + y[i]
+		}
+	}
+	k := task.MustKernel(task.KernelSpec{Name: "Sly", Files: []task.SourceFile{source},
+		Go:    func(a *task.Args) { step(devices.SliceArg[int64](a, 0), devices.SliceArg[int64](a, 1)) },
+		Trips: func(a *task.Args) int64 { return int64(len(devices.SliceArg[int64](a, 0))) },
+		Split: func(a *task.Args, lo, hi int64) {
+			time.Sleep(time.Duration(hi-lo) * 200 * time.Microsecond)
+			x, y := devices.SliceArg[int64](a, 0), devices.SliceArg[int64](a, 1)
+			parts.Add(hi - lo)
+			step(x[lo:hi], y[lo:hi])
+			if lie.Load() {
+				y[lo]++
+			}
+		},
+	})
+	for _, lies := range []bool{false, true} {
+		lie.Store(lies)
+		parts.Store(0)
+		rt, err := task.New(task.Options{Devices: "smp:1,sim:1(exec=simt)", Vector: task.VectorOff, Check: true})
+		require.NoError(t, err)
+		x, err := task.Alloc[int64](rt, size)
+		require.NoError(t, err)
+		y, err := task.Alloc[int64](rt, size)
+		require.NoError(t, err)
+		for i := range y {
+			y[i] = 1
+		}
+		var failed error
+		before := rt.Stats()
+		for range rounds {
+			before = rt.Stats()
+			_, err := k.Submit(rt, x, y)
+			require.NoError(t, err)
+			if failed = rt.Wait(task.NoFlush()); failed != nil {
+				break
+			}
+		}
+		require.Positive(t, parts.Load(), "it was tried")
+		require.Less(t, parts.Load(), int64(size*rounds/4), "and stopped")
+		if lies {
+			var v *task.ViolationError
+			require.ErrorAs(t, failed, &v)
+			require.Equal(t, "Sly", v.Label)
+			require.Equal(t, before.ByDevice["sim:0"], rt.Stats().ByDevice["sim:0"], "it did not run again")
+		} else {
+			require.NoError(t, failed)
+			require.NoError(t, rt.Wait())
+			require.EqualValues(t, 1<<rounds-1, x[size-1])
+		}
+		require.NoError(t, rt.Close())
+	}
+}

@@ -18,8 +18,8 @@ import (
 type window struct {
 	limit   int64
 	ctx     context.Context // whose end somebody tells by wake
-	tallies []tally // the first is of all who are no worker
-	_       line128 // who counts tasks out reads the tallies
+	tallies []tally         // the first is of all who are no worker
+	_       line128         // who counts tasks out reads the tallies
 
 	entered atomic.Int64 // tasks so far: the number of the latest one
 	known   atomic.Int64 // that were over when somebody looked last
