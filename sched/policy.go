@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// A Policy keeps ready items and chooses among them. Its owner calls it under one lock.
+// A Policy keeps ready items and chooses among them. Its owner calls it under one lock. One of Register that panics, or pops what it must
+// not, is put out of use: see PolicyError. It must not end its goroutine (runtime.Goexit).
 type Policy interface {
 	// Push takes a ready item; it may set where it is meant to run.
 	Push(it *Item)
@@ -82,7 +83,8 @@ func (s *State) Short(it *Item, p PlaceID) bool {
 var registry = struct {
 	sync.Mutex
 	policies map[string]func(*State) Policy
-}{policies: map[string]func(*State) Policy{
+	own      map[string]bool // those of Register
+}{own: map[string]bool{}, policies: map[string]func(*State) Policy{
 	"fifo":     func(s *State) Policy { return &fifo{state: s} },
 	"priority": func(s *State) Policy { return &fifo{state: s, priorities: true} },
 	"locality": newLocality,
@@ -98,7 +100,7 @@ func Register(name string, open func(*State) Policy) {
 	if _, taken := registry.policies[name]; taken || name == "" || open == nil {
 		panic(fmt.Sprintf("sched: register policy %q: name empty or taken, or no constructor", name))
 	}
-	registry.policies[name] = open
+	registry.policies[name], registry.own[name] = open, true
 }
 
 // Policies returns the names of the policies, sorted.
@@ -108,14 +110,21 @@ func Policies() []string {
 	return slices.Sorted(maps.Keys(registry.policies))
 }
 
-func openPolicy(name string, s *State) (Policy, error) {
+func openPolicy(name string, s *State, broke func(error)) (Policy, error) {
 	registry.Lock()
-	open := registry.policies[name]
+	open, own := registry.policies[name], registry.own[name]
 	registry.Unlock()
 	if open == nil {
 		return nil, fmt.Errorf("sched: policy %q: unknown: the policies are %s", name, strings.Join(Policies(), ", "))
 	}
-	return open(s), nil
+	if !own {
+		return open(s), nil
+	}
+	g, err := openGuarded(name, open, s, broke)
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 // fifo runs items in the order in which they became ready; as "priority", the highest priority first.

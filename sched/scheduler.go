@@ -18,6 +18,9 @@ type Options struct {
 	Times  *Times               // what is known from before; nil is nothing
 	// Watched says that somebody wants to know what the policy saw of each item: Item.Seen.
 	Watched bool
+	// Broke is told, once, that a policy of Register is out of use: a *PolicyError. It is called under the lock of the scheduler's owner,
+	// and must not call the scheduler.
+	Broke func(error)
 }
 
 // A Scheduler holds the ready items. See the package comment for its rules.
@@ -49,10 +52,13 @@ func New(o Options) (*Scheduler, error) {
 	if s.pools, s.pool, err = newPools(o.Places, o.Tokens); err != nil {
 		return nil, err
 	}
-	if s.policy, err = openPolicy(o.Policy, &s.State); err != nil {
+	if s.policy, err = openPolicy(o.Policy, &s.State, o.Broke); err != nil {
 		return nil, err
 	}
 	s.learner, _ = s.policy.(Learner)
+	if g, ok := s.policy.(*guard); ok && !g.learns() {
+		s.learner = nil
+	}
 	s.granter, _ = s.policy.(granter)
 	s.viewer, _ = s.policy.(viewer)
 	return s, nil

@@ -98,7 +98,7 @@ type Runtime struct {
 	buffers      buffers
 
 	ctx    context.Context // of task bodies; no task starts when it is done
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	unhook func() bool
 
 	variants sync.Map // *Kernel to *variants
@@ -107,6 +107,7 @@ type Runtime struct {
 	checks   watch
 	quick    bool // plain tasks go past the scheduler
 	closed   atomic.Bool
+	unruled  atomic.Pointer[error] // what the policy broke with
 	// Until here all is written rarely, and read by all for every task. What follows is kept apart from it and by who writes it.
 	_ line128
 
@@ -200,7 +201,7 @@ func (rt *Runtime) start(o Options) error {
 	if err = rt.learned.load(o.Learned); err != nil {
 		return err
 	}
-	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.learned.times, Watched: rt.recorder != nil})
+	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.learned.times, Watched: rt.recorder != nil, Broke: rt.policyBroke})
 	if err != nil {
 		return err
 	}
@@ -212,14 +213,16 @@ func (rt *Runtime) start(o Options) error {
 	rt.letFollow()
 	rt.buffers.add = rt.addBuffer
 	rt.buffers.drop = rt.dropBuffer
+	rt.watch(o.Context) // before there are workers: they may be what ends the context
 	if workers > 0 {
 		rt.rooms, rt.neighbours = make([]room, workers), smp.Nearest(workers)
 		rt.makeSights(rt.window.limit)
 		if rt.workers, err = rt.cpus.Start(cpu{rt}); err != nil {
+			rt.unhook()
+			rt.cancel(err)
 			return err
 		}
 	}
-	rt.watch(o.Context)
 	return nil
 }
 
@@ -251,9 +254,15 @@ func (rt *Runtime) watch(parent context.Context) {
 	if parent == nil {
 		parent = context.Background()
 	}
-	rt.ctx, rt.cancel = context.WithCancel(parent)
+	rt.ctx, rt.cancel = context.WithCancelCause(parent)
 	rt.window.ctx = rt.ctx
 	rt.unhook = context.AfterFunc(rt.ctx, rt.stop) // not the parent, whose children end in any order: this context has its cause then
+}
+
+// policyBroke ends the runtime: tasks that have not started fail with err, as where its context has ended. Requires: mu held.
+func (rt *Runtime) policyBroke(err error) {
+	rt.unruled.Store(&err)
+	rt.cancel(err)
 }
 
 // now is read after all that was done before, soon perhaps some ten nanoseconds early: it suits the end of something, and costs less.

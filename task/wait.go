@@ -367,9 +367,12 @@ func (rt *Runtime) Close() error {
 	}
 	began := rt.now()
 	err := rt.Wait(Reading())
+	if broke := rt.unruled.Load(); broke != nil {
+		err = errors.Join(err, fmt.Errorf("task: close: %w", *broke))
+	}
 	rt.describing.Wait()
 	rt.unhook()
-	rt.cancel()
+	rt.cancel(nil)
 	if rt.workers != nil {
 		rt.workers.Close()
 	}
