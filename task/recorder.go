@@ -235,6 +235,15 @@ func inTurn(accesses []deps.Access) {
 	}
 }
 
+// intoThemselves has reductions made without private copies, one after the other.
+func intoThemselves(accesses []deps.Access) {
+	for i := range accesses {
+		if accesses[i].Mode == deps.Reduction {
+			accesses[i].Mode, accesses[i].Op = deps.InOut, 0
+		}
+	}
+}
+
 // addStep appends a step that was asked for, behind those that combine the reductions that it meets.
 func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 	buffers, err := r.rt.keep(r.fresh.buffers, accesses)

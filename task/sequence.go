@@ -1,6 +1,7 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -23,6 +24,9 @@ type KernelIteration struct {
 	buffers  []*buffer
 	work     deps.Bytes
 	places   sched.PlaceSet
+	tokens   []sched.Tokens // by kind, the most that a step holds
+	apart    bool           // some step says what is copied for it
+	moved    []deps.Access  // of all steps; what is copied where apart is set
 }
 
 // A KernelRecorder takes the steps of a KernelIteration. Nothing runs while it does.
@@ -30,14 +34,19 @@ type KernelRecorder struct {
 	rt    *Runtime
 	it    *KernelIteration
 	graph deps.Domain
+	after int // 1 + the step that all later ones come after; 0 where there is none
+	held  int // 1 + the latest step that holds tokens
 	err   error
 }
 
 // RecordKernels calls build, which submits kernels to the recorder in place of a runtime, and returns the sequence. Arguments
 // are what they are when they are recorded: scalars stay as they were.
 //
-// Errors: what build returns; those of Kernel.Submit; no accelerator that can run all of the kernels; ErrNotRecordable for
-// kernels with reductions, no_copy_deps, other modes than in, out and inout, or tokens.
+// Commutative steps and those that reduce come one after the other in the order in which they were recorded; steps that hold tokens do so
+// too, and the sequence holds the most that one of them does. All that is recorded after a step whose if clause is false comes after it.
+// The priorities of the steps count for nothing: Replay takes one for all.
+//
+// Errors: what build returns; those of Kernel.Submit; no accelerator that can run all of the kernels.
 func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
 	places := rt.all
 	if rt.host >= 0 {
@@ -80,35 +89,82 @@ func (r *KernelRecorder) add(k *Kernel, args []any) error {
 		return err
 	}
 	one.kernel, one.pos, one.label = k, k.pos, k.ir.Task.Label
-	_, err = r.rt.describeKernel(one, args, nil)
+	wait, err := r.rt.describeKernel(one, args, nil)
 	if err == nil {
-		err = r.take(one, k)
+		err = r.take(one, wait || one.now)
 	}
 	_, err = s.giveUp(one, err) // it was only described
 	return err
 }
 
-// take makes a step of a task that was described.
-func (r *KernelRecorder) take(one *record, k *Kernel) error {
-	if one.relaxed || one.apart || len(one.uses) > 0 || len(one.settings.tokens) > 0 {
-		return fmt.Errorf("task: record: kernel %s: %w: reductions, no_copy_deps, tokens or modes that others share", k.name, ErrNotRecordable)
-	}
+// take makes a step of a task that was described. With now all later steps come after it.
+func (r *KernelRecorder) take(one *record, now bool) error {
 	it := r.it
 	if it.places &= one.item.Allowed; it.places == 0 {
-		return fmt.Errorf("task: record: kernel %s: no accelerator can run it and the steps before it", k.name)
+		return fmt.Errorf("task: record: %w", one.refused(errNoPlaceForAll))
 	}
 	buffers, err := r.rt.keep(it.buffers, one.accesses)
 	if err != nil {
-		return err
+		return fmt.Errorf("task: record: %w", one.refused(err))
 	}
 	it.buffers = buffers
 	list := slices.Clone(one.args.List)
-	it.kernel.device.Steps = append(it.kernel.device.Steps, devices.Step{Kernel: &k.device, Args: list})
+	it.kernel.device.Steps = append(it.kernel.device.Steps, devices.Step{Kernel: &one.kernel.device, Args: list})
 	it.args = append(it.args, list...)
 	it.work += one.work
-	it.accesses = append(it.accesses, one.accesses...)
-	r.graph.Submit(&deps.Node{}, one.accesses) // finds the edges
+	accesses := slices.Clone(one.accesses)
+	inTurn(accesses)
+	intoThemselves(accesses)
+	it.accesses = append(it.accesses, accesses...)
+	if it.moved = append(it.moved, accesses...); one.apart {
+		it.apart, it.moved = true, append(it.moved[:len(it.moved)-len(accesses)], one.moved...)
+	}
+	r.order(accesses, r.needs(one), now)
 	return nil
+}
+
+var errNoPlaceForAll = errors.New("no accelerator can run it and the steps before it")
+
+// needs counts the tokens of a step in, and reports whether there are some.
+func (r *KernelRecorder) needs(one *record) (some bool) {
+	it := r.it
+	for p, place := range r.rt.places {
+		if place.Kind == devices.SMP || !one.item.Allowed.Has(sched.PlaceID(p)) {
+			continue
+		}
+		n := r.rt.sched.Need(&one.item, sched.PlaceID(p))
+		i := slices.IndexFunc(it.tokens, func(t sched.Tokens) bool { return t.Kind == place.Kind })
+		switch {
+		case n == 0:
+			continue
+		case i < 0:
+			it.tokens = append(it.tokens, sched.Tokens{Kind: place.Kind, Count: n})
+		default:
+			it.tokens[i].Count = max(n, it.tokens[i].Count)
+		}
+		some = true
+	}
+	return some
+}
+
+// order finds what the latest step comes after.
+func (r *KernelRecorder) order(accesses []deps.Access, holds, now bool) {
+	steps := r.it.kernel.device.Steps
+	at := len(steps) - 1
+	r.graph.Submit(&deps.Node{}, accesses) // finds the edges
+	after := func(i int) {
+		if i > 0 && !slices.Contains(steps[at].After, i-1) {
+			steps[at].After = append(steps[at].After, i-1)
+		}
+	}
+	after(r.after)
+	if holds {
+		after(r.held)
+		r.held = at + 1
+	}
+	if now {
+		r.after = at + 1
+	}
 }
 
 func (r *KernelRecorder) finish() {
@@ -121,6 +177,7 @@ func (r *KernelRecorder) finish() {
 		}
 	}
 	it.accesses = slices.Clone(together(it.accesses))
+	it.moved = slices.Clone(together(it.moved))
 }
 
 // Len returns the number of steps.
@@ -145,6 +202,10 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	r.args.List = append(r.args.List, it.args...)
 	r.accesses = append(r.accesses, it.accesses...)
 	r.work = it.work
+	if r.apart = it.apart; r.apart {
+		r.moved = append(r.moved, it.moved...)
+	}
+	r.settings.tokens = append(r.settings.tokens, it.tokens...)
 	if err := rt.kernelOptions(r, options); err != nil {
 		return s.giveUp(r, r.refused(err))
 	}

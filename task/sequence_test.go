@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/gompss/gompss/devices"
@@ -84,4 +85,128 @@ func TestAStepThatFails(t *testing.T) {
 	require.ErrorIs(t, rt.Wait(), sim.ErrInjected)
 	require.ErrorContains(t, one.Err(), "broken")
 	require.NoError(t, rt.Close())
+}
+
+// A sequence has kernels of every mode and clause: what they make of their data is what they would one after the other, also with copy
+// clauses, and beside other tasks of these modes.
+func TestASequenceOfEveryMode(t *testing.T) {
+	dot, tally, histogram, shuffle, count, sometimes := kernelOf(t, Dot), kernelOf(t, Tally), kernelOf(t, Histogram), kernelOf(t, Shuffle), kernelOf(t, Count), kernelOf(t, SometimesNow)
+	for _, spec := range []string{"smp:2,sim:1(exec=simt)", "smp:1,sim:2(exec=simt)", "smp:2,sim:2(exec=cpu)"} {
+		t.Run(spec, func(t *testing.T) {
+			rt := open(t, task.Options{Devices: spec, Tokens: map[devices.Kind]int{"sim": 2, "smp": 100}})
+			x, bins, hist, sum := make([]int32, 64), make([]int32, 10), make([]int32, 10), make([]int32, 1)
+			y, c, z := make([]uint32, 64), make([]uint32, 1), make([]int32, 8)
+			for i := range x {
+				x[i] = int32(i * 7 % 64)
+			}
+			wantBins, wantHist, wantSum, wantY, wantZ := make([]int32, 10), make([]int32, 10), make([]int32, 1), make([]uint32, 64), make([]int32, 8)
+			it, err := rt.RecordKernels("every mode", func(r *task.KernelRecorder) error {
+				var err error
+				for lo := 0; lo < 64; lo += 16 {
+					err = errors.Join(err,
+						r.Submit(dot, lo, lo+16, x, x, sum), r.Submit(tally, lo, lo+16, lo/16, x, bins),
+						r.Submit(histogram, lo, lo+16, x, hist), r.Submit(shuffle, lo/2, lo/2+16, uint32(lo), y),
+						r.Submit(count, 3, c), r.Submit(sometimes, lo%32 == 0, z))
+				}
+				return err
+			})
+			require.NoError(t, err)
+			require.Equal(t, 24, it.Len())
+			round := func() {
+				for lo := 0; lo < 64; lo += 16 {
+					Dot(lo, lo+16, x, x, wantSum)
+					Tally(lo, lo+16, lo/16, x, wantBins)
+					Histogram(lo, lo+16, x, wantHist)
+					Shuffle(lo/2, lo/2+16, uint32(lo), wantY)
+					SometimesNow(true, wantZ)
+				}
+			}
+			for range 3 {
+				_, err := it.Replay()
+				require.NoError(t, err)
+				round()
+				_, err = dot.Submit(rt, 0, 64, x, x, sum) // with private copies
+				require.NoError(t, err)
+				Dot(0, 64, x, x, wantSum)
+				_, err = histogram.Submit(rt, 0, 64, x, hist)
+				require.NoError(t, err)
+				Histogram(0, 64, x, wantHist)
+				_, err = shuffle.Submit(rt, 0, 64, uint32(1), y)
+				require.NoError(t, err)
+				Shuffle(0, 64, 1, wantY)
+			}
+			require.NoError(t, rt.Wait())
+			require.Equal(t, wantSum, sum)
+			require.Equal(t, wantBins, bins)
+			require.Equal(t, wantHist, hist)
+			require.Equal(t, wantY, y)
+			require.Equal(t, wantZ, z)
+			require.NotZero(t, c[0])
+		})
+	}
+}
+
+// A sequence holds the tokens of the step that needs most, and is refused where no accelerator has as many; who is recorded too late for
+// the accelerators that are left is named.
+func TestTokensOfASequence(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:1,sim:1(exec=cpu)", Tokens: map[devices.Kind]int{"sim": 4}})
+	spec := func(n string) *task.Kernel {
+		return task.MustKernel(task.KernelSpec{Name: "Greedy", Go: func(*task.Args) {}, Files: []task.SourceFile{{Name: "greedy.go", Text: `package p
+
+//omp:target device(acc, smp) resources(acc: ` + n + `)
+//omp:task inout(x)
+func Greedy(x []int32) {
+	x[0]++
+}
+`}}})
+	}
+	x, y := make([]int32, 4), make([]int32, 4)
+	record := func(ks ...*task.Kernel) (*task.KernelIteration, error) {
+		return rt.RecordKernels("greedy", func(r *task.KernelRecorder) (err error) {
+			for i, k := range ks {
+				err = errors.Join(err, r.Submit(k, [][]int32{x, y}[i%2]))
+			}
+			return err
+		})
+	}
+	it, err := record(spec("1"), spec("3"), spec("2"))
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 3}, task.TokensOf(it), "at the host and the accelerator")
+	require.Equal(t, [][]int{nil, {0}, {0, 1}}, task.StepsOf(it), "holders come one after the other")
+	_, err = it.Replay()
+	require.NoError(t, err)
+	_, err = it.Replay(task.Resources("sim", 5))
+	require.Error(t, err)
+	require.NoError(t, rt.Wait())
+	_, err = record(spec("1"), spec("5"))
+	require.ErrorContains(t, err, "task: record: task: kernel Greedy (greedy.go:5): no accelerator can run it and the steps before it")
+}
+
+// no_copy_deps of a step holds for that step alone: what the others access is copied.
+func TestASequenceWithoutCopyDeps(t *testing.T) {
+	fill := kernelOf(t, Fill)
+	apart := task.MustKernel(task.KernelSpec{Name: "Apart", Go: func(a *task.Args) { devices.SliceArg[uint32](a, 0)[0]++ }, Files: []task.SourceFile{{Name: "apart.go", Text: `package p
+
+//omp:target device(acc, smp) no_copy_deps copy_inout(y)
+//omp:task in(x) out(y)
+func Apart(y, x []uint32) {
+	y[0]++
+}
+`}}})
+	rt := open(t, task.Options{Devices: "smp:1,sim:1(exec=cpu)"})
+	x, y, z := make([]uint32, 1<<12), make([]uint32, 8), make([]uint32, 8)
+	it, err := rt.RecordKernels("apart", func(r *task.KernelRecorder) error {
+		return errors.Join(r.Submit(apart, y, x), r.Submit(fill, 0, 8, uint32(3), z))
+	})
+	require.NoError(t, err)
+	for range 3 {
+		_, err = it.Replay()
+		require.NoError(t, err)
+	}
+	require.NoError(t, rt.Wait())
+	require.EqualValues(t, 3, y[0])
+	want := make([]uint32, 8)
+	Fill(0, 8, 3, want)
+	require.Equal(t, want, z)
+	require.Less(t, int64(rt.Stats().HostToDevice), int64(1<<12), "x stays where it is")
 }
