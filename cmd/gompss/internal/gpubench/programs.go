@@ -135,7 +135,8 @@ func buildStream(rt *task.Runtime, quick bool, parts, runs int) (*program, error
 	return p, nil
 }
 
-// buildNBody moves bodies by one step a run, a block of them a part. Every step each part needs the positions of the others.
+// buildNBody moves bodies by one step a run, a block of them a part, four where devices of different speeds share them. Every step each
+// block needs the positions of the others.
 func buildNBody(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
 	k, err := calls(rt, Move, Forces) // what a block is on is decided by the first Move, which needs nothing else
 	if err != nil {
@@ -151,6 +152,9 @@ func buildNBody(rt *task.Runtime, quick bool, parts, runs int) (*program, error)
 		copy(x[c], start[c])
 	}
 	const dt = float32(1e-4)
+	if _, workers := rt.Stats().ByDevice["smp"]; workers {
+		parts *= 4
+	}
 	size := n / parts &^ 1
 	p := &program{unit: "TFLOP/s", work: 20 * float64(n) * float64(n) / 1e12}
 	all := deps.Bytes(12 * n) // positions, or velocities
