@@ -79,7 +79,7 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 	if err := rt.beginDrop(b); err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
-	defer rt.describing.Done()
+	defer rt.describing.leave()
 	if err := rt.takeOut(b); err != nil {
 		b.leaving.Store(false)
 		return fmt.Errorf("task: %s: %w", what, err)
@@ -90,7 +90,7 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 	return nil
 }
 
-// beginDrop has replays of what uses b refused from here on, and lets Close wait until describing.Done is called.
+// beginDrop has replays of what uses b refused from here on, and lets Close wait until describing.leave is called.
 //
 // Errors: ErrClosed; somebody else has begun.
 func (rt *Runtime) beginDrop(b *buffer) error {
@@ -102,7 +102,7 @@ func (rt *Runtime) beginDrop(b *buffer) error {
 	if b.leaving.Swap(true) {
 		return errDropped
 	}
-	rt.describing.Add(1)
+	rt.describing.enter()
 	return nil
 }
 

@@ -49,6 +49,7 @@ type Kernel struct {
 	params   []param
 	warnings []codegen.Diagnostic
 	versions []*Kernel // others for the same task
+	reduces  bool      // a task of it has reductions
 	atomics  bool      // it has some, which neither its Go function nor its vector code makes
 }
 
@@ -126,6 +127,7 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Go: s.Go, Split: s.Split, Trips: s.Trips, Natives: s.Natives}
 	k.lower()
 	k.atomics = hasAtomics(loop)
+	k.reduces = slices.ContainsFunc(loop.Task.Accesses, func(a ir.Access) bool { return a.Mode == deps.Reduction })
 	for _, v := range loop.Params {
 		k.params = append(k.params, param{v.Name, v.Type, goType(v.Type), comparedWithNil(loop, v)})
 	}
@@ -235,18 +237,20 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	if err := k.checkArgs(args); err != nil {
 		return Task{}, err
 	}
+	if s.program() && s.rt.accelerators && !k.reduces {
+		return k.submitBeside(s, g, args, options)
+	}
 	r, err := s.begin(g, kernelBody)
 	if err != nil {
 		return Task{}, err
 	}
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
-	s.rt.describing.Add(1)
+	s.rt.describing.enter()
+	defer s.rt.describing.leave()
 	wait, err := s.describe(r, args, options)
 	if err != nil {
-		defer s.rt.describing.Done()
 		return s.giveUp(r, err)
 	}
-	s.rt.describing.Done()
 	r.now = r.now || wait
 	t := s.commit(r)
 	if wait {
@@ -255,10 +259,28 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	return t, nil
 }
 
+// submitBeside is submit for a task that several goroutines may describe at once, and that needs the lock of submission only once.
+func (k *Kernel) submitBeside(s *Scope, g *Group, args []any, options []Option) (Task, error) {
+	r, err := s.openBeside(k, g)
+	if err != nil {
+		return Task{}, err
+	}
+	wait, err := s.rt.describeKernel(r, args, options)
+	if err != nil {
+		return s.giveUpBeside(r, err)
+	}
+	r.now = r.now || wait
+	t, err := s.commitBeside(r)
+	if wait && err == nil {
+		err = t.Err()
+	}
+	return t, err
+}
+
 // describe is describeKernel, for a task of the program without the lock of submission, which is had again afterwards: several
 // goroutines describe their tasks at once. Requires: submitting held.
 func (s *Scope) describe(r *record, args []any, options []Option) (wait bool, err error) {
-	if !s.program() || slices.ContainsFunc(r.kernel.ir.Task.Accesses, func(a ir.Access) bool { return a.Mode == deps.Reduction }) {
+	if !s.program() || r.kernel.reduces {
 		return s.rt.describeKernel(r, args, options)
 	}
 	s.submitting.Unlock()

@@ -77,6 +77,10 @@ func (rt *Runtime) leakOfRecords(e *LeakError) {
 	for d := rt.details.list; d != nil; d = d.next {
 		n++
 	}
+	if rt.accelerators {
+		shelved, _ := rt.shelves.count()
+		n += shelved
+	}
 	e.count("details of records", rt.details.made-n)
 }
 

@@ -189,8 +189,10 @@ func (r *record) skip(via *Error) {
 func (r *record) clear() {
 	if rt := r.rt; r.detail != rt.none {
 		r.detail.clear()
-		rt.details.put(r.detail)
-		r.detail = rt.none
+		if !rt.accelerators || !r.home.program() { // else it goes on a shelf with r
+			rt.details.put(r.detail)
+			r.detail = rt.none
+		}
 	}
 	r.body, r.link = nil, nil
 	// What is as it should be is not written, so that the line need not come here.

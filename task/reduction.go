@@ -161,7 +161,9 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 	perturb()
 	rt := s.rt
 	c := s.take()
-	rt.detail(c)
+	if c.detail == rt.none {
+		rt.detail(c)
+	}
 	c.kind, c.group, c.label = combineBody, s.group, "combine "+g.op.name
 	for _, p := range g.regions.Regions() {
 		c.accesses = append(c.accesses, deps.Access{Region: p, Mode: deps.InOut})

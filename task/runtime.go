@@ -122,8 +122,9 @@ type Runtime struct {
 	details  details
 	domains  sync.Pool
 	cleaning sync.WaitGroup
-	// describing is tasks that use the runtime and are in no window yet. Counted up with submitting held, and not once it is closed.
-	describing sync.WaitGroup
+	// describing is who uses the runtime and is in no window yet.
+	describing guests
+	shelves    shelves
 
 	reducing  mutex // innermost
 	operators map[any]deps.ReductionID

@@ -84,6 +84,9 @@ func (s *Scope) take() *record {
 	if !s.program() {
 		return s.takeNested()
 	}
+	if rt.accelerators {
+		return rt.shelves.take(s)
+	}
 	b := rt.bundle
 	if b == nil || b.n == 0 {
 		if b = rt.stock.take(b); b == nil {
@@ -129,6 +132,9 @@ func (s *Scope) giveBack(r *record, worker int) {
 				return
 			}
 		}
+	case rt.accelerators:
+		rt.shelves.put(r)
+		return
 	case worker == smp.None:
 		rt.stock.put(r)
 		return
@@ -202,5 +208,6 @@ func (rt *Runtime) freeRecords() (free, made int64) {
 	for r := rt.free.list; r != nil; r = r.link {
 		free++
 	}
-	return free, rt.stock.made + rt.free.made
+	shelved, made := rt.shelves.count()
+	return free + shelved, made + rt.stock.made + rt.free.made
 }

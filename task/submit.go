@@ -92,8 +92,8 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 		ctx = rt.contextOf(g)
 	}
 	if ctx != nil && ctx.Err() != nil {
-		if s.program() && rt.closed.Load() { // meanwhile: Close ends the context
-			return nil, ErrClosed
+		if s.program() {
+			return nil, rt.closedError(g)
 		}
 		return nil, fmt.Errorf("task: submit: %w", context.Cause(ctx))
 	}
@@ -115,6 +115,21 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 		}
 	}
 	return r, nil
+}
+
+// closedError says why no task of the program may be submitted, in group g if that is not nil.
+func (rt *Runtime) closedError(g *Group) error {
+	if rt.closed.Load() {
+		return ErrClosed
+	}
+	ctx := rt.contextOf(g)
+	if ctx.Err() == nil {
+		return nil
+	}
+	if rt.closed.Load() { // meanwhile: Close ends the context
+		return ErrClosed
+	}
+	return fmt.Errorf("task: submit: %w", context.Cause(ctx))
 }
 
 func (s *Scope) giveUp(r *record, err error) (Task, error) {

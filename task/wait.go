@@ -370,7 +370,7 @@ func (rt *Runtime) Close() error {
 	if broke := rt.unruled.Load(); broke != nil {
 		err = errors.Join(err, fmt.Errorf("task: close: %w", *broke))
 	}
-	rt.describing.Wait()
+	rt.describing.wait()
 	rt.unhook()
 	rt.cancel(nil)
 	if rt.workers != nil {
