@@ -98,6 +98,44 @@ func TestTheKeyboardReachesAllPages(t *testing.T) {
 	}
 }
 
+// Copies lie on the timeline, a row for each link, where they are: a look at one says what it moved, a click leads to the task it was for.
+func TestCopiesOnTheTimeline(t *testing.T) {
+	b := openBrowser(t, false)
+	s := serveSmall(t)
+	b.goTo(s.URL() + "#timeline")
+	b.until(`document.querySelector('canvas')?.dataset.drawn`)
+	require.Equal(t, "4", b.eval(`document.querySelector('canvas').dataset.rows`), "two workers, a device and a link")
+	require.Contains(t, b.eval(`document.querySelector('main').innerText`), "40 copies")
+	b.eval(`document.querySelector('canvas').focus()`)
+	for range 30 { // to 50 ns, the least
+		b.key("+")
+	}
+	b.key("c")
+	b.until(`document.querySelector('.said').innerText.startsWith('host → sim:0: 4.0 KiB in 20 ns (205 GB/s) from 104 ms, for K')`)
+	// It begins in the middle of the view: 20 of the 50 ns that are shown are its.
+	const look = `(() => { const c = document.querySelector('canvas'), r = c.getBoundingClientRect(); c.scrollIntoView(); const x = 130 + (r.width - 130) * 0.6, y = 22 + 3 * 22 + 11, at = c.getBoundingClientRect(),
+		o = Object.assign(document.createElement('canvas'), { width: c.width, height: c.height }), g2 = o.getContext('2d', { willReadFrequently: true }), line = (g2.drawImage(c, 0, 0), g2.getImageData(0, (y - 7) * devicePixelRatio, c.width, 1).data), g = (x) => [...line.slice(4 * Math.round(x * devicePixelRatio), 4 * Math.round(x * devicePixelRatio) + 4)].join(); return JSON.stringify({ X: at.x + x, Y: at.y + y, In: g(x), Before: g(130 + (r.width - 130) * 0.4), After: g(130 + (r.width - 130) * 0.95) }) })()`
+	b.until(look + `.includes('"In":"0,0,0,0"') == false`) // it is drawn after the text is there
+	var at struct {
+		X, Y              float64
+		In, Before, After string
+	}
+	require.NoError(t, json.Unmarshal([]byte(b.eval(look)), &at))
+	require.Contains(t, []string{"213,94,0,255", "226,102,31,255"}, at.In, "the colour of copies, light or dark")
+	require.Equal(t, []string{"0,0,0,0", "0,0,0,0"}, []string{at.Before, at.After}, "nothing is drawn where nothing was copied")
+	require.Equal(t, "true", b.eval(`document.querySelector('.tip').hidden`))
+	b.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": at.X, "y": at.Y})
+	b.until(`!document.querySelector('.tip').hidden && document.querySelector('.tip').innerText == document.querySelector('.said').innerText`)
+	b.shot("copies")
+	b.click(at.X, at.Y)
+	b.until(`document.querySelector('.side b')?.innerText.endsWith(' 105')`)
+	b.key("c")
+	b.until(`document.querySelector('.said').innerText.includes('from 109 ms')`)
+	b.key("x")
+	b.until(`document.querySelector('.said').innerText.includes('from 104 ms')`)
+	b.check(s.URL())
+}
+
 type rgb [3]float64
 
 // What people with a kind of colour blindness see of linear light, after Machado, Oliveira and Fernandes (2009), severity 1.

@@ -1,12 +1,14 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/run"
 )
 
@@ -16,8 +18,9 @@ import (
 //	float64 start; float32 running, submit, ready, choice, release (distances from start, ns); uint32 id, last; uint16 lane, sort, variant;
 //	uint8 flags (1 ran, 2 failed, 4 skipped, 8 short of tokens); float32 missing
 //	uint32 first predecessor (tasks + 1 of them), uint32 predecessors (indices)
+//	uint32 copies, 0; of each, in order of their beginning: float64 begin; float32 taking; float64 bytes; uint32 task or 0; uint16 lane; uint8 failed
 //
-// lanes, sorts and variants are those of the state: names has their numbers.
+// lanes, sorts, variants and the lanes of copies are those of the state: names has their numbers.
 func columns(r *run.Run, names *names) []byte {
 	n := len(r.Tasks)
 	c := &columnWriter{out: make([]byte, 0, 64*n+1024)}
@@ -59,7 +62,33 @@ func columns(r *run.Run, names *names) []byte {
 	c.u32(first...)
 	c.pad()
 	c.u32(preds...)
+	c.pad()
+	c.copies(r, names)
 	return c.out
+}
+
+// copies writes the copies of a run.
+func (c *columnWriter) copies(r *run.Run, names *names) {
+	list, lane := names.copiesOf(r)
+	c.u32(uint32(len(list)), 0)
+	each := func(f func(i int, p *probe.Point)) {
+		for i, p := range list {
+			f(i, p)
+		}
+		c.pad()
+	}
+	each(func(_ int, p *probe.Point) { c.f64(float64(p.Begin)) })
+	each(func(_ int, p *probe.Point) { c.f32(float32(max(0, p.Time-p.Begin))) })
+	each(func(_ int, p *probe.Point) { c.f64(float64(p.Bytes)) })
+	each(func(_ int, p *probe.Point) { c.u32(uint32(p.Task)) })
+	each(func(i int, _ *probe.Point) { c.u16(lane[i]) })
+	each(func(_ int, p *probe.Point) {
+		failed := byte(0)
+		if p.Err != nil {
+			failed = 1
+		}
+		c.out = append(c.out, failed)
+	})
 }
 
 type columnWriter struct{ out []byte }
@@ -83,6 +112,7 @@ func (c *columnWriter) pad() {
 // names are the numbers of sorts and variants, and of lanes. A name keeps its number, so that columns fit the states of other snapshots too.
 type names struct {
 	sorts, variants numbering
+	copies          numbering      // lanes of copies
 	streams         map[string]int // of lanes, the most so far
 }
 
@@ -93,6 +123,7 @@ func (n *names) meet(r *run.Run) {
 		n.sorts.of(run.Sort(t))
 		n.variants.of(t.Variant)
 	}
+	n.copiesOf(r)
 }
 
 // A numbering gives names numbers in the order of their first use; all after the most share the last number.
@@ -164,6 +195,38 @@ func (n *names) lanesOf(r *run.Run) (lanes []laneState, of []uint16) {
 		}
 	}
 	return lanes, of
+}
+
+// mostCopyStreams bounds the lanes of a link on a page.
+const mostCopyStreams = 4
+
+// copiesOf returns the copies of a run in order of their beginning, and the number of the lane of each: a link that has several copies under
+// way at once has a lane for each of its streams.
+func (n *names) copiesOf(r *run.Run) (list []*probe.Point, lane []uint16) {
+	type link struct{ from, to string }
+	free := map[link]*[mostCopyStreams]time.Duration{} // until when each stream is busy
+	for i := range r.Points {
+		if p := &r.Points[i]; p.Kind == probe.Arrive {
+			list = append(list, p)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *probe.Point) int { return cmp.Compare(a.Begin, b.Begin) })
+	lane = make([]uint16, len(list))
+	for i, p := range list {
+		of := free[link{p.From, p.To}]
+		if of == nil {
+			of = new([mostCopyStreams]time.Duration)
+			free[link{p.From, p.To}] = of
+		}
+		at := max(0, slices.IndexFunc(of[:], func(until time.Duration) bool { return until <= p.Begin }))
+		of[at] = max(of[at], p.Time)
+		name := p.From + " → " + p.To
+		if at > 0 {
+			name += fmt.Sprintf(" stream %d", at)
+		}
+		lane[i] = n.copies.of(name)
+	}
+	return list, lane
 }
 
 // predecessorsOf returns the edges between tasks of the run: those of task i are from first[i] to first[i+1].

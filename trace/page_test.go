@@ -62,7 +62,7 @@ func small() *run.Run {
 		x := probe.Task{ID: deps.TaskID(i + 1), Submit: at, Ready: at + 10, Choice: at + 20, Start: at + 30, End: at + 900000, Release: at + 900100, Kernel: fmt.Sprintf("K%d", i%3), Worker: int16(i % 2), Variant: "go"}
 		if i%5 == 4 {
 			x.Place, x.Worker, x.Launch, x.Variant = 1, 0, x.Choice, "sim"
-			r.Points = append(r.Points, probe.Point{Kind: probe.Arrive, From: "host", To: "sim:0", Bytes: 4096, Begin: at + 10, Time: at + 30})
+			r.Points = append(r.Points, probe.Point{Kind: probe.Arrive, Task: x.ID, From: "host", To: "sim:0", Bytes: 4096, Begin: at + 10, Time: at + 30})
 		}
 		if i > 0 {
 			x.Last = deps.TaskID(i)
@@ -401,6 +401,9 @@ func TestPagesInABrowser(t *testing.T) {
 		b.click(at[0], at[1])
 		b.until(fmt.Sprintf(`document.querySelector('main').id == %q`, page.id))
 		b.until(page.shows)
+		if page.id == "timeline" { // the first copies may be under way
+			b.until(`Number(document.querySelector('canvas').dataset.rows) > 6`)
+		}
 		b.shot(page.id)
 	}
 	cancel()
@@ -414,6 +417,8 @@ func TestPagesInABrowser(t *testing.T) {
 	name := b.eval(`document.querySelector('.side b').innerText`)
 	b.key("n")
 	b.until(fmt.Sprintf(`document.querySelector('.side b') && document.querySelector('.side b').innerText != %q`, name))
+	b.key("c") // and the first copy, with what it moved
+	b.until(`/^\S+ → \S+.*: [0-9.]+ .?i?B in /.test(document.querySelector('.said').innerText)`)
 	b.key("+")
 	b.key("+")
 	b.until(`!document.querySelector('.side').innerText.endsWith('...')`)

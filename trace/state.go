@@ -20,6 +20,7 @@ type state struct {
 	Lanes    []laneState
 	Sorts    []string // of tasks, by number
 	Variants []string
+	Copies   []string // lanes of copies, by number
 	Series   series
 	Failures []failure
 	Compiled []compiled
@@ -70,6 +71,7 @@ func stateOf(r *run.Run, title string, names *names) *state {
 	s.Summary.Chain.Tasks = s.Summary.Chain.Tasks[:min(len(s.Summary.Chain.Tasks), mostListed)]
 	names.meet(r)
 	s.Sorts, s.Variants = names.sorts.names, names.variants.names
+	s.Copies = names.copies.names
 	s.From, s.To = r.Bounds()
 	s.Lanes, _ = names.lanesOf(r)
 	s.Series = seriesOf(r, s.From, s.To)

@@ -13,7 +13,7 @@ export interface Summary {
 }
 export interface Series { At: number[] | null; Tasks: number[]; Ready: number[]; Moved: number[]; Busy: Record<string, number[]>; Memory: Record<string, number[]>; Tokens: Record<string, number[]> }
 export interface State {
-  Version: number; Live: boolean; Title: string; Summary: Summary; Lanes: { Name: string; Place: number }[] | null; Sorts: string[] | null; Variants: string[] | null; Series: Series
+  Version: number; Live: boolean; Title: string; Summary: Summary; Lanes: { Name: string; Place: number }[] | null; Sorts: string[] | null; Variants: string[] | null; Copies: string[] | null; Series: Series
   Failures: { Task: number; Name: string; Place: string; Skipped: boolean; Text: string; At: number }[] | null
   Compiled: { Device: string; Kernel: string; Time: number; Hit: boolean; Refused: string }[] | null
   Evicted: { Device: string; At: number; Bytes: number }[] | null
@@ -35,6 +35,9 @@ export class Columns {
   id: Uint32Array; last: Uint32Array; lane: Uint16Array; sort: Uint16Array; variant: Uint16Array; flags: Uint8Array; missing: Float32Array
   first: Uint32Array; preds: Uint32Array
   lanes: Uint32Array[] // tasks of each lane, by start
+  copyStart: Float64Array; copyRun: Float32Array; copyBytes: Float64Array; copyTask: Uint32Array; copyLane: Uint16Array; copyFailed: Uint8Array
+  copyLanes: Uint32Array[] = [] // copies of each lane, by start
+  private byTask: Map<number, number[]> | null = null
   private followers: Uint32Array[] | null = null
   constructor(b: ArrayBuffer, lanes: number) {
     const head = new Uint32Array(b, 0, 2)
@@ -53,6 +56,12 @@ export class Columns {
     this.missing = take(Float32Array)
     this.first = take(Uint32Array, n + 1)
     this.preds = take(Uint32Array, head[1])
+    const copies = take(Uint32Array, 2)[0]
+    this.copyStart = take(Float64Array, copies); this.copyRun = take(Float32Array, copies); this.copyBytes = take(Float64Array, copies)
+    this.copyTask = take(Uint32Array, copies); this.copyLane = take(Uint16Array, copies); this.copyFailed = take(Uint8Array, copies)
+    const byLane: number[][] = []
+    for (let i = 0; i < copies; i++) (byLane[this.copyLane[i]] ??= []).push(i)
+    for (let l = 0; l < byLane.length; l++) this.copyLanes.push(Uint32Array.from(byLane[l] ?? []))
     const count = new Uint32Array(lanes)
     for (let i = 0; i < n; i++) if (this.lane[i] < lanes) count[this.lane[i]]++
     this.lanes = Array.from(count, (c) => new Uint32Array(c))
@@ -68,6 +77,18 @@ export class Columns {
     let lo = 0, hi = this.n
     while (lo < hi) { const m = (lo + hi) >> 1; if (this.id[m] < id) lo = m + 1; else hi = m }
     return lo < this.n && this.id[lo] === id ? lo : -1
+  }
+  // copiesOf returns the copies that were made for a task.
+  copiesOf(id: number): number[] {
+    if (!this.byTask) {
+      this.byTask = new Map()
+      for (let i = 0; i < this.copyTask.length; i++) {
+        const task = this.copyTask[i], list = this.byTask.get(task)
+        if (list) list.push(i)
+        else if (task) this.byTask.set(task, [i])
+      }
+    }
+    return this.byTask.get(id) ?? []
   }
   predecessors(i: number): Uint32Array { return this.preds.subarray(this.first[i], this.first[i + 1]) }
   successors(i: number): Uint32Array {

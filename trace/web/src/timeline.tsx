@@ -1,25 +1,49 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Columns, State, colour, inkOn, pixel, time } from './data'
+import { Columns, State, colour, count, inkOn, pixel, size, time } from './data'
 
 const rowHeight = 22, axis = 22, label = 130
 
 // The part of the run that is shown, in nanoseconds.
 export interface View { from: number; to: number }
 
-// first returns the first task of a lane that ends after t. Tasks of a lane are in order of start and hardly overlap.
-function first(c: Columns, lane: Uint32Array, t: number): number {
-  let lo = 0, hi = lane.length
-  while (lo < hi) { const m = (lo + hi) >> 1; if (c.start[lane[m]] + c.run[lane[m]] < t) lo = m + 1; else hi = m }
+// A Row is a lane of tasks, or of the copies over a link: list are their numbers, in order of start; they hardly overlap.
+interface Row { name: string; copies: boolean; list: Uint32Array; start: Float64Array; run: Float32Array }
+
+// rowAt returns a row: those of tasks come first.
+function rowAt(c: Columns, s: State, i: number): Row {
+  const n = c.lanes.length
+  return i < n ? { name: (s.Lanes ?? [])[i]?.Name ?? '', copies: false, list: c.lanes[i], start: c.start, run: c.run }
+    : { name: (s.Copies ?? [])[i - n] ?? '', copies: true, list: c.copyLanes[i - n], start: c.copyStart, run: c.copyRun }
+}
+function rowCount(c: Columns): number { return c.lanes.length + c.copyLanes.length }
+
+// first returns the first of a row that ends after t.
+function first(r: Row, t: number): number {
+  let lo = 0, hi = r.list.length
+  while (lo < hi) { const m = (lo + hi) >> 1; if (r.start[r.list[m]] + r.run[r.list[m]] < t) lo = m + 1; else hi = m }
   return lo
 }
-// next returns the first task of a lane from i on that starts at or after t.
-function next(c: Columns, lane: Uint32Array, i: number, t: number): number {
+// next returns the first of a row from i on that starts at or after t.
+function next(r: Row, i: number, t: number): number {
   let step = 1, hi = i
-  while (hi < lane.length && c.start[lane[hi]] < t) { i = hi + 1; hi += step; step *= 2 }
-  hi = Math.min(hi, lane.length)
-  while (i < hi) { const m = (i + hi) >> 1; if (c.start[lane[m]] < t) i = m + 1; else hi = m }
+  while (hi < r.list.length && r.start[r.list[hi]] < t) { i = hi + 1; hi += step; step *= 2 }
+  hi = Math.min(hi, r.list.length)
+  while (i < hi) { const m = (i + hi) >> 1; if (r.start[r.list[m]] < t) i = m + 1; else hi = m }
   return i
 }
+
+// sayCopy describes a copy, sayTask a task.
+function sayCopy(c: Columns, s: State, k: number): string {
+  const took = c.copyRun[k], task = c.copyTask[k], i = task ? c.index(task) : -1
+  return `${(s.Copies ?? [])[c.copyLane[k]]}: ${size(c.copyBytes[k])} in ${time(took)}${took > 0 ? ` (${(c.copyBytes[k] / took).toPrecision(3)} GB/s)` : ''} from ${time(c.copyStart[k])}` +
+    (task ? `, for ${i >= 0 ? (s.Sorts ?? [])[c.sort[i]] : 'task'} ${task}` : '') + (c.copyFailed[k] ? ', failed' : '')
+}
+function sayTask(c: Columns, s: State, k: number): string {
+  return `${(s.Sorts ?? [])[c.sort[k]]} ${c.id[k]}: ${time(c.run[k])} from ${time(c.start[k])}` + (c.flags[k] & 2 ? ', failed' : '')
+}
+
+// inPixels is a colour such as #d55e00 as ImageData has it.
+function inPixels(hex: string): number { const v = parseInt(hex.trim().slice(1), 16); return (0xff000000 | ((v & 255) << 16) | (v & 0xff00) | (v >> 16)) >>> 0 }
 
 // moment writes t such that steps differ.
 function moment(t: number, step: number): string {
@@ -44,44 +68,48 @@ export function draw(g: CanvasRenderingContext2D, width: number, c: Columns, s: 
     g.fillRect(x, axis - 5, 1, 5)
     g.fillText(moment(t, step), x + 3, axis / 2)
   }
-  const lanes = s.Lanes ?? []
+  const transfer = style.getPropertyValue('--transfer'), copyPaint = inPixels(transfer)
   const wide = Math.max(1, Math.ceil(width - label)), paint = new Uint32Array((s.Sorts ?? []).length).map((_, i) => pixel(i))
   strip.width = wide
   strip.height = 1
   const image = strip.getContext('2d')!, data = image.createImageData(wide, 1), row = new Uint32Array(data.data.buffer)
   g.imageSmoothingEnabled = false
-  for (let r = 0; r < rows && top + r < c.lanes.length; r++) {
-    const y = axis + r * rowHeight, lane = c.lanes[top + r], names: [number, number, number][] = [], failed: [number, number][] = []
+  for (let r = 0; r < rows && top + r < rowCount(c); r++) {
+    const y = axis + r * rowHeight, of = rowAt(c, s, top + r), { list, copies } = of, names: [number, number, number][] = [], failed: [number, number][] = []
     row.fill(0)
-    let i = first(c, lane, v.from)
-    while (i < lane.length) {
-      const k = lane[i], from = Math.max(c.start[k], v.from)
+    let i = first(of, v.from)
+    while (i < list.length) {
+      const k = list[i], from = Math.max(of.start[k], v.from)
       if (from >= v.to) break
-      const x0 = (from - v.from) * scale, x1 = (Math.min(c.start[k] + c.run[k], v.to) - v.from) * scale, w = x1 - x0, at = Math.min(wide - 1, Math.floor(x0))
-      row.fill(paint[c.sort[k]], at, Math.max(at + 1, Math.floor(x1) - (w > 4 ? 1 : 0)))
-      if (c.flags[k] & 2) failed.push([x0, Math.max(2, w)])
+      const x0 = (from - v.from) * scale, x1 = (Math.min(of.start[k] + of.run[k], v.to) - v.from) * scale, w = x1 - x0, at = Math.min(wide - 1, Math.floor(x0))
+      row.fill(copies ? copyPaint : paint[c.sort[k]], at, Math.max(at + 1, Math.floor(x1) - (w > 4 ? 1 : 0)))
+      if (copies ? c.copyFailed[k] : c.flags[k] & 2) failed.push([x0, Math.max(2, w)])
       if (w > 40) names.push([k, x0, w])
-      i = w < 1 ? next(c, lane, i + 1, from + onePixel) : i + 1
+      i = w < 1 ? next(of, i + 1, from + onePixel) : i + 1
     }
     image.putImageData(data, 0, 0)
     g.drawImage(strip, 0, 0, wide, 1, label, y + 2, wide, rowHeight - 5)
     g.fillStyle = style.getPropertyValue('--error')
     for (const [x, w] of failed) g.fillRect(label + x, y + 2, w, 4)
-    for (const [k, x, w] of names) g.fillStyle = inkOn(c.sort[k]), g.fillText((s.Sorts ?? [])[c.sort[k]] + ' ' + c.id[k], label + x + 3, y + rowHeight / 2, w - 6)
-    g.fillStyle = ink
-    g.fillText(lanes[top + r].Name, 4, y + rowHeight / 2, label - 8)
+    for (const [k, x, w] of names) {
+      g.fillStyle = copies ? '#000' : inkOn(c.sort[k])
+      g.fillText(copies ? size(c.copyBytes[k]) : (s.Sorts ?? [])[c.sort[k]] + ' ' + c.id[k], label + x + 3, y + rowHeight / 2, w - 6)
+    }
+    g.fillStyle = copies ? dim : ink
+    g.fillText(of.name, 4, y + rowHeight / 2, label - 8)
     g.fillStyle = line
     g.fillRect(0, y + rowHeight - 1, width, 1)
   }
   if (picked >= 0) mark(g, c, v, top, rows, picked, scale, style)
 }
 
-// mark shows the picked task, and lines from its predecessors; the one that was over last is thick.
+// mark shows the picked task, the copies that were made for it, and lines from its predecessors; the one that was over last is thick.
 function mark(g: CanvasRenderingContext2D, c: Columns, v: View, top: number, rows: number, k: number, scale: number, style: CSSStyleDeclaration): void {
   const x = (t: number) => label + (t - v.from) * scale, y = (lane: number) => axis + (lane - top) * rowHeight + rowHeight / 2
   g.strokeStyle = style.getPropertyValue('--fg')
   g.lineWidth = 2
   g.strokeRect(x(c.start[k]), y(c.lane[k]) - rowHeight / 2 + 1, Math.max(2, c.run[k] * scale), rowHeight - 3)
+  for (const m of c.copiesOf(c.id[k])) g.strokeRect(x(c.copyStart[m]), y(c.lanes.length + c.copyLane[m]) - rowHeight / 2 + 1, Math.max(2, c.copyRun[m] * scale), rowHeight - 3)
   for (const p of c.predecessors(k)) {
     if (c.lane[p] >= c.lanes.length) continue
     g.lineWidth = c.id[p] === c.last[k] ? 2.5 : 1
@@ -100,8 +128,11 @@ export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i
   const [top, setTop] = useState(0)
   const [width, setWidth] = useState(0)
   const [colours, setColours] = useState(0)
+  const [said, setSaid] = useState('')
+  const tip = useRef<HTMLDivElement>(null), drag = useRef(-1), copyAt = useRef(-1)
   const v = follow ? { from: s.From, to: Math.max(s.To, s.From + 1) } : view
-  const rows = Math.min(c.lanes.length, 40)
+  const total = rowCount(c), rows = Math.min(total, 40)
+  useEffect(() => { copyAt.current = -1 }, [c])
   useEffect(() => {
     const size = new ResizeObserver(() => setWidth(canvas.current?.clientWidth ?? 0))
     size.observe(canvas.current!)
@@ -132,45 +163,80 @@ export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i
     setView({ from, to: from + w })
   }
   const at = (x: number) => Math.max(0, Math.min(1, (x - label) / (width - label)))
-  const hit = (x: number, y: number): number => {
-    const row = Math.floor((y - axis) / rowHeight) + top, lane = c.lanes[row]
-    if (!lane || x < label) return -1
-    const t = v.from + at(x) * (v.to - v.from), slack = (3 * (v.to - v.from)) / width
-    const i = first(c, lane, t - slack)
-    return i < lane.length && c.start[lane[i]] <= t + slack ? lane[i] : -1
+  // hit returns what is at a place of the canvas: the number of a task or a copy, -1 for nothing.
+  const hit = (x: number, y: number): { k: number; copy: boolean } => {
+    const row = Math.floor((y - axis) / rowHeight) + top
+    if (row < 0 || row >= total || x < label) return { k: -1, copy: false }
+    const of = rowAt(c, s, row), t = v.from + at(x) * (v.to - v.from), slack = (3 * (v.to - v.from)) / width
+    const i = first(of, t - slack)
+    return { k: i < of.list.length && of.start[of.list[i]] <= t + slack ? of.list[i] : -1, copy: of.copies }
+  }
+  const say = (k: number, copy: boolean) => (k < 0 ? '' : copy ? sayCopy(c, s, k) : sayTask(c, s, k))
+  const hover = (x: number, y: number) => { // without a new drawing
+    const el = tip.current!, h = hit(x, y)
+    el.textContent = say(h.k, h.copy)
+    el.hidden = h.k < 0
+    el.style.left = Math.min(x + 12, Math.max(0, width - 320)) + 'px'
+    el.style.top = y + 16 + 'px'
+  }
+  const take = (k: number, copy: boolean) => {
+    setSaid(copy ? say(k, copy) : '')
+    if (!copy) pick(k)
+    else if (k >= 0 && c.copyTask[k]) pick(c.index(c.copyTask[k]))
+  }
+  const stepCopy = (d: number) => {
+    const n = c.copyStart.length
+    if (!n) return setSaid('nothing was copied')
+    let k = copyAt.current + d
+    if (copyAt.current < 0) for (k = 0; k < n - 1 && c.copyStart[k] < v.from; k++);
+    k = copyAt.current = Math.max(0, Math.min(n - 1, k))
+    const row = c.lanes.length + c.copyLane[k]
+    if (row < top || row >= top + rows) setTop(Math.max(0, Math.min(row, total - rows)))
+    into(c.copyStart[k], c.copyRun[k])
+    take(k, true)
+  }
+  // into moves the view to where something is, unless it is there.
+  const into = (start: number, run: number) => {
+    if (start >= v.from && start + run <= v.to) return
+    const w = v.to - v.from, from = Math.max(s.From, Math.min(start - w / 2, s.To - w))
+    setFollow(false)
+    setView({ from, to: from + w })
   }
   const show = (k: number) => {
     if (k < 0) return
-    pick(k)
-    if (c.start[k] < v.from || c.start[k] + c.run[k] > v.to) { const w = v.to - v.from, from = Math.max(s.From, Math.min(c.start[k] - w / 2, s.To - w)); setFollow(false); setView({ from, to: from + w }) }
+    take(k, false)
+    into(c.start[k], c.run[k])
   }
   const step = (d: number) => {
     const lane = picked >= 0 ? c.lanes[c.lane[picked]] : (c.lanes.slice(top).find((l) => l.length) ?? c.lanes.find((l) => l.length))
     if (!lane || !lane.length) return
-    if (picked < 0) return show(lane[Math.min(first(c, lane, v.from), lane.length - 1)])
+    if (picked < 0) return show(lane[Math.min(first({ name: '', copies: false, list: lane, start: c.start, run: c.run }, v.from), lane.length - 1)])
     const i = lane.indexOf(picked) + d
     if (i >= 0 && i < lane.length) show(lane[i])
   }
   const keys = (e: KeyboardEvent) => {
-    const act: Record<string, () => void> = { '+': () => zoom(0.5), '=': () => zoom(0.5), '-': () => zoom(2), ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), ArrowUp: () => setTop(Math.max(0, top - 1)), ArrowDown: () => setTop(Math.min(Math.max(0, c.lanes.length - rows), top + 1)), '0': () => setFollow(true), n: () => step(1), p: () => step(-1), l: () => picked >= 0 && show(c.index(c.last[picked])) }
+    const act: Record<string, () => void> = { '+': () => zoom(0.5), '=': () => zoom(0.5), '-': () => zoom(2), ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), ArrowUp: () => setTop(Math.max(0, top - 1)), ArrowDown: () => setTop(Math.min(Math.max(0, total - rows), top + 1)), '0': () => setFollow(true), n: () => step(1), p: () => step(-1), c: () => stepCopy(1), x: () => stepCopy(-1), l: () => picked >= 0 && show(c.index(c.last[picked])) }
     if (act[e.key]) { act[e.key](); e.preventDefault() }
   }
-  let drag = -1
   return (
     <div data-colours={colours}>
       <p>
         <button onClick={() => zoom(0.5)}>zoom in</button> <button onClick={() => zoom(2)}>zoom out</button> <button onClick={() => setFollow(true)}>all</button>{' '}
-        <span class="dim">keys: + - arrows, 0 all, n and p next and previous task, l last predecessor. Shown: {time(v.to - v.from)} from {time(v.from)}</span>
+        <span class="dim">keys: + - arrows, 0 all, n and p next and previous task, l last predecessor, c and x next and previous copy. Shown: {time(v.to - v.from)} from {time(v.from)}</span>
       </p>
-      <canvas ref={canvas} tabIndex={0} role="img" aria-label="timeline of all lanes" style={{ height: axis + rows * rowHeight + 'px' }} onKeyDown={keys}
+      <div class="under"><canvas ref={canvas} tabIndex={0} role="img" aria-label="timeline of all lanes, and of the copies over each link" data-rows={total} style={{ height: axis + rows * rowHeight + 'px' }} onKeyDown={keys}
         onWheel={(e) => { e.preventDefault(); zoom(e.deltaY > 0 ? 1.25 : 0.8, at(e.offsetX)) }}
-        onPointerDown={(e) => { drag = e.offsetX }}
+        onPointerDown={(e) => { drag.current = e.offsetX }}
+        onPointerMove={(e) => hover(e.offsetX, e.offsetY)}
+        onPointerLeave={() => { tip.current!.hidden = true }}
         onPointerUp={(e) => {
-          if (drag >= 0 && Math.abs(e.offsetX - drag) > 4) move((drag - e.offsetX) / (width - label))
-          else pick(hit(e.offsetX, e.offsetY))
-          drag = -1
-        }} />
-      <p>{(s.Sorts ?? []).slice(0, 24).map((name, i) => <span class="key"><i style={{ background: colour(i) }} />{name}</span>)}</p>
+          const from = drag.current, h = hit(e.offsetX, e.offsetY)
+          drag.current = -1
+          if (from >= 0 && Math.abs(e.offsetX - from) > 4) move((from - e.offsetX) / (width - label))
+          else take(h.k, h.copy)
+        }} /><div ref={tip} class="tip" hidden /></div>
+      <p class="said" role="status">{said}</p>
+      <p>{(s.Sorts ?? []).slice(0, 24).map((name, i) => <span class="key"><i style={{ background: colour(i) }} />{name}</span>)}{c.copyLanes.length > 0 && <span class="key"><i style={{ background: 'var(--transfer)' }} />{count(c.copyStart.length)} copies</span>}</p>
     </div>
   )
 }
