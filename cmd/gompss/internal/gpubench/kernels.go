@@ -279,6 +279,19 @@ func Count(x []int64) {
 	}
 }
 
+// Tick adds to x, and does nothing at all where that is 0: the kernel of an empty task.
+//
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func Tick(x []int64, more int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		if more != 0 {
+			x[i] = x[i] + more
+		}
+	}
+}
+
 // Three touches three buffers.
 //
 //omp:target device(acc, smp)

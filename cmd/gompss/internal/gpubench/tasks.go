@@ -77,13 +77,21 @@ func (o *Options) taskRows(m machine) error {
 		{"tasks in 64 chains, 8 submitters", "tasks/s", "800000 on 4", 64, 8, 10 * n, false, false},
 	}
 	if m.parts == 1 {
-		each, err := replayed(m.spec, pick(o.Quick, 1000, 20), 10)
-		row := Row{Row: "chain of kernel tasks, recorded and replayed", Devices: m.spec, Value: each * 1e6, Unit: "us/task", Goal: "0.8", Verified: err == nil}
-		if err != nil {
-			row.Note = err.Error()
-		}
-		if err := o.print(row); err != nil {
-			return err
+		for _, c := range []struct {
+			name string
+			tick int
+		}{{"chain of kernel tasks, recorded and replayed", 1}, {"chain of empty kernel tasks, recorded and replayed", pick(o.Quick, 100, 5)}} {
+			each, err := replayed(m.spec, pick(o.Quick, 1000, 20), 10, c.tick)
+			row := Row{Row: c.name, Devices: m.spec, Value: each * 1e6, Unit: "us/task", Goal: "0.8", Verified: err == nil}
+			switch {
+			case err != nil:
+				row.Note = err.Error()
+			case c.tick > 1:
+				row.Note = fmt.Sprintf("each %dth counts, the others do nothing", c.tick)
+			}
+			if err := o.print(row); err != nil {
+				return err
+			}
 		}
 	}
 	for _, c := range list {
@@ -171,14 +179,14 @@ func crowd(spec string, chains, submitters, n int, three bool) (took, submitted 
 	return took, submitted, nil
 }
 
-// replayed returns the seconds a step of a recorded chain of n kernels takes, with replays in a row.
-func replayed(spec string, n, replays int) (each float64, err error) {
+// replayed returns the seconds a step of a recorded chain of n kernels takes, with replays in a row. Each tick-th counts.
+func replayed(spec string, n, replays, tick int) (each float64, err error) {
 	rt, err := task.New(task.Options{Devices: spec})
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, rt.Close()) }()
-	k, err := kernels(Count)
+	k, err := kernels(Tick)
 	if err != nil {
 		return 0, err
 	}
@@ -187,8 +195,12 @@ func replayed(spec string, n, replays int) (each float64, err error) {
 		return 0, err
 	}
 	it, err := rt.RecordKernels("chain", func(r *task.KernelRecorder) error {
-		for range n {
-			if err := r.Submit(k[0], x); err != nil {
+		for i := range n {
+			more := int64(0)
+			if i%tick == 0 {
+				more = 1
+			}
+			if err := r.Submit(k[0], x, more); err != nil {
 				return err
 			}
 		}
@@ -212,8 +224,8 @@ func replayed(spec string, n, replays int) (each float64, err error) {
 	if err := rt.Wait(); err != nil {
 		return 0, err
 	}
-	if x[0] != int64(3*n*replays) {
-		return 0, fmt.Errorf("%d steps left their mark, want %d", x[0], 3*n*replays)
+	if want := int64(3 * (n / tick) * replays); x[0] != want {
+		return 0, fmt.Errorf("%d steps left their mark, want %d", x[0], want)
 	}
 	return each, nil
 }
