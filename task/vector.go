@@ -147,7 +147,7 @@ func (rt *Runtime) callVectorWith(r *record, k *Kernel, share func(*vec.Loop) er
 		}
 		args = append(args, v)
 	}
-	if err := x.runner.Call(args, share); errors.Is(err, errStopped) {
+	if err := rt.rooms[r.worker].on.Call(x.runner, args, share); errors.Is(err, errStopped) {
 		return true, errStopped
 	} else if err != nil {
 		panic(&checkFailed{err})

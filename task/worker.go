@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
 )
@@ -30,7 +31,8 @@ type room struct {
 	thin   bool      // its latest share of the inbox was small
 	shared time.Time // and when that was
 	spare  *bundle   // of records that it has ended
-	_      line128   // others look into the queue
+	on     vec.Launcher
+	_      line128 // others look into the queue
 	queue  plainQueue
 	_      line128
 }

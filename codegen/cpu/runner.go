@@ -105,7 +105,8 @@ type Loop struct {
 	mu sync.Mutex // guards the words of reductions in master
 }
 
-// Call runs the kernel. Every parallel loop is handed to share, which must have run all its iterations when it returns; nil runs them here.
+// Call runs the kernel. Every parallel loop that takes longer than waking somebody would is handed to share, which must have run all its
+// iterations when it returns; nil runs them here.
 // The caller keeps what the arguments point at alive. A failed check is a *BoundsError, a fault a *FaultError. With share nil it does not
 // allocate.
 func (r *Runner) Call(args []Value, share func(*Loop) error) (err error) {
@@ -121,10 +122,14 @@ type Launcher struct{ launch *launch }
 
 // Call is Runner.Call.
 func (x *Launcher) Call(r *Runner, args []Value, share func(*Loop) error) error {
-	if x.launch == nil {
-		x.launch = newLaunch()
+	l := x.launch
+	if l == nil {
+		l = newLaunch()
 	}
-	return r.callOn(x.launch, args, share)
+	x.launch = nil // one that panicked is left to the collector
+	err := r.callOn(l, args, share)
+	x.launch = l
+	return err
 }
 
 func (r *Runner) callOn(l *launch, args []Value, share func(*Loop) error) (err error) {
@@ -145,7 +150,7 @@ func (r *Runner) callOn(l *launch, args []Value, share func(*Loop) error) (err e
 			err = p.Code.fault(b, recover())
 		}
 	}()
-	if share == nil && p.direct != 0 {
+	if p.direct != 0 {
 		if trips := p.trips(b); r.brief(trips) && l.untimed < seldomer {
 			l.untimed++
 			b[wordLo], b[wordHi], b[wordBudget], b[wordStatus] = 0, uint64(trips), pauseRounds, statusRunning

@@ -45,7 +45,7 @@ func (o *ours[T]) variant(name string) (*variant, error) {
 	}
 	v := &variant{fn: reflect.ValueOf(goFunctions[T]()[name])}
 	var refusal *cpu.Refusal
-	v.runner, err = cpu.NewKernelRunner(o.arena, k, o.options)
+	v.runner, err = cpu.NewKernelRunner(o.arena, codegen.ForCPU(k), o.options)
 	if errors.As(err, &refusal) {
 		v.refused = err
 		return v, nil
