@@ -72,7 +72,8 @@ type Options struct {
 // A Runtime runs tasks. Its methods may be called from any goroutine.
 type Runtime struct {
 	machine      *devices.Machine
-	workers      *smp.Workers // nil without smp
+	workers      *smp.Workers          // nil without smp
+	share        func(*vec.Loop) error // shareVector, made once; nil where one worker is all there is
 	cpus         *smp.Device
 	neighbours   [][]int32 // by worker: whom it asks for work, and in which order
 	places       []sched.Place
@@ -218,6 +219,9 @@ func (rt *Runtime) start(o Options) error {
 	if workers > 0 {
 		rt.rooms, rt.neighbours = make([]room, workers), smp.Nearest(workers)
 		rt.makeSights(rt.window.limit)
+		if workers > 1 {
+			rt.share = rt.shareVector
+		}
 		if rt.workers, err = rt.cpus.Start(cpu{rt}); err != nil {
 			rt.unhook()
 			rt.cancel(err)

@@ -118,11 +118,7 @@ func runLoop(l *vec.Loop, lo, hi int64) {
 
 // callVector runs the vector code of a kernel, shared with idle workers where it is long enough; false when there is none.
 func (rt *Runtime) callVector(r *record, k *Kernel) bool {
-	share := rt.shareVector
-	if rt.workers.Len() == 1 {
-		share = nil
-	}
-	done, _ := rt.callVectorWith(r, k, share)
+	done, _ := rt.callVectorWith(r, k, rt.share)
 	return done
 }
 

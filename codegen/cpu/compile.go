@@ -28,6 +28,7 @@ type Code struct {
 	Lines   []Line
 	Notes   []string // what the author may want to know: bounds of functions, what Go computes
 	params  []*ir.Var
+	nested  []int // the stages that are loops in sequential code
 	caps    []int // the parameters whose capacities come behind them all
 	stages  []*stage
 	sites   []site
@@ -49,6 +50,9 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	stages := split(prepared.kernel.Body)
 	c := &compiler{preparation: prepared, options: o}
 	c.frame = c.frameOf(stages)
+	if nested, f := c.nested(stages); len(nested) > 0 {
+		stages, c.frame = append(stages, nested...), f
+	}
 	code = &Code{Kernel: k, params: prepared.kernel.Params, stages: stages, words: c.frame.size, Width: W256}
 	if o.AVX512 && o.Width != W256 {
 		code.Width = W512
@@ -61,8 +65,12 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if code.words > maxWords {
 		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: fmt.Sprintf("its parameters and variables need %d words, %d are there", code.words, maxWords)}
 	}
+	c.stages = stages
+	if err := c.nestedStages(code); err != nil {
+		return nil, err
+	}
 	for _, s := range stages {
-		if s.countable(c.frame) {
+		if s.nested || s.countable(c.frame) {
 			continue
 		}
 		if s.loop != nil && c.options.Past {
@@ -84,7 +92,9 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 }
 
 // resumes tells whether the code goes on from the site.
-func (s site) resumes() bool { return s.kind == siteLanes || s.kind == sitePause }
+func (s site) resumes() bool {
+	return s.kind == siteLanes || s.kind == sitePause || s.kind == siteShare
+}
 
 // add appends the code of a stage.
 func (c *Code) add(s *stage, g *gen) error {
@@ -107,7 +117,7 @@ func (c *Code) add(s *stage, g *gen) error {
 	if s.alone {
 		c.Notes = append(c.Notes, fmt.Sprintf("the loop at %s runs on one worker: its atomic updates are cheap there", s.loop.At))
 	}
-	if s.loop != nil {
+	if s.loop != nil && !s.nested {
 		c.streams = c.streams || streams(s.loop)
 		c.rows = c.rows || streamsRows(s.loop)
 	}
@@ -130,6 +140,7 @@ type compiler struct {
 	*preparation
 	options Options
 	frame   frame
+	stages  []*stage
 }
 
 // stage selects and allocates one stage with as many unrolled copies as the registers allow.
@@ -186,7 +197,7 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 	}()
 	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{}, limits: map[limitKey]Reg{}, pooled: map[constKey]int{},
 		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]Reg{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
-		names: c.names, bounds: c.bounds, arrays: c.arrays, scratch: c.frame.scratch}
+		names: c.names, bounds: c.bounds, nested: c.stages, arrays: c.arrays, scratch: c.frame.scratch}
 	g.vex = !g.avx512
 	if g.avx512 && c.options.Width != W256 {
 		g.bytes = 64

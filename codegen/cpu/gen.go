@@ -99,6 +99,7 @@ type gen struct {
 	shared            map[string]Reg  // terms computed in the straight code before a loop
 	names             map[ir.Pos]string
 	bounds            map[ir.Pos]bool
+	nested            []*stage          // by number: the stages that sequential code may call
 	arrays            map[*ir.Var]int64 // lengths of local arrays
 	scratch           int64             // bytes of scratch memory used so far
 	serialBase        int               // where one lane runs alone: 1 + the loops around; else 0

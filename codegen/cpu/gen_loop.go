@@ -11,6 +11,9 @@ import (
 // forStmt selects a counted loop: the lanes loop where Compile chose it, else a loop of scalars around vectors, or one in which lanes
 // drop out.
 func (g *gen) forStmt(s *ir.For) {
+	if after, ok := g.shareFrom(s); ok {
+		defer g.place(after)
+	}
 	if g.shapes == nil && g.lanesOf(s) {
 		g.lanesLoop(s)
 		return

@@ -37,7 +37,9 @@ func longKernels(t *testing.T) map[string]func() error {
 		require.NoError(t, err)
 		return func() error { return r.Call(values(args), nil) }
 	}
+	steps, again := loadNest(t, "Steps", o), make([]float64, n)
 	return map[string]func() error{
+		"sequential code": func() error { return steps.Call(values([]any{9, wide, again}), nil) },
 		"loop of scalars": make1("Forces", 0, 16, float32(0.1), x, x, x, out, out, out),
 		"loop of lanes":   make1("RowSums", 1, n, wide, wide[:1]),
 	}
@@ -155,4 +157,8 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		require.NoError(t, own.Call(r, args, nil))
 		require.Zero(t, testing.AllocsPerRun(100, func() { _ = own.Call(r, args, nil) }), name)
 	}
+	steps, x := loadNest(t, "Steps", cpu.Options{}), make([]float64, 2000)
+	args := values([]any{9, x, x})
+	require.NoError(t, steps.Call(args, nil))
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = steps.Call(args, nil) }))
 }

@@ -115,8 +115,8 @@ func (b *block) bindCaps(c *Code, args []Value) {
 }
 
 // run calls the code of a stage for iterations [lo, hi), and does what it asks for on the way.
-func (p *Program) run(i int, b *block, lo, hi int64) error {
-	s := p.Code.stages[i]
+func (p *Program) run(i int, l *launch, lo, hi int64) error {
+	s, b := p.Code.stages[i], l.block
 	if p.Code.far {
 		if s.copies.size > 0 && !(halves512 && len(p.Code.past) > 0 && p.Code.aligned(b, lo)) && s.copies.move(b, lo, hi) {
 			return nil
@@ -129,7 +129,7 @@ func (p *Program) run(i int, b *block, lo, hi int64) error {
 	if b.enter(p.entry+uintptr(s.entry), lo, hi, p.rounds.Load()) {
 		return nil
 	}
-	return p.goOn(s, b)
+	return p.goOn(s, l)
 }
 
 // enter calls the code at an address and reports whether it ran to its end.
@@ -140,7 +140,8 @@ func (b *block) enter(at uintptr, lo, hi, rounds int64) bool {
 }
 
 // goOn does what a stage asks for, and calls it again until it has run to its end.
-func (p *Program) goOn(s *stage, b *block) error {
+func (p *Program) goOn(s *stage, l *launch) error {
+	b := l.block
 	var last time.Time // of a pause
 	for {
 		st := b[wordStatus]
@@ -159,6 +160,10 @@ func (p *Program) goOn(s *stage, b *block) error {
 			}
 			last = now
 			b[wordBudget] = uint64(p.rounds.Load())
+		case siteShare:
+			if err := p.shareNested(site.stage, l); err != nil {
+				return err
+			}
 		default:
 			return p.failure(b)
 		}

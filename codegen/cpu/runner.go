@@ -51,7 +51,9 @@ type launch struct {
 	loop    Loop
 	untimed int // calls since the last that was timed
 	before  [maxSums]uint64
-	scratch []byte // memory for local arrays: kept from launch to launch
+	scratch []byte  // memory for local arrays: kept from launch to launch
+	runner  *Runner // of what runs, and who shares loops in its sequential code
+	share   func(*Loop) error
 }
 
 // room gives the block memory for the local arrays of a program.
@@ -158,10 +160,14 @@ func (r *Runner) callOn(l *launch, args []Value, share func(*Loop) error) (err e
 			if b[wordStatus] == statusDone {
 				return nil
 			}
-			return p.goOn(p.Code.stages[1], b)
+			return p.goOn(p.Code.stages[1], l)
 		}
 	}
 	l.room(p)
+	if len(p.Code.nested) > 0 {
+		l.runner, l.share = r, share
+		r.setThresholds(p, b, share == nil)
+	}
 	return r.stages(p, l, share)
 }
 
@@ -181,12 +187,15 @@ func (p *Program) trips(b *block) int64 {
 
 func (r *Runner) stages(p *Program, l *launch, share func(*Loop) error) error {
 	for i, s := range p.Code.stages {
+		if s.nested {
+			break // they come last
+		}
 		if s.count.set {
 			l.block[wordTrips] = uint64(s.count.trips(l.block))
 			continue
 		}
 		if s.loop == nil {
-			if err := p.run(i, l.block, 0, 0); err != nil {
+			if err := p.run(i, l, 0, 0); err != nil {
 				return err
 			}
 			if l.block[wordStatus] == statusReturned {
@@ -211,7 +220,11 @@ func (r *Runner) loopStage(p *Program, i int, l *launch, trips int64, share func
 	if share == nil || s.alone {
 		return r.calls(p, i, l, 0, trips)
 	}
-	o := &l.loop
+	return r.shareLoop(p, i, l, trips, share)
+}
+
+func (r *Runner) shareLoop(p *Program, i int, l *launch, trips int64, share func(*Loop) error) error {
+	s, o := p.Code.stages[i], &l.loop
 	o.Trips, o.runner, o.program, o.number, o.stage, o.master = trips, r, p, i, s, l.block
 	for k, x := range s.sums {
 		o.begin[k] = x.pair(l.block)
@@ -251,12 +264,12 @@ func (r *Runner) one(p *Program, i int, l *launch, lo, hi int64) error {
 			wait = seldom
 		}
 		if l.untimed++; l.untimed < wait {
-			return p.run(i, l.block, lo, hi)
+			return p.run(i, l, lo, hi)
 		}
 		l.untimed = 0
 	}
 	began := time.Now()
-	err := p.run(i, l.block, lo, hi)
+	err := p.run(i, l, lo, hi)
 	r.pace[i].Store(max(1, int64(time.Since(began))*1000/(hi-lo)))
 	return err
 }

@@ -17,6 +17,10 @@ type stage struct {
 	count  count    // where no code counts the iterations of next
 	copies copyLoop // where the loop does nothing else
 	round  int64    // iterations of the loop that one round of vectors takes
+
+	nested    bool // a loop in sequential code, which calls it: see nest.go
+	refused   bool // nested, and has no code
+	threshold int  // nested: the word that says how many iterations are worth sharing
 }
 
 // at is where the stage stands in the source.
@@ -136,6 +140,7 @@ type frame struct {
 	size    int               // words of the block
 	place   map[*ir.Var]int64 // of arrays, in the scratch memory
 	scratch int64             // bytes that these arrays take
+	inner   map[*ir.Var]bool  // that have words for nested stages alone
 }
 
 // frameOf gives words to the parameters, and to the variables of the top level that two stages use; arrays get memory, too.
@@ -234,6 +239,9 @@ func (g *gen) leaveStage(s *stage, f frame) {
 		}
 	}
 	for _, v := range changed.List() {
+		if f.inner[v] {
+			continue
+		}
 		if word, ok := f.word[v]; ok && v.Space != ir.Param || ok && g.homes[v] != nil {
 			g.storeWord(g.home(v, v.At), v.Type, word)
 		}

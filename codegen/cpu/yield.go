@@ -29,6 +29,7 @@ const (
 	siteArith                  // a division by zero or a shift by a negative count: the launch fails
 	siteLanes                  // Go computes something in some lanes
 	sitePause                  // nothing to do but to go on
+	siteShare                  // workers run a nested stage
 )
 
 // A site is a place from which code returns to Go before its end.
@@ -38,6 +39,7 @@ type site struct {
 	slice  string      // of siteBounds
 	bytes  int         // of one index of a gather, 0 for an affine access
 	limits bool        // of siteBounds: every lane has a limit of its own
+	stage  int         // of siteShare
 	part   bool        // of siteBounds: it is a bound of a part of a slice, which is below one more than its limit
 	err    error       // of siteArith
 	args   [2]*ir.Type // of siteLanes: types of its arguments
@@ -81,12 +83,9 @@ func (p *Program) paused(took time.Duration) {
 	}
 }
 
-// pausePoint stands where a loop inside a parallel loop goes round: a chunk is never shorter than one iteration of the parallel loop, which
-// may take long.
+// pausePoint stands where a loop goes round that Go does not cut into chunks: one inside a parallel loop, as a chunk is never shorter than one
+// iteration, and all in sequential code.
 func (g *gen) pausePoint() {
-	if !g.inLoop {
-		return
-	}
 	back, cold := g.newLabel(), g.newLabel()
 	n := g.newSite(site{kind: sitePause})
 	g.op(ADDQImm, W128, blockWord(wordBudget), ImmArg(-1))

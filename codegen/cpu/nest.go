@@ -1,0 +1,172 @@
+package cpu
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A parallel loop inside sequential code - a time step, say - is there twice: inline, for the goroutine that runs what is around it, and as a
+// stage of its own that workers share. The sequential code counts the iterations, and where they are as many as a word of the block asks
+// for it stores the variables that the loop uses into their words and returns to Go, which lets the workers run the stage and calls it again.
+// The word begins at a guess and follows the time that an iteration takes; alone, nothing is ever shared.
+
+// Sharing a loop inside sequential code costs some microseconds: it must take more than worthSharing, and is tried with firstShared iterations
+// while nobody knows.
+const (
+	worthSharing = 50_000_000 // picoseconds
+	firstShared  = 512
+)
+
+// nestedIn returns stages of the parallel loops in sequential code that may be shared.
+func (c *compiler) nestedIn(body []ir.Stmt) (out []*stage) {
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
+		f, ok := parallel(s)
+		if !ok {
+			return true
+		}
+		if _, fixed := constStep(f); fixed && f.Rel != ir.Ne && !hasAtomics(f) && !slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), c.staysHere) {
+			out = append(out, &stage{loop: f, body: []ir.Stmt{f}, nested: true})
+		}
+		return false
+	})
+	return out
+}
+
+// nested returns the stages of loops in sequential code, and the frame that they take; none where there are not words enough.
+func (c *compiler) nested(stages []*stage) (out []*stage, f frame) {
+	for _, s := range stages {
+		if s.loop == nil {
+			out = append(out, c.nestedIn(s.body)...)
+		}
+	}
+	f = c.frame
+	f.word = maps.Clone(f.word)
+	if f.addNested(out); f.size > maxWords {
+		return nil, c.frame
+	}
+	return out, f
+}
+
+// staysHere tells the variables that have no word: arrays in the memory of the launch.
+func (c *compiler) staysHere(v *ir.Var) bool {
+	return c.arrays[v] > 0 || v.Space != ir.Param && !v.Type.IsScalar()
+}
+
+// addNested gives words to what the nested stages use and to their thresholds.
+func (f *frame) addNested(stages []*stage) {
+	f.inner = map[*ir.Var]bool{}
+	for _, s := range stages {
+		for _, v := range ir.Free(s.body).List() {
+			if f.word[v] == 0 {
+				f.word[v], f.inner[v] = f.size, true
+				f.size++
+			}
+		}
+		s.threshold = f.size
+		f.size++
+	}
+}
+
+// nestedStages compiles them first: one that is refused stays inline alone.
+func (c *compiler) nestedStages(code *Code) error {
+	for i, s := range code.stages {
+		if !s.nested {
+			continue
+		}
+		g, err := c.stage(s, code.sites)
+		if isRefusal(err) {
+			s.refused = true
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := code.add(s, g); err != nil {
+			return err
+		}
+		code.nested = append(code.nested, i)
+	}
+	return nil
+}
+
+// shareFrom emits the way out to Go where the loop is long enough.
+func (g *gen) shareFrom(s *ir.For) (after label, ok bool) {
+	i := slices.IndexFunc(g.nested, func(n *stage) bool { return n != nil && n.loop == s && !n.refused })
+	if i < 0 || g.inLoop || g.shapes != nil {
+		return 0, false
+	}
+	n := g.nested[i]
+	step, _ := constStep(s)
+	lo := g.general()
+	g.move(lo, g.gpOutside(s.Lo))
+	trips := g.trips(s, lo, step)
+	cold, after := g.newLabel(), g.newLabel()
+	k := g.newSite(site{kind: siteShare, stage: i})
+	g.op(CMPQ, W128, RegArg(trips), blockWord(n.threshold))
+	g.jump(condGE, cold)
+	g.later(cold, func() {
+		g.storeFree(n)
+		g.op(MOVQStore, W128, blockWord(wordTrips), RegArg(trips))
+		g.yield(k)
+		g.loadChanged(n)
+		g.jump(always, after)
+	})
+	g.note("the loop at %s, inside sequential code, is shared by idle workers where it takes long enough", s.At)
+	return after, true
+}
+
+// storeFree stores what a nested stage uses, but for parameters that never change.
+func (g *gen) storeFree(n *stage) {
+	for _, v := range ir.Free(n.body).List() {
+		if h := g.homes[v]; h != nil && (v.Space != ir.Param || ir.Assigned(g.kernel.Body).Has(v)) {
+			g.storeWord(h, v.Type, g.frame.word[v])
+		}
+	}
+}
+
+// loadChanged loads what it has reduced.
+func (g *gen) loadChanged(n *stage) {
+	for _, v := range ir.Assigned(n.body).List() {
+		h := g.homes[v]
+		if h == nil || g.frame.word[v] == 0 || !ir.Free(n.body).Has(v) {
+			continue
+		}
+		from := g.loadWord(v, g.frame.word[v])
+		if h.vec != nil {
+			g.move(h.vec[0], from.vec[0])
+		} else {
+			g.move(h.gp, from.gp)
+		}
+	}
+}
+
+// setThresholds says how many iterations of nested loops are worth sharing: none where there is nobody to share with.
+func (r *Runner) setThresholds(p *Program, b *block, alone bool) {
+	for _, i := range p.Code.nested {
+		b[p.Code.stages[i].threshold] = r.threshold(i, alone)
+	}
+}
+
+func (r *Runner) threshold(i int, alone bool) uint64 {
+	if alone {
+		return math.MaxInt64
+	}
+	each := r.pace[i].Load()
+	if each == 0 {
+		return firstShared
+	}
+	return uint64(max(1, worthSharing/each))
+}
+
+// shareNested lets workers run the nested stage that the sequential code of l has come to.
+func (p *Program) shareNested(i int, l *launch) error {
+	r := l.runner
+	if err := r.shareLoop(p, i, l, int64(l.block[wordTrips]), l.share); err != nil {
+		return err
+	}
+	l.block[p.Code.stages[i].threshold] = r.threshold(i, false)
+	return nil
+}
