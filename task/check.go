@@ -94,12 +94,25 @@ func (rt *Runtime) unchecked(f func()) {
 func (s *Scope) rests() {
 	if s.rt.check && !s.program() {
 		s.rt.checks.loose.Add(looseEnds)
+		s.resting.Add(1) // last: who waits for it is not beside the body
 	}
 }
 
 func (s *Scope) resumes() {
 	if s.rt.check && !s.program() {
+		s.resting.Add(-1)
 		s.rt.checks.loose.Add(looseBegins)
+	}
+}
+
+// giveWay waits until the bodies whose child r is wait too, as with one worker they would: else r is beside them. Not for ever, as they may
+// talk to it by a channel.
+func (rt *Runtime) giveWay(r *record) {
+	began := time.Now()
+	for s := r.home; !s.program(); s = s.owner.home {
+		for s.resting.Load() == 0 && time.Since(began) < patience {
+			time.Sleep(20 * time.Microsecond)
+		}
 	}
 }
 
@@ -224,6 +237,9 @@ func elementAt(r deps.Region, n int64) int64 {
 // checkBody is runBody with a look at what has changed under the body.
 func (rt *Runtime) checkBody(r *record) {
 	w := &rt.checks
+	if r.nested == nil {
+		rt.giveWay(r)
+	}
 	turn := r.nested == nil && w.enter()
 	if turn {
 		defer func() { <-w.turn }() // also when the body ends the goroutine

@@ -208,6 +208,7 @@ func (s *Scope) end() int {
 	defer s.lending.Unlock()
 	s.submitting.Lock()
 	s.over = true
+	s.resting.Add(1)
 	var ready recordList
 	s.closeReductions(nil, &ready)
 	s.submitting.Unlock()

@@ -182,6 +182,7 @@ func (it *Iteration) rebind() error {
 func (rt *Runtime) submitSteps(r *record) {
 	s := newScope(r)
 	s.worker = smp.None
+	s.resting.Add(1) // it has no body
 	r.inner = s
 	w := r.rerun
 	r.turn.begin()

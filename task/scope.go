@@ -54,7 +54,8 @@ type Scope struct {
 	worker  int      // that the body runs on, smp.None when there is none; guarded by lending
 	resume  chan int // a worker for who has lent it
 
-	submitted atomic.Bool // something was
+	submitted atomic.Bool  // something was
+	resting   atomic.Int32 // how often the body waits, or has returned; where bodies are checked
 
 	final   bool  // children run where they are submitted
 	outside error // of events; guarded by Runtime.failing
