@@ -66,6 +66,9 @@ func small() *run.Run {
 		}
 		if i > 0 {
 			x.Last = deps.TaskID(i)
+			if i == 6 { // it was given a place before, on what was known then
+				r.Details = append(r.Details, record.Detail{Task: x.ID, What: record.Candidate, Values: [6]int64{77}}, record.Detail{Task: x.ID, What: record.Candidate, Place: 1, Values: [6]int64{88}})
+			}
 			r.Details = append(r.Details, record.Detail{Task: x.ID, What: record.Waits, Count: 1, Values: [6]int64{int64(i)}}, record.Detail{Task: x.ID, What: record.Accesses, Mode: deps.InOut, Count: 1, Values: [6]int64{3, 0, 10, 9}},
 				record.Detail{Task: x.ID, What: record.Candidate, Place: 0, Values: [6]int64{0, 0, 0, 0, 0}},
 				record.Detail{Task: x.ID, What: record.Candidate, Place: 1, Count: 3, Values: [6]int64{4096, 7000, 9000, 2<<32 | 1, 30<<32 | 20}})
@@ -105,6 +108,13 @@ func TestServedState(t *testing.T) {
 	require.Equal(t, 200, code)
 	require.Contains(t, string(body), "gave it to sim:0")
 	require.Contains(t, string(body), "buffer 3")
+	code, _, body = get(t, s.URL()+"api/task?id=7")
+	require.Equal(t, 200, code)
+	var again struct {
+		Considered []struct{ Missing int64 }
+	}
+	require.NoError(t, json.Unmarshal(body, &again))
+	require.Equal(t, []struct{ Missing int64 }{{0}, {4096}}, again.Considered, "of a task that was given a place twice, the last time counts")
 	code, _, _ = get(t, s.URL()+"api/task?id=5000")
 	require.Equal(t, 404, code)
 	code, _, _ = get(t, s.URL()+"api/task?id=x")

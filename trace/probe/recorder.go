@@ -79,7 +79,9 @@ type Recorder interface {
 	// Submitted tells what a task touches, and Waits which tasks it waits for.
 	Submitted(id deps.TaskID, accesses []deps.Access)
 	Waits(id deps.TaskID, predecessors []deps.TaskID)
-	// Considered tells what was known of the candidates when a task with several of them became ready, and where it was given to.
+	// Considered tells what was known of the candidates when a task with several of them became ready, and where it was given to. A task
+	// that is given a place again (its trial was too long, it failed and is retried, its device went out of service) is told of again: the
+	// last time counts.
 	Considered(id deps.TaskID, place int, candidates []Candidate)
 	// Ended tells of a task that is over: it ran, failed or was skipped. Ran does that for those of which a Brief says all.
 	Ended(t *Task)
