@@ -75,7 +75,7 @@ func visit(t *testing.T, tasks int) (all []heard, took time.Duration) {
 	rec := record.New(record.Options{Sinks: []record.Sink{s}})
 	rt, err := task.New(task.Options{Devices: "smp:2", Observer: rec})
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	began := time.Now()
 	all = make([]heard, 5)

@@ -211,7 +211,7 @@ func (b *browser) call(method string, params map[string]any) json.RawMessage {
 	select {
 	case r := <-ch:
 		return r
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		b.t.Fatalf("%s: no answer", method)
 		return nil
 	}
@@ -248,7 +248,7 @@ func (b *browser) eval(expression string) string {
 // until waits until an expression is true.
 func (b *browser) until(expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if b.eval("Boolean("+expression+")") == "true" {
 			return
 		}

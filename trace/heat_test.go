@@ -20,7 +20,7 @@ func TestTheHeatSimulationInABrowser(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "heat")
 	out, err := exec.Command("go", "build", "-o", program, "../examples/dashboard").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	cmd := exec.Command(program, "-for", "3m")
+	cmd := exec.Command(program, "-for", "15m")
 	text, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	require.NoError(t, err)
 	cmd.Stderr = text
@@ -30,7 +30,7 @@ func TestTheHeatSimulationInABrowser(t *testing.T) {
 		_ = cmd.Wait()
 	}()
 	address := ""
-	for end := time.Now().Add(20 * time.Second); address == "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); address == "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		said, err := os.ReadFile(text.Name())
 		require.NoError(t, err)
 		if _, rest, ok := strings.Cut(string(said), "page at "); ok && strings.Contains(rest, "\n") {

@@ -270,7 +270,7 @@ func TestDeadClients(t *testing.T) {
 	n := <-done
 	began := time.Now()
 	require.NoError(t, rec.Close())
-	require.Less(t, time.Since(began), 30*time.Second) // 3 s of patience, and what others take
+	require.Less(t, time.Since(began), 2*time.Minute) // 3 s of patience, and what others take
 	require.Zero(t, rec.Dropped(), "of %d tasks", n)
 	for _, r := range dead {
 		r.Body.Close()

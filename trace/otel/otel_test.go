@@ -147,7 +147,7 @@ func TestAnExporterThatBlocks(t *testing.T) {
 	}
 	err = s.Close()
 	require.ErrorContains(t, err, "4096000 records are not told")
-	require.Less(t, time.Since(began), 10*time.Second)
+	require.Less(t, time.Since(began), time.Minute)
 	require.LessOrEqual(t, s.waiting.Load(), int64(maxWaiting))
 	close(p.gate)
 	<-s.done
