@@ -18,7 +18,7 @@ import (
 func checkAccesses(k *ir.Kernel, vague vagueness) []Diagnostic {
 	reaches := collect(k, k.Body)
 	c := &accessCheck{k: k, said: map[string]bool{}, vague: vague, complete: isComplete(k)}
-	for _, v := range k.Params {
+	for _, v := range k.Written() {
 		if v.Type.Kind != ir.Slice && v.Type.Kind != ir.Pointer || vague.vars[v] {
 			continue
 		}

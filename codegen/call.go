@@ -108,6 +108,9 @@ func (b *builder) callee(fun ast.Expr) *inlinable {
 		b.captures(fun)
 		return &inlinable{lit: fun, env: b.env, name: "func", busy: slices.Clone(b.u.busy)}
 	case *ast.IndexExpr:
+		if !isFunction(b.u.p.info.TypeOf(fun.X)) { // an element of an array of functions
+			break
+		}
 		return b.callee(fun.X)
 	case *ast.IndexListExpr:
 		return b.callee(fun.X)

@@ -28,7 +28,9 @@ func (r *clauseReader) expr(what string, p piece) ir.Expr {
 	if !ok {
 		return nil // reported at the let
 	}
+	r.b.host = r.host
 	e := r.b.clauseExpr(text, p.at, r.scope)
+	r.b.host = false
 	if e == nil || !r.host {
 		return e
 	}

@@ -61,7 +61,7 @@ func (r *kernelReader) let(l *line) {
 	case !found || word.text == "" || rest.text != "" || expr.text == "":
 		r.b.fail(l.rest.at, "directive let", "'"+l.rest.text+"' does not name an expression", "write //omp:let name = expression")
 		return
-	case r.lets[word.text] != "" || r.b.lookup(word.text, r.scope) != nil:
+	case r.lets[word.text] != "" || r.parameterNamed(word.text):
 		r.b.fail(word.at, "directive let", word.text+" is declared already", "take another name")
 		return
 	}
@@ -69,6 +69,11 @@ func (r *kernelReader) let(l *line) {
 	if r.expr("directive let", expr) != nil {
 		r.lets[word.text], _ = r.expand(expr.text)
 	}
+}
+
+// parameterNamed reports whether the kernel has a parameter of that name.
+func (r *kernelReader) parameterNamed(name string) bool {
+	return slices.ContainsFunc(r.k.Params, func(v *ir.Var) bool { return v.Name == name })
 }
 
 // shape reads "a [n][m]".

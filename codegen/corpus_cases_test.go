@@ -12,6 +12,8 @@ type corpusCase struct {
 	args   func(n int, r *rand.Rand) []any
 	// tolerance is the relative difference that reordered float sums may make; 0 asks for the same bits.
 	tolerance float64
+	// variables returns what the program gives the kernel of the package variables that it reads, by their names.
+	variables func() []any
 }
 
 func floats[T float32 | float64](r *rand.Rand, n int) []T {
@@ -22,7 +24,7 @@ func floats[T float32 | float64](r *rand.Rand, n int) []T {
 	return out
 }
 
-func ints[T int16 | int32 | int64 | int | uint8 | uint32](r *rand.Rand, n, limit int) []T {
+func ints[T int16 | uint16 | int32 | int64 | int | uint8 | uint32](r *rand.Rand, n, limit int) []T {
 	out := make([]T, n)
 	for i := range out {
 		out[i] = T(r.IntN(limit))
@@ -48,6 +50,26 @@ func side(n int) int { return int(math.Sqrt(float64(n))) + 1 }
 
 // corpus has every kernel of corpus_test.go and corpus_team_test.go.
 var corpus = []corpusCase{
+	{kernel: LatticeStep, args: func(n int, r *rand.Rand) []any {
+		channel.nx, channel.ny = side(n)+1, side(n)
+		cells := channel.nx * channel.ny
+		f := floats[float64](r, 9*cells)
+		for i := range f {
+			f[i] += 1.5
+		}
+		return []any{f, floats[float64](r, 9*cells), ints[uint8](r, cells, 2)}
+	}, variables: func() []any { return []any{channel, latticeWeight, latticeX, latticeY, opposite} }},
+	{kernel: HeatStep, args: func(n int, r *rand.Rand) []any {
+		s := side(n)
+		heatDT, heatPeriodic = r.Float64(), n%2 == 1
+		return []any{s, s + 1, make([]float32, s*(s+1)), floats[float32](r, s*(s+1))}
+	}, variables: func() []any { return []any{heatDT, heatDX, heatPeriodic, heatStencil} }},
+	{kernel: ToneMap, args: func(n int, r *rand.Rand) []any {
+		copy(toneCurve[:], ints[uint16](r, len(toneCurve), 500))
+		gain := r.Float32()
+		toneOffsets, toneGain = ints[int32](r, n/2+1, 50), &gain
+		return []any{make([]uint16, n), ints[uint16](r, n, 5000)}
+	}, variables: func() []any { return []any{toneCurve[:], toneGain, toneLimit, toneOffsets} }},
 	{kernel: StreamCopy, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), floats[float64](r, n)} }},
 	{kernel: StreamScale, args: func(n int, r *rand.Rand) []any {
 		return []any{floats[float64](r, n), floats[float64](r, n+3), 2.5}

@@ -88,6 +88,14 @@ func cpuValue(v reflect.Value) cpu.Value {
 		return cpu.Value{Addr: v.UnsafePointer(), Len: int64(v.Len())}
 	case reflect.Pointer:
 		return cpu.Value{Addr: v.UnsafePointer(), Len: 1}
+	case reflect.Array, reflect.Struct:
+		c := reflect.New(v.Type())
+		c.Elem().Set(v)
+		n := int64(1)
+		if v.Kind() == reflect.Array {
+			n = int64(v.Len())
+		}
+		return cpu.Value{Addr: c.UnsafePointer(), Len: n}
 	}
 	return cpu.Value{Bits: uint64(deviceArg(0, v.Interface()).Bits)}
 }

@@ -50,7 +50,7 @@ var refusals = []refusal{
 	{"`append`", "append: slices do not grow on a device", ""},
 	{"`make`/`new` of unknown size", "make: its size is not a constant", ""},
 	{"recursion", "and there is no stack on a device", ""},
-	{"writes to package variables", "a kernel sees its parameters and constants alone", ""},
+	{"writes to package variables", "kernels read package variables and change none", ""},
 	{"All errors of a file are reported at once", "everyclean.go:10:4: access to y", ""},
 
 	// section 3

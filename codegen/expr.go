@@ -119,6 +119,9 @@ func (b *builder) ident(e *ast.Ident) ir.Expr {
 		if v := b.find(o); v != nil {
 			return &ir.Ref{Var: v, At: b.pos(e.Pos())}
 		}
+		if b.isPackageVariable(o) && !isFunction(o.Type()) {
+			return b.packageVariable(e, o)
+		}
 		b.noVariable(e, o)
 	default:
 		b.unknown(e.Pos())
@@ -130,8 +133,8 @@ func (b *builder) ident(e *ast.Ident) ir.Expr {
 func (b *builder) noVariable(e ast.Expr, o *types.Var) {
 	switch {
 	case o.Pkg() != nil && o.Parent() == o.Pkg().Scope():
-		b.fail(e.Pos(), "package variable "+o.Name(), "a kernel sees its parameters and constants alone",
-			"make it a parameter, or a constant")
+		b.fail(e.Pos(), "package variable "+o.Name(), "which function it holds is known only when the kernel runs",
+			"call a top-level function, or pass a function literal to a helper")
 	default:
 		b.typeOf(e) // a function, or of a type that was refused
 		b.unknown(e.Pos())

@@ -113,8 +113,9 @@ type wrapper struct {
 	split  *splitCode
 	whole  string // why it cannot be cut
 
-	generic  []string // the names of its type parameters
-	versions []string // kernels that implement it
+	generic   []string // the names of its type parameters
+	variables []string // the package variables that it reads
+	versions  []string // kernels that implement it
 }
 
 type wrapperParam struct {
@@ -184,7 +185,7 @@ func (g *generator) kernel(k *ir.Kernel) {
 	if decl == nil || decl.Type.TypeParams != nil {
 		return
 	}
-	w := wrapper{name: k.Name, decl: decl, params: g.params(decl), versions: g.versions[k.Name]}
+	w := wrapper{name: k.Name, decl: decl, params: g.params(decl), versions: g.versions[k.Name], variables: variableNames(k)}
 	for i := range w.params {
 		w.params[i].arg = readArgument(w.params[i].typ, k.Params[i].Type, i)
 	}
@@ -195,6 +196,30 @@ func (g *generator) kernel(k *ir.Kernel) {
 	}
 	g.declare(&w)
 	g.wraps = append(g.wraps, w)
+}
+
+// variableNames returns the package variables that k reads.
+func variableNames(k *ir.Kernel) []string {
+	var out []string
+	for _, v := range k.Globals {
+		out = append(out, v.Var.Name)
+	}
+	return out
+}
+
+// writeVariables writes where they are.
+func (w *wrapper) writeVariables(b *bytes.Buffer) {
+	if len(w.variables) == 0 {
+		return
+	}
+	b.WriteString("Variables: []task.Variable{")
+	for i, name := range w.variables {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(b, "{Name: %q, Pointer: &%s}", name, name)
+	}
+	b.WriteString("},\n")
 }
 
 // declare takes the names that w declares, and reports those that are taken.
@@ -401,6 +426,7 @@ func (g *generator) writeWrapper(b *bytes.Buffer, w *wrapper) {
 		}
 		fmt.Fprintf(b, "Versions: []*task.Kernel{%s},\n", strings.Join(vars, ", "))
 	}
+	w.writeVariables(b)
 	b.WriteString("})\n")
 	w.writeSubmit(b)
 	if w.split != nil {

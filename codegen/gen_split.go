@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -233,7 +234,7 @@ func (s *splitter) arrayNamed(name string) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(s.k.Globals, func(v ir.Global) bool { return v.Var.Name == name && v.Type.Kind == ir.Array })
 }
 
 func (s *splitter) code() *splitCode {

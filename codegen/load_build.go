@@ -26,6 +26,8 @@ type unit struct {
 	temps   map[*ir.Var]bool // variables that the builder made, each to hold one value
 	taken   map[*ir.Var]bool // variables of which the address or a slice is taken somewhere
 	fixed   map[*ir.Var]bool // variables that nothing changes after their declaration
+
+	globals map[*types.Var]*ir.Var // the package variables that are read
 }
 
 // A builder makes the body of one function. What an expression needs to have run before it (calls, inlined bodies)
@@ -36,6 +38,7 @@ type builder struct {
 	out   []ir.Stmt
 	exits []exit
 	text  *clauseText // of the clause being read, nil for code
+	host  bool        // the clause is one of target or task
 
 	collapse  int    // how many more loops are collapsed into the one around
 	collapsed string // the text of its directive
@@ -62,7 +65,7 @@ type clauseText struct {
 func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*ir.Kernel, []Diagnostic) {
 	k := &ir.Kernel{Name: instanceName(f.Name(), args), Package: p.name, At: p.position(decl.Name.Pos())}
 	u := &unit{p: p, k: k, failed: map[Diagnostic]bool{}, temps: map[*ir.Var]bool{}, taken: map[*ir.Var]bool{}, fixed: map[*ir.Var]bool{}, names: map[string]bool{k.Name: true},
-		busy: []*types.Func{f}}
+		globals: map[*types.Var]*ir.Var{}, busy: []*types.Func{f}}
 	b := u.builder(typingOf(f, args))
 	k.Params = b.parameters(f.Signature(), decl)
 	u.vague.all = p.cloudedFunction(decl)
@@ -80,6 +83,7 @@ func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
 	if (u.unknown != ir.Pos{}) && !u.hasErrors() && len(u.p.goErrors) == 0 {
 		u.report(Diagnostic{Pos: u.unknown, What: "expression", Why: "its type is not known", Instead: "write it in terms that go vet accepts"})
 	}
+	u.placeGlobals()
 	for _, d := range checkKernel(u.k, u.p.clouded) {
 		u.report(d)
 	}
@@ -268,10 +272,16 @@ func (b *builder) lookup(name string, at token.Pos) *ir.Var {
 	if scope == nil {
 		return nil
 	}
-	if _, o := scope.LookupParent(name, at); o != nil {
-		return b.find(o)
+	_, o := scope.LookupParent(name, at)
+	if o == nil {
+		return nil
 	}
-	return nil
+	if !b.host && b.isPackageVariable(o) {
+		if t, err := b.env.types.convert(o.Type()); err == nil {
+			return b.globalOf(o.(*types.Var), t)
+		}
+	}
+	return b.find(o)
 }
 
 // clauseExpr returns the expression that text means at scopeAt; nil, and the errors reported, where it means none.

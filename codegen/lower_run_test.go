@@ -33,13 +33,16 @@ var corpusLoopsSource string
 //go:embed corpus_codes_test.go
 var corpusCodesSource string
 
+//go:embed corpus_vars_test.go
+var corpusVarsSource string
+
 // loadCorpus compiles the kernels of all files of the corpus.
 func loadCorpus(t testing.TB) *codegen.Package {
 	t.Helper()
 	p, err := codegen.Load(codegen.File{Name: "corpus_test.go", Text: corpusSource},
 		codegen.File{Name: "corpus_team_test.go", Text: corpusTeamSource},
 		codegen.File{Name: "corpus_loops_test.go", Text: corpusLoopsSource}, codegen.File{Name: "corpus_codes_test.go", Text: corpusCodesSource},
-		codegen.File{Name: "corpus_apps_test.go", Text: corpusAppsSource})
+		codegen.File{Name: "corpus_apps_test.go", Text: corpusAppsSource}, codegen.File{Name: "corpus_vars_test.go", Text: corpusVarsSource})
 	require.NoError(t, err)
 	return p
 }
@@ -51,15 +54,22 @@ func name(kernel any) string {
 }
 
 // makeArgs makes the arguments of a case; equal calls give equal arguments.
-func (c corpusCase) makeArgs(n int) []any { return c.args(n, rand.New(rand.NewPCG(uint64(n), 7))) }
+func (c corpusCase) makeArgs(n int) []any {
+	out := c.args(n, rand.New(rand.NewPCG(uint64(n), 7)))
+	if c.variables != nil {
+		out = append(out, c.variables()...)
+	}
+	return out
+}
 
 // runGo calls the kernel as the Go function that it is.
 func (c corpusCase) runGo(args []any) {
-	in := make([]reflect.Value, len(args))
-	for i, a := range args {
-		in[i] = reflect.ValueOf(a)
+	f := reflect.ValueOf(c.kernel)
+	in := make([]reflect.Value, f.Type().NumIn())
+	for i := range in {
+		in[i] = reflect.ValueOf(args[i])
 	}
-	reflect.ValueOf(c.kernel).Call(in)
+	f.Call(in)
 }
 
 // differ returns the first difference between what two runs left in their arguments, "" for none.
@@ -122,6 +132,10 @@ func deviceArg(i int, a any) simt.Arg {
 		return simt.Arg{Memory: view(v.UnsafePointer(), uintptr(n)*v.Type().Elem().Size()), Len: n, Cap: n}
 	case reflect.Pointer:
 		return simt.Arg{Memory: view(v.UnsafePointer(), v.Type().Elem().Size())}
+	case reflect.Array, reflect.Struct:
+		c := reflect.New(v.Type())
+		c.Elem().Set(v)
+		return simt.Arg{Bytes: unsafe.Slice((*byte)(c.UnsafePointer()), v.Type().Size())}
 	case reflect.Float32:
 		return simt.Arg{Bits: ir.Bits(math.Float32bits(float32(v.Float())))}
 	case reflect.Float64:

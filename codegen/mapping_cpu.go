@@ -12,6 +12,7 @@ func ForCPU(k *ir.Kernel) *ir.Kernel {
 		m.undirected(l.kernel.Body)
 	}
 	m.laneLoops(l.kernel.Body)
+	inMemory(l.kernel)
 	return l.kernel
 }
 

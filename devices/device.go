@@ -143,6 +143,8 @@ type Kernel struct {
 	Refused error
 	// Natives are variants that the user has written for kinds of devices; they go before Program.
 	Natives []Native
+	// Hidden is how many of the last arguments stand for package variables that the Go function reads: natives do not get them.
+	Hidden int
 	// Steps make the kernel a sequence of launches on one accelerator, which an accelerator may run as one. It has no Program
 	// and no Natives then; Go runs the steps in order, and the arguments of a launch are those of all steps.
 	Steps []Step

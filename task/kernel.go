@@ -37,20 +37,23 @@ type KernelSpec struct {
 	Natives []devices.Native
 	// Versions are other kernels for the same task: see Kernel.AddVersion.
 	Versions []*Kernel
+	// Variables are the package variables that the kernel reads, itself or in what it calls.
+	Variables []Variable
 }
 
 // A Kernel is a function that tasks run on any device. It belongs to no runtime.
 type Kernel struct {
-	name     string
-	pos      ir.Pos
-	device   devices.Kernel
-	ir       *ir.Kernel
-	contract *codegen.Contract
-	params   []param
-	warnings []codegen.Diagnostic
-	versions []*Kernel // others for the same task
-	reduces  bool      // a task of it has reductions
-	atomics  bool      // it has some, which neither its Go function nor its vector code makes
+	name      string
+	pos       ir.Pos
+	device    devices.Kernel
+	ir        *ir.Kernel
+	contract  *codegen.Contract
+	params    []param
+	warnings  []codegen.Diagnostic
+	versions  []*Kernel   // others for the same task
+	variables []*variable // of the package: arguments behind those for params
+	reduces   bool        // a task of it has reductions
+	atomics   bool        // it has some, which neither its Go function nor its vector code makes
 }
 
 // A param is what is known of a parameter before there is an argument.
@@ -62,7 +65,8 @@ type param struct {
 }
 
 // NewKernel returns the kernel of a Go function: fn, which must be top level and not generic, with the source files of
-// its package that hold it and what it calls. On the CPU fn itself is called, by reflection.
+// its package that hold it and what it calls. On the CPU fn itself is called, by reflection. Of package variables that it
+// reads BindVariable has to tell.
 //
 // Errors: a codegen.ErrorList with all that is wrong in the files. A kernel that cannot run on accelerators is none: it
 // runs on the CPU, and Refused says why.
@@ -124,12 +128,15 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 		return nil, fmt.Errorf("task: %w", err)
 	}
 	k := &Kernel{name: s.Name, pos: loop.At, ir: loop, contract: codegen.NewContract(loop), warnings: pkg.Warnings()}
-	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Go: s.Go, Split: s.Split, Trips: s.Trips, Natives: s.Natives}
+	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Go: s.Go, Split: s.Split, Trips: s.Trips, Natives: s.Natives, Hidden: len(loop.Globals)}
 	k.lower()
 	k.atomics = hasAtomics(loop)
 	k.reduces = slices.ContainsFunc(loop.Task.Accesses, func(a ir.Access) bool { return a.Mode == deps.Reduction })
-	for _, v := range loop.Params {
+	for _, v := range loop.Written() {
 		k.params = append(k.params, param{v.Name, v.Type, goType(v.Type), comparedWithNil(loop, v)})
+	}
+	if err := k.takeVariables(s.Variables); err != nil {
+		return nil, err
 	}
 	for _, v := range s.Versions {
 		if err := k.AddVersion(v); err != nil {
@@ -198,8 +205,8 @@ func functionName(v reflect.Value) string {
 func reflectedCall(fn reflect.Value) func(*Args) {
 	t := fn.Type()
 	return func(a *Args) {
-		in := make([]reflect.Value, len(a.List))
-		for i := range a.List {
+		in := make([]reflect.Value, t.NumIn())
+		for i := range in {
 			in[i] = valueOfArg(a, i, t.In(i))
 		}
 		fn.Call(in)
@@ -305,7 +312,7 @@ func (k *Kernel) checkArgs(args []any) error {
 			return k.badArg(i, fmt.Sprintf("is %s, want %s", typeName(t), typeText(p.typ)))
 		}
 	}
-	return nil
+	return k.checkVariables()
 }
 
 func typeName(t reflect.Type) string {
@@ -326,6 +333,9 @@ func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait
 	defer func() { drafts.Put(r.draft); r.draft = nil }()
 	if err := rt.bind(r, args); err != nil {
 		return false, err
+	}
+	if err := rt.bindVariables(r); err != nil {
+		return false, r.refused(err)
 	}
 	if err := rt.evaluate(r); err != nil {
 		return false, r.refused(err)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 )
@@ -327,6 +328,46 @@ func checkPlain(t reflect.Type) error {
 func sliceOfPages[T any](pages []byte, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(pages))), n)
 }
+
+// What follows reads package variables, to which a program has given pointers of their type (BindVariable): they have as many bytes as
+// that type, live for ever, and their own types say where addresses are in them.
+
+// variableBytes returns the memory of a variable, which must not be written.
+func variableBytes(at pointer, size deps.Bytes) []byte { return unsafe.Slice((*byte)(at), size) }
+
+// scalarAt returns the value of a variable as ir.Const has it.
+func scalarAt(at pointer, t *ir.Type) uint64 {
+	switch t.Kind {
+	case ir.Bool, ir.Uint8:
+		return uint64(*(*uint8)(at))
+	case ir.Int8:
+		return uint64(*(*int8)(at))
+	case ir.Int16:
+		return uint64(*(*int16)(at))
+	case ir.Uint16:
+		return uint64(*(*uint16)(at))
+	case ir.Int32:
+		return uint64(*(*int32)(at))
+	case ir.Uint32, ir.Float32:
+		return uint64(*(*uint32)(at))
+	}
+	return *(*uint64)(at)
+}
+
+// memoryAt returns what a variable that is a slice or a pointer covers.
+func memoryAt(at pointer, t *ir.Type) memory {
+	m := memory{elem: t.Elem.Size}
+	if t.Kind == ir.Slice {
+		s := *(*[]byte)(at) // its lengths count elements of any type
+		m.base, m.len, m.cap = unsafe.Pointer(unsafe.SliceData(s)), int64(len(s)), int64(cap(s))
+	} else if m.base = *(*unsafe.Pointer)(at); m.base != nil {
+		m.len, m.cap = 1, 1
+	}
+	return m
+}
+
+// blobAddress returns where the bytes of an array or struct are, for vector code, which only reads them while the task runs.
+func blobAddress(blob []byte) pointer { return unsafe.Pointer(unsafe.SliceData(blob)) }
 
 // bytesOf returns a copy of the bytes of a value that holds no pointers.
 func bytesOf(v reflect.Value) []byte {

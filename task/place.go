@@ -173,7 +173,7 @@ func (r *record) nameLargest(err error) error {
 	}
 	for i, a := range r.args.List {
 		if a.Buffer == space.Largest.Buffer && a.Cap > 0 {
-			space.Name = r.kernel.params[i].name
+			space.Name = r.kernel.ir.Params[i].Name
 		}
 	}
 	return err

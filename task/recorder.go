@@ -443,7 +443,7 @@ func (it *Iteration) linkSteps(edges [][2]int32) {
 		if s.preds == 0 {
 			it.roots = append(it.roots, int32(i))
 		}
-		if s.does != nil && s.does.takesArgs() {
+		if s.does != nil && (s.does.takesArgs() || s.does.kernel != nil && len(s.does.kernel.variables) > 0) {
 			it.dynamic = append(it.dynamic, int32(i))
 		}
 	}

@@ -148,7 +148,7 @@ func (it *Iteration) rebind() error {
 	var failed error
 	for _, i := range it.dynamic {
 		s := &it.steps[i]
-		if !s.asked.dynamic() {
+		if !s.asked.dynamic() && it.rt.variableChanged(s.asked.kernel, s.asked.args) == nil {
 			continue
 		}
 		d, err := it.rt.describeStep(s.asked.kernel, s.asked.given, s.asked.options)

@@ -20,6 +20,7 @@ type KernelIteration struct {
 	rt       *Runtime
 	kernel   *Kernel
 	args     []devices.Arg // of all steps
+	reads    []reading     // of package variables
 	accesses []deps.Access
 	buffers  []*buffer
 	work     deps.Bytes
@@ -27,6 +28,12 @@ type KernelIteration struct {
 	tokens   []sched.Tokens // by kind, the most that a step holds
 	apart    bool           // some step says what is copied for it
 	moved    []deps.Access  // of all steps; what is copied where apart is set
+}
+
+// A reading is a step whose kernel reads package variables, with what they held.
+type reading struct {
+	kernel *Kernel
+	args   []devices.Arg
 }
 
 // A KernelRecorder takes the steps of a KernelIteration. Nothing runs while it does.
@@ -111,6 +118,9 @@ func (r *KernelRecorder) take(one *record, now bool) error {
 	list := slices.Clone(one.args.List)
 	it.kernel.device.Steps = append(it.kernel.device.Steps, devices.Step{Kernel: &one.kernel.device, Args: list})
 	it.args = append(it.args, list...)
+	if len(one.kernel.variables) > 0 {
+		it.reads = append(it.reads, reading{one.kernel, list})
+	}
 	it.work += one.work
 	accesses := slices.Clone(one.accesses)
 	inTurn(accesses)
@@ -185,7 +195,8 @@ func (it *KernelIteration) Len() int { return len(it.kernel.device.Steps) }
 
 // Replay submits the sequence as one task.
 //
-// Errors: those of Kernel.Submit; a *ChangedError when memory that the steps use is no buffer any more.
+// Errors: those of Kernel.Submit; a *ChangedError when memory that the steps use is no buffer any more, or a package
+// variable that they read has another value than when it was recorded.
 func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	for _, b := range it.buffers {
 		if b.gone.Load() {
@@ -193,6 +204,11 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 		}
 	}
 	rt := it.rt
+	for _, x := range it.reads {
+		if v := rt.variableChanged(x.kernel, x.args); v != nil {
+			return Task{}, &ChangedError{What: fmt.Sprintf("package variable %s, which kernel %s reads, has changed", v.name, x.kernel.name)}
+		}
+	}
 	s, g := rt.root.submitter()
 	r, err := s.begin(g, kernelBody)
 	if err != nil {

@@ -134,6 +134,11 @@ func (rt *Runtime) callVectorWith(r *record, k *Kernel, share func(*vec.Loop) er
 		a := &r.args.List[i]
 		v := vec.Value{Bits: a.Bits}
 		switch p.Type.Kind {
+		case ir.Array, ir.Struct:
+			v = vec.Value{Addr: blobAddress(a.Blob), Len: 1}
+			if p.Type.Kind == ir.Array {
+				v.Len = p.Type.Len
+			}
 		case ir.Slice:
 			v = vec.Value{Addr: r.args.Address(i), Len: a.Len, Cap: a.Cap}
 		case ir.Pointer:

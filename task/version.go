@@ -23,6 +23,10 @@ func (k *Kernel) AddVersion(v *Kernel) error {
 			return fmt.Errorf("task: kernel %s (%s:%d): parameter %s is %s, and %s in %s, which it implements", v.name, v.pos.File, v.pos.Line, v.params[i].name, b, a, k.name)
 		}
 	}
+	if !k.readsAlike(v) {
+		return fmt.Errorf("task: kernel %s (%s:%d): it reads other package variables than %s, which it implements, or reads them in another way: pass them as parameters",
+			v.name, v.pos.File, v.pos.Line, k.name)
+	}
 	k.versions = append(k.versions, v)
 	return nil
 }

@@ -16,7 +16,8 @@ type Kernel struct {
 	Name    string
 	Package string
 	At      Pos
-	Params  []*Var
+	Params  []*Var   // of the Go function, then those for Globals
+	Globals []Global // the package variables that it reads, by name
 	Body    []Stmt
 	Funcs   []*Func // every function called, callees first
 	NumVars int     // IDs of all variables, of Funcs too, are below this
@@ -24,6 +25,17 @@ type Kernel struct {
 	Target Target
 	Task   Task
 }
+
+// A Global is a package variable that a kernel reads. Var, one of the last parameters, is its value when a task is submitted.
+// Where Shared, the variable's own memory is an argument instead: Var is a slice over it, of an array, or a pointer to it.
+type Global struct {
+	Var    *Var
+	Type   *Type // of the variable
+	Shared bool
+}
+
+// Written returns the parameters of the Go function.
+func (k *Kernel) Written() []*Var { return k.Params[:len(k.Params)-len(k.Globals)] }
 
 // Target is what the target directive of a kernel says.
 type Target struct {

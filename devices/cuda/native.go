@@ -80,7 +80,7 @@ func (d *Device) prepareNative(l *devices.Launch, n *native) (*nativeRun, error)
 		return nil, err
 	}
 	shape := n.of.Shape(l.Args)
-	r := &nativeRun{device: d, native: n, shared: shape.Shared, args: l.Args.List}
+	r := &nativeRun{device: d, native: n, shared: shape.Shared, args: l.Args.List[:len(l.Args.List)-l.Kernel.Hidden]}
 	var err error
 	if r.teams, r.team, err = shape.Teams(); err != nil {
 		return nil, err

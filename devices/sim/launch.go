@@ -66,7 +66,7 @@ func (d *Device) execute(l *devices.Launch) error {
 	switch {
 	case len(l.Kernel.Steps) > 0:
 		return nil
-	case d.options.Exec == SIMT:
+	case d.options.Exec == SIMT, readsVariables(l.Kernel):
 		return d.interpret(l)
 	}
 	return d.call(l)

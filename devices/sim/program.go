@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/simt"
@@ -41,6 +42,16 @@ func (d *Device) programOf(k *devices.Kernel) *program {
 	return p
 }
 
+// readsVariables reports whether package variables refer to memory that k reads: its Go function does so where the Go program has it, not in
+// a mirror, so that it is interpreted with exec=cpu, too.
+func readsVariables(k *devices.Kernel) bool {
+	if k.Program == nil {
+		return false
+	}
+	params := k.Program.Params
+	return slices.ContainsFunc(params[len(params)-k.Hidden:], func(v *ir.Var) bool { return v.Type.Kind == ir.Slice || v.Type.Kind == ir.Pointer })
+}
+
 func (d *Device) build(k *devices.Kernel) *program {
 	fail := func(err error) *program {
 		return &program{err: &devices.DeviceError{Device: d.name, What: "kernel " + k.Name, Pos: k.Pos, Err: err}}
@@ -50,7 +61,7 @@ func (d *Device) build(k *devices.Kernel) *program {
 		return &program{} // its steps are prepared one by one
 	case d.options.Exec == CPU && k.Go == nil:
 		return fail(errNoGo)
-	case d.options.Exec == CPU:
+	case d.options.Exec == CPU && !readsVariables(k):
 		return &program{}
 	case k.Program == nil && k.Refused != nil:
 		return fail(k.Refused)

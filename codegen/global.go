@@ -1,0 +1,260 @@
+package codegen
+
+import (
+	"cmp"
+	"go/ast"
+	"go/types"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+)
+
+// A kernel reads the variables of its package, and changes none. Each that it reads, itself or in what it calls, is one more parameter
+// behind those of the Go function (ir.Global), which whoever submits a task fills in, and which the functions between the kernel and the
+// place where it is read pass on.
+
+// Bounds of what goes by value: with the arguments of a launch, of which there may be 4 KiB in all.
+const (
+	maxGlobalValue  = 1 << 10 // of one variable
+	maxGlobalValues = 2 << 10 // of all of a kernel
+)
+
+// isPackageVariable reports whether o is a variable of the package that is compiled.
+func (b *builder) isPackageVariable(o types.Object) bool {
+	v, ok := o.(*types.Var)
+	return ok && v.Parent() == b.u.p.types.Scope()
+}
+
+// packageVariable returns the value of the package variable o, which e names.
+func (b *builder) packageVariable(e ast.Expr, o *types.Var) ir.Expr {
+	if b.host {
+		b.fail(e.Pos(), "package variable "+o.Name(), "clauses of target and task see parameters and package constants alone",
+			"make it a parameter, or a constant")
+		return b.bad(e)
+	}
+	t := b.typeAt(o.Type(), e.Pos())
+	if t.Kind == ir.Invalid {
+		return b.bad(e)
+	}
+	if t.Kind == ir.Struct && holdsAddress(t) {
+		b.fail(e.Pos(), "package variable "+o.Name(), "it is a struct that holds slices or pointers",
+			"write a variable of its own for each, or pass them as parameters")
+		return b.bad(e)
+	}
+	return &ir.Ref{Var: b.globalOf(o, t), At: b.pos(e.Pos())}
+}
+
+func (b *builder) globalOf(o *types.Var, t *ir.Type) *ir.Var {
+	if v := b.u.globals[o]; v != nil {
+		return v
+	}
+	v := b.newVar(o.Name(), t, ir.Param, b.u.p.position(o.Pos()))
+	b.u.globals[o] = v
+	b.u.fixed[v] = true
+	b.u.taken[v] = !t.IsScalar() // slices of it may be arguments
+	return v
+}
+
+// holdsAddress reports whether a value of type t has slices or pointers in it.
+func holdsAddress(t *ir.Type) bool {
+	switch t.Kind {
+	case ir.Slice, ir.Pointer:
+		return true
+	case ir.Array:
+		return holdsAddress(t.Elem)
+	case ir.Struct:
+		return slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return holdsAddress(f.Type) })
+	}
+	return false
+}
+
+// placeGlobals makes the package variables that the kernel reads parameters of it and of the functions that read them.
+func (u *unit) placeGlobals() {
+	if len(u.globals) == 0 {
+		return
+	}
+	list := make([]*ir.Var, 0, len(u.globals))
+	for _, v := range u.globals {
+		list = append(list, v)
+	}
+	slices.SortFunc(list, func(a, b *ir.Var) int { return cmp.Compare(a.Name, b.Name) })
+	u.checkGlobalWrites(list)
+	uses := u.globalUses()
+	room := maxGlobalValues
+	for _, v := range list {
+		g := ir.Global{Var: v, Type: v.Type}
+		switch size := int(v.Type.Size); {
+		case v.Type.IsScalar() || isAddress(v.Type):
+		case size <= maxGlobalValue && size <= room && (v.Type.Kind == ir.Struct || !uses[v].sliced):
+			room -= size
+		case v.Type.Kind == ir.Struct:
+			g.Shared = true
+		case !uses[v].whole:
+			v.Type, g.Shared = ir.SliceOf(v.Type.Elem), true
+		case size <= room:
+			room -= size
+		default:
+			u.report(Diagnostic{Pos: uses[v].at, What: "package variable " + v.Name, Instead: "use its elements, or a slice of it",
+				Why: "all of it is copied here, and at most " + itoa(maxGlobalValues) + " bytes can be: it has " + itoa(size)})
+		}
+		u.k.Globals = append(u.k.Globals, g)
+		u.k.Params = append(u.k.Params, v)
+	}
+	u.throughPointers()
+	u.passGlobals(list)
+	u.declareGlobals()
+}
+
+// A globalUse says how code uses a package variable that is an array.
+type globalUse struct {
+	whole  bool // as a value, or by its address
+	sliced bool // or an element of it by its address
+	at     ir.Pos
+}
+
+func (u *unit) globalUses() map[*ir.Var]globalUse {
+	out := map[*ir.Var]globalUse{}
+	parts := map[ir.Expr]bool{}
+	look := func(e ir.Expr) {
+		switch e := e.(type) {
+		case *ir.Index:
+			parts[e.X] = true
+		case *ir.Reslice:
+			parts[e.X] = true
+			u.sliced(e.X, out)
+		case *ir.AddrOf:
+			if _, whole := e.X.(*ir.Ref); !whole {
+				u.sliced(e.X, out)
+			}
+		case *ir.Ref:
+			if !parts[e] {
+				use := out[e.Var]
+				use.whole, use.at = true, e.At
+				out[e.Var] = use
+			}
+		}
+	}
+	for _, body := range u.bodies() {
+		ir.Inspect(body, nil, look)
+	}
+	return out
+}
+
+func (u *unit) sliced(e ir.Expr, out map[*ir.Var]globalUse) {
+	if v := ir.RootVar(e); v != nil {
+		use := out[v]
+		use.sliced = true
+		out[v] = use
+	}
+}
+
+// bodies returns the bodies of the kernel and of all functions.
+func (u *unit) bodies() [][]ir.Stmt {
+	out := [][]ir.Stmt{u.k.Body}
+	for _, f := range u.k.Funcs {
+		out = append(out, f.Body)
+	}
+	return out
+}
+
+// rewriteAll replaces all bodies by copies.
+func (u *unit) rewriteAll(r *ir.Rewrite) {
+	u.k.Body = r.CopyStmts(u.k.Body)
+	for _, f := range u.k.Funcs {
+		f.Body = r.CopyStmts(f.Body)
+	}
+}
+
+// throughPointers makes the structs that stay where they are parameters that are pointers.
+func (u *unit) throughPointers() {
+	pointers := map[*ir.Var]*ir.Type{}
+	for _, g := range u.k.Globals {
+		if g.Shared && g.Type.Kind == ir.Struct {
+			pointers[g.Var] = g.Type
+			g.Var.Type = ir.PointerTo(g.Type)
+		}
+	}
+	if len(pointers) == 0 {
+		return
+	}
+	u.rewriteAll(&ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		if r, ok := e.(*ir.Ref); ok && pointers[r.Var] != nil {
+			return &ir.Deref{X: e, At: r.At}
+		}
+		return e
+	}})
+}
+
+// passGlobals gives each function that reads package variables, or calls what does, parameters for them.
+func (u *unit) passGlobals(list []*ir.Var) {
+	needs := map[*ir.Func][]*ir.Var{}
+	for _, f := range u.k.Funcs { // callees come first
+		used := ir.Used(f.Body)
+		ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
+			if c, ok := s.(*ir.Call); ok {
+				for _, v := range needs[c.Fn] {
+					used.Add(v)
+				}
+			}
+			return true
+		})
+		for _, v := range list {
+			if used.Has(v) {
+				needs[f] = append(needs[f], v)
+			}
+		}
+	}
+	if len(needs) == 0 {
+		return
+	}
+	pass := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if c, ok := s.(*ir.Call); ok {
+			for _, v := range needs[c.Fn] {
+				c.Args = append(c.Args, &ir.Ref{Var: v, At: c.At})
+			}
+		}
+		return []ir.Stmt{s}
+	}}
+	u.rewriteAll(pass)
+	for _, f := range u.k.Funcs {
+		if len(needs[f]) > 0 {
+			u.ownGlobals(f, needs[f])
+		}
+	}
+}
+
+// ownGlobals makes vars, which f reads, parameters of f.
+func (u *unit) ownGlobals(f *ir.Func, vars []*ir.Var) {
+	own := map[*ir.Var]*ir.Var{}
+	for _, v := range vars {
+		c := *v
+		c.ID = u.k.NumVars
+		u.k.NumVars++
+		own[v] = &c
+		f.Params = append(f.Params, &c)
+	}
+	f.Body = paramsOf(own).CopyStmts(f.Body)
+}
+
+// declareGlobals adds the accesses to what package variables refer to: all of it is read. Where accesses are inferred, so are these.
+func (u *unit) declareGlobals() {
+	t := &u.k.Target
+	if !u.k.Task.Present || len(u.k.Task.Accesses) == 0 && !t.NoCopyDeps {
+		return
+	}
+	for _, g := range u.k.Globals {
+		if !isAddress(g.Var.Type) {
+			continue
+		}
+		whole := ir.Region{Var: g.Var, Text: g.Var.Name, At: g.Var.At}
+		if g.Var.Type.Kind == ir.Pointer {
+			whole.Text = "*" + whole.Text
+		}
+		if t.NoCopyDeps {
+			t.CopyIn = append(t.CopyIn, whole)
+		} else {
+			u.k.Task.Accesses = append(u.k.Task.Accesses, ir.Access{Region: whole, Mode: deps.In})
+		}
+	}
+}
