@@ -68,6 +68,9 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 	if m.cap == 0 {
 		return nil
 	}
+	if rt.window.live() > 0 && insideBody() {
+		return fmt.Errorf("task: %s: %w", what, ErrInsideTask)
+	}
 	m.len = 1
 	b, first, err := rt.buffers.find(m)
 	if err == nil && (b == nil || first != 0 || (b.pages != nil) != ours) {

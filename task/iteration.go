@@ -161,7 +161,9 @@ func (it *Iteration) ReplayIn(at Submitter) (Task, error) {
 
 func (it *Iteration) replay(g *Group) (Task, error) {
 	if !it.ordered {
-		it.settle()
+		if err := it.settle(); err != nil {
+			return Task{}, err
+		}
 	}
 	if it.broken != nil {
 		return Task{}, it.broken
@@ -200,10 +202,16 @@ func (it *Iteration) freed() error {
 }
 
 // settle waits until the steps are not in use. Replays end in order.
-func (it *Iteration) settle() {
-	if it.last.record != nil {
-		<-it.last.Done()
+//
+// Errors: ErrInsideTask.
+func (it *Iteration) settle() error {
+	if it.last.record == nil {
+		return nil
 	}
+	if err := it.last.Wait(); err == ErrInsideTask { // others are of the replay
+		return err
+	}
+	return nil
 }
 
 // A ChangedError says that a recorded iteration cannot be replayed any more.

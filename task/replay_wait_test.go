@@ -235,3 +235,36 @@ func TestWaitInsideStepsAndChunks(t *testing.T) {
 		require.NoError(t, rt.Wait())
 	}
 }
+
+// What waits for tasks is refused where it would keep the only worker, and what submits does not wait for room.
+func TestWaitsThatWouldKeepTheWorker(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:1", Window: 4})
+	x, y, z := make([]int64, 1), make([]int64, 1), make([]int64, 1)
+	for _, b := range [][]int64{x, y, z} {
+		require.NoError(t, task.Register(rt, b))
+	}
+	it, err := rt.Record(func(r *task.Recorder) error { return r.Go(nothing, task.In(y)) }) // not ordered: one replay waits for the other
+	require.NoError(t, err)
+	var waited [4]error
+	_, err = rt.Go(func() error {
+		var after task.Task
+		for range 10 { // more than the window has room for
+			var err error
+			if after, err = rt.Go(nothing, task.InOut(x)); err != nil {
+				return err
+			}
+		}
+		g := task.NewGroup(rt)
+		_, err := g.Go(nothing, task.InOut(x))
+		_, first := it.Replay()
+		_, again := it.Replay()
+		waited = [...]error{after.Wait(), g.Wait(), again, task.Unregister(rt, z)}
+		return errors.Join(err, first)
+	}, task.InOut(x))
+	require.NoError(t, err)
+	require.NoError(t, rt.Wait())
+	for i, err := range waited {
+		require.ErrorIs(t, err, task.ErrInsideTask, "wait %d", i)
+	}
+	require.NoError(t, task.Unregister(rt, z))
+}

@@ -167,7 +167,9 @@ func (it *Iteration) rebind() error {
 	if failed != nil || !it.moved {
 		return failed
 	}
-	it.settle()
+	if err := it.settle(); err != nil {
+		return err
+	}
 	it.moved = false
 	r := &Recorder{rt: it.rt, it: it, old: it, at: len(it.steps), args: it.args, groups: it.groups}
 	if r.startOver(); r.err != nil {

@@ -135,7 +135,7 @@ func (s *Scope) enter(ctx context.Context) error {
 		case s.rt.closed.Load():
 			s.submitting.Unlock()
 			return ErrClosed
-		case s.rt.window.room():
+		case s.rt.window.room(), insideBody(): // a body, which should use its scope, would wait for room as a worker
 			return nil
 		}
 		s.submitting.Unlock() // who ends tasks may need it

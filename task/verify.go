@@ -18,7 +18,9 @@ import (
 func (it *Iteration) Again(build func(*Recorder) error) (t Task, changed bool, err error) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
-	it.settle()
+	if err := it.settle(); err != nil {
+		return Task{}, false, err
+	}
 	changed, err = it.compare(build)
 	if err != nil {
 		return Task{}, changed, err

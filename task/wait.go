@@ -56,8 +56,16 @@ func (t Task) Err() error {
 }
 
 // Wait waits until the task is over and returns its error. It does not make data valid on the host: see Runtime.WaitOn.
-// The body of a task waits with WaitContext.
+// The body of a task waits with WaitContext: where it would keep its worker, Wait is ErrInsideTask.
 func (t Task) Wait() error {
+	select {
+	case <-t.Done():
+		return t.Err()
+	default:
+	}
+	if insideBody() {
+		return ErrInsideTask
+	}
 	<-t.Done()
 	return t.Err()
 }
@@ -185,7 +193,8 @@ func (rt *Runtime) Wait(options ...WaitOption) error {
 	}
 }
 
-// ErrInsideTask says that Wait was called by the body of a task, which it would wait for. In a body, Scope.Wait waits for the
+// ErrInsideTask says that what waits for tasks was called by the body of a task, which it may wait for, and which keeps a worker: Wait and
+// Close of a Runtime, Task.Wait, Wait of a Group of the program, Replay, Free and Unregister. In a body, Scope.Wait waits for the
 // tasks of its own; to wait for those of another runtime there, call Wait on another goroutine.
 var ErrInsideTask = errors.New("task: wait or close: called in the body of a task: use its Scope, as GoScope gives it")
 
