@@ -57,13 +57,13 @@ func (f *file) keepOne() {
 func (c *vcode) allocate(f file) (spilled int, err error) {
 	all := c.intervals()
 	slices.SortStableFunc(all, func(a, b interval) int { return a.lo - b.lo })
-	byReg := make(map[Reg]*interval, len(all))
+	byReg := make([]*interval, len(c.classes))
 	var slots [3][]int // by class: the last step of the last value that each slot held
 	var active [3][]*interval
 	free := [3][]Reg{slices.Clone(f.free[0]), slices.Clone(f.free[1]), slices.Clone(f.free[2])}
 	for i := range all {
 		v := &all[i]
-		byReg[v.reg] = v
+		byReg[v.reg-firstVirtual] = v
 		k := c.classes[v.reg-firstVirtual]
 		active[k], free[k] = expire(active[k], free[k], v.lo)
 		if c.takeOver(v, byReg, active[k]) {
@@ -96,8 +96,12 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 		return spilled, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, the block has %d", narrow+len(slots[vector]), need, spillBytes)
 	}
 	behind := f.width.Bytes() * len(slots[vector])
-	for _, v := range byReg { // slots become offsets: whole vectors, which begin where no line is split, then 8 bytes each
-		switch k := c.classes[v.reg-firstVirtual]; {
+	spills := false
+	for i := range all { // slots become offsets: whole vectors, which begin where no line is split, then 8 bytes each
+		v := &all[i]
+		k := c.classes[v.reg-firstVirtual]
+		spills = spills || v.slot >= 0
+		switch {
 		case v.slot < 0:
 		case k == vector:
 			v.slot *= f.width.Bytes()
@@ -107,7 +111,11 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 			v.slot = behind + 8*v.slot
 		}
 	}
-	c.rewrite(byReg, f)
+	if !spills {
+		c.settle(byReg)
+	} else {
+		c.rewrite(byReg, f)
+	}
 	return spilled, nil
 }
 
@@ -124,12 +132,15 @@ func (v *interval) takeSlot(slots *[]int) {
 }
 
 // takeOver gives v the register of the value that it is a copy of, where that one ends with the copy.
-func (c *vcode) takeOver(v *interval, byReg map[Reg]*interval, active []*interval) bool {
+func (c *vcode) takeOver(v *interval, byReg []*interval, active []*interval) bool {
 	s := &c.steps[v.lo]
 	if s.kind != stepInst || !isCopy(s) || s.Args[0].reg != v.reg {
 		return false
 	}
-	from := byReg[s.Args[1].reg]
+	if !s.Args[1].reg.isVirtual() {
+		return false
+	}
+	from := byReg[s.Args[1].reg-firstVirtual]
 	if from == nil || from.hi != v.lo || from.phys == NoReg || from.slot >= 0 {
 		return false
 	}
@@ -168,18 +179,54 @@ func expire(active []*interval, free []Reg, at int) ([]*interval, []Reg) {
 	return kept, free
 }
 
+// settle replaces virtual registers where none is spilled, and leaves out copies of a register to itself.
+func (c *vcode) settle(byReg []*interval) {
+	kept := c.steps[:0]
+	for i := range c.steps {
+		s := &c.steps[i]
+		s.place(byReg)
+		if !isCopy(s) || s.Args[0].reg != s.Args[1].reg {
+			kept = append(kept, *s)
+		}
+	}
+	c.steps = kept
+}
+
+// place replaces virtual registers that are not spilled, and tells whether others are left.
+func (s *step) place(byReg []*interval) (left bool) {
+	s.visit(func(r *Reg, _, _ bool) {
+		if !r.isVirtual() {
+			return
+		}
+		if v := byReg[*r-firstVirtual]; v.slot < 0 {
+			*r = v.phys
+		} else {
+			left = true
+		}
+	})
+	return left
+}
+
 // rewrite replaces virtual registers; a spilled one is used where it is in memory if the instruction can, else loaded into a scratch register
 // before its use and stored after its definition.
-func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
-	out := make([]step, 0, len(c.steps))
-	for _, s := range c.steps {
+func (c *vcode) rewrite(byReg []*interval, f file) {
+	out := make([]step, 0, len(c.steps)*5/4)
+	taken, read := map[Reg]Reg{}, map[Reg]bool{}
+	for i := range c.steps {
+		s := &c.steps[i]
+		c.inMemory(s, byReg)
+		if !s.place(byReg) {
+			if !isCopy(s) || s.Args[0].reg != s.Args[1].reg {
+				out = append(out, *s)
+			}
+			continue
+		}
 		var after []step
 		var next [3]int
-		taken := map[Reg]Reg{}
-		read := map[Reg]bool{}
-		c.inMemory(&s, byReg)
+		clear(taken)
+		clear(read)
 		s.visit(func(r *Reg, use, _ bool) {
-			if use && r.isVirtual() && byReg[*r].slot >= 0 {
+			if use && r.isVirtual() {
 				read[*r] = true
 			}
 		})
@@ -187,11 +234,7 @@ func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
 			if !r.isVirtual() {
 				return
 			}
-			v := byReg[*r]
-			if v.slot < 0 {
-				*r = v.phys
-				return
-			}
+			v := byReg[*r-firstVirtual]
 			k := c.classes[v.reg-firstVirtual]
 			p, ok := taken[v.reg]
 			if !ok {
@@ -207,8 +250,8 @@ func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
 			}
 			*r = p
 		})
-		if !isCopy(&s) || s.Args[0].reg != s.Args[1].reg {
-			out = append(out, s)
+		if !isCopy(s) || s.Args[0].reg != s.Args[1].reg {
+			out = append(out, *s)
 		}
 		out = append(out, after...)
 	}
@@ -216,15 +259,15 @@ func (c *vcode) rewrite(byReg map[Reg]*interval, f file) {
 }
 
 // inMemory lets s use spilled general registers where they are: as what it moves from or to, or as its second operand.
-func (c *vcode) inMemory(s *step, byReg map[Reg]*interval) {
+func (c *vcode) inMemory(s *step, byReg []*interval) {
 	if s.kind != stepInst || s.Mask != NoReg {
 		return
 	}
 	slot := func(a *Arg) (Arg, bool) {
-		if a.kind != argReg || !a.reg.isVirtual() || c.classes[a.reg-firstVirtual] != general || byReg[a.reg].slot < 0 {
+		if a.kind != argReg || !a.reg.isVirtual() || c.classes[a.reg-firstVirtual] != general || byReg[a.reg-firstVirtual].slot < 0 {
 			return Arg{}, false
 		}
-		return slotAt(byReg[a.reg].slot), true
+		return slotAt(byReg[a.reg-firstVirtual].slot), true
 	}
 	to, from := &s.Args[0], &s.Args[1]
 	switch s.Op {
@@ -255,7 +298,7 @@ func (c *vcode) inMemory(s *step, byReg map[Reg]*interval) {
 // slotAt is the address of a spill slot.
 func slotAt(offset int) Arg { return MemArg(At(DI, int32(spillArea+offset))) }
 
-func spillLoad(k class, p Reg, slot int, w Width, s step) []step {
+func spillLoad(k class, p Reg, slot int, w Width, s *step) []step {
 	line := func(op Op, w Width, args ...Arg) step { return step{Inst: I(op, w, args...), at: s.at} }
 	switch k {
 	case general:
@@ -266,7 +309,7 @@ func spillLoad(k class, p Reg, slot int, w Width, s step) []step {
 	return []step{line(MOVQ, W128, RegArg(AX), slotAt(slot)), line(KMOVQSet, W128, RegArg(p), RegArg(AX))}
 }
 
-func spillStore(k class, p Reg, slot int, w Width, s step) []step {
+func spillStore(k class, p Reg, slot int, w Width, s *step) []step {
 	line := func(op Op, w Width, args ...Arg) step { return step{Inst: I(op, w, args...), at: s.at} }
 	switch k {
 	case general:

@@ -14,6 +14,7 @@ type Options struct {
 	Width  Width // of vectors; W128 means the widest
 	Unroll int   // unrolled copies; 0: as many as the registers allow
 	Past   bool  // stores past the caches where possible
+	text   bool  // with Code.Lines
 	few    bool  // hand out one register of each class and spill the rest: for tests
 }
 
@@ -25,8 +26,9 @@ type Code struct {
 	Width   Width  // of full vectors
 	Loop    ir.Pos // the first loop whose iterations are lanes
 	Bytes   []byte
-	Lines   []Line
+	Lines   []Line   // where text was asked for
 	Notes   []string // what the author may want to know: bounds of functions, what Go computes
+	options Options
 	params  []*ir.Var
 	nested  []int // the stages that are loops in sequential code
 	caps    []int // the parameters whose capacities come behind them all
@@ -53,7 +55,7 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if nested, f := c.nested(stages); len(nested) > 0 {
 		stages, c.frame = append(stages, nested...), f
 	}
-	code = &Code{Kernel: k, params: prepared.kernel.Params, stages: stages, words: c.frame.size, Width: W256}
+	code = &Code{Kernel: k, options: o, params: prepared.kernel.Params, stages: stages, words: c.frame.size, Width: W256}
 	if o.AVX512 && o.Width != W256 {
 		code.Width = W512
 	}
@@ -141,6 +143,7 @@ type compiler struct {
 	options Options
 	frame   frame
 	stages  []*stage
+	steps   int // that the code selected before had
 }
 
 // stage selects and allocates one stage with as many unrolled copies as the registers allow.
@@ -198,7 +201,8 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{}, limits: map[limitKey]Reg{}, pooled: map[constKey]int{},
 		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]Reg{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
 		names: c.names, bounds: c.bounds, nested: c.stages, arrays: c.arrays, scratch: c.frame.scratch}
-	g.vex = !g.avx512
+	g.vex, g.text = !g.avx512, c.options.text
+	g.steps = make([]step, 0, max(c.steps, 256))
 	if g.avx512 && c.options.Width != W256 {
 		g.bytes = 64
 	}
@@ -212,6 +216,7 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 	}
 	g.sums = s.sums
 	g.done()
+	c.steps = len(g.steps) + len(g.steps)/8
 	g.cold += len(g.entry)
 	g.steps = append(g.entry, g.steps...)
 	f := registers(g.avx512, g.divides(), widthOf(g.bytes))
@@ -562,9 +567,15 @@ func plainElement(e ir.Expr, s *shapes) bool {
 
 // Listing is the code as text, with the Go line that each instruction comes from.
 func (c *Code) Listing() string {
+	o := c.options
+	o.text = true
+	again, err := Compile(c.Kernel, o) // the same code: texts take a tenth of the time, and are seldom asked for
+	if err != nil {
+		panic("gompss: bug: cpu: compiled once, and then: " + err.Error())
+	}
 	var b strings.Builder
 	last := ir.Pos{}
-	for _, l := range c.Lines {
+	for _, l := range again.Lines {
 		if l.At != last && l.At.Line > 0 {
 			fmt.Fprintf(&b, "; %s\n", l.At)
 			last = l.At

@@ -45,7 +45,7 @@ func (c *vcode) link() (code []byte, lines []Line, places []int, err error) {
 		if fix != nil {
 			fixups = append(fixups, *fix)
 		}
-		if len(code) > start || s.kind == stepLabel {
+		if c.text && (len(code) > start || s.kind == stepLabel) {
 			lines = append(lines, Line{Offset: start, At: s.at, Text: s.text()})
 		}
 	}

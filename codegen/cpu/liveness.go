@@ -1,9 +1,10 @@
 package cpu
 
+import "math/bits"
+
 // bitset is a set of virtual registers.
 type bitset []uint64
 
-func newBitset(n int) bitset    { return make(bitset, (n+63)/64) }
 func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
 func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
 func (b bitset) clear(i int)    { b[i/64] &^= 1 << (i % 64) }
@@ -14,6 +15,15 @@ func (b bitset) or(c bitset) (grown bool) {
 		}
 	}
 	return grown
+}
+
+// each calls f with every number in the set.
+func (b bitset) each(f func(i int)) {
+	for k, w := range b {
+		for ; w != 0; w &= w - 1 {
+			f(64*k + bits.TrailingZeros64(w))
+		}
+	}
 }
 
 // A span is a basic block: steps [lo, hi).
@@ -78,14 +88,8 @@ func (c *vcode) intervals() []interval {
 	depth := c.loopDepth(blocks)
 	for b := range blocks {
 		s := &blocks[b]
-		for r := range all {
-			if s.in.has(r) {
-				all[r].cover(s.lo)
-			}
-			if s.out.has(r) {
-				all[r].cover(s.hi - 1)
-			}
-		}
+		s.in.each(func(r int) { all[r].cover(s.lo) })
+		s.out.each(func(r int) { all[r].cover(s.hi - 1) })
 		w := 1.0
 		for range min(depth[b], 4) {
 			w *= 8
@@ -121,12 +125,16 @@ func (v *interval) cover(i int) {
 
 // solve fills in and out of every block: backward dataflow to a fixed point.
 func (c *vcode) solve(blocks []span) {
-	n := len(c.classes)
 	use := make([]bitset, len(blocks))
 	def := make([]bitset, len(blocks))
+	words := (len(c.classes) + 63) / 64
+	room := make(bitset, 4*words*len(blocks))
+	set := func() (s bitset) {
+		s, room = room[:words:words], room[words:]
+		return s
+	}
 	for b := range blocks {
-		use[b], def[b] = newBitset(n), newBitset(n)
-		blocks[b].in, blocks[b].out = newBitset(n), newBitset(n)
+		use[b], def[b], blocks[b].in, blocks[b].out = set(), set(), set(), set()
 		for i := blocks[b].hi - 1; i >= blocks[b].lo; i-- {
 			c.steps[i].visit(func(r *Reg, u, d bool) {
 				if r.isVirtual() && d && !u {

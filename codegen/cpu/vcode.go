@@ -71,6 +71,7 @@ type vcode struct {
 	vex     bool   // nothing may need AVX-512
 	cold    int    // the first step of what is seldom run; 0: nothing is
 	at      ir.Pos
+	text    bool // link writes lines of text
 }
 
 func (c *vcode) reg(k class) Reg {
@@ -128,11 +129,19 @@ func (s *step) effect() effect {
 	case CMPQ, CMPQImm, CMPQImm8, TESTQ, KORTESTB, KORTESTW, KTESTW, VPTEST, VTESTPS, PREFETCHT0, PREFETCHNTA, IDIVQ, DIVQ:
 		return readsAll
 	}
-	if s.Mask != NoReg && !s.Zero && f.flags&fToMask == 0 || updates(f) {
+	if s.Mask != NoReg && !s.Zero && f.flags&fToMask == 0 || updating[s.Op] {
 		return updatesFirst
 	}
 	return writesFirst
 }
+
+// updating are the answers of updates.
+var updating = func() (out [numForms]bool) {
+	for i := range forms {
+		out[i] = updates(&forms[i])
+	}
+	return out
+}()
 
 // updates tells the forms whose destination is a source too.
 func updates(f *form) bool {
