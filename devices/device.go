@@ -110,10 +110,10 @@ type Caching interface {
 
 // Attentive is what an Accelerator also implements that has a goroutine of its own which looks for something to do.
 type Attentive interface {
-	// WhenIdle has f called again and again, by one goroutine, while work is in flight and there is nothing to tell of it. f reports
-	// whether it has done something. It is called before the first launch.
-	WhenIdle(f func() bool)
-	// Attends reports whether f will be called soon.
+	// Attend has f called again and again, by a goroutine of its own, while the device has work. f reports whether it has done
+	// something. It is called before the first launch.
+	Attend(f func() bool)
+	// Attends reports whether f will be called soon: at least once that begins after Attends has returned true.
 	Attends() bool
 }
 

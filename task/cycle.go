@@ -50,6 +50,9 @@ func (rt *Runtime) retire(r *record, worker int) *record {
 		rt.graphRelease(s, &over, &ready)
 		rt.complete(rt.conclude(s, smp.None))
 	}
+	if worker == smp.None && ready.head == nil && rt.leavesLater(done) {
+		return nil
+	}
 	next := rt.schedule(done, &ready, worker)
 	if !done.plain {
 		worker = smp.None // and its place has counted it
@@ -272,7 +275,9 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 					continue
 				}
 			}
-			if r := rt.takeFollower(id); r != nil {
+			if rt.lines != nil && rt.behind[p].attended() {
+				rt.behind[p].waiting.Store(true)
+			} else if r := rt.takeFollower(id); r != nil {
 				starts.push(r)
 				took = true
 			}

@@ -39,12 +39,16 @@ const (
 // startsAtOnce is how many followers are started before somebody looks for what is over.
 const startsAtOnce = 8
 
-// A behind counts the tasks that follow at a place and whose predecessors are not over.
+// A behind counts the tasks that follow at a place and whose predecessors are not over, and keeps what its attendant is to do.
 type behind struct {
 	tasks   atomic.Int32
 	bytes   atomic.Int64
-	waiting atomic.Int32      // in the line, or that were: more than 0 says that it is worth a look
-	starter devices.Attentive // who starts followers when they are not started by who finds them; nil for none
+	waiting atomic.Bool       // the line is worth a look
+	beside  devices.Attentive // whose goroutine starts followers, and takes those out of flight that are over; nil for none
+	gone    atomic.Int32      // length of left, to be looked at without the lock
+	_       line128
+	mu      mutex      // guards left, and the line of the place
+	left    recordList // over, and to be taken out of flight
 	_       line128
 }
 
@@ -80,9 +84,17 @@ type follower struct {
 type line struct {
 	list []follower
 	head int
+	_    line128
 }
 
-func (l *line) push(f follower) { l.list = append(l.list, f) }
+func (l *line) push(f follower) {
+	if len(l.list) == cap(l.list) && 2*l.head >= len(l.list) && l.head > 0 { // it need not become empty for long
+		n := copy(l.list, l.list[l.head:])
+		clear(l.list[n:])
+		l.list, l.head = l.list[:n], 0
+	}
+	l.list = append(l.list, f)
+}
 
 func (l *line) empty() bool { return l.head == len(l.list) }
 
@@ -105,36 +117,10 @@ func (rt *Runtime) letFollow() {
 	for p, d := range rt.machine.Devices() {
 		if a, ok := d.(devices.Attentive); ok {
 			id := sched.PlaceID(p)
-			rt.behind[p].starter = a
-			a.WhenIdle(func() bool { return rt.startFollowers(id) })
+			rt.behind[p].beside = a
+			a.Attend(func() bool { return rt.attend(id) })
 		}
 	}
-}
-
-// startFollowers starts some that are in the line of p, and reports whether there were any.
-func (rt *Runtime) startFollowers(p sched.PlaceID) bool {
-	b := &rt.behind[p]
-	if b.waiting.Load() == 0 || int(b.tasks.Load()) >= farBehind {
-		return false
-	}
-	var starts recordList
-	lock(&rt.mu)
-	for range startsAtOnce {
-		r := rt.takeFollower(p)
-		if r == nil {
-			break
-		}
-		starts.push(r)
-	}
-	some := starts.head != nil
-	if !some {
-		b.waiting.Store(0) // who ends tasks takes them when there is room
-	}
-	rt.unlock()
-	for r := starts.pop(); r != nil; r = starts.pop() {
-		rt.startOn(r)
-	}
-	return some
 }
 
 // launched is called by the machine when the kernel of a task is enqueued.
@@ -142,9 +128,6 @@ func launched(ws *devices.WorkingSet) {
 	r := ws.Owner.(*record)
 	r.home.graph.domain.Launch(&r.node, int(r.item.Place())+1)
 }
-
-// attended reports whether somebody will soon start who stands in line: who submits goes on submitting then.
-func (b *behind) attended() bool { return b.starter != nil && b.starter.Attends() }
 
 // follow puts r behind its predecessors, which run at p, or into the line for that. r cannot be over before.
 func (rt *Runtime) follow(r *record, p sched.PlaceID) {
@@ -157,6 +140,11 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 	}
 	id := r.id.Load() << stageBits
 	r.followAt = p
+	b := &rt.behind[p]
+	if b.attended() && (rt.accelerated == 1 || here == 0 && rt.idling.Load() == 0) {
+		rt.standInLine(r, p, id)
+		return
+	}
 	lock(&rt.mu)
 	if rt.accelerated > 1 && (here > 0 || rt.idle() != 0) { // else nobody has more, and nobody would rather have it
 		rt.unlock()
@@ -165,7 +153,7 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 		}
 		lock(&rt.mu)
 	}
-	now := rt.lines[p].empty() && !rt.behind[p].attended() && rt.roomBehind(r.work, p)
+	now := !b.attended() && rt.emptyLine(p) && rt.roomBehind(r.work, p)
 	now = now && rt.sched.Follows(&r.item, p)
 	switch {
 	case rt.sched.Retired(p):
@@ -173,13 +161,11 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 		return
 	case now:
 		r.follow.Store(id | following)
-		rt.behind[p].follows(r)
+		b.follows(r)
 		rt.sched.Grant(&r.item, p)
 		rt.granted(&r.item)
 	default:
-		r.follow.Store(id | inLine)
-		rt.lines[p].push(follower{r, r.detail, id | inLine, r.work})
-		rt.behind[p].waiting.Store(1)
+		rt.standInLine(r, p, id)
 	}
 	rt.unlock()
 	if now && !r.adding.CompareAndSwap(id|isAdded, id|startWhenAdded) {
@@ -239,11 +225,33 @@ func (rt *Runtime) takesFrom(r *record, p, q sched.PlaceID, extra deps.Bytes) bo
 	return rt.sched.Load(q) == 0 && rt.sched.WorthMoving(&r.item, p, q, rt.ahead(p), extra)
 }
 
+// standInLine puts r into the line of p; id is that of the task, shifted.
+func (rt *Runtime) standInLine(r *record, p sched.PlaceID, id uint64) {
+	b := &rt.behind[p]
+	lock(&b.mu)
+	r.follow.Store(id | inLine)
+	rt.lines[p].push(follower{r, r.detail, id | inLine, r.work})
+	if !b.waiting.Load() {
+		b.waiting.Store(true)
+	}
+	b.mu.Unlock()
+}
+
+func (rt *Runtime) emptyLine(p sched.PlaceID) bool {
+	b := &rt.behind[p]
+	lock(&b.mu)
+	defer b.mu.Unlock()
+	return rt.lines[p].empty()
+}
+
 // takeFollower returns the first in the line of p, granted, or nil. Requires: mu held.
 func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 	if rt.lines == nil {
 		return nil
 	}
+	b := &rt.behind[p]
+	lock(&b.mu)
+	defer b.mu.Unlock()
 	for l := &rt.lines[p]; !l.empty(); {
 		f := l.list[l.head]
 		if f.detail.follow.Load() == f.word && !rt.roomBehind(f.work, p) {
@@ -256,11 +264,10 @@ func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 		if rt.sched.Retired(p) || !f.detail.follow.CompareAndSwap(f.word, f.word&^inLine|following) {
 			continue
 		}
-		rt.behind[p].follows(f.r)
+		b.follows(f.r)
 		rt.sched.Grant(&f.r.item, p)
 		return rt.granted(&f.r.item)
 	}
-	rt.behind[p].waiting.Store(0)
 	return nil
 }
 

@@ -67,9 +67,12 @@ func (l *learned) save() error {
 
 // timeOf returns how long the kernel of r ran on its accelerator, which it shared with those launched before. Requires: mu held.
 func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
-	now := rt.now()
+	now := r.ended
+	if r.ended = 0; now == 0 {
+		now = rt.now()
+	}
 	began := max(r.began, rt.learned.free[p])
-	rt.learned.free[p] = now
+	rt.learned.free[p] = max(now, rt.learned.free[p])
 	switch {
 	case r.err != nil || r.kind != kernelBody:
 		return 0

@@ -261,6 +261,11 @@ func (rt *Runtime) unlock() {
 	if rt.quick && rt.low != rt.later.Load() {
 		rt.later.Store(rt.low)
 	}
+	if rt.accelerated > 1 {
+		if idle := uint64(rt.idle()); idle != rt.idling.Load() {
+			rt.idling.Store(idle)
+		}
+	}
 	rt.mu.Unlock()
 }
 

@@ -142,13 +142,14 @@ func (r *Recorder) kernelStep(k *Kernel, g *Group, args []any, options []Option)
 	if err := r.check(); err != nil {
 		return err
 	}
-	args = slices.Clone(args)
+	own := make([]any, len(args)) // slices.Clone would have args of every Submit allocated
 	for i, x := range args {
 		if a, ok := x.(slot); ok {
-			args[i] = a.in(r)
+			x = a.in(r)
 		}
+		own[i] = x
 	}
-	d, err := r.rt.describeStep(k, args, options)
+	d, err := r.rt.describeStep(k, own, options)
 	if err != nil {
 		return r.wrong(err)
 	}

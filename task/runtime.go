@@ -137,10 +137,11 @@ type Runtime struct {
 	handed    recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
 	rooms     []room     // by worker
 	gathered  gatherings
-	arrived   recordList // on the host: data are there, ready to run
-	fetching  int        // on the host: data are on their way
-	lines     []line     // by place: who would follow there; nil when nobody may
-	behind    []behind   // by place: who does
+	arrived   recordList    // on the host: data are there, ready to run
+	fetching  int           // on the host: data are on their way
+	lines     []line        // by place: who would follow there; nil when nobody may
+	behind    []behind      // by place: who does
+	idling    atomic.Uint64 // idle, as of the last unlock
 	counts    counts
 	learned   learned
 

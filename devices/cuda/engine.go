@@ -32,6 +32,7 @@ type engine struct {
 	device *Device
 	done   sync.WaitGroup
 	over   finisher
+	beside attendant
 	flying atomic.Int64 // operations submitted that have not happened
 
 	heard    []*event     // the goroutine's
@@ -48,6 +49,7 @@ func (g *engine) start(d *Device) {
 	g.device = d
 	g.wake.L = &g.mu
 	g.over.start(g)
+	g.beside.start()
 	g.done.Go(g.run)
 }
 
@@ -107,6 +109,7 @@ func (g *engine) stop() {
 	g.wake.Signal()
 	g.done.Wait()
 	g.over.stop()
+	g.beside.stop()
 }
 
 // sleep waits until there is something to do, and reports false when there never will be.
@@ -276,18 +279,10 @@ type finisher struct {
 	wake     sync.Cond
 	events   []*event
 	asleep   bool
-	awake    atomic.Bool                 // looking for events, and calling idle
-	idle     atomic.Pointer[func() bool] // what to do meanwhile, if there is something
-	working  bool                        // somebody makes events happen
-	alert    bool                        // more is to be expected soon
+	working  bool // somebody makes events happen
+	alert    bool // more is to be expected soon
 	stopping bool
 }
-
-// WhenIdle has f called by the finisher.
-func (d *Device) WhenIdle(f func() bool) { d.engine.over.idle.Store(&f) }
-
-// Attends reports whether the finisher is awake.
-func (d *Device) Attends() bool { return d.engine.over.awake.Load() }
 
 func (f *finisher) start(g *engine) {
 	f.engine = g
@@ -364,25 +359,12 @@ func (f *finisher) take(spare []*event) (events []*event, ok bool) {
 	return events, len(events) > 0 || !f.stopping
 }
 
-func (f *finisher) callIdle() bool {
-	idle := f.idle.Load()
-	return idle != nil && (*idle)()
-}
-
 func (f *finisher) run() {
 	var events []*event
 	idle := int64(patience())
 	for {
-		f.awake.Store(idle > 0)
 		for until := monotonic() + idle; f.queued.Load() == 0 && monotonic() < until; {
-			if f.callIdle() {
-				until = monotonic() + idle
-			} else {
-				runtime.Gosched()
-			}
-		}
-		if f.queued.Load() == 0 && f.awake.Swap(false) {
-			f.callIdle() // what was left to it until now
+			runtime.Gosched()
 		}
 		var ok bool
 		if events, ok = f.take(events); !ok {

@@ -240,6 +240,7 @@ func (d *Device) submit(op *operation, after []devices.Event) devices.Event {
 		}
 	}
 	d.engine.flying.Add(1)
+	d.engine.beside.rouse()
 	d.engine.submit(op)
 	return e
 }

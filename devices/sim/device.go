@@ -26,6 +26,8 @@ type Device struct {
 	mu       mutex
 	prepared map[*devices.Kernel]*program
 	closed   bool
+
+	attendant attendant
 }
 
 func newDevice(p *platform, i int, space devices.SpaceID) *Device {
@@ -184,6 +186,7 @@ func (d *Device) Close() error {
 	if closed {
 		return nil
 	}
+	d.attendant.stop()
 	for _, s := range []*stream{d.toDevice, d.toHost, d.peers, d.kernels} {
 		s.close()
 	}

@@ -30,7 +30,7 @@ func (e Exec) String() string { return [...]string{"cpu", "simt"}[e] }
 // and is as fast as the machine.
 //
 // In a device specification: memory=64MiB, granule=4KiB, exec=cpu|simt, bandwidth=50GB/s, latency=10us,
-// peer=on|off, races=on|off, speed=100GB/s, clock=real|virtual.
+// peer=on|off, races=on|off, attend=on|off, speed=100GB/s, clock=real|virtual.
 type Options struct {
 	Memory  deps.Bytes
 	Granule deps.Bytes
@@ -42,6 +42,7 @@ type Options struct {
 	PeerBandwidth deps.Bytes    // between two devices; Bandwidth when 0
 	Latency       time.Duration // of every copy and launch
 	Speed         deps.Bytes    // bytes of slice arguments that a kernel works through in a second; 0: no time
+	Attended      bool          // an attendant (devices.Attentive) comes and goes, at random
 	NoPeer        bool          // devices cannot copy from each other: what goes between them goes through the host
 
 	Faults Faults
@@ -93,6 +94,7 @@ func (o *Options) setters() map[string]func(string) error {
 		"clock":     func(s string) (err error) { o.Clock, err = parseClock(s); return },
 		"peer":      flag(&o.NoPeer, "off", "on"),
 		"races":     flag(&o.Races, "on", "off"),
+		"attend":    flag(&o.Attended, "on", "off"),
 		"exec":      o.setExec,
 	}
 }

@@ -18,8 +18,8 @@ type machine struct {
 	parts int
 }
 
-// cpuWorkers leaves two processors for each GPU: the threads that enqueue and that tell of what is over.
-func cpuWorkers(gpus int) int { return max(1, runtime.GOMAXPROCS(0)-2*gpus) }
+// cpuWorkers leaves three processors for each GPU: the threads that enqueue, that tell of what is over, and that start what follows.
+func cpuWorkers(gpus int) int { return max(1, runtime.GOMAXPROCS(0)-3*gpus) }
 
 // machinesOf returns the machine of a specification.
 func machinesOf(spec string) ([]machine, error) {
