@@ -27,6 +27,7 @@ type block struct {
 	row, column   *ir.For
 	body          []ir.Stmt
 	rows, columns int64 // of a thread
+	slabs         []*slabbed
 }
 
 // blocks returns the loop over sp whose threads take blocks, nil where that is not right or gains nothing.
@@ -48,6 +49,12 @@ func (t *team) blocks(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []i
 	t.trips.width = max(t.trips.width, int(b.rows*b.columns))
 	t.decide(at, "loop "+b.row.Var.Name, itoa(int(b.rows))+" rows and "+itoa(int(b.columns))+" columns of loop "+b.column.Var.Name+" in a thread at once",
 		"what the inner loop loads for one of them serves the others", "schedule(onetoone)")
+	if b.slabs != nil {
+		t.limitThreads(intConst(slabTeam, at))
+		t.launch.Threads, t.launch.Abreast = slabTeam, slabTeams
+		t.decide(at, "inner loops of "+b.row.Var.Name, "slabs of "+itoa(slabLength)+" iterations in team memory",
+			"all rows and columns of a team read them: each element is loaded once for the team", "schedule(onetoone)")
+	}
 	return t.overBlocks(b, p, at)
 }
 
@@ -92,6 +99,9 @@ func (t *team) measure(b *block) bool {
 	}
 	if !inner || len(ir.AddressTaken(b.body).List()) > 0 {
 		return false
+	}
+	if t.inSlabs(b, words) {
+		return true
 	}
 	b.rows, b.columns = b.shared()
 	for b.rows*b.columns*int64(words) > blockWords {
@@ -215,16 +225,28 @@ func (t *team) overBlocks(b *block, p portion, at ir.Pos) []ir.Stmt {
 	least := func(x, y ir.Expr) ir.Expr { // changes nothing, and tells back ends how large an index can be
 		return &ir.Math{Fn: ir.IMin, Args: []ir.Expr{x, y}, T: ir.IntType, At: at}
 	}
-	turn := []ir.Stmt{
-		decl(line, least(div(ref(k, at), across), down), at),
-		decl(i0, least(add(lo, binary(ir.Mul, ref(line, at), height, at)), hi), at),
-		decl(j0, add(left, binary(ir.Mul, binary(ir.Sub, ref(k, at), binary(ir.Mul, ref(line, at), across, at), at), width, at)), at),
+	top := least(add(lo, binary(ir.Mul, ref(line, at), height, at)), hi)
+	side := add(left, binary(ir.Mul, binary(ir.Sub, ref(k, at), binary(ir.Mul, ref(line, at), across, at), at), width, at))
+	if b.slabs != nil {
+		most := func(x, y ir.Expr) ir.Expr {
+			return &ir.Math{Fn: ir.IMax, Args: []ir.Expr{x, y}, T: ir.IntType, At: at}
+		}
+		top, side = most(top, lo), most(least(side, right), left)
+	}
+	turn := []ir.Stmt{decl(line, least(div(ref(k, at), across), down), at), decl(i0, top, at), decl(j0, side, at)}
+	if b.slabs != nil {
+		return t.turns(out, append(turn, t.inTurn(b, i0, j0, hi, right, at)...), k, total, first, stride, at)
 	}
 	whole := compare(ir.LAnd, compare(ir.Le, add(ref(i0, at), height), hi, at), compare(ir.Le, add(ref(j0, at), width), right, at), at)
 	lane, level := binary(ir.Sub, me, mul(div(me, intConst(blockLanes, at)), blockLanes), at), div(me, intConst(blockLanes, at))
 	turn = append(turn, &ir.If{Cond: whole, Then: t.jammed(b, add(ref(i0, at), mul(level, b.rows)), add(ref(j0, at), lane), at),
 		Else: t.partBlock(b, i0, j0, height, width, hi, right, at), At: at})
-	next := assign(ref(k, at), add(ref(k, at), stride), at)
+	return t.turns(out, turn, k, total, first, stride, at)
+}
+
+// turns runs turn for the blocks k that a team takes, behind what out computes.
+func (t *team) turns(out, turn []ir.Stmt, k *ir.Var, total, first, stride ir.Expr, at ir.Pos) []ir.Stmt {
+	next := assign(ref(k, at), binary(ir.Add, ref(k, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: compare(ir.Lt, ref(k, at), total, at), Post: []ir.Stmt{next}, Body: turn, At: at}
 	return []ir.Stmt{&ir.Block{Body: append(out, decl(k, first, at), loop), At: at}}
 }

@@ -135,6 +135,9 @@ func (p *printer) entry(e *Entry) {
 	bounds := ""
 	if e.MaxThreads > 0 {
 		bounds = fmt.Sprintf(" __launch_bounds__(%d)", e.MaxThreads)
+		if e.Launch.Abreast > 0 {
+			bounds = fmt.Sprintf(" __launch_bounds__(%d, %d)", e.MaxThreads, e.Launch.Abreast)
+		}
 	}
 	head := fmt.Sprintf("\nextern \"C\" __global__ void%s\n%s(%s)\n{\n", bounds, e.Name, wrapLines(params))
 	p.functions.WriteString(head + p.head + p.out.String() + "}\n")

@@ -43,6 +43,7 @@ type Launch struct {
 	MaxThreads Expr
 	Threads    int  // of a team that suits Body best, within the bounds; 0 leaves it to the device
 	Width      int  // iterations of Trip that a thread of the natural grid takes; 0 is one
+	Abreast    int  // teams of MaxThreads that a multiprocessor should run at once, whatever registers that leaves; 0 leaves it to the back end
 	Resident   bool // more teams than run at once gain nothing: each adds work of its own
 	Warps      bool
 	ExtraWarps int

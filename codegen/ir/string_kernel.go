@@ -55,6 +55,9 @@ func (t *text) launch(l *Launch) {
 	if l.Width > 1 {
 		head += fmt.Sprintf(" by %d", l.Width)
 	}
+	if l.Abreast > 0 {
+		head += fmt.Sprintf(" abreast %d", l.Abreast)
+	}
 	t.line("%s {", head+suffix(l.Resident, " resident")+suffix(l.Warps, " warps")+suffix(l.ExtraWarps > 0, fmt.Sprintf(" and %d more", l.ExtraWarps)))
 	t.push()
 	t.depth++

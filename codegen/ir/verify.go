@@ -186,8 +186,8 @@ func (v *verifier) launch(l *Launch) {
 		v.boolean(l.When, "guard of a launch")
 		v.host = false
 	}
-	if l.Width < 0 {
-		v.fail(l.At, "%d iterations a thread", l.Width)
+	if l.Width < 0 || l.Abreast < 0 {
+		v.fail(l.At, "%d iterations a thread, %d teams abreast", l.Width, l.Abreast)
 	}
 	v.warps = l.Warps
 	v.open()

@@ -28,117 +28,474 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-// go_div is x / y, also for the least x and y = -1.
-__device__ __forceinline__ int go_div(int x, int y) { return y == -1 ? (int)(0u - (unsigned)x) : x / y; }
-__device__ __forceinline__ long long go_div(long long x, long long y)
-{
-	return y == -1 ? (long long)(0ull - (unsigned long long)x) : x / y;
-}
-
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(256, 2)
 MatMul(int64 n, float* c, int64 c_len, float* a, int64 a_len, float* b, int64 b_len, gompss_fault* fault)
 {
+	__shared__ __align__(16) float rowTile[8][68];
+	__shared__ float columnTile[8][130];
 	if (0 <= n && (int64)((uint64)n * n) <= c_len && (int64)((uint64)n * n) <= a_len &&
 		(int64)((uint64)n * n) <= b_len && n < 134217728) {
-		int64 height = (int64)(blockDim.x / 32) * 4;
+		int64 height = (int64)(blockDim.x / 32) * 8;
 		int64 bottom = n;
 		int64 right = n;
 		int64 across = (max(n, (int64)0) + 128 - 1) / 128;
 		int64 down = (max(n, (int64)0) + height - 1) / height;
 		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
 			int64 line = min(block / across, down);
-			int64 i0 = min(line * height, bottom);
-			int64 j0 = (block - line * across) * 128;
-			if (i0 + height <= bottom && j0 + 128 <= right) {
-				int64 i = i0 + (int64)(threadIdx.x / 32) * 4;
-				int64 i_2 = i + 1;
-				int64 i_3 = i + 2;
-				int64 i_4 = i + 3;
-				int64 j = j0 + (threadIdx.x - (int64)(threadIdx.x / 32) * 32);
-				int64 j_2 = j + 32;
-				int64 j_3 = j + 64;
-				int64 j_4 = j + 96;
-				float s = c[i * n + j];
-				float s_2 = c[i * n + j_2];
-				float s_3 = c[i * n + j_3];
-				float s_4 = c[i * n + j_4];
-				float s_5 = c[i_2 * n + j];
-				float s_6 = c[i_2 * n + j_2];
-				float s_7 = c[i_2 * n + j_3];
-				float s_8 = c[i_2 * n + j_4];
-				float s_9 = c[i_3 * n + j];
-				float s_10 = c[i_3 * n + j_2];
-				float s_11 = c[i_3 * n + j_3];
-				float s_12 = c[i_3 * n + j_4];
-				float s_13 = c[i_4 * n + j];
-				float s_14 = c[i_4 * n + j_2];
-				float s_15 = c[i_4 * n + j_3];
-				float s_16 = c[i_4 * n + j_4];
-				#pragma unroll 4
-				for (int64 k = 0; k < n; k++) {
-					s += a[i * n + k] * b[k * n + j];
-					s_2 += a[i * n + k] * b[k * n + j_2];
-					s_3 += a[i * n + k] * b[k * n + j_3];
-					s_4 += a[i * n + k] * b[k * n + j_4];
-					s_5 += a[i_2 * n + k] * b[k * n + j];
-					s_6 += a[i_2 * n + k] * b[k * n + j_2];
-					s_7 += a[i_2 * n + k] * b[k * n + j_3];
-					s_8 += a[i_2 * n + k] * b[k * n + j_4];
-					s_9 += a[i_3 * n + k] * b[k * n + j];
-					s_10 += a[i_3 * n + k] * b[k * n + j_2];
-					s_11 += a[i_3 * n + k] * b[k * n + j_3];
-					s_12 += a[i_3 * n + k] * b[k * n + j_4];
-					s_13 += a[i_4 * n + k] * b[k * n + j];
-					s_14 += a[i_4 * n + k] * b[k * n + j_2];
-					s_15 += a[i_4 * n + k] * b[k * n + j_3];
-					s_16 += a[i_4 * n + k] * b[k * n + j_4];
-				}
-				float value = s;
-				float value_2 = s_2;
-				float value_3 = s_3;
-				float value_4 = s_4;
-				float value_5 = s_5;
-				float value_6 = s_6;
-				float value_7 = s_7;
-				float value_8 = s_8;
-				float value_9 = s_9;
-				float value_10 = s_10;
-				float value_11 = s_11;
-				float value_12 = s_12;
-				float value_13 = s_13;
-				float value_14 = s_14;
-				float value_15 = s_15;
-				float value_16 = s_16;
-				c[i * n + j] = value;
-				c[i * n + j_2] = value_2;
-				c[i * n + j_3] = value_3;
-				c[i * n + j_4] = value_4;
-				c[i_2 * n + j] = value_5;
-				c[i_2 * n + j_2] = value_6;
-				c[i_2 * n + j_3] = value_7;
-				c[i_2 * n + j_4] = value_8;
-				c[i_3 * n + j] = value_9;
-				c[i_3 * n + j_2] = value_10;
-				c[i_3 * n + j_3] = value_11;
-				c[i_3 * n + j_4] = value_12;
-				c[i_4 * n + j] = value_13;
-				c[i_4 * n + j_2] = value_14;
-				c[i_4 * n + j_3] = value_15;
-				c[i_4 * n + j_4] = value_16;
-			} else {
-				int64 rows = min(height, bottom - i0);
-				int64 columns = min((int64)128, right - j0);
-				for (int64 e = threadIdx.x; e < (int64)((uint64)rows * columns); e = (uint64)e + blockDim.x) {
-					int64 line_2 = go_div(e, columns);
-					int64 i = (uint64)i0 + line_2;
-					int64 j = j0 + (e - (uint64)line_2 * columns);
-					float s = c[(uint64)i * n + j];
-					#pragma unroll 4
-					for (int64 k = 0; k < n; k++) {
-						s += a[(uint64)i * n + k] * b[k * n + j];
+			int64 i0 = max(min(line * height, bottom), (int64)0);
+			int64 j0 = max(min((block - line * across) * 128, right), (int64)0);
+			int64 level = threadIdx.x / 32;
+			int64 lane = threadIdx.x % 32;
+			int64 i = i0 + level * 8;
+			int64 i_2 = i0 + (level * 8 + 1);
+			int64 i_3 = i0 + (level * 8 + 2);
+			int64 i_4 = i0 + (level * 8 + 3);
+			int64 i_5 = i0 + (level * 8 + 4);
+			int64 i_6 = i0 + (level * 8 + 5);
+			int64 i_7 = i0 + (level * 8 + 6);
+			int64 i_8 = i0 + (level * 8 + 7);
+			int64 j = j0 + lane;
+			int64 j_2 = j0 + (lane + 32);
+			int64 j_3 = j0 + (lane + 64);
+			int64 j_4 = j0 + (lane + 96);
+			float s = 0.0f;
+			if (i < bottom && j < right) {
+				s = c[i * n + j];
+			}
+			float s_2 = 0.0f;
+			if (i < bottom && j_2 < right) {
+				s_2 = c[i * n + j_2];
+			}
+			float s_3 = 0.0f;
+			if (i < bottom && j_3 < right) {
+				s_3 = c[i * n + j_3];
+			}
+			float s_4 = 0.0f;
+			if (i < bottom && j_4 < right) {
+				s_4 = c[i * n + j_4];
+			}
+			float s_5 = 0.0f;
+			if (i_2 < bottom && j < right) {
+				s_5 = c[i_2 * n + j];
+			}
+			float s_6 = 0.0f;
+			if (i_2 < bottom && j_2 < right) {
+				s_6 = c[i_2 * n + j_2];
+			}
+			float s_7 = 0.0f;
+			if (i_2 < bottom && j_3 < right) {
+				s_7 = c[i_2 * n + j_3];
+			}
+			float s_8 = 0.0f;
+			if (i_2 < bottom && j_4 < right) {
+				s_8 = c[i_2 * n + j_4];
+			}
+			float s_9 = 0.0f;
+			if (i_3 < bottom && j < right) {
+				s_9 = c[i_3 * n + j];
+			}
+			float s_10 = 0.0f;
+			if (i_3 < bottom && j_2 < right) {
+				s_10 = c[i_3 * n + j_2];
+			}
+			float s_11 = 0.0f;
+			if (i_3 < bottom && j_3 < right) {
+				s_11 = c[i_3 * n + j_3];
+			}
+			float s_12 = 0.0f;
+			if (i_3 < bottom && j_4 < right) {
+				s_12 = c[i_3 * n + j_4];
+			}
+			float s_13 = 0.0f;
+			if (i_4 < bottom && j < right) {
+				s_13 = c[i_4 * n + j];
+			}
+			float s_14 = 0.0f;
+			if (i_4 < bottom && j_2 < right) {
+				s_14 = c[i_4 * n + j_2];
+			}
+			float s_15 = 0.0f;
+			if (i_4 < bottom && j_3 < right) {
+				s_15 = c[i_4 * n + j_3];
+			}
+			float s_16 = 0.0f;
+			if (i_4 < bottom && j_4 < right) {
+				s_16 = c[i_4 * n + j_4];
+			}
+			float s_17 = 0.0f;
+			if (i_5 < bottom && j < right) {
+				s_17 = c[i_5 * n + j];
+			}
+			float s_18 = 0.0f;
+			if (i_5 < bottom && j_2 < right) {
+				s_18 = c[i_5 * n + j_2];
+			}
+			float s_19 = 0.0f;
+			if (i_5 < bottom && j_3 < right) {
+				s_19 = c[i_5 * n + j_3];
+			}
+			float s_20 = 0.0f;
+			if (i_5 < bottom && j_4 < right) {
+				s_20 = c[i_5 * n + j_4];
+			}
+			float s_21 = 0.0f;
+			if (i_6 < bottom && j < right) {
+				s_21 = c[i_6 * n + j];
+			}
+			float s_22 = 0.0f;
+			if (i_6 < bottom && j_2 < right) {
+				s_22 = c[i_6 * n + j_2];
+			}
+			float s_23 = 0.0f;
+			if (i_6 < bottom && j_3 < right) {
+				s_23 = c[i_6 * n + j_3];
+			}
+			float s_24 = 0.0f;
+			if (i_6 < bottom && j_4 < right) {
+				s_24 = c[i_6 * n + j_4];
+			}
+			float s_25 = 0.0f;
+			if (i_7 < bottom && j < right) {
+				s_25 = c[i_7 * n + j];
+			}
+			float s_26 = 0.0f;
+			if (i_7 < bottom && j_2 < right) {
+				s_26 = c[i_7 * n + j_2];
+			}
+			float s_27 = 0.0f;
+			if (i_7 < bottom && j_3 < right) {
+				s_27 = c[i_7 * n + j_3];
+			}
+			float s_28 = 0.0f;
+			if (i_7 < bottom && j_4 < right) {
+				s_28 = c[i_7 * n + j_4];
+			}
+			float s_29 = 0.0f;
+			if (i_8 < bottom && j < right) {
+				s_29 = c[i_8 * n + j];
+			}
+			float s_30 = 0.0f;
+			if (i_8 < bottom && j_2 < right) {
+				s_30 = c[i_8 * n + j_2];
+			}
+			float s_31 = 0.0f;
+			if (i_8 < bottom && j_3 < right) {
+				s_31 = c[i_8 * n + j_3];
+			}
+			float s_32 = 0.0f;
+			if (i_8 < bottom && j_4 < right) {
+				s_32 = c[i_8 * n + j_4];
+			}
+			int64 to = n;
+			if (0 < to) {
+				float ahead = 0.0f;
+				float ahead_2 = 0.0f;
+				float ahead_3 = 0.0f;
+				float ahead_4 = 0.0f;
+				float ahead_5 = 0.0f;
+				float ahead_6 = 0.0f;
+				ahead = a[min(i0 + (level * 8 + lane / 8), bottom - 1) * n + min(lane % 8, to - 1)];
+				ahead_2 = a[min(i0 + (level * 8 + (lane + 32) / 8), bottom - 1) * n + min((lane + 32) % 8, to - 1)];
+				ahead_3 = b[min(level, to - 1) * n + min(j0 + lane, right - 1)];
+				ahead_4 = b[min(level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+				ahead_5 = b[min(level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+				ahead_6 = b[min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+				for (int64 k0 = 0; k0 < to; k0 += 8) {
+					__syncthreads();
+					rowTile[lane % 8][level * 8 + lane / 8] = ahead;
+					rowTile[(lane + 32) % 8][level * 8 + (lane + 32) / 8] = ahead_2;
+					columnTile[level][lane] = ahead_3;
+					columnTile[level][lane + 32] = ahead_4;
+					columnTile[level][lane + 64] = ahead_5;
+					columnTile[level][lane + 96] = ahead_6;
+					for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
+						columnTile[part][lane] = b[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + lane, right - 1)];
+						columnTile[part][lane + 32] = b[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 32), right - 1)];
+						columnTile[part][lane + 64] = b[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 64), right - 1)];
+						columnTile[part][lane + 96] = b[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 96), right - 1)];
 					}
-					c[(uint64)i * n + j] = s;
+					__syncthreads();
+					int64 n_2 = min(to - k0, (int64)8);
+					if (k0 + 8 < to) {
+						ahead = a[min(i0 + (level * 8 + lane / 8), bottom - 1) * n + min(k0 + 8 + lane % 8, to - 1)];
+						ahead_2 = a[min(i0 + (level * 8 + (lane + 32) / 8), bottom - 1) * n + min(k0 + 8 + (lane + 32) % 8, to - 1)];
+						ahead_3 = b[min(k0 + 8 + level, to - 1) * n + min(j0 + lane, right - 1)];
+						ahead_4 = b[min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+						ahead_5 = b[min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+						ahead_6 = b[min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+					}
+					#pragma unroll 8
+					for (int64 k = 0; k < n_2; k++) {
+						float value = rowTile[k][level * 8];
+						float value_2 = rowTile[k][level * 8 + 1];
+						float value_3 = rowTile[k][level * 8 + 2];
+						float value_4 = rowTile[k][level * 8 + 3];
+						float value_5 = rowTile[k][level * 8 + 4];
+						float value_6 = rowTile[k][level * 8 + 5];
+						float value_7 = rowTile[k][level * 8 + 6];
+						float value_8 = rowTile[k][level * 8 + 7];
+						float value_9 = columnTile[k][lane];
+						float value_10 = columnTile[k][lane + 32];
+						float value_11 = columnTile[k][lane + 64];
+						float value_12 = columnTile[k][lane + 96];
+						s += value * value_9;
+						s_2 += value * value_10;
+						s_3 += value * value_11;
+						s_4 += value * value_12;
+						s_5 += value_2 * value_9;
+						s_6 += value_2 * value_10;
+						s_7 += value_2 * value_11;
+						s_8 += value_2 * value_12;
+						s_9 += value_3 * value_9;
+						s_10 += value_3 * value_10;
+						s_11 += value_3 * value_11;
+						s_12 += value_3 * value_12;
+						s_13 += value_4 * value_9;
+						s_14 += value_4 * value_10;
+						s_15 += value_4 * value_11;
+						s_16 += value_4 * value_12;
+						s_17 += value_5 * value_9;
+						s_18 += value_5 * value_10;
+						s_19 += value_5 * value_11;
+						s_20 += value_5 * value_12;
+						s_21 += value_6 * value_9;
+						s_22 += value_6 * value_10;
+						s_23 += value_6 * value_11;
+						s_24 += value_6 * value_12;
+						s_25 += value_7 * value_9;
+						s_26 += value_7 * value_10;
+						s_27 += value_7 * value_11;
+						s_28 += value_7 * value_12;
+						s_29 += value_8 * value_9;
+						s_30 += value_8 * value_10;
+						s_31 += value_8 * value_11;
+						s_32 += value_8 * value_12;
+					}
 				}
+			}
+			float value = 0.0f;
+			if (i < bottom && j < right) {
+				value = s;
+			}
+			float value_2 = 0.0f;
+			if (i < bottom && j_2 < right) {
+				value_2 = s_2;
+			}
+			float value_3 = 0.0f;
+			if (i < bottom && j_3 < right) {
+				value_3 = s_3;
+			}
+			float value_4 = 0.0f;
+			if (i < bottom && j_4 < right) {
+				value_4 = s_4;
+			}
+			float value_5 = 0.0f;
+			if (i_2 < bottom && j < right) {
+				value_5 = s_5;
+			}
+			float value_6 = 0.0f;
+			if (i_2 < bottom && j_2 < right) {
+				value_6 = s_6;
+			}
+			float value_7 = 0.0f;
+			if (i_2 < bottom && j_3 < right) {
+				value_7 = s_7;
+			}
+			float value_8 = 0.0f;
+			if (i_2 < bottom && j_4 < right) {
+				value_8 = s_8;
+			}
+			float value_9 = 0.0f;
+			if (i_3 < bottom && j < right) {
+				value_9 = s_9;
+			}
+			float value_10 = 0.0f;
+			if (i_3 < bottom && j_2 < right) {
+				value_10 = s_10;
+			}
+			float value_11 = 0.0f;
+			if (i_3 < bottom && j_3 < right) {
+				value_11 = s_11;
+			}
+			float value_12 = 0.0f;
+			if (i_3 < bottom && j_4 < right) {
+				value_12 = s_12;
+			}
+			float value_13 = 0.0f;
+			if (i_4 < bottom && j < right) {
+				value_13 = s_13;
+			}
+			float value_14 = 0.0f;
+			if (i_4 < bottom && j_2 < right) {
+				value_14 = s_14;
+			}
+			float value_15 = 0.0f;
+			if (i_4 < bottom && j_3 < right) {
+				value_15 = s_15;
+			}
+			float value_16 = 0.0f;
+			if (i_4 < bottom && j_4 < right) {
+				value_16 = s_16;
+			}
+			float value_17 = 0.0f;
+			if (i_5 < bottom && j < right) {
+				value_17 = s_17;
+			}
+			float value_18 = 0.0f;
+			if (i_5 < bottom && j_2 < right) {
+				value_18 = s_18;
+			}
+			float value_19 = 0.0f;
+			if (i_5 < bottom && j_3 < right) {
+				value_19 = s_19;
+			}
+			float value_20 = 0.0f;
+			if (i_5 < bottom && j_4 < right) {
+				value_20 = s_20;
+			}
+			float value_21 = 0.0f;
+			if (i_6 < bottom && j < right) {
+				value_21 = s_21;
+			}
+			float value_22 = 0.0f;
+			if (i_6 < bottom && j_2 < right) {
+				value_22 = s_22;
+			}
+			float value_23 = 0.0f;
+			if (i_6 < bottom && j_3 < right) {
+				value_23 = s_23;
+			}
+			float value_24 = 0.0f;
+			if (i_6 < bottom && j_4 < right) {
+				value_24 = s_24;
+			}
+			float value_25 = 0.0f;
+			if (i_7 < bottom && j < right) {
+				value_25 = s_25;
+			}
+			float value_26 = 0.0f;
+			if (i_7 < bottom && j_2 < right) {
+				value_26 = s_26;
+			}
+			float value_27 = 0.0f;
+			if (i_7 < bottom && j_3 < right) {
+				value_27 = s_27;
+			}
+			float value_28 = 0.0f;
+			if (i_7 < bottom && j_4 < right) {
+				value_28 = s_28;
+			}
+			float value_29 = 0.0f;
+			if (i_8 < bottom && j < right) {
+				value_29 = s_29;
+			}
+			float value_30 = 0.0f;
+			if (i_8 < bottom && j_2 < right) {
+				value_30 = s_30;
+			}
+			float value_31 = 0.0f;
+			if (i_8 < bottom && j_3 < right) {
+				value_31 = s_31;
+			}
+			float value_32 = 0.0f;
+			if (i_8 < bottom && j_4 < right) {
+				value_32 = s_32;
+			}
+			if (i < bottom && j < right) {
+				c[i * n + j] = value;
+			}
+			if (i < bottom && j_2 < right) {
+				c[i * n + j_2] = value_2;
+			}
+			if (i < bottom && j_3 < right) {
+				c[i * n + j_3] = value_3;
+			}
+			if (i < bottom && j_4 < right) {
+				c[i * n + j_4] = value_4;
+			}
+			if (i_2 < bottom && j < right) {
+				c[i_2 * n + j] = value_5;
+			}
+			if (i_2 < bottom && j_2 < right) {
+				c[i_2 * n + j_2] = value_6;
+			}
+			if (i_2 < bottom && j_3 < right) {
+				c[i_2 * n + j_3] = value_7;
+			}
+			if (i_2 < bottom && j_4 < right) {
+				c[i_2 * n + j_4] = value_8;
+			}
+			if (i_3 < bottom && j < right) {
+				c[i_3 * n + j] = value_9;
+			}
+			if (i_3 < bottom && j_2 < right) {
+				c[i_3 * n + j_2] = value_10;
+			}
+			if (i_3 < bottom && j_3 < right) {
+				c[i_3 * n + j_3] = value_11;
+			}
+			if (i_3 < bottom && j_4 < right) {
+				c[i_3 * n + j_4] = value_12;
+			}
+			if (i_4 < bottom && j < right) {
+				c[i_4 * n + j] = value_13;
+			}
+			if (i_4 < bottom && j_2 < right) {
+				c[i_4 * n + j_2] = value_14;
+			}
+			if (i_4 < bottom && j_3 < right) {
+				c[i_4 * n + j_3] = value_15;
+			}
+			if (i_4 < bottom && j_4 < right) {
+				c[i_4 * n + j_4] = value_16;
+			}
+			if (i_5 < bottom && j < right) {
+				c[i_5 * n + j] = value_17;
+			}
+			if (i_5 < bottom && j_2 < right) {
+				c[i_5 * n + j_2] = value_18;
+			}
+			if (i_5 < bottom && j_3 < right) {
+				c[i_5 * n + j_3] = value_19;
+			}
+			if (i_5 < bottom && j_4 < right) {
+				c[i_5 * n + j_4] = value_20;
+			}
+			if (i_6 < bottom && j < right) {
+				c[i_6 * n + j] = value_21;
+			}
+			if (i_6 < bottom && j_2 < right) {
+				c[i_6 * n + j_2] = value_22;
+			}
+			if (i_6 < bottom && j_3 < right) {
+				c[i_6 * n + j_3] = value_23;
+			}
+			if (i_6 < bottom && j_4 < right) {
+				c[i_6 * n + j_4] = value_24;
+			}
+			if (i_7 < bottom && j < right) {
+				c[i_7 * n + j] = value_25;
+			}
+			if (i_7 < bottom && j_2 < right) {
+				c[i_7 * n + j_2] = value_26;
+			}
+			if (i_7 < bottom && j_3 < right) {
+				c[i_7 * n + j_3] = value_27;
+			}
+			if (i_7 < bottom && j_4 < right) {
+				c[i_7 * n + j_4] = value_28;
+			}
+			if (i_8 < bottom && j < right) {
+				c[i_8 * n + j] = value_29;
+			}
+			if (i_8 < bottom && j_2 < right) {
+				c[i_8 * n + j_2] = value_30;
+			}
+			if (i_8 < bottom && j_3 < right) {
+				c[i_8 * n + j_3] = value_31;
+			}
+			if (i_8 < bottom && j_4 < right) {
+				c[i_8 * n + j_4] = value_32;
 			}
 		}
 	} else {

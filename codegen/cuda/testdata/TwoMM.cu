@@ -28,16 +28,11 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-// go_div is x / y, also for the least x and y = -1.
-__device__ __forceinline__ int go_div(int x, int y) { return y == -1 ? (int)(0u - (unsigned)x) : x / y; }
-__device__ __forceinline__ long long go_div(long long x, long long y)
-{
-	return y == -1 ? (long long)(0ull - (unsigned long long)x) : x / y;
-}
-
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(256, 2)
 TwoMM(int n, double alpha, double* a, int a_len, double* b, int b_len, double* tmp, int tmp_len, gompss_fault* fault)
 {
+	__shared__ __align__(16) double rowTile[8][34];
+	__shared__ double columnTile[8][129];
 	if (0 <= n && (int64)n * n <= a_len && (int64)n * n <= b_len && (int64)n * n <= tmp_len && n < 134217728) {
 		int height = blockDim.x / 32 * 4;
 		int bottom = n;
@@ -46,98 +41,208 @@ TwoMM(int n, double alpha, double* a, int a_len, double* b, int b_len, double* t
 		int down = (max(n, 0) + height - 1) / height;
 		for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
 			int line = min(block / across, (int64)down);
-			int64 i0 = min((int64)line * height, (int64)bottom);
-			int64 j0 = (block - (int64)line * across) * 128;
-			if (i0 + height <= bottom && j0 + 128 <= right) {
-				int64 i = i0 + threadIdx.x / 32 * 4;
-				int64 i_2 = i + 1;
-				int64 i_3 = i + 2;
-				int64 i_4 = i + 3;
-				int64 j = j0 + (threadIdx.x - threadIdx.x / 32 * 32);
-				int64 j_2 = j + 32;
-				int64 j_3 = j + 64;
-				int64 j_4 = j + 96;
-				double s = 0.0;
-				double s_2 = 0.0;
-				double s_3 = 0.0;
-				double s_4 = 0.0;
-				double s_5 = 0.0;
-				double s_6 = 0.0;
-				double s_7 = 0.0;
-				double s_8 = 0.0;
-				double s_9 = 0.0;
-				double s_10 = 0.0;
-				double s_11 = 0.0;
-				double s_12 = 0.0;
-				double s_13 = 0.0;
-				double s_14 = 0.0;
-				double s_15 = 0.0;
-				double s_16 = 0.0;
-				#pragma unroll 4
-				for (int k = 0; k < n; k++) {
-					s += alpha * a[i * n + k] * b[(int64)k * n + j];
-					s_2 += alpha * a[i * n + k] * b[(int64)k * n + j_2];
-					s_3 += alpha * a[i * n + k] * b[(int64)k * n + j_3];
-					s_4 += alpha * a[i * n + k] * b[(int64)k * n + j_4];
-					s_5 += alpha * a[i_2 * n + k] * b[(int64)k * n + j];
-					s_6 += alpha * a[i_2 * n + k] * b[(int64)k * n + j_2];
-					s_7 += alpha * a[i_2 * n + k] * b[(int64)k * n + j_3];
-					s_8 += alpha * a[i_2 * n + k] * b[(int64)k * n + j_4];
-					s_9 += alpha * a[i_3 * n + k] * b[(int64)k * n + j];
-					s_10 += alpha * a[i_3 * n + k] * b[(int64)k * n + j_2];
-					s_11 += alpha * a[i_3 * n + k] * b[(int64)k * n + j_3];
-					s_12 += alpha * a[i_3 * n + k] * b[(int64)k * n + j_4];
-					s_13 += alpha * a[i_4 * n + k] * b[(int64)k * n + j];
-					s_14 += alpha * a[i_4 * n + k] * b[(int64)k * n + j_2];
-					s_15 += alpha * a[i_4 * n + k] * b[(int64)k * n + j_3];
-					s_16 += alpha * a[i_4 * n + k] * b[(int64)k * n + j_4];
-				}
-				double value = s;
-				double value_2 = s_2;
-				double value_3 = s_3;
-				double value_4 = s_4;
-				double value_5 = s_5;
-				double value_6 = s_6;
-				double value_7 = s_7;
-				double value_8 = s_8;
-				double value_9 = s_9;
-				double value_10 = s_10;
-				double value_11 = s_11;
-				double value_12 = s_12;
-				double value_13 = s_13;
-				double value_14 = s_14;
-				double value_15 = s_15;
-				double value_16 = s_16;
-				tmp[i * n + j] = value;
-				tmp[i * n + j_2] = value_2;
-				tmp[i * n + j_3] = value_3;
-				tmp[i * n + j_4] = value_4;
-				tmp[i_2 * n + j] = value_5;
-				tmp[i_2 * n + j_2] = value_6;
-				tmp[i_2 * n + j_3] = value_7;
-				tmp[i_2 * n + j_4] = value_8;
-				tmp[i_3 * n + j] = value_9;
-				tmp[i_3 * n + j_2] = value_10;
-				tmp[i_3 * n + j_3] = value_11;
-				tmp[i_3 * n + j_4] = value_12;
-				tmp[i_4 * n + j] = value_13;
-				tmp[i_4 * n + j_2] = value_14;
-				tmp[i_4 * n + j_3] = value_15;
-				tmp[i_4 * n + j_4] = value_16;
-			} else {
-				int rows = min((int64)height, bottom - i0);
-				int64 columns = min((int64)128, right - j0);
-				for (int64 e = threadIdx.x; e < (int64)((uint64)rows * columns); e = (uint64)e + blockDim.x) {
-					int64 line_2 = go_div(e, columns);
-					int64 i = (uint64)i0 + line_2;
-					int64 j = j0 + (e - (uint64)line_2 * columns);
-					double s = 0.0;
-					#pragma unroll 4
-					for (int k = 0; k < n; k++) {
-						s += alpha * a[(uint64)i * n + k] * b[(int64)k * n + j];
+			int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
+			int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
+			int level = threadIdx.x / 32;
+			int lane = threadIdx.x % 32;
+			int i = i0 + level * 4;
+			int i_2 = i0 + (level * 4 + 1);
+			int i_3 = i0 + (level * 4 + 2);
+			int i_4 = i0 + (level * 4 + 3);
+			int j = j0 + lane;
+			int j_2 = j0 + (lane + 32);
+			int j_3 = j0 + (lane + 64);
+			int j_4 = j0 + (lane + 96);
+			double s = 0.0;
+			double s_2 = 0.0;
+			double s_3 = 0.0;
+			double s_4 = 0.0;
+			double s_5 = 0.0;
+			double s_6 = 0.0;
+			double s_7 = 0.0;
+			double s_8 = 0.0;
+			double s_9 = 0.0;
+			double s_10 = 0.0;
+			double s_11 = 0.0;
+			double s_12 = 0.0;
+			double s_13 = 0.0;
+			double s_14 = 0.0;
+			double s_15 = 0.0;
+			double s_16 = 0.0;
+			int to = n;
+			if (0 < to) {
+				double ahead = 0.0;
+				double ahead_2 = 0.0;
+				double ahead_3 = 0.0;
+				double ahead_4 = 0.0;
+				double ahead_5 = 0.0;
+				ahead = a[(unsigned)min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(lane % 8, to - 1)];
+				ahead_2 = b[(unsigned)min(level, to - 1) * n + min(j0 + lane, right - 1)];
+				ahead_3 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+				ahead_4 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+				ahead_5 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+				for (int k0 = 0; k0 < to; k0 += 8) {
+					__syncthreads();
+					rowTile[lane % 8][level * 4 + lane / 8] = ahead;
+					columnTile[level][lane] = ahead_2;
+					columnTile[level][lane + 32] = ahead_3;
+					columnTile[level][lane + 64] = ahead_4;
+					columnTile[level][lane + 96] = ahead_5;
+					for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
+						columnTile[part][lane] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + lane, right - 1)];
+						columnTile[part][lane + 32] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 32), right - 1)];
+						columnTile[part][lane + 64] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 64), right - 1)];
+						columnTile[part][lane + 96] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 96), right - 1)];
 					}
-					tmp[(uint64)i * n + j] = s;
+					__syncthreads();
+					int n_2 = min(to - k0, 8);
+					if (k0 + 8 < to) {
+						ahead = a[(unsigned)min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(k0 + 8 + lane % 8, to - 1)];
+						ahead_2 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + lane, right - 1)];
+						ahead_3 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+						ahead_4 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+						ahead_5 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+					}
+					#pragma unroll 8
+					for (int k = 0; k < n_2; k++) {
+						double value = rowTile[k][level * 4];
+						double value_2 = rowTile[k][level * 4 + 1];
+						double value_3 = rowTile[k][level * 4 + 2];
+						double value_4 = rowTile[k][level * 4 + 3];
+						double value_5 = columnTile[k][lane];
+						double value_6 = columnTile[k][lane + 32];
+						double value_7 = columnTile[k][lane + 64];
+						double value_8 = columnTile[k][lane + 96];
+						s += alpha * value * value_5;
+						s_2 += alpha * value * value_6;
+						s_3 += alpha * value * value_7;
+						s_4 += alpha * value * value_8;
+						s_5 += alpha * value_2 * value_5;
+						s_6 += alpha * value_2 * value_6;
+						s_7 += alpha * value_2 * value_7;
+						s_8 += alpha * value_2 * value_8;
+						s_9 += alpha * value_3 * value_5;
+						s_10 += alpha * value_3 * value_6;
+						s_11 += alpha * value_3 * value_7;
+						s_12 += alpha * value_3 * value_8;
+						s_13 += alpha * value_4 * value_5;
+						s_14 += alpha * value_4 * value_6;
+						s_15 += alpha * value_4 * value_7;
+						s_16 += alpha * value_4 * value_8;
+					}
 				}
+			}
+			double value = 0.0;
+			if (i < bottom && j < right) {
+				value = s;
+			}
+			double value_2 = 0.0;
+			if (i < bottom && j_2 < right) {
+				value_2 = s_2;
+			}
+			double value_3 = 0.0;
+			if (i < bottom && j_3 < right) {
+				value_3 = s_3;
+			}
+			double value_4 = 0.0;
+			if (i < bottom && j_4 < right) {
+				value_4 = s_4;
+			}
+			double value_5 = 0.0;
+			if (i_2 < bottom && j < right) {
+				value_5 = s_5;
+			}
+			double value_6 = 0.0;
+			if (i_2 < bottom && j_2 < right) {
+				value_6 = s_6;
+			}
+			double value_7 = 0.0;
+			if (i_2 < bottom && j_3 < right) {
+				value_7 = s_7;
+			}
+			double value_8 = 0.0;
+			if (i_2 < bottom && j_4 < right) {
+				value_8 = s_8;
+			}
+			double value_9 = 0.0;
+			if (i_3 < bottom && j < right) {
+				value_9 = s_9;
+			}
+			double value_10 = 0.0;
+			if (i_3 < bottom && j_2 < right) {
+				value_10 = s_10;
+			}
+			double value_11 = 0.0;
+			if (i_3 < bottom && j_3 < right) {
+				value_11 = s_11;
+			}
+			double value_12 = 0.0;
+			if (i_3 < bottom && j_4 < right) {
+				value_12 = s_12;
+			}
+			double value_13 = 0.0;
+			if (i_4 < bottom && j < right) {
+				value_13 = s_13;
+			}
+			double value_14 = 0.0;
+			if (i_4 < bottom && j_2 < right) {
+				value_14 = s_14;
+			}
+			double value_15 = 0.0;
+			if (i_4 < bottom && j_3 < right) {
+				value_15 = s_15;
+			}
+			double value_16 = 0.0;
+			if (i_4 < bottom && j_4 < right) {
+				value_16 = s_16;
+			}
+			if (i < bottom && j < right) {
+				tmp[i * n + j] = value;
+			}
+			if (i < bottom && j_2 < right) {
+				tmp[i * n + j_2] = value_2;
+			}
+			if (i < bottom && j_3 < right) {
+				tmp[i * n + j_3] = value_3;
+			}
+			if (i < bottom && j_4 < right) {
+				tmp[i * n + j_4] = value_4;
+			}
+			if (i_2 < bottom && j < right) {
+				tmp[i_2 * n + j] = value_5;
+			}
+			if (i_2 < bottom && j_2 < right) {
+				tmp[i_2 * n + j_2] = value_6;
+			}
+			if (i_2 < bottom && j_3 < right) {
+				tmp[i_2 * n + j_3] = value_7;
+			}
+			if (i_2 < bottom && j_4 < right) {
+				tmp[i_2 * n + j_4] = value_8;
+			}
+			if (i_3 < bottom && j < right) {
+				tmp[i_3 * n + j] = value_9;
+			}
+			if (i_3 < bottom && j_2 < right) {
+				tmp[i_3 * n + j_2] = value_10;
+			}
+			if (i_3 < bottom && j_3 < right) {
+				tmp[i_3 * n + j_3] = value_11;
+			}
+			if (i_3 < bottom && j_4 < right) {
+				tmp[i_3 * n + j_4] = value_12;
+			}
+			if (i_4 < bottom && j < right) {
+				tmp[i_4 * n + j] = value_13;
+			}
+			if (i_4 < bottom && j_2 < right) {
+				tmp[i_4 * n + j_2] = value_14;
+			}
+			if (i_4 < bottom && j_3 < right) {
+				tmp[i_4 * n + j_3] = value_15;
+			}
+			if (i_4 < bottom && j_4 < right) {
+				tmp[i_4 * n + j_4] = value_16;
 			}
 		}
 	} else {
@@ -160,9 +265,11 @@ TwoMM(int n, double alpha, double* a, int a_len, double* b, int b_len, double* t
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(256, 2)
 TwoMM_2(int n, double beta, double* c, int c_len, double* d, int d_len, double* tmp, int tmp_len, gompss_fault* fault)
 {
+	__shared__ __align__(16) double rowTile[8][34];
+	__shared__ double columnTile[8][129];
 	if (0 <= n && (int64)n * n <= d_len && (int64)n * n <= tmp_len && (int64)n * n <= c_len && n < 134217728) {
 		int height = blockDim.x / 32 * 4;
 		int bottom = n;
@@ -171,98 +278,256 @@ TwoMM_2(int n, double beta, double* c, int c_len, double* d, int d_len, double* 
 		int down = (max(n, 0) + height - 1) / height;
 		for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
 			int line = min(block / across, (int64)down);
-			int64 i0 = min((int64)line * height, (int64)bottom);
-			int64 j0 = (block - (int64)line * across) * 128;
-			if (i0 + height <= bottom && j0 + 128 <= right) {
-				int64 i = i0 + threadIdx.x / 32 * 4;
-				int64 i_2 = i + 1;
-				int64 i_3 = i + 2;
-				int64 i_4 = i + 3;
-				int64 j = j0 + (threadIdx.x - threadIdx.x / 32 * 32);
-				int64 j_2 = j + 32;
-				int64 j_3 = j + 64;
-				int64 j_4 = j + 96;
-				double s = d[i * n + j] * beta;
-				double s_2 = d[i * n + j_2] * beta;
-				double s_3 = d[i * n + j_3] * beta;
-				double s_4 = d[i * n + j_4] * beta;
-				double s_5 = d[i_2 * n + j] * beta;
-				double s_6 = d[i_2 * n + j_2] * beta;
-				double s_7 = d[i_2 * n + j_3] * beta;
-				double s_8 = d[i_2 * n + j_4] * beta;
-				double s_9 = d[i_3 * n + j] * beta;
-				double s_10 = d[i_3 * n + j_2] * beta;
-				double s_11 = d[i_3 * n + j_3] * beta;
-				double s_12 = d[i_3 * n + j_4] * beta;
-				double s_13 = d[i_4 * n + j] * beta;
-				double s_14 = d[i_4 * n + j_2] * beta;
-				double s_15 = d[i_4 * n + j_3] * beta;
-				double s_16 = d[i_4 * n + j_4] * beta;
-				#pragma unroll 4
-				for (int k = 0; k < n; k++) {
-					s += tmp[i * n + k] * c[(int64)k * n + j];
-					s_2 += tmp[i * n + k] * c[(int64)k * n + j_2];
-					s_3 += tmp[i * n + k] * c[(int64)k * n + j_3];
-					s_4 += tmp[i * n + k] * c[(int64)k * n + j_4];
-					s_5 += tmp[i_2 * n + k] * c[(int64)k * n + j];
-					s_6 += tmp[i_2 * n + k] * c[(int64)k * n + j_2];
-					s_7 += tmp[i_2 * n + k] * c[(int64)k * n + j_3];
-					s_8 += tmp[i_2 * n + k] * c[(int64)k * n + j_4];
-					s_9 += tmp[i_3 * n + k] * c[(int64)k * n + j];
-					s_10 += tmp[i_3 * n + k] * c[(int64)k * n + j_2];
-					s_11 += tmp[i_3 * n + k] * c[(int64)k * n + j_3];
-					s_12 += tmp[i_3 * n + k] * c[(int64)k * n + j_4];
-					s_13 += tmp[i_4 * n + k] * c[(int64)k * n + j];
-					s_14 += tmp[i_4 * n + k] * c[(int64)k * n + j_2];
-					s_15 += tmp[i_4 * n + k] * c[(int64)k * n + j_3];
-					s_16 += tmp[i_4 * n + k] * c[(int64)k * n + j_4];
-				}
-				double value = s;
-				double value_2 = s_2;
-				double value_3 = s_3;
-				double value_4 = s_4;
-				double value_5 = s_5;
-				double value_6 = s_6;
-				double value_7 = s_7;
-				double value_8 = s_8;
-				double value_9 = s_9;
-				double value_10 = s_10;
-				double value_11 = s_11;
-				double value_12 = s_12;
-				double value_13 = s_13;
-				double value_14 = s_14;
-				double value_15 = s_15;
-				double value_16 = s_16;
-				d[i * n + j] = value;
-				d[i * n + j_2] = value_2;
-				d[i * n + j_3] = value_3;
-				d[i * n + j_4] = value_4;
-				d[i_2 * n + j] = value_5;
-				d[i_2 * n + j_2] = value_6;
-				d[i_2 * n + j_3] = value_7;
-				d[i_2 * n + j_4] = value_8;
-				d[i_3 * n + j] = value_9;
-				d[i_3 * n + j_2] = value_10;
-				d[i_3 * n + j_3] = value_11;
-				d[i_3 * n + j_4] = value_12;
-				d[i_4 * n + j] = value_13;
-				d[i_4 * n + j_2] = value_14;
-				d[i_4 * n + j_3] = value_15;
-				d[i_4 * n + j_4] = value_16;
-			} else {
-				int rows = min((int64)height, bottom - i0);
-				int64 columns = min((int64)128, right - j0);
-				for (int64 e = threadIdx.x; e < (int64)((uint64)rows * columns); e = (uint64)e + blockDim.x) {
-					int64 line_2 = go_div(e, columns);
-					int64 i = (uint64)i0 + line_2;
-					int64 j = j0 + (e - (uint64)line_2 * columns);
-					double s = d[(uint64)i * n + j] * beta;
-					#pragma unroll 4
-					for (int k = 0; k < n; k++) {
-						s += tmp[(uint64)i * n + k] * c[(int64)k * n + j];
+			int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
+			int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
+			int level = threadIdx.x / 32;
+			int lane = threadIdx.x % 32;
+			int i = i0 + level * 4;
+			int i_2 = i0 + (level * 4 + 1);
+			int i_3 = i0 + (level * 4 + 2);
+			int i_4 = i0 + (level * 4 + 3);
+			int j = j0 + lane;
+			int j_2 = j0 + (lane + 32);
+			int j_3 = j0 + (lane + 64);
+			int j_4 = j0 + (lane + 96);
+			double s = 0.0;
+			if (i < bottom && j < right) {
+				s = d[i * n + j] * beta;
+			}
+			double s_2 = 0.0;
+			if (i < bottom && j_2 < right) {
+				s_2 = d[i * n + j_2] * beta;
+			}
+			double s_3 = 0.0;
+			if (i < bottom && j_3 < right) {
+				s_3 = d[i * n + j_3] * beta;
+			}
+			double s_4 = 0.0;
+			if (i < bottom && j_4 < right) {
+				s_4 = d[i * n + j_4] * beta;
+			}
+			double s_5 = 0.0;
+			if (i_2 < bottom && j < right) {
+				s_5 = d[i_2 * n + j] * beta;
+			}
+			double s_6 = 0.0;
+			if (i_2 < bottom && j_2 < right) {
+				s_6 = d[i_2 * n + j_2] * beta;
+			}
+			double s_7 = 0.0;
+			if (i_2 < bottom && j_3 < right) {
+				s_7 = d[i_2 * n + j_3] * beta;
+			}
+			double s_8 = 0.0;
+			if (i_2 < bottom && j_4 < right) {
+				s_8 = d[i_2 * n + j_4] * beta;
+			}
+			double s_9 = 0.0;
+			if (i_3 < bottom && j < right) {
+				s_9 = d[i_3 * n + j] * beta;
+			}
+			double s_10 = 0.0;
+			if (i_3 < bottom && j_2 < right) {
+				s_10 = d[i_3 * n + j_2] * beta;
+			}
+			double s_11 = 0.0;
+			if (i_3 < bottom && j_3 < right) {
+				s_11 = d[i_3 * n + j_3] * beta;
+			}
+			double s_12 = 0.0;
+			if (i_3 < bottom && j_4 < right) {
+				s_12 = d[i_3 * n + j_4] * beta;
+			}
+			double s_13 = 0.0;
+			if (i_4 < bottom && j < right) {
+				s_13 = d[i_4 * n + j] * beta;
+			}
+			double s_14 = 0.0;
+			if (i_4 < bottom && j_2 < right) {
+				s_14 = d[i_4 * n + j_2] * beta;
+			}
+			double s_15 = 0.0;
+			if (i_4 < bottom && j_3 < right) {
+				s_15 = d[i_4 * n + j_3] * beta;
+			}
+			double s_16 = 0.0;
+			if (i_4 < bottom && j_4 < right) {
+				s_16 = d[i_4 * n + j_4] * beta;
+			}
+			int to = n;
+			if (0 < to) {
+				double ahead = 0.0;
+				double ahead_2 = 0.0;
+				double ahead_3 = 0.0;
+				double ahead_4 = 0.0;
+				double ahead_5 = 0.0;
+				ahead = tmp[(unsigned)min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(lane % 8, to - 1)];
+				ahead_2 = c[(unsigned)min(level, to - 1) * n + min(j0 + lane, right - 1)];
+				ahead_3 = c[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+				ahead_4 = c[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+				ahead_5 = c[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+				for (int k0 = 0; k0 < to; k0 += 8) {
+					__syncthreads();
+					rowTile[lane % 8][level * 4 + lane / 8] = ahead;
+					columnTile[level][lane] = ahead_2;
+					columnTile[level][lane + 32] = ahead_3;
+					columnTile[level][lane + 64] = ahead_4;
+					columnTile[level][lane + 96] = ahead_5;
+					for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
+						columnTile[part][lane] = c[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + lane, right - 1)];
+						columnTile[part][lane + 32] = c[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 32), right - 1)];
+						columnTile[part][lane + 64] = c[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 64), right - 1)];
+						columnTile[part][lane + 96] = c[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 96), right - 1)];
 					}
-					d[(uint64)i * n + j] = s;
+					__syncthreads();
+					int n_2 = min(to - k0, 8);
+					if (k0 + 8 < to) {
+						ahead = tmp[(unsigned)min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(k0 + 8 + lane % 8, to - 1)];
+						ahead_2 = c[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + lane, right - 1)];
+						ahead_3 = c[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+						ahead_4 = c[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+						ahead_5 = c[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+					}
+					#pragma unroll 8
+					for (int k = 0; k < n_2; k++) {
+						double value = rowTile[k][level * 4];
+						double value_2 = rowTile[k][level * 4 + 1];
+						double value_3 = rowTile[k][level * 4 + 2];
+						double value_4 = rowTile[k][level * 4 + 3];
+						double value_5 = columnTile[k][lane];
+						double value_6 = columnTile[k][lane + 32];
+						double value_7 = columnTile[k][lane + 64];
+						double value_8 = columnTile[k][lane + 96];
+						s += value * value_5;
+						s_2 += value * value_6;
+						s_3 += value * value_7;
+						s_4 += value * value_8;
+						s_5 += value_2 * value_5;
+						s_6 += value_2 * value_6;
+						s_7 += value_2 * value_7;
+						s_8 += value_2 * value_8;
+						s_9 += value_3 * value_5;
+						s_10 += value_3 * value_6;
+						s_11 += value_3 * value_7;
+						s_12 += value_3 * value_8;
+						s_13 += value_4 * value_5;
+						s_14 += value_4 * value_6;
+						s_15 += value_4 * value_7;
+						s_16 += value_4 * value_8;
+					}
 				}
+			}
+			double value = 0.0;
+			if (i < bottom && j < right) {
+				value = s;
+			}
+			double value_2 = 0.0;
+			if (i < bottom && j_2 < right) {
+				value_2 = s_2;
+			}
+			double value_3 = 0.0;
+			if (i < bottom && j_3 < right) {
+				value_3 = s_3;
+			}
+			double value_4 = 0.0;
+			if (i < bottom && j_4 < right) {
+				value_4 = s_4;
+			}
+			double value_5 = 0.0;
+			if (i_2 < bottom && j < right) {
+				value_5 = s_5;
+			}
+			double value_6 = 0.0;
+			if (i_2 < bottom && j_2 < right) {
+				value_6 = s_6;
+			}
+			double value_7 = 0.0;
+			if (i_2 < bottom && j_3 < right) {
+				value_7 = s_7;
+			}
+			double value_8 = 0.0;
+			if (i_2 < bottom && j_4 < right) {
+				value_8 = s_8;
+			}
+			double value_9 = 0.0;
+			if (i_3 < bottom && j < right) {
+				value_9 = s_9;
+			}
+			double value_10 = 0.0;
+			if (i_3 < bottom && j_2 < right) {
+				value_10 = s_10;
+			}
+			double value_11 = 0.0;
+			if (i_3 < bottom && j_3 < right) {
+				value_11 = s_11;
+			}
+			double value_12 = 0.0;
+			if (i_3 < bottom && j_4 < right) {
+				value_12 = s_12;
+			}
+			double value_13 = 0.0;
+			if (i_4 < bottom && j < right) {
+				value_13 = s_13;
+			}
+			double value_14 = 0.0;
+			if (i_4 < bottom && j_2 < right) {
+				value_14 = s_14;
+			}
+			double value_15 = 0.0;
+			if (i_4 < bottom && j_3 < right) {
+				value_15 = s_15;
+			}
+			double value_16 = 0.0;
+			if (i_4 < bottom && j_4 < right) {
+				value_16 = s_16;
+			}
+			if (i < bottom && j < right) {
+				d[i * n + j] = value;
+			}
+			if (i < bottom && j_2 < right) {
+				d[i * n + j_2] = value_2;
+			}
+			if (i < bottom && j_3 < right) {
+				d[i * n + j_3] = value_3;
+			}
+			if (i < bottom && j_4 < right) {
+				d[i * n + j_4] = value_4;
+			}
+			if (i_2 < bottom && j < right) {
+				d[i_2 * n + j] = value_5;
+			}
+			if (i_2 < bottom && j_2 < right) {
+				d[i_2 * n + j_2] = value_6;
+			}
+			if (i_2 < bottom && j_3 < right) {
+				d[i_2 * n + j_3] = value_7;
+			}
+			if (i_2 < bottom && j_4 < right) {
+				d[i_2 * n + j_4] = value_8;
+			}
+			if (i_3 < bottom && j < right) {
+				d[i_3 * n + j] = value_9;
+			}
+			if (i_3 < bottom && j_2 < right) {
+				d[i_3 * n + j_2] = value_10;
+			}
+			if (i_3 < bottom && j_3 < right) {
+				d[i_3 * n + j_3] = value_11;
+			}
+			if (i_3 < bottom && j_4 < right) {
+				d[i_3 * n + j_4] = value_12;
+			}
+			if (i_4 < bottom && j < right) {
+				d[i_4 * n + j] = value_13;
+			}
+			if (i_4 < bottom && j_2 < right) {
+				d[i_4 * n + j_2] = value_14;
+			}
+			if (i_4 < bottom && j_3 < right) {
+				d[i_4 * n + j_3] = value_15;
+			}
+			if (i_4 < bottom && j_4 < right) {
+				d[i_4 * n + j_4] = value_16;
 			}
 		}
 	} else {

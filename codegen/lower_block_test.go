@@ -1,0 +1,109 @@
+package codegen_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/simt"
+)
+
+const slabKernels = `//omp:target device(acc)
+//omp:task in(a, b) inout(c)
+func K(n, m, l int, c, a, b []float32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 0; j < m; j++ {
+			s := c[i*m+j]
+			for k := 0; k < l; k++ {
+				s += a[%A] * b[%B]
+			}
+			c[i*m+j] = s
+		}
+	}
+}`
+
+// Products in slabs give the bits of the Go loop, whatever their sizes, the transposes and the team.
+func TestSlabs(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, c := range []struct{ name, a, b string }{{"plain", "i*l+k", "k*m+j"}, {"transpose of b", "i*l+k", "j*l+k"},
+		{"transpose of a", "k*n+i", "k*m+j"}, {"both", "k*n+i", "j*l+k"}} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := lowerText(t, strings.NewReplacer("%A", c.a, "%B", c.b).Replace(slabKernels), codegen.LowerOptions{})
+			require.NoError(t, err)
+			require.Contains(t, l.Explain(), "slabs of 8 iterations in team memory")
+			program, err := simt.New(l.Program)
+			require.NoError(t, err)
+			for seed, s := range []struct{ n, m, l, teams, threads int }{{1, 1, 1, 1, 32}, {9, 130, 7, 1, 64}, {17, 127, 8, 2, 64}, {65, 129, 9, 2, 256},
+				{40, 33, 17, 3, 96}, {3, 2, 0, 1, 32}, {0, 5, 5, 1, 32}, {20, 260, 24, 0, 0}} {
+				a, b, want := randoms(r, s.n*s.l), randoms(r, s.m*s.l), randoms(r, s.n*s.m)
+				got := append([]float32{}, want...)
+				for i := range s.n {
+					for j := range s.m {
+						for k := range s.l {
+							x, y := i*s.l+k, k*s.m+j
+							if strings.HasPrefix(c.a, "k") {
+								x = k*s.n + i
+							}
+							if strings.HasPrefix(c.b, "j") {
+								y = j*s.l + k
+							}
+							want[i*s.m+j] += float32(a[x] * b[y])
+						}
+					}
+				}
+				cfg := simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(seed), Races: true}
+				require.NoError(t, runDevice(program, []any{s.n, s.m, s.l, got, a, b}, cfg), "%+v", s)
+				require.Equal(t, want, got, "%+v", s)
+			}
+		})
+	}
+}
+
+func randoms(r *rand.Rand, n int) []float32 {
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = r.Float32() - 0.5
+	}
+	return out
+}
+
+// What inner loops read beside elements of their row and of their column keeps a block out of slabs.
+func TestWhatRunsInSlabs(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		slabs      bool
+	}{
+		{"product", "s := 0.0; for k := 0; k < n; k++ { s += x[i*n+k] * y[k*n+j] }; z[i*n+j] = s", true},
+		{"added to memory", "s := 0.0; for k := 0; k < n; k++ { s += x[i*n+k] * y[k*n+j] }; z[i*n+j] += s", true},
+		{"distance", "s := 0.0; for k := 0; k < n; k++ { d := x[i*n+k] - y[j*n+k]; s += d * d }; z[i*n+j] = s", true},
+		{"every second", "s := 0.0; for k := 0; k < n; k++ { s += x[i*n+2*k] * y[k*n+j] }; z[i*n+j] = s", true},
+		{"two sums", "s, u := 0.0, 0.0; for k := 0; k < n; k++ { s += x[i*n+k] * y[k*n+j]; u += x[i*n+k] }; z[i*n+j] = s * u", true},
+		{"two loops", "s := 0.0; for k := 0; k < n; k++ { s += x[i*n+k] * y[k*n+j] }; for k := 0; k < m; k++ { s -= y[i*n+k] * x[k*n+j] }; z[i*n+j] = s", true},
+		{"many sums", "a, b, c, d, e, f := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0; for k := 0; k < n; k++ { a += x[i*n+k] * y[k*n+j]; b += a; c += b; d += c; e += d; f += e }; z[i*n+j] = f", false},
+		{"a row alone", "s := 0.0; for k := 0; k < n; k++ { s += x[i*n+k] }; z[i*n+j] = s", false},
+		{"of row and column", "s := 0.0; for k := 0; k < n; k++ { s += x[i*n+k] * y[k*n+i+j] }; z[i*n+j] = s", false},
+		{"of the row alone", "s := 0.0; for k := 0; k < n; k++ { s += x[i*n+k] * y[k*n+j] * y[i] }; z[i*n+j] = s", false},
+		{"every second turn", "s := 0.0; for k := 0; k < n; k += 2 { s += x[i*n+k] * y[k*n+j] }; z[i*n+j] = s", false},
+		{"a store in front", "z[i*n+j] = 0; s := 0.0; for k := 0; k < n; k++ { s += x[i*n+k] * y[k*n+j] }; z[i*n+j] = s", false},
+		{"a row that may not be there", "s := 0.0; for k := 0; k < n; k++ { s += x[i*n+k] * y[k*n+j] / float64(7/(i+1)) }; z[i*n+j] = s", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := lowerText(t, `//omp:target device(acc) check(none)
+//omp:task inout(z) in(x, y)
+func K(x, y, z []float64, n, m int) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 0; j < n; j++ {
+			`+c.body+`
+		}
+	}
+}`, codegen.LowerOptions{})
+			require.NoError(t, err)
+			require.Equal(t, c.slabs, strings.Contains(l.Explain(), "slabs of 8 iterations in team memory"), "%s\n%s", l.Explain(), l.Program)
+		})
+	}
+}
