@@ -23,6 +23,7 @@ type loops struct {
 	js      []string // small counters in scope
 	sums    bool
 	nests   bool
+	steps   bool // the parallel loops stand in sequential ones
 	pair    bool // minloc or maxloc
 	counts  bool // an array is reduced
 	last    bool // lastprivate
@@ -328,7 +329,11 @@ func (w *loops) kernel(name string) string {
 	w.line("func %s%s {", name, loopParams)
 	w.depth = 1
 	for range 1 + w.IntN(2) {
-		w.line("{")
+		if w.steps {
+			w.line("for step := 0; step < 1+n%%3; step++ {")
+		} else {
+			w.line("{")
+		}
 		if w.nests {
 			w.nest()
 		} else {

@@ -136,7 +136,7 @@ type randomKernel struct {
 }
 
 func makeRandom(seed uint64) randomKernel {
-	w := &loops{Rand: rand.New(rand.NewPCG(seed, 17)), nests: seed%5 == 2} // a rule of its own keeps the kernels of old seeds
+	w := &loops{Rand: rand.New(rand.NewPCG(seed, 17)), nests: seed%5 == 2, steps: seed%8 == 3} // a rule of its own keeps the kernels of old seeds
 	k := randomKernel{seed: seed, name: fmt.Sprintf("K%d", seed)}
 	k.text = w.kernel(k.name)
 	types := map[string]reflect.Type{}
@@ -371,6 +371,7 @@ func (g *goRuns) check(t *testing.T, which int, count map[string]int) error {
 	runners := map[string]*cpu.Runner{}
 	listing := map[string]*cpu.Code{}
 	for machine, o := range randomOptions(t) {
+		o.ShareFrom = 1
 		code, err := cpu.Compile(k, o)
 		var refusal *cpu.Refusal
 		if errors.As(err, &refusal) {

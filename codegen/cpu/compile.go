@@ -13,9 +13,11 @@ type Options struct {
 	AVX512 bool  // else AVX2 and FMA
 	Width  Width // of vectors; W128 means the widest
 	Unroll int   // unrolled copies; 0: as many as the registers allow
-	Past   bool  // stores past the caches where possible
-	text   bool  // with Code.Lines
-	few    bool  // hand out one register of each class and spill the rest: for tests
+	// ShareFrom is how many iterations of a parallel loop inside sequential code are worth sharing; 0: what takes long enough.
+	ShareFrom int
+	Past      bool // stores past the caches where possible
+	text      bool // with Code.Lines
+	few       bool // hand out one register of each class and spill the rest: for tests
 }
 
 // A Code is the vectorised variant of one kernel.

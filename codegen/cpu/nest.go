@@ -146,13 +146,16 @@ func (g *gen) loadChanged(n *stage) {
 // setThresholds says how many iterations of nested loops are worth sharing: none where there is nobody to share with.
 func (r *Runner) setThresholds(p *Program, b *block, alone bool) {
 	for _, i := range p.Code.nested {
-		b[p.Code.stages[i].threshold] = r.threshold(i, alone)
+		b[p.Code.stages[i].threshold] = r.threshold(p, i, alone)
 	}
 }
 
-func (r *Runner) threshold(i int, alone bool) uint64 {
+func (r *Runner) threshold(p *Program, i int, alone bool) uint64 {
 	if alone {
 		return math.MaxInt64
+	}
+	if n := p.Code.options.ShareFrom; n > 0 {
+		return uint64(n)
 	}
 	each := r.pace[i].Load()
 	if each == 0 {
@@ -167,6 +170,6 @@ func (p *Program) shareNested(i int, l *launch) error {
 	if err := r.shareLoop(p, i, l, int64(l.block[wordTrips]), l.share); err != nil {
 		return err
 	}
-	l.block[p.Code.stages[i].threshold] = r.threshold(i, false)
+	l.block[p.Code.stages[i].threshold] = r.threshold(p, i, false)
 	return nil
 }
