@@ -103,10 +103,11 @@ func (p *play) round(allowed PlaceSet) time.Duration {
 			again = false
 			for q := range p.places {
 				id := PlaceID(q)
-				if p.s.Load(id) >= p.places[q].Width*p.depth {
-					continue
-				}
-				if it := p.s.Pop(id); it != nil {
+				for p.s.Load(id) < p.places[q].Width*p.depth { // one place takes all it can before the next is asked
+					it := p.s.Pop(id)
+					if it == nil {
+						break
+					}
 					again = true
 					move := time.Duration(float64(it.missing(id)) / (50 << 30) * float64(time.Second))
 					run := p.took(id)

@@ -96,6 +96,33 @@ func TestFewBlocksBesideWorkers(t *testing.T) {
 	}
 }
 
+// TestWhoIsAskedFirstTakesNoMore: of many long items on accelerators that take several at a time each gets its part, once times are known.
+func TestWhoIsAskedFirstTakesNoMore(t *testing.T) {
+	for _, policy := range []string{"locality", "versioning"} {
+		p := newPlay(t, policy, 2, 28, 12)
+		p.size, p.all, p.back, p.depth = 1<<19, true, true, 16
+		p.took = func(q PlaceID) time.Duration {
+			if q == 0 {
+				return 200 * time.Millisecond
+			}
+			return 11 * time.Millisecond
+		}
+		for round := range 8 {
+			for b := range p.home { // nearer to one, at times
+				p.home[b] = PlaceID(1 + b*round%2)
+			}
+			most, stopped := 6*11*time.Millisecond+2*time.Millisecond, p.stopped
+			took := p.round(gpus(2) | 1)
+			if p.stopped > stopped { // and ran again, behind all others
+				most += (trialFactor + 1) * 11 * time.Millisecond
+			}
+			if round > 1 {
+				require.LessOrEqual(t, took, most, "%s, round %d", policy, round)
+			}
+		}
+	}
+}
+
 // A tiled is a Cholesky factorisation of n by n tiles as the scheduler sees it, in virtual time.
 type tiled struct {
 	s      *Scheduler

@@ -80,6 +80,7 @@ type Item struct {
 	expect time.Duration // what it takes of its place, in a ledger
 	flying bool          // and counted as in flight there
 	trial  bool          // and as one whose time is not known
+	again  bool          // meant for a place where it is known to be slow, to see whether it still is
 	lane   *lane
 	seen   []probe.Candidate // what the policy saw when it was pushed
 	prev   *Item

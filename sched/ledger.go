@@ -139,7 +139,7 @@ const (
 
 // limit is Item.Limit for it at p.
 func (l *ledger) limit(it *Item, p PlaceID) time.Duration {
-	if !l.state.Places[p].Host || it.runs[l.state.pool[p]].known {
+	if !l.state.Places[p].Host || it.runs[l.state.pool[p]].known && !it.again {
 		return 0
 	}
 	run, ok := l.quickest(it)

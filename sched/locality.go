@@ -184,7 +184,7 @@ func (l *locality) stealFrom(q, p PlaceID) *Item {
 }
 
 // worth reports whether p should take it from q, where so many items are ahead of it, which take so long. What q can start at
-// once stays.
+// once stays; what p has in flight itself comes first there, too.
 func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait time.Duration) bool {
 	same := l.state.Places[p].Kind == l.state.Places[q].Kind
 	here, known := l.expect(it, p)
@@ -198,7 +198,7 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait time.Duration) 
 	case l.state.Places[p].Host && both && !known && it.Version != "": // a trial, where it costs no more than it may tell
 		return l.state.Short(it, q) || wait > 0 && !l.tryingOnHost(it, p) && !l.hopeless(it, p)
 	case known && both && (!same || l.heavy(it, p)):
-		return wait > 0 && here < wait+there
+		return wait > 0 && l.flying[p]+here < wait+there
 	case !same && both && n > 0 && moving(n) > wait+there:
 		return l.state.Short(it, q)
 	}
@@ -208,9 +208,9 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait time.Duration) 
 	if it.trial && !same {
 		return l.state.Short(it, q)
 	}
-	rounds := ahead / max(1, l.state.Places[q].Width)
+	rounds := ahead/max(1, l.state.Places[q].Width) - l.state.load[p]/max(1, l.state.Places[p].Width)
 	extra := it.missing(p) - it.missing(q)
-	if rounds == 0 || extra <= 0 {
+	if rounds <= 0 || extra <= 0 {
 		return rounds > 0
 	}
 	if !l.state.Places[q].Host {

@@ -23,6 +23,7 @@ func newVersioning(s *State) Policy {
 
 func (v *versioning) Push(it *Item) {
 	v.pushes++
+	it.again = false
 	v.ask(it)
 	p := v.choose(it)
 	v.ledger.push(it, p)
@@ -38,6 +39,7 @@ func (v *versioning) choose(it *Item) PlaceID {
 	if it.Version != "" {
 		if rare, n := v.rarest(it, v.candidates(it)); (n < fewTimes || v.pushes%exploreEach == 0) && !v.hopeless(it, rare) {
 			if !v.tryingOnHost(it, rare) {
+				it.again = n >= fewTimes
 				return rare
 			}
 			return v.free(it, it.Allowed.Without(rare))
@@ -76,7 +78,7 @@ func (v *versioning) steal(p PlaceID) *Item {
 			it := l.head
 			for n := 0; it != nil && n < scanLimit && l.allowed.Has(p); n++ {
 				d, _ := v.expect(it, p)
-				if (d < wait || v.state.Short(it, PlaceID(q))) && v.state.Admit(it, p) {
+				if (v.flying[p]+d < wait || v.state.Short(it, PlaceID(q))) && v.state.Admit(it, p) {
 					return it
 				}
 				wait += it.expect
