@@ -17,9 +17,9 @@
 //
 // Where many wait for the same many, they wait for a node between them (fanin.go), so that edges are a sum and no product.
 //
-// To complete a node takes no lock and touches none of the lists: they belong to those who submit, one at a time. The two meet in one
+// To complete a node takes no lock but its own, where others may follow it, and touches none of the lists: they belong to those who submit, one at a time. The two meet in one
 // word of the node (Node.word), where an edge is made or refused, and in its count of predecessors.
 //
-// The package is pure: no goroutine, no clock, no device. Lock order: Domain.mu, which is there for Follow alone, and Exclusion.mu are
-// never held together, and no function of the user's runs under either.
+// The package is pure: no goroutine, no clock, no device. Lock order: the lock of a node, which is there for Follow alone, one at
+// a time, and Exclusion.mu are never held together, and no function of the user's runs under either.
 package deps

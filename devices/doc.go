@@ -14,7 +14,8 @@
 //     sets of one accelerator, the later of which may be acquired once Launched was called for the earlier one. A kernel under
 //     way is a Flight to the Directory, so that what is enqueued behind it waits for its event.
 //
-// Lock order: Machine.mu, then the locks inside a plug-in's events. Machine.mu guards directory, residencies and
+// Lock order: Machine.mu, whose last parts are the locks of the spaces in their order (beside.go: a kernel that concerns one space alone
+// takes that one), then the locks inside a plug-in's events. Machine.mu guards directory, residencies and
 // queues and is never held over a method of a Device, a callback or a copy: steps for devices are appended to one
 // queue under the lock, and whoever finds no one at it carries them out in order, without the lock. That order is
 // what makes events work: a step only ever waits for events of steps before it. A kernel that needs nothing of the steps (its data

@@ -60,7 +60,7 @@
 // RATIONALE.md.
 //
 // Lock order: Scope.lending and Scope.turn, then Scope.submitting, before the locks of deps, Machine and buffers;
-// Runtime.mu is innermost and is held over calls of sched alone. No lock but lending and turn is held over bodies, and
+// Runtime.mu is held over calls of sched and over behind.mu, which is innermost. No lock but lending and turn is held over bodies, and
 // none over observers of the runtime's own points, or calls of devices that start work. The program's submitting is held
 // over the flush of Wait, which no task can need.
 //
