@@ -11,8 +11,9 @@ import (
 // Submit, Busy, Forget and Reset are called by one goroutine at a time; the order of Submit calls is the program order. Complete and
 // Launch may be called from any goroutine at any time.
 type Domain struct {
-	// Edge, when set before the first Submit, is called for every edge found, before the successor can become ready: for traces.
-	Edge func(pred, succ TaskID)
+	// Edges, when set before the first Submit, is called for every node that has edges, before it can become ready: for traces. preds is
+	// good until it returns.
+	Edges func(succ TaskID, preds []TaskID)
 	// KeepVersions, when set before the first Submit, makes Node.Version known, for memory of its own in every node.
 	KeepVersions bool
 	// Follow, when set before the first Submit, is called without a lock for a node of which every predecessor is complete or
@@ -27,7 +28,7 @@ type Domain struct {
 	tracts map[BufferID]*tract
 	free   *cell // dropped cells, by left
 	swept  []*cell
-	found  []TaskID // predecessors of the node being submitted, for Edge
+	found  []TaskID // predecessors of the node being submitted, for Edges
 	edges  uint64   // made so far, those of joints included
 	joints *joint   // that are over, by next
 	wides  []*wide  // that no cell has
@@ -42,7 +43,7 @@ type Domain struct {
 // n may be visited by Complete before Submit has returned false, so whatever visit needs must be in place. Cost: O(accesses) for
 // regions that repeat and overlap with no others, plus O(edges), plus O(regions of the buffer in use that overlap); the first
 // use of a region also searches for those. m tasks that all wait for the same n have O(n+m) edges, also where the n are on parts of
-// the region of the m, or the m on parts of that of the n; n*m where Edge or Follow is set. No allocation in the steady state.
+// the region of the m, or the m on parts of that of the n; n*m where Edges or Follow is set. No allocation in the steady state.
 func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 	n.begin(accesses)
 	d.next++
@@ -167,7 +168,7 @@ func (d *Domain) after(n *Node, c *cell, list *refs) int32 {
 		r := l[i]
 		p := r.node
 		if p.mark != n.mark { // not n itself, nor one that it waits for already
-			if d.Edge != nil || d.Follow != nil {
+			if d.Edges != nil || d.Follow != nil {
 				if !d.precede(r, n) {
 					continue
 				}
@@ -209,7 +210,7 @@ func (d *Domain) precede(p ref, n *Node) bool {
 	} else if !p.leads(n) {
 		return false
 	}
-	if d.Edge != nil {
+	if d.Edges != nil {
 		d.found = append(d.found, p.node.ID)
 	}
 	return true
@@ -231,11 +232,9 @@ func (p ref) leads(n *Node) bool {
 	return true
 }
 
-// tellEdges calls Edge for the predecessors found.
+// tellEdges calls Edges for the predecessors found.
 func (d *Domain) tellEdges(succ TaskID) {
-	for _, p := range d.found {
-		d.Edge(p, succ)
-	}
+	d.Edges(succ, d.found)
 	d.found = d.found[:0]
 }
 
@@ -386,7 +385,7 @@ func (d *Domain) Busy() (regions int) {
 // keptCells is how many cells Reset keeps the memory of.
 const keptCells = 1 << 10
 
-// Reset makes d empty, as the zero Domain, but for Edge and some memory. Requires: all its nodes are complete.
+// Reset makes d empty, as the zero Domain, but for Edges and some memory. Requires: all its nodes are complete.
 func (d *Domain) Reset() {
 	if n := d.Busy(); n > 0 {
 		panic(fmt.Sprintf("gompss: bug: domain with %d regions in use is reset", n))

@@ -67,7 +67,7 @@ type model struct {
 	rand      *rand.Rand
 	domain    Domain
 	conflicts [][]bool
-	edges     [][]int // predecessors reported to Edge
+	edges     [][]int // predecessors reported to Edges
 	done      []bool
 	ready     map[int]bool
 	submitted int
@@ -84,7 +84,11 @@ func newModel(t *testing.T, r *rand.Rand, p program) *model {
 		}
 	}
 	m.domain.KeepVersions = true
-	m.domain.Edge = func(pred, succ TaskID) { m.edges[succ-1] = append(m.edges[succ-1], int(pred-1)) }
+	m.domain.Edges = func(succ TaskID, preds []TaskID) {
+		for _, p := range preds {
+			m.edges[succ-1] = append(m.edges[succ-1], int(p-1))
+		}
+	}
 	return m
 }
 

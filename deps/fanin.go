@@ -6,7 +6,7 @@ package deps
 // Whoever completes the last predecessor of a joint passes through it to its successors.
 //
 // A joint stands for a whole list, or for all that a reader or writer of a region waits for, so nobody waits for more than before.
-// There are none where edges are told of or counted: where Domain.Edge or Domain.Follow is set.
+// There are none where edges are told of or counted: where Domain.Edges or Domain.Follow is set.
 
 // fanIn is the number of edges from which a joint is made, or of regions that one overlaps from which it is wide.
 const fanIn = 8
@@ -24,7 +24,7 @@ func (n *Node) joint() *joint {
 }
 
 // joining reports whether there are joints.
-func (d *Domain) joining() bool { return d.Edge == nil && d.Follow == nil }
+func (d *Domain) joining() bool { return d.Edges == nil && d.Follow == nil }
 
 // newJoint returns a joint that may be waited for and has no predecessors yet: then settle is to be called.
 func (d *Domain) newJoint() *joint {

@@ -77,7 +77,7 @@ type fanModel struct {
 
 func newFanModel(t *testing.T, r *rand.Rand, p program) *fanModel {
 	m := &fanModel{model: newModel(t, r, p), fails: make([]bool, len(p.nodes)), poisoned: make([]bool, len(p.nodes))}
-	m.domain.Edge = nil
+	m.domain.Edges = nil
 	for i := range m.fails {
 		m.fails[i] = r.IntN(20) == 0
 	}

@@ -50,7 +50,11 @@ type story struct {
 func newStory(t *testing.T) *story {
 	s := &story{t: t, nodes: map[string]*Node{}, preds: map[TaskID][]string{}}
 	s.domain.KeepVersions = true
-	s.domain.Edge = func(pred, succ TaskID) { s.preds[succ] = append(s.preds[succ], s.name(pred)) }
+	s.domain.Edges = func(succ TaskID, preds []TaskID) {
+		for _, p := range preds {
+			s.preds[succ] = append(s.preds[succ], s.name(p))
+		}
+	}
 	return s
 }
 

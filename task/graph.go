@@ -86,13 +86,13 @@ func (rt *Runtime) graphAdd(r *record) bool {
 	if e := g.tainted(accesses); e != nil {
 		r.poison.Store(e)
 	}
-	if rt.recorder == nil {
+	if rt.recorder == nil || r.kind == waitBody {
 		return g.domain.Submit(&r.node, accesses)
 	}
-	id, kind := r.taskID(), r.kind // unless it is ready, r may be over and gone from here on
-	home := r.home
+	id, home := r.taskID(), r.home // unless it is ready, r may be over and gone from here on
+	home.untold, home.touches = true, accesses
 	ready := g.domain.Submit(&r.node, accesses)
-	rt.observeWaits(home, id, kind)
+	rt.observeAccesses(home, id, nil)
 	return ready
 }
 

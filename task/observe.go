@@ -83,10 +83,7 @@ func (rt *Runtime) observeSubmit(r *record, id deps.TaskID) {
 	if o := rt.observer; o != nil {
 		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Other: r.home.id(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName()})
 	}
-	if o := rt.recorder; o != nil {
-		if accesses := *r.declared(); len(accesses) > 0 {
-			o.Submitted(id, accesses)
-		}
+	if rt.recorder != nil {
 		if r.detail == rt.none && rt.sightFor(id) {
 			return
 		}
@@ -97,25 +94,28 @@ func (rt *Runtime) observeSubmit(r *record, id deps.TaskID) {
 
 // observeEdges makes the graph of s tell of edges.
 func (rt *Runtime) observeEdges(d *deps.Domain, s *Scope) {
-	switch o, rec := rt.observer, rt.recorder; {
+	o := rt.observer
+	switch {
+	case o == nil && rt.recorder != nil:
+		d.Edges = func(succ deps.TaskID, preds []deps.TaskID) { rt.observeAccesses(s, succ, preds) }
 	case o != nil:
-		d.Edge = func(pred, succ deps.TaskID) {
-			o.Observe(probe.Point{Kind: probe.Edge, Task: succ, Other: pred, Time: rt.now()})
-			if rec != nil {
-				s.preds = append(s.preds, pred)
+		d.Edges = func(succ deps.TaskID, preds []deps.TaskID) {
+			for _, p := range preds {
+				o.Observe(probe.Point{Kind: probe.Edge, Task: succ, Other: p, Time: rt.now()})
 			}
+			rt.observeAccesses(s, succ, preds)
 		}
-	case rec != nil:
-		d.Edge = func(pred, _ deps.TaskID) { s.preds = append(s.preds, pred) }
 	}
 }
 
-// observeWaits tells which tasks task id waits for. Requires: s.submitting held.
-func (rt *Runtime) observeWaits(s *Scope, id deps.TaskID, kind bodyKind) {
-	if len(s.preds) > 0 && kind != waitBody {
-		rt.recorder.Waits(id, s.preds)
+// observeAccesses tells what task id touches and which tasks it waits for, once for each task. Requires: s.submitting held.
+func (rt *Runtime) observeAccesses(s *Scope, id deps.TaskID, preds []deps.TaskID) {
+	if s.untold && len(s.touches)+len(preds) > 0 {
+		if x := rt.sightOf(id); x == nil || !rt.recorder.Pack(&x.Brief, id, s.touches, preds) {
+			rt.recorder.Submitted(id, s.touches, preds)
+		}
 	}
-	s.preds = s.preds[:0]
+	s.untold, s.touches = false, nil
 }
 
 // observeReady tells that s waits for no task any more; by was the last one, nil when there was none.
@@ -144,7 +144,7 @@ func (rt *Runtime) seenReady(s, by *record) {
 	}
 	if s.detail == rt.none {
 		x := rt.sight(s)
-		x.last, x.ready = last, max(at, x.submit)
+		x.Last, x.Ready = last, max(at, x.Submit)
 		return
 	}
 	s.seen.Last, s.seen.Ready = last, max(at, s.seen.Submit)
@@ -153,7 +153,7 @@ func (rt *Runtime) seenReady(s, by *record) {
 // released returns when the end of a task was noticed, 0 when it did not run.
 func (rt *Runtime) released(r *record) time.Duration {
 	if r.detail == rt.none {
-		return rt.sight(r).release
+		return rt.sight(r).End
 	}
 	return r.seen.Release
 }
@@ -207,7 +207,7 @@ func (rt *Runtime) observeStart(r *record) {
 	case rt.recorder == nil:
 	case r.detail == rt.none:
 		x := rt.sight(r)
-		x.start = max(x.ready, rt.soon())
+		x.Start = max(x.Ready, rt.soon())
 	default:
 		r.seen.Worker, r.seen.Start = int16(r.worker), rt.now()
 		if r.seen.Choice == 0 {
@@ -235,7 +235,7 @@ func (rt *Runtime) observeEnd(r *record) {
 	switch {
 	case rt.recorder == nil:
 	case r.detail == rt.none:
-		rt.sight(r).release = rt.soon()
+		rt.sight(r).End = rt.soon()
 	default:
 		r.seen.Release = rt.soon()
 		switch {

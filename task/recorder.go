@@ -264,7 +264,11 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 // from index since on.
 func (r *Recorder) append(s step, accesses []deps.Access, since int) {
 	if r.graph == nil {
-		r.graph = &deps.Domain{Edge: func(pred, succ deps.TaskID) { r.edges = append(r.edges, [2]int32{int32(pred - 1), int32(succ - 1)}) }}
+		r.graph = &deps.Domain{Edges: func(succ deps.TaskID, preds []deps.TaskID) {
+			for _, p := range preds {
+				r.edges = append(r.edges, [2]int32{int32(p - 1), int32(succ - 1)})
+			}
+		}}
 	}
 	at := int32(len(r.fresh.steps))
 	r.graph.Submit(&deps.Node{}, accesses)

@@ -296,12 +296,13 @@ func (rt *Runtime) addStep(r *record) bool {
 			r.poison.CompareAndSwap(nil, e)
 		}
 	}
-	if rt.recorder == nil {
+	if rt.recorder == nil || r.kind == waitBody {
 		return d.SubmitAfter(&r.node, w.preds)
 	}
-	id, kind := r.taskID(), r.kind // unless it is ready, r may be over and gone from here on
+	id := r.taskID() // unless it is ready, r may be over and gone from here on
+	home.untold, home.touches = true, *r.declared()
 	ready := d.SubmitAfter(&r.node, w.preds)
-	rt.observeWaits(home, id, kind)
+	rt.observeAccesses(home, id, nil)
 	return ready
 }
 

@@ -92,7 +92,6 @@ type Runtime struct {
 	session      *session.Session // nil when nothing is recorded
 	profile      profile
 	sights       []sight // of tasks without a detail, for the recorder
-	telling      []told  // by worker
 	clock        *clock.Clock
 	hostAt       func(deps.BufferID) unsafe.Pointer
 	followAt     func(n *deps.Node, stream int) // of graphs, when tasks may follow

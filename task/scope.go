@@ -41,7 +41,8 @@ type Scope struct {
 	returned   atomic.Pointer[record]
 	exclusion  deps.Exclusion // of commutative accesses
 	reductions []*reduction   // that more tasks may join
-	preds      []deps.TaskID  // of the task being submitted, for the recorder
+	untold     bool           // the recorder does not know yet what the task being submitted touches and waits for
+	touches    []deps.Access  // by it
 	over       bool           // the body has returned
 	fresh      []*buffer      // memory first used here
 

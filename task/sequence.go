@@ -61,9 +61,11 @@ func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error
 	}
 	r := &KernelRecorder{rt: rt, it: &KernelIteration{rt: rt, places: places, kernel: &Kernel{name: label,
 		device: devices.Kernel{Name: label}, ir: &ir.Kernel{Name: label, Target: ir.Target{Kinds: []string{string(devices.Acc)}}}}}}
-	r.graph.Edge = func(pred, succ deps.TaskID) {
+	r.graph.Edges = func(succ deps.TaskID, preds []deps.TaskID) {
 		s := &r.it.kernel.device.Steps[succ-1]
-		s.After = append(s.After, int(pred)-1)
+		for _, p := range preds {
+			s.After = append(s.After, int(p)-1)
+		}
 	}
 	if err := build(r); err != nil {
 		return nil, err

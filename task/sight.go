@@ -2,25 +2,19 @@ package task
 
 import (
 	"sync/atomic"
-	"time"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/trace/probe"
 )
 
 // A sight is what a recorder wants to know of a task that has no detail of its own. Such tasks are many and short, and what is kept
-// of each is one cache line, beside those of its neighbours in the order of submission.
+// of each is two cache lines, beside those of its neighbours in the order of submission.
 type sight struct {
-	id      atomic.Uint64 // of the task it is of; 0 for none
-	last    deps.TaskID
-	submit  time.Duration
-	ready   time.Duration
-	start   time.Duration
-	release time.Duration
-	_       [16]byte
+	id atomic.Uint64 // of the task it is of; 0 for none
+	probe.Brief
 }
 
-// maxSights bounds the memory of all sights to 16 MiB.
+// maxSights bounds the memory of all sights to 32 MiB.
 const maxSights = 1 << 18
 
 // makeSights makes room for the sights of as many tasks as may be in flight, and more, as some stay long.
@@ -33,7 +27,6 @@ func (rt *Runtime) makeSights(window int64) {
 		n *= 2
 	}
 	rt.sights = make([]sight, n)
-	rt.telling = make([]told, len(rt.rooms))
 }
 
 // sightFor finds a sight for task id. It returns false when that is taken by a task from long ago that is still in flight: then the
@@ -46,9 +39,19 @@ func (rt *Runtime) sightFor(id deps.TaskID) bool {
 	if x.id.Load() != 0 {
 		return false
 	}
-	x.last, x.submit, x.ready, x.start, x.release = 0, rt.soon(), 0, 0, 0
+	x.Last, x.Submit, x.Ready, x.Start, x.End, x.Filled = 0, rt.soon(), 0, 0, 0, 0
 	x.id.Store(uint64(id))
 	return true
+}
+
+// sightOf returns the sight of a task, nil when it has none.
+func (rt *Runtime) sightOf(id deps.TaskID) *sight {
+	if len(rt.sights) > 0 {
+		if x := &rt.sights[int(id)&(len(rt.sights)-1)]; x.id.Load() == uint64(id) {
+			return x
+		}
+	}
+	return nil
 }
 
 // sight returns the sight of a task that has one.
@@ -64,34 +67,30 @@ func (rt *Runtime) sight(r *record) *sight {
 // tell tells the recorder of a task without a detail that is over, and gives its sight back.
 func (rt *Runtime) tell(o probe.Recorder, r *record, id deps.TaskID) {
 	x := rt.sight(r)
-	if x.start == 0 || r.worker < 0 || r.err != nil {
+	if x.Start == 0 || r.worker < 0 || r.err != nil {
 		rt.tellAll(o, r, x, id)
 		return
 	}
-	b := &rt.telling[r.worker].Brief // it ends on the worker that ran it
-	b.ID, b.Last = id, x.last        // one by one: a copy of the whole would wait for its parts
-	b.Submit, b.Ready, b.Start, b.End = x.submit, x.ready, x.start, x.release
-	b.Worker, b.Place = int16(r.worker), int16(rt.host)
+	x.ID, x.Worker, x.Place = id, int16(r.worker), int16(rt.host)
+	o.Ran(&x.Brief)
 	x.id.Store(0)
-	o.Ran(b)
 }
 
 // tellAll is tell for tasks that failed or did not run.
 func (rt *Runtime) tellAll(o probe.Recorder, r *record, x *sight, id deps.TaskID) {
-	b := probe.Brief{ID: id, Last: x.last, Submit: x.submit, Ready: x.ready, Start: x.start, End: x.release, Worker: int16(r.worker), Place: int16(rt.host)}
-	t := b.Task()
+	x.ID, x.Worker, x.Place = id, int16(r.worker), int16(rt.host)
+	if x.Filled > 0 { // what was packed of it
+		b := x.Brief
+		b.Worker, b.Start = 0, 0
+		o.Ran(&b)
+	}
+	t := x.Task()
 	if r.err != nil {
 		t.Err = r.err.Error()
 	}
-	if x.start == 0 {
+	if x.Start == 0 {
 		t.Place, t.Release, t.Skipped = -1, rt.now(), r.poison.Load() != nil
 	}
 	x.id.Store(0)
 	o.Ended(&t)
-}
-
-// A told is what the recorder is being told by a worker; those of two workers share no cache line.
-type told struct {
-	probe.Brief
-	_ [64]byte
 }

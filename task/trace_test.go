@@ -176,3 +176,48 @@ func TestRecordedTasksAllocateNothing(t *testing.T) {
 	require.NoError(t, rt.Close())
 	require.NoError(t, rec.Close())
 }
+
+// What plain tasks touch and wait for is told whatever becomes of them: few accesses lie in their briefs, many do not fit.
+func TestTheAccessesOfPlainTasks(t *testing.T) {
+	x := make([]float64, 64)
+	many := make([]task.Option, 0, 20)
+	for i := range 20 {
+		many = append(many, task.In(x[2*i:2*i+1]))
+	}
+	r := traced(t, task.Options{Devices: "smp:2"}, func(rt *task.Runtime) {
+		require.NoError(t, task.Register(rt, x))
+		gate := make(chan struct{}) // all are submitted before the third one ends
+		boom := func() error { <-gate; return errors.New("boom") }
+		for _, of := range []struct {
+			body    func() error
+			options []task.Option
+		}{{nothing, []task.Option{task.Out(x)}}, {nothing, many}, {boom, []task.Option{task.InOut(x[:1]), task.In(x[1:2])}}, {nothing, []task.Option{task.In(x[:1])}}} {
+			_, err := rt.Go(of.body, of.options...)
+			require.NoError(t, err)
+		}
+		close(gate)
+		require.Error(t, rt.Wait())
+	})
+	require.Len(t, r.Tasks, 4)
+	require.Zero(t, r.Dropped)
+	accesses, waits := map[deps.TaskID]int{}, map[deps.TaskID][]deps.TaskID{}
+	for _, d := range r.Details {
+		if d.What == record.Accesses {
+			accesses[d.Task]++
+		}
+	}
+	for _, task := range r.Tasks {
+		waits[task.ID] = r.Predecessors(task.ID)
+	}
+	require.Equal(t, map[deps.TaskID]int{1: 1, 2: 20, 3: 2, 4: 1}, accesses)
+	for id, preds := range waits { // those that were over are no edges
+		for _, p := range preds {
+			require.Less(t, p, id)
+		}
+	}
+	failed, skipped := r.Find(3), r.Find(4)
+	require.Contains(t, failed.Err, "boom")
+	require.Positive(t, failed.Start)
+	require.True(t, skipped.Skipped)
+	require.Contains(t, waits[4], deps.TaskID(3))
+}

@@ -243,7 +243,7 @@ func flood(rec *record.Recorder, each int, stop chan struct{}) (tasks int) {
 		for range each {
 			tasks++
 			at := time.Duration(tasks) * time.Microsecond
-			rec.Waits(deps.TaskID(tasks), []deps.TaskID{deps.TaskID(max(1, tasks-1))})
+			rec.Submitted(deps.TaskID(tasks), nil, []deps.TaskID{deps.TaskID(max(1, tasks-1))})
 			rec.Ended(&probe.Task{ID: deps.TaskID(tasks), Submit: at, Ready: at, Choice: at + 1, Start: at + 1, End: at + 900, Release: at + 950, Kernel: "K", Worker: int16(tasks % 2)})
 		}
 	}

@@ -36,12 +36,15 @@ type Task struct {
 }
 
 // A Brief is a task without kernel and label that has run on a CPU worker and not failed: most tasks of a program of small Go functions
-// are that, and a cache line is all there is to say. It was chosen when it started, and its release was noticed when it ended.
+// are that, and two cache lines are all there is to say. It was chosen when it started, and its release was noticed when it ended.
 type Brief struct {
 	ID, Last                  deps.TaskID
 	Submit, Ready, Start, End time.Duration
 	Worker                    int16
 	Place                     int16
+	// Words are what it touches and waits for, Filled of them, as a recorder has packed them.
+	Filled uint8
+	Words  [8]uint64
 }
 
 // Task returns the task that b stands for.
@@ -76,14 +79,18 @@ type Recorder interface {
 	Observer
 	// Open says what machine the tasks run on, once, before everything else.
 	Open(m *Machine)
-	// Submitted tells what a task touches, and Waits which tasks it waits for.
-	Submitted(id deps.TaskID, accesses []deps.Access)
-	Waits(id deps.TaskID, predecessors []deps.TaskID)
+	// Submitted tells what a task touches and which tasks it waits for, before it can start unless it waits for none. Those with neither are
+	// left out.
+	Submitted(id deps.TaskID, accesses []deps.Access, predecessors []deps.TaskID)
+	// Pack writes what a task touches and which tasks it waits for into its Brief, for Ran to tell of, and reports whether it has done so; where
+	// it is too much, Submitted tells of it. It is not called for tasks with neither.
+	Pack(b *Brief, id deps.TaskID, accesses []deps.Access, predecessors []deps.TaskID) bool
 	// Considered tells what was known of the candidates when a task with several of them became ready, and where it was given to. A task
 	// that is given a place again (its trial was too long, it failed and is retried, its device went out of service) is told of again: the
 	// last time counts.
 	Considered(id deps.TaskID, place int, candidates []Candidate)
-	// Ended tells of a task that is over: it ran, failed or was skipped. Ran does that for those of which a Brief says all.
+	// Ended tells of a task that is over: it ran, failed or was skipped. Ran does that for those of which a Brief says all; where something was
+	// packed of one of which it does not, Ran tells of that alone beforehand, with Start 0.
 	Ended(t *Task)
 	Ran(b *Brief)
 }

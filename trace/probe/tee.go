@@ -42,17 +42,14 @@ func (l tee) Open(m *Machine) {
 	}
 }
 
-func (l tee) Submitted(id deps.TaskID, accesses []deps.Access) {
+func (l tee) Submitted(id deps.TaskID, accesses []deps.Access, predecessors []deps.TaskID) {
 	for _, r := range l {
-		r.Submitted(id, accesses)
+		r.Submitted(id, accesses, predecessors)
 	}
 }
 
-func (l tee) Waits(id deps.TaskID, predecessors []deps.TaskID) {
-	for _, r := range l {
-		r.Waits(id, predecessors)
-	}
-}
+// Pack leaves it to Submitted: every recorder packs in its own way.
+func (l tee) Pack(*Brief, deps.TaskID, []deps.Access, []deps.TaskID) bool { return false }
 
 func (l tee) Considered(id deps.TaskID, place int, candidates []Candidate) {
 	for _, r := range l {

@@ -235,7 +235,7 @@ func TestRecorderLosesNothing(t *testing.T) {
 		all.Go(func() {
 			for i := range each {
 				id := deps.TaskID(w*each + i + 1)
-				r.Waits(id, []deps.TaskID{1, 2, 3, 4, 5, 6, 7})
+				r.Submitted(id, nil, []deps.TaskID{1, 2, 3, 4, 5, 6, 7})
 				r.Ended(&probe.Task{ID: id, Worker: int16(w % 4)})
 			}
 		})
@@ -293,8 +293,7 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 	access := []deps.Access{{Region: deps.Interval(1, 2, 3), Mode: deps.In}}
 	preds := []deps.TaskID{1, 2}
 	require.Zero(t, testing.AllocsPerRun(500, func() {
-		r.Submitted(1, access)
-		r.Waits(1, preds)
+		r.Submitted(1, access, preds)
 		r.Ended(x)
 	}))
 }

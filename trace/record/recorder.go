@@ -30,7 +30,7 @@ type Options struct {
 type Recorder struct {
 	options Options
 	tasks   rings[probe.Task]
-	briefs  rings[brief]
+	briefs  rings[uint64]
 	details rings[uint64]
 	points  rings[probe.Point]
 	workers int
@@ -52,15 +52,13 @@ func New(o Options) *Recorder {
 	return &Recorder{options: o, wake: make(chan struct{}, 1), stop: make(chan struct{})}
 }
 
-// A brief is a slot of tasks of which little is to say.
-type brief probe.Brief
-
 // The sizes of rings, in tasks: of those of writers, which fit a cache, and of the reserves, which hold what comes while the collecting
 // goroutine waits for a processor.
 const (
 	ownSlots     = 1 << 14
 	reserveSlots = 1 << 16
 	detailWords  = 8                                    // for a task
+	briefWords   = 8                                    // likewise, with what it touches and waits for
 	leastWords   = 2 * (1 + mostCounted*candidateWords) // what is told at once must fit
 )
 
@@ -81,7 +79,7 @@ func (r *Recorder) Open(m *probe.Machine) {
 		slots = reserveSlots
 	}
 	r.tasks = newRings[probe.Task](writers, ownSlots/2, slots/4)
-	r.briefs = newRings[brief](r.workers, ownSlots, slots)
+	r.briefs = newRings[uint64](r.workers, briefWords*ownSlots, max(leastWords, 2*briefWords*slots))
 	r.details = newRings[uint64](1+len(m.Places), detailWords*ownSlots, max(leastWords, detailWords*slots))
 	r.points = newRings[probe.Point](1+len(m.Places), ownSlots/2, slots/8)
 	r.errs = make([]error, len(r.options.Sinks))
@@ -115,34 +113,16 @@ func (r *Recorder) enter(to *words, at int64, n int) {
 }
 
 // Submitted implements probe.Recorder.
-func (r *Recorder) Submitted(id deps.TaskID, accesses []deps.Access) {
-	for len(accesses) > 0 {
-		some := accesses[:min(len(accesses), mostCounted)]
-		accesses = accesses[len(some):]
-		n := accessWords(some)
-		if to, at := r.room(0, n, len(some)); to != nil {
+func (r *Recorder) Submitted(id deps.TaskID, accesses []deps.Access, predecessors []deps.TaskID) {
+	near := nearWaits(id, predecessors)
+	for len(accesses)+len(predecessors) > 0 {
+		some, of := accesses[:min(len(accesses), mostCounted)], predecessors[:min(len(predecessors), mostCounted)]
+		accesses, predecessors = accesses[len(some):], predecessors[len(of):]
+		touch, n := accessWords(some), waitWords(len(of), near)
+		if to, at := r.room(0, touch+n, len(some)+(len(of)+waitsOfDetail-1)/waitsOfDetail); to != nil {
 			putAccesses(to, at, id, some)
-			r.enter(to, at, n)
-		}
-	}
-}
-
-// Waits implements probe.Recorder.
-func (r *Recorder) Waits(id deps.TaskID, predecessors []deps.TaskID) {
-	put, near := putFar, nearWaits(id, predecessors)
-	if near {
-		put = putNear
-	}
-	for len(predecessors) > 0 {
-		some := predecessors[:min(len(predecessors), mostCounted)]
-		predecessors = predecessors[len(some):]
-		n := 1 + len(some)
-		if near {
-			n = 1 + (len(some)+1)/2
-		}
-		if to, at := r.room(0, n, (len(some)+waitsOfDetail-1)/waitsOfDetail); to != nil {
-			put(to, at, id, some)
-			r.enter(to, at, n)
+			putWaits(to, at+int64(touch), id, of, near)
+			r.enter(to, at, touch+n)
 		}
 	}
 }
@@ -160,20 +140,22 @@ func (r *Recorder) Considered(id deps.TaskID, place int, candidates []probe.Cand
 	}
 }
 
+// Pack implements probe.Recorder.
+func (r *Recorder) Pack(b *probe.Brief, id deps.TaskID, accesses []deps.Access, predecessors []deps.TaskID) bool {
+	b.Filled = uint8(pack(&b.Words, id, accesses, predecessors))
+	return b.Filled > 0
+}
+
 // Ran implements probe.Recorder.
-//
-// The fields are copied one by one: a copy of all at once would wait until what the caller has just written in pieces is in the cache.
 func (r *Recorder) Ran(b *probe.Brief) {
-	to, at := r.briefs.claim(int(b.Worker), 1, 1)
+	n := leastBrief + int(b.Filled)
+	to, at := r.briefs.claim(int(b.Worker), n, 1+int(b.Filled)/2)
 	if to == nil {
 		r.hurry()
 		return
 	}
-	x := to.slot(at)
-	x.ID, x.Last = b.ID, b.Last
-	x.Submit, x.Ready, x.Start, x.End = b.Submit, b.Ready, b.Start, b.End
-	x.Worker, x.Place = b.Worker, b.Place
-	if to.publish(at, 1) {
+	putBrief(to, at, b)
+	if to.publish(at, n) {
 		r.hurry()
 	}
 }
@@ -247,12 +229,10 @@ func (r *Recorder) hand(b *Batch) bool {
 		}
 	}
 	for i, of := range r.briefs {
-		for k := 1; k > 0; n += k {
-			k = of.take(r.ends.briefs[i], largestBatch-len(b.Tasks), func(x *brief) {
-				b.Tasks = append(b.Tasks, probe.Task{})
-				(*probe.Brief)(x).Fill(&b.Tasks[len(b.Tasks)-1])
-			})
-			if len(b.Tasks) == largestBatch {
+		for more := true; more; {
+			before := len(b.Tasks)
+			more = takeBriefs(of, int64(r.ends.briefs[i]), b)
+			if n += len(b.Tasks) - before; more || len(b.Tasks) >= largestBatch {
 				r.deliver(b)
 			}
 		}
