@@ -39,7 +39,7 @@ func (d *Device) pendingBehind(op *operation, batches bool) (home *stream) {
 		if !ok || ours.device != d || ours.pending == nil {
 			continue
 		}
-		if s := ours.pending; home == nil && batches && s.tail == ours {
+		if s := ours.pending; home == nil && batches && s.leadsTo(ours) {
 			home = s
 		}
 	}

@@ -215,3 +215,25 @@ func TestTheErrorSaysHowManyItMayBe(t *testing.T) {
 	require.ErrorContains(t, s.d.alive(), "of which one has failed")
 	s.close()
 }
+
+// A kernel goes to the stream of one that it is behind when nothing else is behind that one there, or when all that is there is brief.
+func TestBriefKernelsStayOnTheirStream(t *testing.T) {
+	d := &Device{kernels: []*stream{{kernels: true}, {kernels: true}}}
+	s := d.kernels[1]
+	e, last := &event{device: d, stream: s}, &event{device: d, stream: s}
+	after := []devices.Event{e}
+	s.tail = e
+	require.Same(t, s, d.chooseStream(after))
+	s.tail = last
+	chosen := map[*stream]bool{}
+	for range 2 { // the next in turn
+		chosen[d.chooseStream(after)] = true
+	}
+	require.Len(t, chosen, 2)
+	s.pace = int64(briefTime)
+	for range 3 {
+		require.Same(t, s, d.chooseStream(after))
+	}
+	s.pace++
+	require.NotSame(t, d.chooseStream(after), d.chooseStream(after))
+}

@@ -385,12 +385,26 @@ func (d *Device) markAll(streams []*stream) {
 	}
 }
 
+// briefTime is how long operations of a stream take at the most that are brief: to wait behind one that is no predecessor costs less
+// than to wait for a predecessor on another stream, which takes an event and cuts what could be enqueued together.
+const briefTime = 20 * time.Microsecond
+
+// leadsTo reports whether what is behind e, the event of an operation on s, should be put on s too: it is the last there, or those after
+// it are brief.
+func (s *stream) leadsTo(e *event) bool {
+	if s.tail == e {
+		return true
+	}
+	pace := time.Duration(atomic.LoadInt64(&s.pace))
+	return pace > 0 && pace <= briefTime
+}
+
 // chooseStream returns the stream for a kernel: that of a kernel which it is behind, if nothing else is behind that one
-// there yet, and so needs no event; else the next in turn.
+// there yet or all is brief, and so needs no event; else the next in turn.
 func (d *Device) chooseStream(after []devices.Event) *stream {
 	for _, a := range after {
 		if ours, ok := a.(*event); ok && ours.device == d {
-			if s := ours.on(); s != nil && s.kernels && s.tail == ours {
+			if s := ours.on(); s != nil && s.kernels && s.leadsTo(ours) {
 				return s
 			}
 		}
