@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -120,6 +121,37 @@ func TestWhoIsAskedFirstTakesNoMore(t *testing.T) {
 				require.LessOrEqual(t, took, most, "%s, round %d", policy, round)
 			}
 		}
+	}
+}
+
+// TestWhatHasNoHomeYetSpreads: blocks that are moved to accelerators once and stay are dealt out evenly, whatever runs at the moment when
+// each comes, and whoever has its neighbour.
+func TestWhatHasNoHomeYetSpreads(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for try := range 200 {
+		p := newPlay(t, "locality", 2, 4, 1)
+		last, got := PlaceID(0), map[PlaceID]int{}
+		var flying []*Item
+		for range 6 {
+			it := &Item{Version: "k", Work: 1 << 30, Missing: []deps.Bytes{3 << 29, 1 << 30, 1 << 30}}
+			if last > 0 {
+				it.Missing[last] -= 128 << 10
+			}
+			require.NoError(t, p.s.Prepare(it, gpus(2), nil))
+			require.True(t, p.s.Push(it))
+			for q := PlaceID(1); q <= 2; q++ {
+				for next := p.s.Pop(q); next != nil; next = p.s.Pop(q) {
+					got[q]++
+					last, flying = q, append(flying, next)
+				}
+			}
+			for len(flying) > 0 && r.IntN(2) == 0 {
+				flying[0].Took = 300 * time.Microsecond
+				p.s.Done(flying[0])
+				flying = flying[1:]
+			}
+		}
+		require.Equal(t, map[PlaceID]int{1: 3, 2: 3}, got, "try %d", try)
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 // be used by any accelerator, so there a byte counts as a byte.
 const homeFactor = 32
 
+// homeSlack is what part of the cost of moving an item the places may differ by that count as equal for one that has no home yet.
+const homeSlack = 8
+
 // locality gives each item to the place where the fewest bytes must be moved, among equals to the one with the least
 // to do. A place with nothing of its own takes items meant for others: where that moves nothing more, where the
 // wait saved is worth the bytes, or where the other place lacks the tokens.
@@ -21,17 +24,21 @@ type locality struct {
 	ledger
 	queues []queue // by place
 	given  []int   // by place: items ever meant for it
+	homes  []int   // by place: of those, the ones whose data were moved there for that
 	len    int
 }
 
 func newLocality(s *State) Policy {
-	return &locality{ledger: newLedger(s), queues: make([]queue, len(s.Places)), given: make([]int, len(s.Places))}
+	return &locality{ledger: newLedger(s), queues: make([]queue, len(s.Places)), given: make([]int, len(s.Places)), homes: make([]int, len(s.Places))}
 }
 
 func (l *locality) Push(it *Item) {
 	l.ask(it)
 	p := l.choose(it)
 	l.given[p]++
+	if it.missing(p) > it.Work/2 {
+		l.homes[p]++
+	}
 	l.ledger.push(it, p)
 	l.queues[p].push(it, it.Priority)
 	l.len++
@@ -106,7 +113,14 @@ func (l *locality) nearest(it *Item, of PlaceSet) PlaceID {
 
 // better reports whether p is a better place for it than q.
 func (l *locality) better(it *Item, p, q PlaceID) bool {
-	if a, b := it.missing(p), it.missing(q); a != b {
+	a, b := it.missing(p), it.missing(q)
+	if !l.state.Places[p].Host && !l.state.Places[q].Host && min(a, b) > it.Work/2 && l.homes[p] != l.homes[q] {
+		// At home on neither: it will stay where it is moved to, so that it counts who has got more, unless others wait there.
+		if x, y := a*homeFactor+l.wait(it, p), b*homeFactor+l.wait(it, q); max(x, y)-min(x, y) <= max(x, y)/homeSlack {
+			return l.homes[p] < l.homes[q]
+		}
+	}
+	if a != b {
 		if l.state.Places[p].Host || l.state.Places[q].Host {
 			return a < b
 		}
@@ -114,10 +128,10 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 		return a*homeFactor+l.wait(it, p) < b*homeFactor+l.wait(it, q)
 	}
 	// cross-multiplied loads per unit of width
-	a := (l.queues[p].len + l.state.load[p]) * l.state.Places[q].Width
-	b := (l.queues[q].len + l.state.load[q]) * l.state.Places[p].Width
-	if a != b {
-		return a < b
+	x := (l.queues[p].len + l.state.load[p]) * l.state.Places[q].Width
+	y := (l.queues[q].len + l.state.load[q]) * l.state.Places[p].Width
+	if x != y {
+		return x < y
 	}
 	return l.given[p] < l.given[q]
 }
