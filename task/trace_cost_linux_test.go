@@ -37,64 +37,81 @@ var costs = []struct {
 	}},
 }
 
-// costOf returns the processor time that a task takes, of all threads, with or without a recorder.
-func costOf(t testing.TB, submit func(rt *task.Runtime, x []float64, i int) error, n int, sinks ...record.Sink) (each time.Duration, dropped uint64) {
+// A watchedRuntime is a runtime with or without a recorder whose tasks are to be timed.
+type watchedRuntime struct {
+	rt  *task.Runtime
+	rec *record.Recorder
+	x   []float64
+}
+
+// watched opens one; sinks are those of its recorder, nil for none.
+func watched(t testing.TB, sinks []record.Sink) *watchedRuntime {
 	o := task.Options{Devices: "smp:1"}
-	rec := record.New(record.Options{Sinks: sinks})
+	w := &watchedRuntime{rec: record.New(record.Options{Sinks: sinks}), x: make([]float64, 8)}
 	if sinks != nil {
-		o.Observer = rec
+		o.Observer = w.rec
 	}
-	rt, err := task.New(o)
+	var err error
+	w.rt, err = task.New(o)
 	require.NoError(t, err)
-	x := make([]float64, 8)
-	require.NoError(t, task.Register(rt, x))
-	all := func(n int) {
-		for i := range n {
-			if err := submit(rt, x, i); err != nil {
-				t.Fatal(err)
-			}
-		}
-		require.NoError(t, rt.Wait())
-	}
-	all(n / 4)
+	require.NoError(t, task.Register(w.rt, w.x))
+	return w
+}
+
+// cost runs n tasks and returns the processor time of all threads, until the rings are empty too.
+func (w *watchedRuntime) cost(t testing.TB, submit func(rt *task.Runtime, x []float64, i int) error, n int) time.Duration {
 	before := spentTime(t)
-	all(n)
-	cost := spentTime(t) - before
-	require.NoError(t, rt.Close())
-	require.NoError(t, rec.Close())
-	return cost / time.Duration(n), rec.Dropped()
+	for i := range n {
+		if err := submit(w.rt, w.x, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	require.NoError(t, w.rt.Wait())
+	time.Sleep(50 * time.Millisecond) // longer than a recorder rests
+	return spentTime(t) - before
+}
+
+func (w *watchedRuntime) close(t testing.TB) (dropped uint64) {
+	require.NoError(t, w.rt.Close())
+	require.NoError(t, w.rec.Close())
+	return w.rec.Dropped()
 }
 
 type nowhere struct{ io.Writer }
 
-// BenchmarkTrace is tasks without and with a recorder in turn, b.N pairs of runs; take the medians. ring is what tasks pay, and the goroutine
-// that empties the rings; file and summary are with the work of that goroutine, which runs beside the tasks where there is a processor for it.
+// BenchmarkTrace is tasks without and with a recorder in turn, b.N rounds of each. extra is the lower quartile of the rounds with one less that of
+// those without, which others on the machine hardly change; ring is what tasks pay, and the goroutine that empties the rings; file and
+// summary are with the work of that goroutine, which runs beside the tasks where there is a processor for it.
 func BenchmarkTrace(b *testing.B) {
-	const n = 100_000
+	const n = 16384
 	for _, c := range costs {
 		for _, sink := range []struct {
-			name string
-			make func() []record.Sink
+			name  string
+			sinks []record.Sink
 		}{
-			{"ring", func() []record.Sink { return []record.Sink{} }},
-			{"file", func() []record.Sink { return []record.Sink{record.NewWriter(nowhere{io.Discard})} }},
-			{"summary", func() []record.Sink { return []record.Sink{run.New(1 << 14)} }},
+			{"ring", []record.Sink{}},
+			{"file", []record.Sink{record.NewWriter(nowhere{io.Discard})}},
+			{"summary", []record.Sink{run.New(1 << 14)}},
 		} {
 			b.Run(c.name+"/"+sink.name, func(b *testing.B) {
-				var off, extra []time.Duration
-				lost := uint64(0)
-				for range b.N {
-					without, _ := costOf(b, c.submit, n)
-					with, dropped := costOf(b, c.submit, n, sink.make()...)
-					off, extra, lost = append(off, without), append(extra, with-without), lost+dropped
+				if b.N == 1 {
+					return // the round that finds out how many: a sink serves one recorder
 				}
-				slices.Sort(off)
-				slices.Sort(extra)
+				with, without := watched(b, sink.sinks), watched(b, nil)
+				var on, off []time.Duration
+				for range b.N {
+					off, on = append(off, without.cost(b, c.submit, n)), append(on, with.cost(b, c.submit, n))
+				}
+				without.close(b)
+				dropped := with.close(b)
+				quarter := func(list []time.Duration) float64 {
+					slices.Sort(list)
+					return float64(list[len(list)/4]) / n
+				}
 				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(float64(extra[len(extra)/10]), "extra-p10-ns/task")
-				b.ReportMetric(float64(off[len(off)/2]), "off-ns/task")
-				b.ReportMetric(float64(extra[len(extra)/2]), "extra-ns/task")
-				b.ReportMetric(float64(lost)/float64(b.N*n), "dropped/task")
+				b.ReportMetric(quarter(off), "off-ns/task")
+				b.ReportMetric(quarter(on)-quarter(off), "extra-ns/task")
+				b.ReportMetric(float64(dropped)/float64(b.N*n), "dropped/task")
 			})
 		}
 	}

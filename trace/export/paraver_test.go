@@ -2,12 +2,15 @@ package export_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/gompss/gompss/trace/export"
 	"github.com/stretchr/testify/require"
 )
 
@@ -118,4 +121,42 @@ func (l *legend) checkViews(t *testing.T, list []string) {
 			}
 		}
 	}
+}
+
+// Paraver's own engine loads the file and draws every view that is written with it, and its view of tasks has as many of them, and as much time in
+// them, as the run. GOMPSS_PARAMEDIR names the command of Paraver's kernel that does so without a window.
+func TestParaverByItsOwnEngine(t *testing.T) {
+	paramedir := os.Getenv("GOMPSS_PARAMEDIR")
+	if paramedir == "" {
+		t.Skip("GOMPSS_PARAMEDIR names no paramedir: Paraver itself is not asked")
+	}
+	r := recorded(t)
+	dir := t.TempDir()
+	name := filepath.Join(dir, "run.prv")
+	require.NoError(t, export.Paraver(strings.TrimSuffix(name, ".prv"), r))
+	views, err := filepath.Glob(filepath.Join(dir, "run.cfgs", "*.cfg"))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(views), 6)
+	for _, view := range views {
+		out, err := exec.Command(paramedir, name, view, view+".out").CombinedOutput()
+		require.NoError(t, err, "%s: %s", view, out)
+		require.Regexp(t, `file written|None of the events specified in the filter appear`, string(out), view)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "run.cfgs", "tasks.cfg.out.csv"))
+	require.NoError(t, err)
+	busy := 0.0 // in microseconds
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		require.Len(t, f, 4, line)
+		took, err := strconv.ParseFloat(f[2], 64)
+		require.NoError(t, err)
+		if f[3] != "0.00" {
+			busy += took
+		}
+	}
+	want := time.Duration(0)
+	for _, of := range viewOfRun(r).busy {
+		want += of
+	}
+	require.InEpsilon(t, want.Seconds()*1e6, busy, 0.02)
 }
