@@ -196,40 +196,63 @@ func Tile(bs int, c, a, b []float64) {
 	}
 }
 
-// Potrf makes the Cholesky factor of tile a in place, below the diagonal.
+// Fill makes tile (row, column) of a positive definite matrix of n x n: the diagonal is larger than its row.
 //
 //omp:target device(acc, smp)
-//omp:task inout(a)
-func Potrf(bs int, a []float64) {
-	for k := 0; k < bs; k++ {
-		d := kernel.Sqrt(a[k*bs+k])
-		a[k*bs+k] = d
-		//omp:teams distribute parallel for
-		for i := k + 1; i < bs; i++ {
-			a[i*bs+k] /= d
-		}
-		//omp:teams distribute parallel for
-		for i := k + 1; i < bs; i++ {
-			for j := k + 1; j <= i; j++ {
-				a[i*bs+j] -= a[i*bs+k] * a[j*bs+k]
+//omp:task out(a)
+func Fill(row, column, bs, n int, a []float64) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < bs; i++ {
+		for j := 0; j < bs; j++ {
+			r, c := row*bs+i, column*bs+j
+			v := 1 / float64(1+(r+c)%7)
+			if r == c {
+				v = float64(n)
 			}
+			a[i*bs+j] = v
 		}
 	}
 }
 
-// Trsm solves x * transpose(l) = a for tile x, in place of a.
+// Potrf makes the Cholesky factor of tile a in place, below the diagonal: a column after the other, from the dot products of
+// its rows with that of the diagonal.
+//
+//omp:target device(acc, smp)
+//omp:task inout(a)
+func Potrf(bs int, a []float64) {
+	for j := 0; j < bs; j++ {
+		//omp:teams distribute parallel for
+		for i := j; i < bs; i++ {
+			s := 0.0
+			//omp:simd reduction(+: s)
+			for k := 0; k < j; k++ {
+				s += a[i*bs+k] * a[j*bs+k]
+			}
+			a[i*bs+j] -= s
+		}
+		d := kernel.Sqrt(a[j*bs+j])
+		a[j*bs+j] = d
+		//omp:teams distribute parallel for
+		for i := j + 1; i < bs; i++ {
+			a[i*bs+j] /= d
+		}
+	}
+}
+
+// Trsm solves x * transpose(l) = a for tile x, in place of a: a team for each row.
 //
 //omp:target device(acc, smp)
 //omp:task in(l) inout(a)
 func Trsm(bs int, l, a []float64) {
-	//omp:teams distribute parallel for
+	//omp:teams distribute
 	for i := 0; i < bs; i++ {
 		for j := 0; j < bs; j++ {
-			s := a[i*bs+j]
+			s := 0.0
+			//omp:parallel for reduction(+: s)
 			for k := 0; k < j; k++ {
-				s -= a[i*bs+k] * l[j*bs+k]
+				s += a[i*bs+k] * l[j*bs+k]
 			}
-			a[i*bs+j] = s / l[j*bs+j]
+			a[i*bs+j] = (a[i*bs+j] - s) / l[j*bs+j]
 		}
 	}
 }

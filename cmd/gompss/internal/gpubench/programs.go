@@ -23,11 +23,12 @@ type budget struct {
 
 // A program is one run of an application on a runtime: made, run once or more, checked.
 type program struct {
-	unit   string
-	work   float64 // of one run, in units of 1 of unit a second
-	submit func() error
-	check  func() error // after the last run, with all data valid on the host
-	budget budget       // of all runs on accelerators alone, until all data are valid on the host
+	unit    string
+	work    float64      // of one run, in units of 1 of unit a second
+	prepare func() error // submits what makes the data anew in front of a run; may be nil
+	submit  func() error
+	check   func() error // after the last run, with all data valid on the host
+	budget  budget       // of all runs on accelerators alone, until all data are valid on the host
 	// reads and writes are what the tasks of one run do.
 	reads, writes deps.Bytes
 }
@@ -296,14 +297,11 @@ func buildMatMul(rt *task.Runtime, quick bool, parts, runs int) (*program, error
 	return p, nil
 }
 
-// buildCholesky factors a matrix of tiles once; runs after the first begin again from the same matrix.
+// buildCholesky factors a matrix of tiles, which is made anew on the devices in front of each run.
 func buildCholesky(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
-	k, err := calls(rt, Potrf, Trsm, Update, UpdateDiagonal)
+	k, err := calls(rt, Potrf, Trsm, Update, UpdateDiagonal, Fill)
 	if err != nil {
 		return nil, err
-	}
-	if runs != 1 {
-		return nil, errOnce
 	}
 	side, bs := pick(quick, 16, 5), pick(quick, 512, 12)
 	n := side * bs
@@ -311,22 +309,28 @@ func buildCholesky(rt *task.Runtime, quick bool, parts, runs int) (*program, err
 	if err != nil {
 		return nil, err
 	}
-	value := func(i, j int) float64 { // positive definite: the diagonal is larger than its row
+	value := func(i, j int) float64 { // what Fill makes
 		if i == j {
 			return float64(n)
 		}
 		return 1 / float64(1+(i+j)%7)
 	}
-	for i := range n {
-		for j := range n {
-			t[i/bs*side+j/bs][i%bs*bs+j%bs] = value(i, j)
-		}
-	}
 	lower := deps.Bytes(side*(side+1)/2) * deps.Bytes(8*bs*bs)
 	p := &program{unit: "TFLOP/s", work: float64(n) * float64(n) * float64(n) / 3 / 1e12}
 	// Every tile of the factor may have to be on every device, and every tile moves once more to where it is updated.
-	p.budget = budget{toDevice: lower * deps.Bytes(parts), toHost: lower, between: lower * deps.Bytes(parts), into: lower * deps.Bytes(parts+1)}
-	p.reads, p.writes = lower*deps.Bytes(3*side), lower*deps.Bytes(side)
+	all := lower * deps.Bytes(parts*runs)
+	p.budget = budget{toDevice: all, toHost: lower, between: all, into: all + lower}
+	p.reads, p.writes = lower*deps.Bytes(3*side), lower*deps.Bytes(side+1)
+	p.prepare = func() error {
+		for i := range side {
+			for j := range i + 1 {
+				if _, err := k[4].Submit(rt, i, j, bs, n, t[i*side+j]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
 	p.submit = func() error {
 		tile := func(i, j int) []float64 { return t[i*side+j] }
 		for c := range side {
@@ -371,8 +375,6 @@ func buildCholesky(rt *task.Runtime, quick bool, parts, runs int) (*program, err
 	}
 	return p, nil
 }
-
-var errOnce = errors.New("it runs once")
 
 // sweeps is how many Jacobi sweeps are one run: an even number, so that the result is where it began.
 const sweeps = 10
@@ -450,7 +452,7 @@ type outcome struct {
 	unit    string
 }
 
-// play runs an application on devices and checks its result and its budget. The first run warms; cholesky has only one.
+// play runs an application on devices and checks its result and its budget. The first run warms.
 func play(a application, spec string, quick bool, parts, runs int) (*outcome, error) {
 	rt, err := task.New(task.Options{Devices: spec, Window: -1})
 	if err != nil {
@@ -460,12 +462,16 @@ func play(a application, spec string, quick bool, parts, runs int) (*outcome, er
 	return found, errors.Join(err, rt.Close())
 }
 
+// ready makes the data of a run.
+func (p *program) ready(rt *task.Runtime) error {
+	if p.prepare == nil {
+		return nil
+	}
+	return errors.Join(p.prepare(), rt.Wait(task.NoFlush()))
+}
+
 func playOn(rt *task.Runtime, a application, quick bool, parts, runs int) (*outcome, error) {
 	p, err := a.build(rt, quick, parts, runs)
-	if errors.Is(err, errOnce) {
-		runs = 1
-		p, err = a.build(rt, quick, parts, runs)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -475,6 +481,9 @@ func playOn(rt *task.Runtime, a application, quick bool, parts, runs int) (*outc
 		o.budget = o.most
 	}
 	for run := range runs {
+		if err := p.ready(rt); err != nil {
+			return nil, err
+		}
 		began := time.Now()
 		if err := p.submit(); err != nil {
 			return nil, err
