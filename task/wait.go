@@ -357,6 +357,9 @@ func (rt *Runtime) stop() {
 				rt.low++
 			}
 			rt.unlock()
+			if rt.workers != nil {
+				rt.workers.Wake(1) // who was woken for it may have found nothing meanwhile
+			}
 			continue
 		}
 		r.fail("", cause)
