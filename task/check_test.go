@@ -28,7 +28,7 @@ func TestCheckFindsWritesThatWereNotDeclared(t *testing.T) {
 
 		_, err = rt.Go(func() error { x[55]++; return nil }, task.In(x[5:50]), task.Out(x[60:]), task.Label("stray"))
 		require.NoError(t, err)
-		require.EqualError(t, rt.Wait(), "task: stray on smp: check: element 55 of b0[50:60] changed while stray ran, which has not declared it")
+		says(t, rt.Wait(), "task: stray (LINE) on smp: check: element 55 of b0[50:60] changed while stray ran, which has not declared it")
 
 		_, err = rt.Go(func() error { copy(x[60:], x[5:45]); x[3]++; return nil }, task.In(x[5:50]), task.Out(x[60:]), task.InOut(x[3:4]))
 		require.NoError(t, err)

@@ -61,8 +61,8 @@ func TestFailureSkipsSuccessorsAndSaysWhy(t *testing.T) {
 		require.ErrorIs(t, s.Err(), task.ErrSkipped)
 		require.ErrorIs(t, s.Err(), boom)
 	}
-	require.EqualError(t, b.Err(), "task: b: skipped: predecessor failed: task: a on smp: boom")
-	require.EqualError(t, c.Err(), "task: c: skipped: predecessor b was skipped: task: a on smp: boom")
+	says(t, b.Err(), "task: b (LINE): skipped: predecessor failed: task: a (LINE) on smp: boom")
+	says(t, c.Err(), "task: c (LINE): skipped: predecessor b was skipped: task: a (LINE) on smp: boom")
 	require.NoError(t, sibling.Err())
 	require.Equal(t, []int{0, 0, 7}, append(x, y...))
 	require.NoError(t, rt.Wait(), "what was told once is not told again")

@@ -25,7 +25,7 @@ type Error struct {
 	Label  string // as given; the kernel's or the function's name where none was
 	Kernel string // "" for a plain Go task
 	Device string // where it ran or was to run; "" if that was not decided
-	Pos    ir.Pos // of the kernel; zero for a plain Go task
+	Pos    ir.Pos // of the kernel, or of the Go function that is the body; zero where that is a method value
 	Cause  error
 
 	group *Group // that the task was in

@@ -79,7 +79,7 @@ func ExampleErrSkipped() {
 	fmt.Println(rt.Wait())
 	fmt.Println(errors.Is(sum.Err(), task.ErrSkipped), sum.Err())
 	// Output:
-	// task: load on smp: no such file
+	// task: load (example_test.go:75) on smp: no such file
 	// 1 task that depends on it was skipped
-	// true task: sum: skipped: predecessor failed: task: load on smp: no such file
+	// true task: sum (example_test.go:77): skipped: predecessor failed: task: load (example_test.go:75) on smp: no such file
 }

@@ -22,6 +22,7 @@ func GoValue[T any](at Submitter, body func() (T, error), options ...Option) (*F
 	}
 	f := &Future[T]{}
 	s, g := at.submitter()
+	options = append(options[:len(options):len(options)], originOf(body))
 	run := func() (err error) { f.value, err = body(); return err }
 	if s.records != nil {
 		err := s.records.goStep(run, nil, g, options, true)
@@ -40,6 +41,7 @@ func GoValueScope[T any](at Submitter, body func(*Scope) (T, error), options ...
 	}
 	f := &Future[T]{}
 	s, g := at.submitter()
+	options = append(options[:len(options):len(options)], originOf(body))
 	run := func(s *Scope) (err error) { f.value, err = body(s); return err }
 	if s.records != nil {
 		err := s.records.goStep(nil, run, g, options, true)

@@ -262,7 +262,7 @@ func TestEventsThatFail(t *testing.T) {
 	require.NoError(t, event.Happened(boom))
 	require.ErrorIs(t, event.Happened(nil), task.ErrEventTwice)
 	require.ErrorIs(t, rt.Wait(), boom)
-	require.EqualError(t, a.Err(), "task: a: event: boom")
+	says(t, a.Err(), "task: a (LINE): event: boom")
 }
 
 func TestRetry(t *testing.T) {
@@ -293,7 +293,7 @@ func TestRetry(t *testing.T) {
 	never, err := rt.Go(func() error { return flaky }, task.InOut(x), task.Retry(2), task.Label("never"))
 	require.NoError(t, err)
 	require.ErrorIs(t, rt.Wait(), flaky)
-	require.EqualError(t, never.Err(), "task: never on smp: run 3 times: flaky")
+	says(t, never.Err(), "task: never (LINE) on smp: run 3 times: flaky")
 	var r *task.RetriedError
 	require.ErrorAs(t, never.Err(), &r)
 

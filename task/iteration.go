@@ -67,6 +67,7 @@ type step struct {
 	waits       int32 // it is there for a wait for groups[waits-1]
 	now         bool  // all that come later come after it
 	label       string
+	origin      uintptr // as of a record
 }
 
 // A use is an access as it was given, to compare with.

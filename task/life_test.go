@@ -33,7 +33,7 @@ func TestPanicsAreErrorsOfTheirTask(t *testing.T) {
 	require.ErrorAs(t, a.Err(), &p)
 	require.ErrorIs(t, a.Err(), cause)
 	require.Contains(t, string(p.Stack), "TestPanicsAreErrors")
-	require.EqualError(t, a.Err(), "task: loud on smp: panic: cause")
+	says(t, a.Err(), "task: loud (LINE) on smp: panic: cause")
 	require.ErrorAs(t, b.Err(), &p)
 	require.ErrorContains(t, b.Err(), "index out of range [3] with length 0")
 	require.ErrorContains(t, c.Err(), "runtime.Goexit")
@@ -80,7 +80,7 @@ func TestALongChainOfSkippedTasksIsNoDeepRecursion(t *testing.T) {
 	}
 	close(gate)
 	err = rt.Wait()
-	require.EqualError(t, err, "task: first on smp: boom\n20000 tasks that depend on it were skipped")
+	says(t, err, "task: first (LINE) on smp: boom\n20000 tasks that depend on it were skipped")
 	require.Less(t, len(last.Err().Error()), 200)
 	s := rt.Stats()
 	require.EqualValues(t, 1, s.Failed)

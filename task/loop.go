@@ -46,6 +46,7 @@ func Loop(at Submitter, lo, hi int, body func(s *Scope, lo, hi int) error, optio
 	if body == nil {
 		return nil, errNoBody
 	}
+	all.every = append(all.every, originOf(body))
 	n := all.parts(hi-lo, s.rt)
 	tasks := make([]Task, 0, n)
 	for i := range n {
@@ -131,6 +132,7 @@ func Wide(at Submitter, lo, hi, grain int, body func(lo, hi int) error, options 
 	if grain < 1 {
 		return Task{}, fmt.Errorf("task: wide: grain %d: want 1 or more", grain)
 	}
+	options = append(options[:len(options):len(options)], originOf(body))
 	w := &wide{rt: s.rt, body: body}
 	run := func(r *record) error { return w.run(r, int64(lo), int64(hi), int64(grain)) }
 	if s.records != nil { // its step needs a task

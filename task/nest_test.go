@@ -285,7 +285,7 @@ func TestFailuresOfChildrenReachTheirParent(t *testing.T) {
 	successor, err := rt.Go(nothing, task.In(x))
 	require.NoError(t, err)
 	require.ErrorIs(t, rt.Wait(), boom)
-	require.EqualError(t, parent.Err(), "task: parent: task: child on smp: boom")
+	says(t, parent.Err(), "task: parent (LINE): task: child (LINE) on smp: boom")
 	require.ErrorIs(t, successor.Err(), task.ErrSkipped)
 	require.ErrorIs(t, successor.Err(), boom)
 

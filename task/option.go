@@ -55,6 +55,7 @@ const (
 	finalOption
 	retryOption
 	apartOption
+	originOption // n is where the function of the program begins
 )
 
 func access[T any](mode deps.Mode, x []T) Option { return accessTo(mode, memoryOf(x)) }

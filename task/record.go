@@ -71,6 +71,7 @@ type detail struct {
 
 	label    string
 	pos      ir.Pos
+	origin   uintptr // of the function that body or nested calls; 0 where that is the program's own
 	kernel   *Kernel
 	bodyCtx  func(context.Context) error
 	nested   func(*Scope) error
@@ -178,7 +179,7 @@ func (r *record) data() []deps.Access {
 
 // fail makes cause the error of the task.
 func (r *record) fail(device string, cause error) {
-	r.err = &Error{Task: deps.TaskID(r.id.Load()), Label: r.name(), Kernel: r.kernelName(), Device: device, Pos: r.pos, Cause: cause, group: r.member}
+	r.err = &Error{Task: deps.TaskID(r.id.Load()), Label: r.name(), Kernel: r.kernelName(), Device: device, Pos: r.position(), Cause: cause, group: r.member}
 }
 
 // skip makes the failure of a predecessor the error of the task.
@@ -211,7 +212,7 @@ func (r *record) clear() {
 func (d *detail) clear() {
 	d.item.Reset()
 	d.inner, d.group, d.member, d.wants = nil, nil, nil, false
-	d.label, d.pos, d.kernel, d.bodyCtx, d.nested = "", ir.Pos{}, nil, nil, nil
+	d.label, d.pos, d.origin, d.kernel, d.bodyCtx, d.nested = "", ir.Pos{}, 0, nil, nil, nil
 	d.settings = settings{tokens: d.settings.tokens[:0]}
 	if d.accesses = d.accesses[:0]; cap(d.accesses) > keepAccesses {
 		d.accesses = nil

@@ -121,7 +121,7 @@ func (r *Recorder) latest() int {
 func simple(options []Option) bool {
 	for i := range options {
 		switch o := &options[i]; o.what() {
-		case noOption, labelOption, nowOption:
+		case noOption, labelOption, nowOption, originOption:
 		case finalOption:
 			if o.n != 0 {
 				return false
@@ -211,6 +211,8 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 		switch o.what() {
 		case labelOption:
 			s.label = o.text()
+		case originOption:
+			s.origin = uintptr(o.n)
 		case nowOption:
 			s.now = s.now || o.n == 0
 		case accessOption, specialOption:

@@ -410,7 +410,7 @@ func (r *replay) runOrSkip(d *desk, i int32, s *step) {
 // fail notes the error of a step, and that those after it are not to run.
 func (r *replay) fail(i int32, cause error) {
 	s := &r.it.steps[i]
-	e := &Error{Task: deps.TaskID(i) + 1, Label: s.label, Device: "smp", Cause: cause}
+	e := &Error{Task: deps.TaskID(i) + 1, Label: s.label, Device: "smp", Pos: s.position(), Cause: cause}
 	r.failing.Lock()
 	defer r.failing.Unlock()
 	if errors.Is(cause, ErrSkipped) {

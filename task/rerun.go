@@ -38,6 +38,7 @@ type described struct {
 
 	label    string
 	pos      ir.Pos
+	origin   uintptr
 	args     []devices.Arg
 	accesses []deps.Access
 	moved    []deps.Access
@@ -105,7 +106,7 @@ func (rt *Runtime) describeGoStep(body func() error, nested func(*Scope) error, 
 
 func (d *described) take(r *record, wait bool) {
 	d.now, d.final, d.uses = wait || r.now, r.final, slices.Clone(r.uses)
-	d.label, d.pos, d.args = r.label, r.pos, slices.Clone(r.args.List)
+	d.label, d.pos, d.origin, d.args = r.label, r.pos, r.origin, slices.Clone(r.args.List)
 	d.accesses, d.moved, d.apart, d.relaxed = slices.Clone(r.accesses), slices.Clone(r.moved), r.apart, r.relaxed
 	d.work, d.priority, d.retries = r.work, r.item.Priority, r.retries
 	if d.places = r.item.Allowed; r.plain {
@@ -219,7 +220,7 @@ func (w *rerun) submit(s *Scope, i int32) error {
 	case step.combines != nil:
 		step.combines.fill(r, step)
 	default:
-		r.body, r.nested, r.label = step.body, step.nested, step.label
+		r.body, r.nested, r.label, r.origin = step.body, step.nested, step.label, step.origin
 		r.accesses = append(r.accesses, step.accesses...)
 		r.relaxed = hasConcurrent(r)
 		r.item.Allowed = w.it.rt.hostOnly()
@@ -263,7 +264,7 @@ func (rt *Runtime) dropCopies(w *rerun) {
 }
 
 func (d *described) fill(r *record) {
-	r.kernel, r.pos, r.label, r.body, r.nested, r.final = d.kernel, d.pos, d.label, d.body, d.nested, d.final
+	r.kernel, r.pos, r.origin, r.label, r.body, r.nested, r.final = d.kernel, d.pos, d.origin, d.label, d.body, d.nested, d.final
 	for _, u := range d.uses {
 		u.group = u.group.root()
 		r.uses = append(r.uses, u)

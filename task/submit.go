@@ -348,6 +348,8 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 		r.need().retries = int(max(0, o.n))
 	case apartOption:
 		r.need().apart = true
+	case originOption:
+		r.need().origin = uintptr(o.n)
 	case tokenOption:
 		return r.need().settings.setTokens(devices.Kind(o.text()), int(o.more))
 	}

@@ -75,6 +75,8 @@ func (r *Recorder) sameAsBefore(s *step, nested bool, options []Option) bool {
 		case labelOption:
 			label = o.text()
 		case finalOption:
+		case originOption:
+			s.origin = uintptr(o.n)
 		case nowOption:
 			now = now || o.n == 0
 		case accessOption, specialOption:
@@ -135,7 +137,7 @@ func (r *Recorder) copyStep(old *Iteration, s *step) error {
 	at := int32(len(r.fresh.uses))
 	r.fresh.uses = append(r.fresh.uses, old.uses[s.uses:s.usesEnd]...)
 	r.fresh.tasks = r.fresh.tasks || s.nested != nil || r.rt.accelerators
-	return r.addStep(step{body: s.body, nested: s.nested, uses: at, usesEnd: int32(len(r.fresh.uses)), label: s.label, now: s.now}, s.accesses)
+	return r.addStep(step{body: s.body, nested: s.nested, uses: at, usesEnd: int32(len(r.fresh.uses)), label: s.label, origin: s.origin, now: s.now}, s.accesses)
 }
 
 // holds returns an error when a buffer that accesses of a step name is gone: its number may be another one's.
