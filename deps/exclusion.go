@@ -13,8 +13,10 @@ import (
 // has waited longest if the two conflict, so nobody starves. Safe for concurrent use.
 type Exclusion struct {
 	mu      mutex
-	held    []*Node
+	held    Shelf[int32] // regions by how many nodes have them: one, but where a node names one twice
+	holders int
 	waiting []*queue // never empty ones
+	oldest  *queue   // among them, whose head has waited longest; nil where that is not known
 	freed   []*queue // among them, by a release
 	queues  map[Region]*queue
 	spare   []*queue
@@ -26,6 +28,7 @@ type queue struct {
 	region  Region
 	waiters []waiter
 	next    int // the head is waiters[next]
+	at      int // in Exclusion.waiting
 }
 
 type waiter struct {
@@ -36,7 +39,7 @@ type waiter struct {
 func (q *queue) head() waiter { return q.waiters[q.next] }
 
 // TryAcquire grants n its commutative regions, if it has any, and reports whether it did. If not, n waits, and a later Release
-// visits it when they have been granted. Cost: O(nodes that hold regions).
+// visits it when they have been granted. Cost: O(log regions that are held).
 func (e *Exclusion) TryAcquire(n *Node) bool {
 	if len(n.Exclusive()) == 0 {
 		return true
@@ -45,7 +48,7 @@ func (e *Exclusion) TryAcquire(n *Node) bool {
 	defer e.mu.Unlock()
 	first := e.first()
 	if e.free(n) && (first == nil || !exclude(first, n)) {
-		e.held = append(e.held, n)
+		e.hold(n)
 		return true
 	}
 	e.arrived++
@@ -54,20 +57,16 @@ func (e *Exclusion) TryAcquire(n *Node) bool {
 }
 
 // Release takes back what n was granted and calls visit, without a lock, for each waiting node that got its regions now: it may
-// run. Requires: n not completed yet. Cost: O(queues that wait), plus O(nodes that hold regions) for each that n has kept back.
+// run. Requires: n not completed yet. Cost: O(log regions that are held), and O(queues that wait).
 func (e *Exclusion) Release(n *Node, visit func(granted *Node)) {
 	if len(n.Exclusive()) == 0 {
 		return
 	}
 	e.mu.Lock()
-	i := slices.Index(e.held, n)
-	if i < 0 {
+	if !e.let(n) {
 		e.mu.Unlock()
 		panic(fmt.Sprintf("gompss: bug: node %d releases regions that it does not hold", n.ID))
 	}
-	last := len(e.held) - 1
-	e.held[i], e.held[last] = e.held[last], nil
-	e.held = e.held[:last]
 	var room [4]*Node
 	granted := e.grant(n, room[:0])
 	e.mu.Unlock()
@@ -80,11 +79,45 @@ func (e *Exclusion) Release(n *Node, visit func(granted *Node)) {
 func (e *Exclusion) Len() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	n := len(e.held)
+	n := e.holders
 	for _, q := range e.waiting {
 		n += len(q.waiters) - q.next
 	}
 	return n
+}
+
+// hold gives n its regions. Requires: e.mu held, as do the next two.
+func (e *Exclusion) hold(n *Node) {
+	e.holders++
+	for _, r := range n.Exclusive() {
+		*e.held.At(r)++
+	}
+}
+
+// let takes them back, and reports whether n had them.
+func (e *Exclusion) let(n *Node) bool {
+	for _, r := range n.Exclusive() {
+		switch count := e.held.At(r); *count {
+		case 0:
+			return false
+		case 1:
+			e.held.Drop(r)
+		default:
+			*count--
+		}
+	}
+	e.holders--
+	return true
+}
+
+// free reports whether nobody holds what n needs.
+func (e *Exclusion) free(n *Node) bool {
+	for _, r := range n.Exclusive() {
+		if e.held.Any(&r, func(*Region, *int32) bool { return true }) {
+			return false
+		}
+	}
+	return true
 }
 
 // grant gives those of the waiting heads that n has kept back what is free now, oldest first, and appends them to granted. Nobody else
@@ -106,8 +139,11 @@ func (e *Exclusion) grant(n *Node, granted []*Node) []*Node {
 		if !e.free(h) || h != oldest && exclude(oldest, h) {
 			continue
 		}
-		e.held = append(e.held, h)
+		e.hold(h)
 		granted = append(granted, h)
+		if q == e.oldest {
+			e.oldest = nil
+		}
 		if q.pop(); q.next == len(q.waiters) {
 			e.retire(q)
 		}
@@ -121,18 +157,17 @@ func (e *Exclusion) grant(n *Node, granted []*Node) []*Node {
 
 // first is the node that has waited longest, nil if none waits.
 func (e *Exclusion) first() *Node {
-	var w waiter
-	for _, q := range e.waiting {
-		if h := q.head(); w.node == nil || h.arrived < w.arrived {
-			w = h
+	if len(e.waiting) == 0 {
+		return nil
+	}
+	if e.oldest == nil { // who comes later is younger than all heads
+		for _, q := range e.waiting {
+			if e.oldest == nil || q.head().arrived < e.oldest.head().arrived {
+				e.oldest = q
+			}
 		}
 	}
-	return w.node
-}
-
-// free reports whether no holder excludes n.
-func (e *Exclusion) free(n *Node) bool {
-	return !slices.ContainsFunc(e.held, func(h *Node) bool { return exclude(h, n) })
+	return e.oldest.head().node
 }
 
 // exclude reports whether a and b may not run at the same time.
@@ -158,7 +193,7 @@ func (e *Exclusion) queueOf(r Region) *queue {
 	if e.queues == nil {
 		e.queues = map[Region]*queue{}
 	}
-	q.region = r
+	q.region, q.at = r, len(e.waiting)
 	e.queues[r] = q
 	e.waiting = append(e.waiting, q)
 	return q
@@ -166,8 +201,10 @@ func (e *Exclusion) queueOf(r Region) *queue {
 
 // retire puts an empty queue aside for another region.
 func (e *Exclusion) retire(q *queue) {
-	i, last := slices.Index(e.waiting, q), len(e.waiting)-1
-	e.waiting[i], e.waiting[last] = e.waiting[last], nil
+	last := len(e.waiting) - 1
+	moved := e.waiting[last]
+	e.waiting[q.at], moved.at = moved, q.at
+	e.waiting[last] = nil
 	e.waiting = e.waiting[:last]
 	delete(e.queues, q.region)
 	q.waiters, q.next = q.waiters[:0], 0

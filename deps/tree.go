@@ -4,15 +4,18 @@ package deps
 // regions alone. top is the highest end of the cells below, so that a search for overlapping bounds skips what ends too early.
 
 // less is the order of the tree. It may not use the hash, or cells with the same first element would form a path.
-func (c *cell) less(o *cell) bool {
-	if c.region.Offset != o.region.Offset {
-		return c.region.Offset < o.region.Offset
+func (c *cell) less(o *cell) bool { return comesBefore(&c.region, &o.region, c.end, o.end) }
+
+// comesBefore is the order of regions of one buffer that end where it says.
+func comesBefore(r, s *Region, end, other int64) bool {
+	if r.Offset != s.Offset {
+		return r.Offset < s.Offset
 	}
-	if c.end != o.end {
-		return c.end < o.end
+	if end != other {
+		return end < other
 	}
-	for k, d := range c.region.Dims {
-		if e := o.region.Dims[k]; d != e {
+	for k, d := range r.Dims {
+		if e := s.Dims[k]; d != e {
 			return d.Count < e.Count || d.Count == e.Count && d.Stride < e.Stride
 		}
 	}
