@@ -11,16 +11,6 @@ import (
 // This file is what keeps a task back whose predecessors are over: commutative accesses, which are had by one task at a
 // time, and concurrent ones, whose tasks must all be in one address space at a time.
 
-// gatherings knows where the concurrent accesses of tasks that are ready or run are: all that overlap are in one address
-// space, or their updates would be to different replicas. On the host, a kernel with atomics is alone: neither its Go function nor its
-// vector code makes them. One without runs beside others, as on a device: its author says that they order themselves, by what they
-// touch. It is guarded by Runtime.mu.
-type gatherings struct {
-	held    []*record // record.heldAt is the index
-	kernels int       // among held
-	waiting []*record // in order of arrival; nobody overtakes one whose accesses overlap
-}
-
 // admit reports whether s may go to the scheduler now. If not, it comes back by itself: through letGo of another task.
 func (rt *Runtime) admit(s *record) bool {
 	if !s.relaxed {
@@ -42,14 +32,14 @@ func (rt *Runtime) gather(s *record) bool {
 	defer rt.unlock()
 	s.gathered = true
 	s.shared = s.shared[:0]
-	for _, a := range s.accesses {
-		if a.Mode == deps.Concurrent {
-			s.shared = append(s.shared, a)
+	for i := range s.accesses {
+		if a := &s.accesses[i]; a.Mode == deps.Concurrent && !a.Region.Empty() && !s.inherits(a) {
+			s.shared = append(s.shared, a.Region)
 		}
 	}
 	w := &rt.gathered
-	if slices.ContainsFunc(w.waiting, func(o *record) bool { return meet(s, o) }) || !rt.join(s) {
-		w.waiting = append(w.waiting, s)
+	if first := w.first(); first != nil && meet(s, first) || !rt.join(s) {
+		w.wait(s)
 		return false
 	}
 	return true
@@ -59,21 +49,8 @@ func hasConcurrent(s *record) bool {
 	return slices.ContainsFunc(s.accesses, func(a deps.Access) bool { return a.Mode == deps.Concurrent })
 }
 
-// meet reports whether two tasks have concurrent accesses to a common element. What a task shares because its parent does
-// does not count: the parent is there for it, on the host, and must not wait for those who wait for the parent.
-func meet(a, b *record) bool {
-	for i := range a.shared {
-		for k := range b.shared {
-			x, y := &a.shared[i], &b.shared[k]
-			if x.Region.Overlaps(y.Region) && !a.inherits(x) && !b.inherits(y) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// inherits reports whether r has a concurrent access that its parent has too.
+// inherits reports whether r has a concurrent access that its parent has too. What a task shares because its parent does does not count:
+// the parent is there for it, on the host, and must not wait for those who wait for the parent.
 func (r *record) inherits(a *deps.Access) bool { return r.onHost && r.home.shares(a) }
 
 // join restricts s to the address space where its companions are, or to the one that is best for it when there are none. It
@@ -83,20 +60,22 @@ func (rt *Runtime) join(s *record) bool {
 	if s.plain {
 		allowed = rt.all
 	}
-	found := false
 	w := &rt.gathered
 	if s.kind == goBody && w.kernels == 0 { // all are Go tasks on the host
 		s.at = devices.Host
 		w.hold(s)
 		return true
 	}
-	for _, o := range w.held {
-		if meet(s, o) {
-			found = true
-			allowed &= rt.placesIn(o.at)
-			if o.at == devices.Host && (s.alone() || o.alone()) {
-				return false
-			}
+	found, alone := false, s.alone()
+	meets := func(_ *deps.Region, o *spot) bool {
+		found = true
+		allowed &= rt.placesIn(o.at)
+		return o.at == devices.Host && (alone || o.alone > 0)
+	}
+	w.know()
+	for i := range s.shared {
+		if w.spots.Any(&s.shared[i], meets) {
+			return false
 		}
 	}
 	if allowed == 0 {
@@ -114,33 +93,6 @@ func (rt *Runtime) join(s *record) bool {
 	}
 	w.hold(s)
 	return true
-}
-
-// alone reports whether r, on the host, must be kept from those that have concurrent accesses to the same elements.
-func (r *record) alone() bool {
-	return r.kind == kernelBody && r.rt.host >= 0 && r.running(r.rt.host).atomics
-}
-
-func (w *gatherings) hold(s *record) {
-	s.heldAt = len(w.held)
-	w.held = append(w.held, s)
-	if s.kind == kernelBody {
-		w.kernels++
-	}
-}
-
-func (w *gatherings) drop(s *record) {
-	last := len(w.held) - 1
-	if s.heldAt > last || w.held[s.heldAt] != s { // it was waiting
-		return
-	}
-	o := w.held[last]
-	w.held[s.heldAt], o.heldAt = o, s.heldAt
-	w.held[last] = nil
-	w.held = w.held[:last]
-	if s.kind == kernelBody {
-		w.kernels--
-	}
 }
 
 // nearest returns the allowed place where the fewest bytes are missing.
@@ -192,16 +144,19 @@ func (rt *Runtime) scatter(r *record) (free []*record) {
 	defer rt.unlock()
 	w := &rt.gathered
 	w.drop(r)
-	kept := w.waiting[:0]
-	for _, s := range w.waiting {
-		if slices.ContainsFunc(kept, func(o *record) bool { return meet(s, o) }) || !rt.join(s) {
-			kept = append(kept, s)
-		} else {
-			free = append(free, s)
+	for before := -1; before != len(free); { // who may run may be who has kept others back that wait
+		before = len(free)
+		for _, l := range w.inOrder() {
+			for l.next < len(l.records) {
+				s := l.records[l.next]
+				if first := w.first(); first != s && meet(first, s) || !rt.join(s) {
+					break
+				}
+				w.leave(l)
+				free = append(free, s)
+			}
 		}
 	}
-	clear(w.waiting[len(kept):])
-	w.waiting = kept
 	return free
 }
 

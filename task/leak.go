@@ -51,7 +51,7 @@ func (rt *Runtime) leakOfScheduler(e *LeakError) {
 	e.count("ready tasks", int64(rt.sched.Len()))
 	e.count("tasks for workers", int64(rt.handedLen))
 	e.count("data being fetched", int64(rt.fetching))
-	e.count("tasks with concurrent accesses", int64(len(rt.gathered.held)+len(rt.gathered.waiting)))
+	e.count("tasks with concurrent accesses", int64(len(rt.gathered.held)+rt.gathered.waiting))
 	for p, place := range rt.places {
 		id := sched.PlaceID(p)
 		e.count("tasks on "+place.Name, int64(rt.sched.Load(id)))

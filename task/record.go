@@ -58,7 +58,7 @@ type detail struct {
 	exclusive bool            // has its commutative regions, or waits for them
 	gathered  bool            // has concurrent regions that keep others from other address spaces, or waits for them
 	at        devices.SpaceID // of those
-	shared    []deps.Access   // these, for others to compare with: accesses of reductions change when the task starts
+	shared    []deps.Region   // these, for others to compare with: accesses of reductions change when the task starts
 	heldAt    int             // in gatherings.held
 	onHost    bool            // may run on the host alone
 	now       bool            // who submits it goes on when it is over
