@@ -12,7 +12,8 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// CheckVariable is the environment variable that Options.Check is taken from: any value but "" and "0" turns it on.
+// CheckVariable is the environment variable that Options.Check is taken from: any value but "" and "0" turns it on, and "reads" also
+// Options.CheckReads.
 const CheckVariable = "GOMPSS_CHECK"
 
 // This file verifies that the bodies of Go tasks, and kernels on CPU workers, touch only what they declare, as far as sums over memory can
@@ -29,10 +30,14 @@ type ViolationError struct {
 	Mode   deps.Mode // as declared
 	Index  int64     // of the first element that changed, in its buffer
 	Stray  bool      // the region is not in its accesses
+	// Touched says that it was read or written, which its pages have told of: Options.CheckReads.
+	Touched bool
 }
 
 func (e *ViolationError) Error() string {
 	switch {
+	case e.Touched:
+		return fmt.Sprintf("check: element %d of %v was read or written by %s, which has not declared it", e.Index, e.Region, e.Label)
 	case e.Stray && e.Index < 0:
 		return fmt.Sprintf("check: %v changed while %s ran, which has declared nothing there", e.Region, e.Label)
 	case e.Stray:
@@ -48,6 +53,7 @@ type watched struct {
 	mode   deps.Mode
 	stray  bool
 	before []byte // nil for a buffer that the task does not use
+	b      *buffer
 	sum    uint64
 }
 
@@ -79,21 +85,32 @@ const (
 // quiet reports whether no body without the turn has run since loose was what it is in before.
 func (w *watch) quiet(before int64) bool { return before&(1<<32-1) == 0 && w.loose.Load() == before }
 
+// beside says that somebody begins to touch memory without having the turn, besideOver that he ends.
+func (rt *Runtime) beside() {
+	rt.checks.loose.Add(looseBegins)
+	rt.fence.beside()
+}
+
+func (rt *Runtime) besideOver() {
+	rt.checks.loose.Add(looseEnds)
+	rt.fence.besideOver()
+}
+
 // unchecked calls f, which writes what tasks work on.
 func (rt *Runtime) unchecked(f func()) {
 	if !rt.check {
 		f()
 		return
 	}
-	rt.checks.loose.Add(looseBegins)
-	defer rt.checks.loose.Add(looseEnds)
+	rt.beside()
+	defer rt.besideOver()
 	f()
 }
 
 // rests is called before the body of s waits, resumes afterwards: it touches nothing meanwhile.
 func (s *Scope) rests() {
 	if s.rt.check && !s.program() {
-		s.rt.checks.loose.Add(looseEnds)
+		s.rt.besideOver()
 		s.resting.Add(1) // last: who waits for it is not beside the body
 	}
 }
@@ -101,7 +118,7 @@ func (s *Scope) rests() {
 func (s *Scope) resumes() {
 	if s.rt.check && !s.program() {
 		s.resting.Add(-1)
-		s.rt.checks.loose.Add(looseBegins)
+		s.rt.beside()
 	}
 }
 
@@ -152,7 +169,8 @@ func (rt *Runtime) watchBody(r *record, strays bool) (list []watched) {
 		}
 	}
 	for i := range list {
-		list[i].before = copyOut(rt.buffers.byID(list[i].region.Buffer), list[i].region)
+		list[i].b = rt.buffers.byID(list[i].region.Buffer)
+		list[i].before = copyOut(list[i].b, list[i].region)
 		list[i].sum = maphash.Bytes(checkSeed, list[i].before)
 	}
 	if strays {
@@ -180,7 +198,7 @@ func (rt *Runtime) watchOthers(uses map[deps.BufferID]*deps.Set, list []watched)
 			continue
 		}
 		if sum, ok := b.sum(); ok {
-			list = append(list, watched{region: b.whole(), stray: true, sum: sum})
+			list = append(list, watched{region: b.whole(), stray: true, sum: sum, b: b})
 		}
 	}
 	return list
@@ -193,24 +211,24 @@ func (b *buffer) sum() (sum uint64, ok bool) {
 	return maphash.Bytes(checkSeed, unsafe.Slice((*byte)(b.base), b.size())), true
 }
 
-// violated returns what the body of r has changed of what it must leave as it is, nil for nothing. Without strays only what it has declared
-// counts.
-func (rt *Runtime) violated(r *record, list []watched, strays bool) error {
+// violated returns what the body of r has changed of what it must leave as it is, nil for nothing. What it has not declared counts only if
+// alone says, after a look at it, that nobody else was there.
+func (rt *Runtime) violated(r *record, list []watched, alone func() bool) error {
 	for i := range list {
 		w := &list[i]
 		b := rt.buffers.load().byID[w.region.Buffer]
-		if w.stray && !strays || b == nil {
+		if b != w.b { // it was freed, and the number may be another one's
 			continue
 		}
 		e := &ViolationError{Label: r.name(), Region: w.region, Mode: w.mode, Stray: w.stray, Index: -1}
 		if w.before == nil {
-			if sum, ok := b.sum(); ok && sum != w.sum {
+			if sum, ok := b.sum(); ok && sum != w.sum && alone() {
 				return e
 			}
 			continue
 		}
 		after := copyOut(b, w.region)
-		if maphash.Bytes(checkSeed, after) == w.sum {
+		if maphash.Bytes(checkSeed, after) == w.sum || w.stray && !alone() {
 			continue
 		}
 		at := 0
@@ -244,13 +262,17 @@ func (rt *Runtime) checkBody(r *record) {
 	if turn {
 		defer func() { <-w.turn }() // also when the body ends the goroutine
 	} else {
-		w.loose.Add(looseBegins)
-		defer w.loose.Add(looseEnds)
+		rt.beside()
+		defer rt.besideOver()
 	}
 	loose := w.loose.Load()
 	list := rt.watchBody(r, turn && !rt.accelerators)
+	if turn && rt.fence.on {
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		rt.raise(r)
+	}
 	rt.runBody(r)
-	if err := rt.violated(r, list, turn && w.quiet(loose)); err != nil && r.err == nil {
+	if err := rt.violated(r, list, func() bool { return turn && w.quiet(loose) }); err != nil && r.err == nil {
 		r.fail("smp", err)
 		r.stopped = false // a trial that has damaged what others use is over: what it wrote there is not put back
 	}

@@ -169,6 +169,10 @@ type wide struct {
 func (w *wide) run(r *record, lo, hi, grain int64) error {
 	w.errs = nil // of an earlier run
 	w.failed.Store(false)
+	if w.rt.fence.on { // on this goroutine alone, whose faults are looked for
+		w.chunk(lo, hi)
+		return errors.Join(w.errs...)
+	}
 	w.rt.workers.ShareAside(lo, hi, grain, w.chunk, func(f func()) { w.rt.aside(r, f) })
 	return errors.Join(w.errs...)
 }

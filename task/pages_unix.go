@@ -17,4 +17,12 @@ func mapPages(size int) ([]byte, error) {
 	return pages, nil
 }
 
+// protectPages lets nobody touch pages, or all again.
+func protectPages(pages []byte, open bool) error {
+	if open {
+		return unix.Mprotect(pages, unix.PROT_READ|unix.PROT_WRITE)
+	}
+	return unix.Mprotect(pages, unix.PROT_NONE)
+}
+
 func unmapPages(pages []byte) error { return unix.Munmap(pages) }

@@ -203,7 +203,7 @@ func (r *Recorder) record(body func() error, nested func(*Scope) error, options 
 
 // add appends a step and finds its predecessors.
 func (r *Recorder) add(body func() error, nested func(*Scope) error, options []Option) error {
-	r.fresh.tasks = r.fresh.tasks || nested != nil || r.rt.accelerators
+	r.fresh.tasks = r.fresh.tasks || nested != nil || r.rt.wantsTasks()
 	s := step{body: body, nested: nested, uses: int32(len(r.fresh.uses)), label: "go task"}
 	var accesses []deps.Access
 	for i := range options {
@@ -228,6 +228,9 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 	s.usesEnd = int32(len(r.fresh.uses))
 	return r.addStep(s, accesses)
 }
+
+// wantsTasks reports whether steps that are functions alone become tasks too: for data that move, and to be looked at one by one.
+func (rt *Runtime) wantsTasks() bool { return rt.accelerators || rt.check }
 
 // inTurn gives commutative accesses the recorded order, which is one of those allowed.
 func inTurn(accesses []deps.Access) {
@@ -369,7 +372,7 @@ func (r *Recorder) wait(g *Group) error {
 }
 
 func (r *Recorder) addWait(g *Group) {
-	r.fresh.tasks = r.fresh.tasks || r.rt.accelerators
+	r.fresh.tasks = r.fresh.tasks || r.rt.wantsTasks()
 	at := int32(len(r.fresh.uses))
 	since := len(r.edges)
 	for i := range r.fresh.steps {

@@ -65,6 +65,10 @@ type Options struct {
 	// Check verifies that tasks on CPU workers write only what they declare, as far as sums over memory can tell (check.go), one at a time,
 	// which makes them slow; false takes GOMPSS_CHECK.
 	Check bool
+	// CheckReads is Check that also finds what tasks read without having declared it, by pages, in memory of Alloc that other tasks use
+	// (fence.go), on machines without accelerators. A program that touches such memory itself before it has waited for it ends with a
+	// fault. It runs the Go functions of kernels, not their vector code. GOMPSS_CHECK=reads asks for it.
+	CheckReads bool
 	// Seed is for the random policy.
 	Seed uint64
 }
@@ -105,6 +109,7 @@ type Runtime struct {
 	none     *detail  // of records that have none of their own; never written
 	check    bool     // Options.Check
 	checks   watch
+	fence    fence
 	quick    bool // plain tasks go past the scheduler
 	closed   atomic.Bool
 	unruled  atomic.Pointer[error] // what the policy broke with
@@ -176,7 +181,12 @@ func New(o Options) (*Runtime, error) {
 	}
 	rt := &Runtime{clock: clock.New(), host: -1, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*private{}}
 	rt.root.rt = rt
-	rt.check = o.Check || os.Getenv(CheckVariable) != "" && os.Getenv(CheckVariable) != "0"
+	wanted := os.Getenv(CheckVariable)
+	reads := o.CheckReads || wanted == "reads"
+	rt.check = o.Check || reads || wanted != "" && wanted != "0"
+	if reads {
+		o.Vector = VectorOff // faults are looked for in Go code
+	}
 	rt.checks.turn = make(chan struct{}, 1)
 	rt.none = &detail{rt: rt}
 	if err := rt.observe(&o); err != nil {
@@ -189,14 +199,17 @@ func New(o Options) (*Runtime, error) {
 	if rt.machine, err = devices.Open(o.Devices, o.Machine); err != nil {
 		return nil, errors.Join(fmt.Errorf("task: %w", err), rt.session.Close())
 	}
-	if err := rt.start(o); err != nil {
+	if err := rt.start(o, reads); err != nil {
 		return nil, errors.Join(fmt.Errorf("task: %w", err), rt.machine.Close(), rt.session.Close())
 	}
 	return rt, nil
 }
 
-func (rt *Runtime) start(o Options) error {
+func (rt *Runtime) start(o Options, reads bool) error {
 	workers := rt.findPlaces()
+	if reads && !rt.accelerators {
+		rt.fence.on, rt.fence.used = true, map[deps.BufferID]*deps.Set{}
+	}
 	rt.window.open(o.Window, workers)
 	rt.setQuick(o.Policy)
 	var err error
@@ -279,6 +292,7 @@ func (rt *Runtime) addBuffer(b *buffer) error {
 }
 
 func (rt *Runtime) dropBuffer(b *buffer) error {
+	rt.fence.drop(b)
 	return errors.Join(b.owner.forget(b.id), rt.machine.DropBuffer(b.id))
 }
 

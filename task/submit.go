@@ -221,6 +221,7 @@ func (s *Scope) runNow(r *record) bool {
 // when r had been granted to a place already. Requires: submitting held.
 func (s *Scope) commitLocked(r *record, ready *recordList) (id deps.TaskID, late bool) {
 	rt := s.rt
+	rt.fence.use(r)
 	id = deps.TaskID(rt.window.enter())
 	r.id.Store(uint64(id))
 	if r.kind == waitBody {

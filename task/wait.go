@@ -188,6 +188,7 @@ func (rt *Runtime) Wait(options ...WaitOption) error {
 			err = rt.flush(o.read)
 		}
 		clear(rt.root.graph.taints)
+		rt.fence.forget()
 		rt.root.submitting.Unlock()
 		return errors.Join(rt.takeFailures(&rt.root.told), err)
 	}

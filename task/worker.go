@@ -183,6 +183,10 @@ func (rt *Runtime) bodyBroke(r *record, value any) {
 	if p, ok := value.(*smp.Panic); ok {
 		value, stack = p.Value, p.Stack
 	}
+	if err := rt.breached(r, value); err != nil {
+		r.fail("smp", err)
+		return
+	}
 	var failed *checkFailed
 	switch err, _ := value.(error); {
 	case errors.As(err, &failed):
@@ -233,6 +237,9 @@ func (rt *Runtime) callTimed(r *record) error {
 }
 
 func (rt *Runtime) callBody(r *record) error {
+	if rt.fence.on {
+		defer rt.fence.lift() // before anybody else goes on, however the body ends
+	}
 	switch {
 	case r.kind == combineBody:
 		rt.combine(r)
@@ -268,7 +275,7 @@ func (rt *Runtime) callKernel(r *record) {
 		return
 	}
 	r.seen.Variant = "go"
-	if k.Split == nil || rt.workers.Len() == 1 {
+	if k.Split == nil || rt.workers.Len() == 1 || rt.fence.on {
 		k.Go(a)
 		return
 	}

@@ -1,0 +1,191 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/gompss/gompss/deps"
+)
+
+// This file finds what the body of a task touches, reads included, without having declared it: while a body runs alone, the pages of Alloc
+// that other tasks of the program have to do with, and it has not, are closed. They are closed for all, which is no more than the rule: a
+// program does not touch what a submitted task uses before Wait, or WaitOn for that part. What it breaks by a page, who has breached
+// it is told of by a fault: a body by a ViolationError, a program by the end of the process.
+//
+// What cannot be found so: memory that is not of Alloc, or that no task has used since the program waited for it; what lies in a page with
+// something that the body has declared; bodies that run beside others, as those of a GoScope do.
+
+// A fence is what bodies that are looked at in this way have in common.
+type fence struct {
+	on     bool
+	mu     mutex
+	used   map[deps.BufferID]*deps.Set // what tasks of the program use since it waited for it
+	loose  int                         // who runs beside the body whose turn it is, and touches memory
+	closed []closedPages               // those that were closed last
+	up     bool                        // and are
+}
+
+// closedPages are pages of one buffer.
+type closedPages struct {
+	b     *buffer
+	first int // byte of the buffer
+	pages []byte
+}
+
+// use tells of what r, which is about to be submitted by the program, uses, or of what it waits for.
+func (f *fence) use(r *record) {
+	if !f.on || !r.home.program() {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, a := range *r.declared() {
+		if a.Region.Empty() {
+			continue
+		}
+		set := f.used[a.Region.Buffer]
+		if set == nil {
+			set = &deps.Set{}
+			f.used[a.Region.Buffer] = set
+		}
+		if r.kind == waitBody {
+			set.Remove(a.Region)
+		} else {
+			set.Add(a.Region)
+		}
+	}
+}
+
+// forget is called when the program may touch what it likes again.
+func (f *fence) forget() {
+	if !f.on {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lower()
+	clear(f.used)
+}
+
+// drop is called before the memory of b is given back.
+func (f *fence) drop(b *buffer) {
+	if !f.on {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lower()
+	f.closed = nil
+	delete(f.used, b.id)
+}
+
+// beside says that somebody is about to touch memory beside the body whose turn it is.
+func (f *fence) beside() {
+	if !f.on {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.loose++
+	f.lower()
+}
+
+func (f *fence) besideOver() {
+	if !f.on {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.loose--
+}
+
+// raise closes what the body of r, whose turn it is, must not touch.
+func (rt *Runtime) raise(r *record) {
+	f := &rt.fence
+	if !f.on {
+		return
+	}
+	declared := r.toCheck()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.loose > 0 {
+		return
+	}
+	f.closed, f.up = f.closed[:0], true
+	for id, used := range f.used {
+		b := rt.buffers.load().byID[id]
+		if b == nil || b.pages == nil {
+			continue
+		}
+		var rest deps.Set
+		for _, u := range used.Regions() {
+			rest.Add(u)
+		}
+		for _, a := range declared {
+			if a.Region.Buffer == id {
+				rest.Remove(a.Region)
+			}
+		}
+		for _, u := range rest.Regions() {
+			f.close(b, u)
+		}
+	}
+}
+
+// close closes the pages that are all in r. Requires: mu held.
+func (f *fence) close(b *buffer, r deps.Region) {
+	page := os.Getpagesize()
+	for lo, hi := range r.Runs() {
+		from, to := int(lo)*int(b.elem), int(hi)*int(b.elem)
+		if from = (from + page - 1) / page * page; hi == b.len {
+			to = (to + page - 1) / page * page // what is left of the last one is nobody's
+		}
+		if to = to / page * page; from >= to {
+			continue
+		}
+		pages := b.pages[:cap(b.pages)][from:min(to, cap(b.pages))]
+		if protectPages(pages, false) == nil {
+			f.closed = append(f.closed, closedPages{b, from, pages})
+		}
+	}
+}
+
+// lift opens what is closed.
+func (f *fence) lift() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lower()
+}
+
+// lower is lift. Requires: mu held.
+func (f *fence) lower() {
+	if !f.up {
+		return
+	}
+	f.up = false
+	for _, c := range f.closed {
+		if err := protectPages(c.pages, true); err != nil {
+			panic(fmt.Sprintf("gompss: bug: task: check: pages cannot be opened again: %v", err))
+		}
+	}
+}
+
+// breached returns what a fault says that the body of r has touched, nil if that is not of the fence.
+func (rt *Runtime) breached(r *record, value any) error {
+	err, _ := value.(error)
+	var fault interface{ Addr() uintptr }
+	if !rt.fence.on || !errors.As(err, &fault) {
+		return nil
+	}
+	f := &rt.fence
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.closed {
+		at := fault.Addr() - c.b.lo()
+		if at >= uintptr(c.first) && at < uintptr(c.first+len(c.pages)) {
+			return &ViolationError{Label: r.name(), Region: c.b.whole(), Index: int64(at) / int64(c.b.elem), Stray: true, Touched: true}
+		}
+	}
+	return nil
+}
