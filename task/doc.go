@@ -38,9 +38,9 @@
 //
 // # Failures
 //
-// A task fails by its error, a panic, a failing device or the runtime's context. Its siblings go on. Tasks that depend
-// on it, directly or through others, whether submitted before or after it failed, do not run and fail with ErrSkipped
-// and its cause, until Wait has told of the failure: then the program has had its chance to repair the data.
+// A task fails by its error, a panic, a failing device or the runtime's context. Its *Error has its label, and the line of its kernel or
+// function. Its siblings go on. Tasks that depend on it, directly or through others, whether submitted before or after it failed, do not
+// run and fail with ErrSkipped and its cause, until Wait has told of the failure: then the program has had its chance to repair the data.
 //
 // # Invariants
 //

@@ -44,7 +44,8 @@ type Options struct {
 	// Window bounds the tasks in flight: submission waits while there are as many. 0 is DefaultWindow, negative is no
 	// bound.
 	Window int
-	// Context ends the runtime's tasks: those that have not started when it is done fail with its error.
+	// Context ends the runtime's tasks: those that have not started when it is done fail with its cause, and so does a submission that
+	// waits for room in the window, as it does when its group's context ends.
 	Context context.Context
 	// Observer is told of every point of every task's life, or, when it is a probe.Recorder, of every task; nil costs
 	// nothing.
