@@ -111,7 +111,7 @@ func TestPhilosophers(t *testing.T) {
 		}()
 	}
 	all.Wait()
-	require.Empty(t, e.held)
+	require.Zero(t, e.held.Len())
 	require.Empty(t, e.waiting)
 }
 
