@@ -107,7 +107,7 @@ func (s *Scope) Event() (*Event, error) {
 	if s.program() {
 		return nil, errors.New("task: event: of no task")
 	}
-	if err := s.enter(nil); err != nil {
+	if err := s.enter(context.Background()); err != nil {
 		return nil, err
 	}
 	s.pending.Add(holder)
