@@ -5,9 +5,8 @@ import "math/bits"
 // bitset is a set of virtual registers.
 type bitset []uint64
 
-func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
-func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
-func (b bitset) clear(i int)    { b[i/64] &^= 1 << (i % 64) }
+func (b bitset) set(i int)   { b[i/64] |= 1 << (i % 64) }
+func (b bitset) clear(i int) { b[i/64] &^= 1 << (i % 64) }
 func (b bitset) or(c bitset) (grown bool) {
 	for i := range b {
 		if n := b[i] | c[i]; n != b[i] {

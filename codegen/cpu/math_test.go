@@ -68,6 +68,9 @@ var mathCases = []mathCase{
 	{ir.Sin, -1000, 1000, bigSin}, {ir.Cos, -1000, 1000, bigCos},
 	{ir.Tan, -100, 100, func(x float64) *big.Float { return new(big.Float).SetPrec(prec).Quo(bigSin(x), bigCos(x)) }},
 	{ir.Tanh, -3, 3, bigTanh}, {ir.Erf, -4, 4, bigErf},
+	{ir.Rsqrt, 0.01, 4, func(x float64) *big.Float {
+		return new(big.Float).SetPrec(prec).Quo(num(1), new(big.Float).SetPrec(400).Sqrt(num(x)))
+	}},
 }
 
 // TestFunctionsKeepTheirBounds compares with exact values, and special arguments with Go's functions.

@@ -2,6 +2,7 @@ package cpu_test
 
 import (
 	_ "embed"
+	"errors"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -56,7 +57,7 @@ func (h *halves) share(l *cpu.Loop) error {
 	return second
 }
 
-func loadNest(t *testing.T, name string, o cpu.Options) *cpu.Runner {
+func loadNest(t testing.TB, name string, o cpu.Options) *cpu.Runner {
 	t.Helper()
 	p, err := codegen.Load(codegen.File{Name: "nest_kernels_test.go", Text: nestSource})
 	require.NoError(t, err)
@@ -139,4 +140,29 @@ func callGo(fn any, args []any) {
 		in[i] = reflect.ValueOf(args[i])
 	}
 	reflect.ValueOf(fn).Call(in)
+}
+
+// BenchmarkSteps runs a time loop of 50 steps, two parallel loops of 100000 elements in each, on one goroutine and on two.
+func BenchmarkSteps(b *testing.B) {
+	o, err := cpu.Detect()
+	if err != nil {
+		b.Skip(err)
+	}
+	args := values([]any{50, make([]float64, 100_000), make([]float64, 100_000)})
+	for name, share := range map[string]func(*cpu.Loop) error{"one": nil, "two": (&halves{}).even} {
+		b.Run(name, func(b *testing.B) {
+			runner := loadNest(b, "Steps", o)
+			for b.Loop() {
+				require.NoError(b, runner.Call(args, share))
+			}
+		})
+	}
+}
+
+// even is share with halves.
+func (h *halves) even(l *cpu.Loop) error {
+	first := make(chan error)
+	go func() { first <- l.Run(0, l.Trips/2) }()
+	second := l.Run(l.Trips/2, l.Trips)
+	return errors.Join(<-first, second)
 }
