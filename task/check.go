@@ -217,7 +217,7 @@ func (rt *Runtime) violated(r *record, list []watched, alone func() bool) error 
 	for i := range list {
 		w := &list[i]
 		b := rt.buffers.load().byID[w.region.Buffer]
-		if b != w.b { // it was freed, and the number may be another one's
+		if b != w.b || w.stray && !alone() { // it was freed, and the number may be another one's; or others write there
 			continue
 		}
 		e := &ViolationError{Label: r.name(), Region: w.region, Mode: w.mode, Stray: w.stray, Index: -1}
