@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -201,7 +202,7 @@ func (m *mapper) conflict(f *ir.For, w, a accessForm) string {
 	cw, ok1 := w.form.Coef(f.Var)
 	ca, ok2 := a.form.Coef(f.Var)
 	why := "two iterations may touch the same element of " + w.root.Name
-	if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) || wrapsEarly(cw) || !keeps(f, cw) {
+	if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) || !keeps(f, cw) {
 		return why
 	}
 	// w at i equals a at i' where c*(i-i') = rest(a) - rest(w); impossible for i != i' while |difference| < |c|*step.
@@ -210,10 +211,10 @@ func (m *mapper) conflict(f *ir.For, w, a accessForm) string {
 		return why
 	}
 	if diff.lo.Equal(Affine{}) && diff.hi.Equal(Affine{}) {
-		if m.notZero(cw, f, w.loops) {
-			return "" // the rests are equal, so i = i'
+		if !m.notZero(cw, f, w.loops) && !m.supposeAll(compare(ir.Ne, cw.Expr(f.At), intConst(0, f.At), f.At)) {
+			return why + " where " + cw.String() + " is 0"
 		}
-		return why + " where " + cw.String() + " is 0"
+		return m.wraps(f, cw, why) // the rests are equal, so i = i'
 	}
 	step, ok := constInt(f.Step)
 	if !ok {
@@ -224,17 +225,11 @@ func (m *mapper) conflict(f *ir.For, w, a accessForm) string {
 	}
 	reach := cw.Mul(constAffine(step))
 	p := &prover{}
-	below := p.notNegative(reach.AddConst(-1).Sub(diff.hi)) && p.notNegative(reach.AddConst(-1).Add(diff.lo))
-	if !below && !m.stepIsCount(reach, diff) {
+	above, beneath := reach.AddConst(-1).Sub(diff.hi), reach.AddConst(-1).Add(diff.lo)
+	if !(p.notNegative(above) && p.notNegative(beneath)) && !m.stepIsCount(reach, diff) && !m.supposeRoom(f, cw, above, beneath) {
 		return why
 	}
-	return ""
-}
-
-// wrapsEarly reports whether a multiple of less than 2^32 iterations may leave 64 bits, and come back.
-func wrapsEarly(coef Affine) bool {
-	c, ok := coef.Const()
-	return ok && (c > 1<<31 || c < -1<<31)
+	return m.wraps(f, cw, why)
 }
 
 // keeps reports whether the variables in forms have the same values in all iterations of f.
@@ -306,6 +301,88 @@ func loopsTo(list []ir.Stmt, f *ir.For) []*ir.For {
 		return true
 	})
 	return out
+}
+
+// supposeRoom reports whether forms may be supposed not to be negative: that a row of coef elements has room for what an iteration touches in
+// it. They are sums of few variables, none of which is so large that it wraps.
+func (m *mapper) supposeRoom(f *ir.For, coef Affine, forms ...Affine) bool {
+	if _, isConst := coef.Const(); isConst {
+		return false // what is left to ask is how long the loop is
+	}
+	var conds []ir.Expr
+	for _, a := range forms {
+		if c, isConst := a.Const(); isConst && c >= 0 {
+			continue
+		} else if isConst || len(a.Terms) > 6 {
+			return false
+		}
+		for _, t := range a.Terms {
+			if len(t.Atoms) > 1 || magnitude(t.Coef) > 1<<20 {
+				return false
+			}
+			for _, x := range t.Atoms {
+				if v := x.expr(f.At); x.Of == ValueOf && x.Var.Type.Size == 8 {
+					conds = append(conds, compare(ir.Lt, v, intConst(1<<40, f.At), f.At), compare(ir.Lt, intConst(-1<<40, f.At), v, f.At))
+				}
+			}
+		}
+		conds = append(conds, notNegativeTest(a, f.At))
+	}
+	return m.supposeAll(conds...)
+}
+
+// notNegativeTest is the test a >= 0. Terms change sides rather than be negated, as a reader would write it.
+func notNegativeTest(a Affine, at ir.Pos) ir.Expr {
+	var left, right []Term
+	for _, t := range a.Terms {
+		if t.Coef < 0 {
+			right = append(right, Term{Coef: -t.Coef, Atoms: t.Atoms})
+		} else {
+			left = append(left, t)
+		}
+	}
+	return compare(ir.Le, Affine{Terms: right}.Expr(at), Affine{Terms: left}.Expr(at), at)
+}
+
+// smallStride is a stride with which no loop that ends in hours makes an index wrap.
+const smallStride = 1 << 20
+
+// wraps returns why the multiples of coef in two iterations of f may be equal though it is not 0: they leave 64 bits, and come back.
+func (m *mapper) wraps(f *ir.For, coef Affine, why string) string {
+	if c, ok := coef.Const(); ok && magnitude(c) <= smallStride || m.counted(f, coef) {
+		return ""
+	}
+	at, asFloat := f.At, func(e ir.Expr) ir.Expr { return &ir.Convert{T: ir.Float64Type, X: e, At: f.At} }
+	trips := &ir.Binary{Op: ir.Sub, X: asFloat(f.Hi), Y: asFloat(f.Lo), T: ir.Float64Type, At: at}
+	reach := &ir.Binary{Op: ir.Mul, X: asFloat(coef.Expr(at)), Y: trips, T: ir.Float64Type, At: at}
+	limit := func(x float64) ir.Expr { return &ir.Const{T: ir.Float64Type, Bits: math.Float64bits(x), At: at} }
+	if !m.supposeAll(compare(ir.Lt, reach, limit(1<<62), at), compare(ir.Gt, reach, limit(-1<<62), at)) {
+		return why + " where " + coef.String() + " is so large that an index wraps"
+	}
+	return ""
+}
+
+// counted reports whether every iteration of f runs a loop of coef iterations, or few less, to its end: as many as it would take to wrap take longer than
+// anybody waits.
+func (m *mapper) counted(f *ir.For, coef Affine) bool {
+	p := &prover{changed: &ir.VarSet{}, taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}}
+	for _, s := range f.Body {
+		if jumpsOut(s) {
+			return false // maybe to the next iteration
+		}
+		g, ok := s.(*ir.For)
+		if !ok || leavesLoop(g) {
+			continue
+		}
+		b := p.boundsOf(g)
+		if step, ok := constInt(g.Step); !ok || step != 1 || !b.lo.Known() || !b.hi.Known() {
+			continue
+		}
+		if c, ok := coef.Sub(b.hi).Add(b.lo).Const(); ok && magnitude(c) < smallStride {
+			return true
+		}
+	}
+	return false
 }
 
 func rootName(a accessForm) string {

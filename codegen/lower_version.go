@@ -281,7 +281,7 @@ func (v *versioner) conjunction() ir.Expr {
 	for _, a := range v.tests.forms {
 		if len(a.Terms) == 1 && len(a.Terms[0].Atoms) == 1 && positive[a.Terms[0].Atoms[0]] && a.Terms[0].Coef > 0 ||
 			!positiveOver(a, positive) {
-			and(v.atLeastZero(a))
+			and(notNegativeTest(a, v.at))
 		}
 	}
 	for _, l := range v.tests.limits {
@@ -310,19 +310,6 @@ func positiveOver(a Affine, positive map[Atom]bool) bool {
 		}
 	}
 	return true
-}
-
-// atLeastZero is the test a >= 0. Terms change sides rather than be negated, as a reader would write it.
-func (v *versioner) atLeastZero(a Affine) ir.Expr {
-	var left, right []Term
-	for _, t := range a.Terms {
-		if t.Coef < 0 {
-			right = append(right, Term{Coef: -t.Coef, Atoms: t.Atoms})
-		} else {
-			left = append(left, t)
-		}
-	}
-	return compare(ir.Le, Affine{Terms: right}.Expr(v.at), Affine{Terms: left}.Expr(v.at), v.at)
 }
 
 // small adds the tests that keep the arithmetic on a from leaving 64 bits: each term stays below 2^56, and there are

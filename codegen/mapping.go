@@ -7,7 +7,7 @@ import "github.com/gompss/gompss/codegen/ir"
 // is spread over the whole league.
 // Source: 003_299c3d2fb599beff, section 5; 004_6454e45de51181e3, sections 4.1.2 and 4.1.3.
 func (l *lowering) mapLoops() {
-	m := &mapper{lowering: l, plain: map[*ir.For]bool{}}
+	m := &mapper{lowering: l, plain: map[*ir.For]bool{}, tests: map[*ir.If][]ir.Expr{}}
 	if l.kernel.Target.Present && !anyDirective(l.kernel.Body) {
 		m.undirected(l.kernel.Body)
 	}
@@ -28,9 +28,10 @@ const (
 
 type mapper struct {
 	*lowering
-	apart   []pair           // slices that a condition around says to have no byte in common
-	plain   map[*ir.For]bool // loops for when slices overlap
-	suppose *[]pair          // where to note what has to be apart for a loop to be parallel; nil: nothing is supposed
+	known   []ir.Expr            // what tests around say
+	plain   map[*ir.For]bool     // loops for when a test does not hold
+	tests   map[*ir.If][]ir.Expr // made here, and what they ask
+	suppose *supposition         // where to note what has to hold for a loop to be parallel; nil: nothing is supposed
 }
 
 func anyDirective(list []ir.Stmt) bool {
@@ -56,8 +57,8 @@ func (m *mapper) undirected(list []ir.Stmt) {
 			continue
 		}
 		m.decide(f.At, "loop "+f.Var.Name, "one thread", why, "//omp:loop, where its iterations are independent")
-		if pairs, ok := m.supposing(func() bool { return m.dependent(f) == "" }); ok {
-			list[i] = m.whereApart(f, pairs, func(f *ir.For) { f.Directive = &ir.Directive{Parts: ir.Loop, At: f.At} })
+		if conds, ok := m.supposing(f, func() bool { return m.dependent(f) == "" }); ok {
+			list[i] = m.where(f, conds, func(f *ir.For) { f.Directive = &ir.Directive{Parts: ir.Loop, At: f.At} })
 			continue
 		}
 		m.undirected(f.Body)
@@ -76,10 +77,10 @@ func (m *mapper) list(list []ir.Stmt, at level) {
 func (m *mapper) stmt(s ir.Stmt, at level) {
 	inner := at
 	if test, ok := s.(*ir.If); ok {
-		before := len(m.apart)
-		m.apart = append(m.apart, apartIn(test.Cond)...)
+		before := len(m.known)
+		m.known = append(m.known, m.tests[test]...)
 		m.list(test.Then, at)
-		m.apart = m.apart[:before]
+		m.known = m.known[:before]
 		m.list(test.Else, at)
 		return
 	}

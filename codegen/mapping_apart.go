@@ -1,84 +1,126 @@
 package codegen
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"slices"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // Two slices of one element type may overlap, and then no loop that writes one and reads the other is provably
-// parallel. Where they lie is known at every launch: such a loop is kept twice, with a test between.
+// parallel; one with an index i*ld is parallel unless ld is 0, or so large that the index wraps. Where slices lie and what
+// variables hold is known at every launch: such a loop is kept twice, with a test between.
 
-// A pair is two slices, parameters of the kernel.
-type pair struct{ x, y *ir.Var }
+// maxSupposed bounds the test.
+const maxSupposed = 16
 
-func (p pair) is(x, y *ir.Var) bool { return p.x == x && p.y == y || p.x == y && p.y == x }
-
-// maxPairs bounds the test.
-const maxPairs = 12
+// A supposition is what has to hold for a loop to be parallel.
+type supposition struct {
+	conds []ir.Expr
+	loop  *ir.For // that is kept twice: the test stands in front of it
+}
 
 // supposeApart reports whether x and y are known, or may be supposed, to have no byte in common.
 func (m *mapper) supposeApart(x, y *ir.Var) bool {
 	if x == nil || y == nil || x.Space != ir.Param || y.Space != ir.Param || x.Type.Kind != ir.Slice || y.Type.Kind != ir.Slice {
 		return false
 	}
-	known := m.apart
+	at := ir.Pos{}
 	if m.suppose != nil {
-		known = append(append([]pair{}, known...), *m.suppose...)
+		at = m.suppose.loop.At
 	}
-	for _, p := range known {
-		if p.is(x, y) {
-			return true
+	return m.supposeAll(&ir.Apart{X: ref(x, at), Y: ref(y, at), At: at})
+}
+
+// supposeAll reports whether conditions are known to hold, or may be supposed to.
+func (m *mapper) supposeAll(conds ...ir.Expr) bool {
+	var missing []ir.Expr
+	for _, c := range conds {
+		if !containsExpr(m.known, c) && (m.suppose == nil || !containsExpr(m.suppose.conds, c)) {
+			missing = append(missing, c)
 		}
 	}
-	if m.suppose == nil || len(*m.suppose) >= maxPairs {
+	if len(missing) == 0 {
+		return true
+	}
+	if m.suppose == nil || len(m.suppose.conds)+len(missing) > maxSupposed {
 		return false
 	}
-	*m.suppose = append(*m.suppose, pair{x, y})
+	for _, c := range missing {
+		if !loadFree(c) || !m.seesAll(c) {
+			return false
+		}
+	}
+	m.suppose.conds = append(m.suppose.conds, missing...)
 	return true
 }
 
-// supposing returns what has to be apart for holds to be true, where that makes it true.
-func (m *mapper) supposing(holds func() bool) ([]pair, bool) {
-	outer := m.suppose
-	var pairs []pair
-	m.suppose = &pairs
-	ok := holds()
-	m.suppose = outer
-	return pairs, ok && len(pairs) > 0
+// seesAll reports whether the variables in c are what they are in the loop already where the test stands.
+func (m *mapper) seesAll(c ir.Expr) bool {
+	f := m.suppose.loop
+	declared, assigned, taken := ir.Declared([]ir.Stmt{f}), ir.Assigned(f.Body), ir.AddressTaken(m.kernel.Body)
+	for _, v := range ir.ExprVars(c).List() {
+		if declared.Has(v) || assigned.Has(v) || taken.Has(v) {
+			return false
+		}
+	}
+	return true
 }
 
-// whereApart returns f twice: with then done to it where all pairs are apart, and as it is.
-func (m *mapper) whereApart(f *ir.For, pairs []pair, then func(*ir.For)) ir.Stmt {
-	at := f.At
-	names, cond := "", ir.Expr(nil)
-	for i, p := range pairs {
-		e := ir.Expr(&ir.Apart{X: ref(p.x, at), Y: ref(p.y, at), At: at})
-		if i > 0 {
-			names += ", "
-			e = compare(ir.LAnd, cond, e, at)
-		}
-		cond, names = e, names+p.x.Name+" and "+p.y.Name
+func containsExpr(list []ir.Expr, e ir.Expr) bool {
+	var swapped ir.Expr
+	if a, ok := e.(*ir.Apart); ok {
+		swapped = &ir.Apart{X: a.Y, Y: a.X, At: a.At}
 	}
-	m.decide(at, "loop "+f.Var.Name, "two versions", "more of it is parallel where "+names+
-		" do not overlap, which each launch tests", "")
+	return slices.ContainsFunc(list, func(x ir.Expr) bool { return sameExpr(x, e) || swapped != nil && sameExpr(x, swapped) })
+}
+
+// supposing returns what has to hold for a loop in f, or f itself, to be parallel, where that makes it so.
+func (m *mapper) supposing(f *ir.For, parallel func() bool) ([]ir.Expr, bool) {
+	outer := m.suppose
+	m.suppose = &supposition{loop: f}
+	ok := parallel()
+	conds := m.suppose.conds
+	m.suppose = outer
+	return conds, ok && len(conds) > 0
+}
+
+// where returns f twice: with then done to it where all conditions hold, and as it is.
+func (m *mapper) where(f *ir.For, conds []ir.Expr, then func(*ir.For)) ir.Stmt {
+	at := f.At
+	var cond ir.Expr
+	for _, e := range conds {
+		if cond == nil {
+			cond = e
+		} else {
+			cond = compare(ir.LAnd, cond, e, at)
+		}
+	}
+	m.decide(at, "loop "+f.Var.Name, "two versions", "more of it is parallel where "+supposedText(conds)+", which each launch tests", "")
 	fast := m.copyOf([]ir.Stmt{f}, &m.kernel.NumVars)
 	then(fast[0].(*ir.For))
 	m.plain[f] = true
-	return &ir.If{Cond: cond, Then: fast, Else: []ir.Stmt{f}, At: at}
+	test := &ir.If{Cond: cond, Then: fast, Else: []ir.Stmt{f}, At: at}
+	m.tests[test] = conds
+	return test
 }
 
-// apartIn returns the pairs that a condition says to be apart.
-func apartIn(cond ir.Expr) []pair {
-	switch e := cond.(type) {
-	case *ir.Binary:
-		if e.Op == ir.LAnd {
-			return append(apartIn(e.X), apartIn(e.Y)...)
-		}
-	case *ir.Apart:
-		x, okX := e.X.(*ir.Ref)
-		y, okY := e.Y.(*ir.Ref)
-		if okX && okY {
-			return []pair{{x.Var, y.Var}}
+// supposedText says what conditions ask for.
+func supposedText(conds []ir.Expr) string {
+	var apart, parts []string
+	for _, c := range conds {
+		if a, ok := c.(*ir.Apart); ok {
+			apart = append(apart, sourceText(a.X)+" and "+sourceText(a.Y))
+		} else if b, ok := c.(*ir.Binary); ok && (b.Op == ir.Ne || b.Op == ir.Le) {
+			parts = append(parts, sourceText(c))
+		} else if !slices.Contains(parts, "no index wraps") {
+			parts = append(parts, "no index wraps")
 		}
 	}
-	return nil
+	if len(apart) > 0 {
+		parts = append([]string{strings.Join(apart, ", ") + " do not overlap"}, parts...)
+	}
+	return strings.Join(parts, " and ")
 }
 
 // versions returns a descriptive loop as it is, or, where loops in it are parallel too if slices do not overlap, twice.
@@ -97,10 +139,10 @@ func (m *mapper) versions(f *ir.For, at level) ir.Stmt {
 	}
 	decided := len(m.decisions)
 	without, with := spread(), 0
-	pairs, ok := m.supposing(func() bool { with = spread(); return with > without })
+	conds, ok := m.supposing(f, func() bool { with = spread(); return with > without })
 	m.decisions = m.decisions[:decided] // the mapping itself will say it again
 	if !ok {
 		return f
 	}
-	return m.whereApart(f, pairs, func(*ir.For) {})
+	return m.where(f, conds, func(*ir.For) {})
 }

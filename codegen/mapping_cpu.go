@@ -7,7 +7,7 @@ import "github.com/gompss/gompss/codegen/ir"
 // Where that takes that slices do not overlap, there is a second version and a test. k stays as it is.
 func ForCPU(k *ir.Kernel) *ir.Kernel {
 	l := newLowering(k, LowerOptions{})
-	m := &mapper{lowering: l, plain: map[*ir.For]bool{}}
+	m := &mapper{lowering: l, plain: map[*ir.For]bool{}, tests: map[*ir.If][]ir.Expr{}}
 	if k.Target.Present && !anyDirective(k.Body) {
 		m.undirected(l.kernel.Body)
 	}
@@ -25,11 +25,12 @@ func (m *mapper) laneLoops(list []ir.Stmt) {
 			if v := m.withLanes(f); v != nil {
 				list[i] = v
 			}
-		case isTest && len(apartIn(test.Cond)) > 0:
-			before := len(m.apart)
-			m.apart = append(m.apart, apartIn(test.Cond)...)
+		case isTest:
+			before := len(m.known)
+			m.known = append(m.known, m.tests[test]...)
 			m.laneLoops(test.Then)
-			m.apart = m.apart[:before]
+			m.known = m.known[:before]
+			m.laneLoops(test.Else)
 		default:
 			ir.Lists(s, m.laneLoops)
 		}
@@ -47,16 +48,16 @@ func (m *mapper) withLanes(f *ir.For) ir.Stmt {
 		return n
 	}
 	without, with := mark(f), 0
-	pairs, ok := m.supposing(func() bool { with = mark(f); return with > without })
+	conds, ok := m.supposing(f, func() bool { with = mark(f); return with > without })
 	m.freeLanes(f)
 	if !ok || len(f.Directive.Reductions)+len(f.Directive.Lastprivate) > 0 {
 		return nil
 	}
-	return m.whereApart(f, pairs, func(f *ir.For) {
-		before := len(m.apart)
-		m.apart = append(m.apart, pairs...)
+	return m.where(f, conds, func(f *ir.For) {
+		before := len(m.known)
+		m.known = append(m.known, conds...)
 		m.freeLanes(f)
-		m.apart = m.apart[:before]
+		m.known = m.known[:before]
 	})
 }
 

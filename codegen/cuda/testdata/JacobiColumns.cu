@@ -37,7 +37,8 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 JacobiColumns(int n, double* a, int a_len, double* b, int b_len, gompss_fault* fault)
 {
-	if (apart(a, a_len, b, b_len)) {
+	if ((double)(n + 2) * ((double)n - (double)1) < 4.611686018427388e+18 &&
+		(double)(n + 2) * ((double)n - (double)1) > -4.611686018427388e+18 && apart(a, a_len, b, b_len)) {
 		int w = n + 2;
 		if (0 <= w && (int64)n * w + n + 1 <= a_len && (int64)n * w + n + 1 <= (int64)b_len + w &&
 			(int64)n * w + n + w + 1 <= b_len && (int64)n * w + n + 2 <= b_len && w < 134217728 &&
@@ -91,7 +92,7 @@ JacobiColumns(int n, double* a, int a_len, double* b, int b_len, gompss_fault* f
 extern "C" __global__ void
 JacobiColumns_2(int n, double* a, int a_len, double* b, int b_len, gompss_fault* fault)
 {
-	if (!apart(a, a_len, b, b_len)) {
+	if (!((double)(n + 2) * ((double)n - (double)1) < 4.611686018427388e+18 && (double)(n + 2) * ((double)n - (double)1) > -4.611686018427388e+18 && apart(a, a_len, b, b_len))) {
 		int w = n + 2;
 		if (0 <= w && (int64)n * w + n + 1 <= a_len && (int64)n * w + n + 1 <= (int64)b_len + w &&
 			(int64)n * w + n + w + 1 <= b_len && (int64)n * w + n + 2 <= b_len && w < 134217728 &&

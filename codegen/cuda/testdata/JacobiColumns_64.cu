@@ -37,7 +37,9 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 JacobiColumns(int64 n, double* a, int64 a_len, double* b, int64 b_len, gompss_fault* fault)
 {
-	if (apart(a, a_len, b, b_len)) {
+	if ((double)(int64)((uint64)n + 2) * ((double)n - (double)1) < 4.611686018427388e+18 &&
+		(double)(int64)((uint64)n + 2) * ((double)n - (double)1) > -4.611686018427388e+18 &&
+		apart(a, a_len, b, b_len)) {
 		int64 w = (uint64)n + 2;
 		if (0 <= w && (int64)((uint64)n * w + n + 1) <= a_len &&
 			(int64)((uint64)n * w + n + 1) <= (int64)((uint64)b_len + w) &&
@@ -93,7 +95,7 @@ JacobiColumns(int64 n, double* a, int64 a_len, double* b, int64 b_len, gompss_fa
 extern "C" __global__ void
 JacobiColumns_2(int64 n, double* a, int64 a_len, double* b, int64 b_len, gompss_fault* fault)
 {
-	if (!apart(a, a_len, b, b_len)) {
+	if (!((double)(int64)((uint64)n + 2) * ((double)n - (double)1) < 4.611686018427388e+18 && (double)(int64)((uint64)n + 2) * ((double)n - (double)1) > -4.611686018427388e+18 && apart(a, a_len, b, b_len))) {
 		int64 w = (uint64)n + 2;
 		if (0 <= w && (int64)((uint64)n * w + n + 1) <= a_len &&
 			(int64)((uint64)n * w + n + 1) <= (int64)((uint64)b_len + w) &&
