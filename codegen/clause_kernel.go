@@ -134,11 +134,11 @@ func (r *kernelReader) parameter(what string, p piece) *ir.Var {
 	for i, v := range r.k.Params {
 		names[i] = v.Name
 	}
-	instead := "name a parameter of " + r.k.Name
+	instead := "name a parameter of " + r.b.u.source()
 	if near := nearest(p.text, names); near != "" {
 		instead = "write " + near
 	}
-	r.fail(p, what, "'"+p.text+"' is not a parameter of "+r.k.Name, instead)
+	r.fail(p, what, "'"+p.text+"' is not a parameter of "+r.b.u.source(), instead)
 	return nil
 }
 
@@ -228,7 +228,7 @@ func (r *kernelReader) function(what string, p piece) string {
 	switch {
 	case name.text == "" || rest.text != "":
 		r.fail(p, what, "'"+p.text+"' is not the name of a function", "write implements(F)")
-	case name.text == r.k.Name:
+	case name.text == r.b.u.source():
 		r.fail(p, what, name.text+" is this kernel itself", "name the task that this is another version of")
 	case !r.b.isFunction(name.text):
 		r.fail(p, what, "the package has no function "+name.text, "name the task that this is another version of")

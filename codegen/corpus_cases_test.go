@@ -64,6 +64,9 @@ var corpus = []corpusCase{
 		heatDT, heatPeriodic = r.Float64(), n%2 == 1
 		return []any{s, s + 1, make([]float32, s*(s+1)), floats[float32](r, s*(s+1))}
 	}, variables: func() []any { return []any{heatDT, heatDX, heatPeriodic, heatStencil} }},
+	{kernel: Alarms, args: func(n int, r *rand.Rand) []any {
+		return []any{floats[float32](r, n/5), ints[int](r, 2, 2)}
+	}, variables: func() []any { return []any{heatHigh, heatLow} }},
 	{kernel: ToneMap, args: func(n int, r *rand.Rand) []any {
 		copy(toneCurve[:], ints[uint16](r, len(toneCurve), 500))
 		gain := r.Float32()

@@ -89,6 +89,31 @@ func HeatStep(n, m int, b, a []float32) {
 	}
 }
 
+// heatHigh and heatLow are what Alarms looks for.
+var heatHigh, heatLow = 0.9, float32(-0.9)
+
+//omp:target device(acc, smp)
+//omp:task in(a) inout(out)
+func Alarms(a []float32, out []int) {
+	hot, fine := out[0] > 0, out[1] > 0
+	//omp:teams distribute parallel for reduction(||: hot) reduction(&&: fine)
+	for i := range a {
+		if float64(a[i]) > heatHigh {
+			hot = true
+		}
+		if a[i] < heatLow {
+			fine = false
+		}
+	}
+	out[0], out[1] = 0, 0
+	if hot {
+		out[0] = 1
+	}
+	if fine {
+		out[1] = 1
+	}
+}
+
 // What does not go with the arguments of a launch: a large table, and memory that variables refer to.
 var (
 	toneCurve   [3000]uint16

@@ -4,6 +4,11 @@
 // loop IR (package ir) of every kernel and of all that kernels call; DIALECT.md is the language. Lower makes device IR
 // of a kernel for the back ends in the folders below. Everything is pure: text in, values out.
 //
+// A kernel reads variables of its package and changes none. Each is one more parameter, behind those of the Go function (ir.Global), and
+// holds what the variable held when the task was submitted: scalars, and structs and arrays up to 1 KiB each and 2 KiB together, go by
+// value; larger ones, and what slices and pointers refer to, are memory that the task reads all of. A program must not change one between
+// the submission of a task that reads it and the task's end. Clauses of target and task do not see them.
+//
 // Invariants:
 //   - nothing is dropped silently: what a kernel cannot say is an error with its position, the reason and what to
 //     write instead, and all errors of a package come at once;

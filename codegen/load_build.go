@@ -84,6 +84,10 @@ func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
 		u.report(Diagnostic{Pos: u.unknown, What: "expression", Why: "its type is not known", Instead: "write it in terms that go vet accepts"})
 	}
 	u.placeGlobals()
+	absorb(u.k.Body)
+	for _, f := range u.k.Funcs {
+		absorb(f.Body)
+	}
 	for _, d := range checkKernel(u.k, u.p.clouded) {
 		u.report(d)
 	}
@@ -97,6 +101,9 @@ func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
 		u.k.Task.Accesses, u.k.Task.Inferred = inferAccesses(u.k, shapes), true
 	}
 }
+
+// source returns the name of the kernel as it is written; an instance of a generic kernel has another one.
+func (u *unit) source() string { return u.busy[0].Name() }
 
 func (u *unit) hasErrors() bool {
 	for _, d := range u.diags {

@@ -63,6 +63,9 @@ func packagePath(o types.Object) string {
 	return o.Pkg().Path()
 }
 
+// longDivision is what to write for a division of 128 bits.
+const longDivision = "where hi is 0 write lo / y and lo % y, else a loop over 64 bits: shift hi and lo left by one, and subtract y from hi where it fits or a bit was shifted out"
+
 // replacements says what to write instead of library functions that no device has.
 var replacements = map[string]string{
 	"math.Sincos": "call math.Sin and math.Cos", "math.Pow10": "write math.Pow(10, float64(n))",
@@ -71,8 +74,8 @@ var replacements = map[string]string{
 	"math.Ilogb":       "write int(math.Floor(math.Log2(math.Abs(x))))",
 	"math.Nextafter":   "build the bits with math.Float64bits and math.Float64frombits",
 	"math.Nextafter32": "build the bits with math.Float32bits and math.Float32frombits",
-	"bits.Div":         "divide with / and %", "bits.Div32": "write uint64(hi)<<32 | uint64(lo) and divide with / and %",
-	"bits.Div64": "divide with / and %", "bits.Rem": "divide with %",
+	"bits.Div":         longDivision, "bits.Div32": "write uint64(hi)<<32 | uint64(lo) and divide with / and %",
+	"bits.Div64": longDivision, "bits.Rem": longDivision,
 	"cmp.Less": "compare with <", "cmp.Compare": "compare with <", "cmp.Or": "write an if statement",
-	"bits.Rem32": "write uint64(hi)<<32 | uint64(lo) and divide with %", "bits.Rem64": "divide with %",
+	"bits.Rem32": "write uint64(hi)<<32 | uint64(lo) and divide with %", "bits.Rem64": longDivision,
 }

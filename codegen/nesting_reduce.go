@@ -25,6 +25,57 @@ func (c *nestingCheck) reductions(list []ir.Stmt) {
 	})
 }
 
+// absorb writes s = true, in the body of a construct that reduces s by ||, as s = s || true, and s = false under && alike: what every target
+// knows as an update.
+func absorb(list []ir.Stmt) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		d := ir.DirectiveOf(s)
+		if d == nil {
+			return true
+		}
+		for _, r := range d.Reductions {
+			if r.Op == ir.LOr || r.Op == ir.LAnd {
+				ir.Lists(s, func(body []ir.Stmt) { absorbInto(r, body) })
+			}
+		}
+		return true
+	})
+}
+
+func absorbInto(r ir.Reduction, body []ir.Stmt) {
+	decides := uint64(0)
+	if r.Op == ir.LOr {
+		decides = 1
+	}
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
+		a, ok := s.(*ir.Assign)
+		if !ok || baseVar(a.Place) == nil || baseVar(a.Place) != baseVar(r.Place) {
+			return true
+		}
+		if c, ok := a.Value.(*ir.Const); ok && c.T.Kind == ir.Bool && c.Bits == decides {
+			a.Value = &ir.Binary{Op: r.Op, X: again(a.Place), Y: c, T: c.T, At: a.At}
+		}
+		return true
+	})
+}
+
+// baseVar returns the variable that place is in, or the pointer that it lies behind.
+func baseVar(place ir.Expr) *ir.Var {
+	switch e := place.(type) {
+	case *ir.Ref:
+		return e.Var
+	case *ir.Deref:
+		return baseVar(e.X)
+	case *ir.Member:
+		return baseVar(e.X)
+	case *ir.Index:
+		return baseVar(e.X)
+	case *ir.Reslice:
+		return baseVar(e.X)
+	}
+	return nil
+}
+
 // A reductionCheck follows one reduction through the body of its construct.
 type reductionCheck struct {
 	*nestingCheck

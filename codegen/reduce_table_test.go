@@ -47,6 +47,8 @@ func integerOps[T integer]() []reduceOp[T] {
 var boolOps = []reduceOp[bool]{
 	{"&&", "s = s && e", func(s, e bool) bool { return s && e }},
 	{"||", "s = s || e", func(s, e bool) bool { return s || e }},
+	{"||", "if e { s = true }", func(s, e bool) bool { return s || e }},
+	{"&&", "if !e { s = false }", func(s, e bool) bool { return s && e }},
 }
 
 // reduceForms are the constructs that reduce, each around the update of element i of n: BODY stands for it, R for the clause.

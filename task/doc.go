@@ -36,6 +36,10 @@
 // buffer are sub-slices of it; the first use should be of the whole, or Register it. All uses of a buffer have one
 // element size. A program must not touch what a submitted task uses before Wait, or WaitOn for that part.
 //
+// Package variables that a kernel reads are arguments, too: see BindVariable, which generated wrappers do not need. Their values are those
+// at submission, and the program must not change them before the task is over. Large arrays, and what slices and pointers among them refer
+// to, are buffers in their own place. A replay of an Iteration takes new values; one of a KernelIteration reports a ChangedError.
+//
 // # Failures
 //
 // A task fails by its error, a panic, a failing device or the runtime's context. Its *Error has its label, and the line of its kernel or
