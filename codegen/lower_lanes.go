@@ -45,6 +45,8 @@ func (t *team) lanes(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid
 	}
 	at := f.At
 	t.launch.Warps = true
+	t.limitThreads(intConst(lanesThreads, f.At))
+	t.launch.Abreast = lanesAbreast
 	hi, out := t.temp("end", f.Hi, nil)
 	shift := t.lanesOf(f, cut)
 	if t.trips.laned == nil {
@@ -75,6 +77,13 @@ func (t *team) lanes(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid
 	inner = append(inner, decl(base, binary(ir.Add, f.Lo, first, at), at), loop)
 	return []ir.Stmt{&ir.Block{Body: append(out, t.byLanes(shift, inner, at)...), At: at}}
 }
+
+// Teams of at most lanesThreads threads, lanesAbreast of them on a multiprocessor at once: what lanes are for waits for memory, so that
+// all warps of a multiprocessor are needed, and a kernel of a few more registers than these leave has a quarter fewer.
+const (
+	lanesThreads = 256
+	lanesAbreast = 8
+)
 
 // lanesKnown are the logarithms of numbers of lanes for which there is code of its own, the most usual first.
 var lanesKnown = []int64{3, 2, 4, 5}

@@ -28,7 +28,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(256, 8)
 SpMV(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
 	int val_len, double* x, int x_len, double* y, int y_len, gompss_fault* fault)
 {
