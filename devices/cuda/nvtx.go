@@ -25,11 +25,17 @@ const (
 	nvtxCallbacksTable = 1
 	nvtxVersionTable   = 3
 	nvtxCoreModule     = 1
+	nvtxModules        = 7
 	nvtxRangePushA     = 9
 	nvtxRangePop       = 11
-	nvtxCoreSize       = 16
+	nvtxLargest        = 16
 	nvtxVersion        = 3
 )
+
+// nvtxSizes are the numbers of functions of the modules: core, CUDA, OpenCL, CUDA runtime, domains, synchronisation; the first one is none. All are
+// served, as NVIDIA's tools take nothing where one is missing (libcupti 12.9 asks for the domains), though what they write to those but core is
+// not called.
+var nvtxSizes = [nvtxModules]uint32{0, nvtxLargest, 9, 15, 7, nvtxLargest, 7}
 
 // nvtxVariable names the tool's library.
 const nvtxVariable = "NVTX_INJECTION64_PATH"
@@ -49,8 +55,8 @@ type nvtxShared struct {
 		_        uint32
 		callback uintptr // void (*)(version)
 	}
-	core      [nvtxCoreSize + 1]*uintptr // the last is nil
-	functions [nvtxCoreSize]uintptr
+	entries   [nvtxModules][nvtxLargest + 1]*uintptr // what follows the last of a module is nil
+	functions [nvtxModules][nvtxLargest]uintptr
 }
 
 // theNvtx makes the handshake, once in the process: the tool cannot be told to forget it.
@@ -76,8 +82,10 @@ func openNvtx(path string) (*nvtx, error) {
 	// Safe: the mapping is as long as the struct, aligned to a page, never unmapped, and all pointers in it point into it or at code.
 	n := &nvtx{(*nvtxShared)(unsafe.Pointer(unsafe.SliceData(memory)))}
 	s := n.shared
-	for i := 1; i < nvtxCoreSize; i++ {
-		s.core[i] = &s.functions[i]
+	for m, size := range nvtxSizes {
+		for i := 1; i < int(size); i++ {
+			s.entries[m][i] = &s.functions[m][i]
+		}
 	}
 	s.callbacks.size, s.callbacks.moduleFunction = unsafe.Sizeof(s.callbacks), purego.NewCallback(n.moduleTable)
 	s.version.size, s.version.number, s.version.callback = unsafe.Sizeof(s.version), nvtxVersion, purego.NewCallback(func(uint32) uintptr { return 0 })
@@ -86,7 +94,7 @@ func openNvtx(path string) (*nvtx, error) {
 	if err := restore(); err != nil {
 		return nil, err
 	}
-	if int32(ok) == 0 || s.functions[nvtxRangePushA] == 0 || s.functions[nvtxRangePop] == 0 {
+	if core := &s.functions[nvtxCoreModule]; int32(ok) == 0 || core[nvtxRangePushA] == 0 || core[nvtxRangePop] == 0 {
 		return nil, nil // it does not want any, as when it was told to look at other things
 	}
 	return n, nil
@@ -105,14 +113,14 @@ func (n *nvtx) table(id uint32) uintptr {
 
 // moduleTable is what the tool calls for the functions of a module: int32 module, and where the table and the number of its entries go.
 func (n *nvtx) moduleTable(module uint32, table **uintptr, size *uint32) uintptr {
-	if module != nvtxCoreModule {
+	if module == 0 || module >= nvtxModules {
 		return 0
 	}
 	if size != nil {
-		*size = nvtxCoreSize
+		*size = nvtxSizes[module]
 	}
 	if table != nil {
-		*table = (*uintptr)(unsafe.Pointer(&n.shared.core[0]))
+		*table = (*uintptr)(unsafe.Pointer(&n.shared.entries[module][0]))
 	}
 	return 1
 }
@@ -120,8 +128,8 @@ func (n *nvtx) moduleTable(module uint32, table **uintptr, size *uint32) uintptr
 // push begins a range of this thread; pop ends it. Requires: the goroutine is locked to its thread from push to pop.
 func (n *nvtx) push(name string) {
 	text := append([]byte(name), 0)
-	purego.SyscallN(n.shared.functions[nvtxRangePushA], uintptr(unsafe.Pointer(&text[0])))
+	purego.SyscallN(n.shared.functions[nvtxCoreModule][nvtxRangePushA], uintptr(unsafe.Pointer(&text[0])))
 	runtime.KeepAlive(text)
 }
 
-func (n *nvtx) pop() { purego.SyscallN(n.shared.functions[nvtxRangePop]) }
+func (n *nvtx) pop() { purego.SyscallN(n.shared.functions[nvtxCoreModule][nvtxRangePop]) }

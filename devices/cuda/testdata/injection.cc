@@ -47,7 +47,10 @@ extern "C" int InitializeInjectionNvtx2(const void* (*table)(uint32_t id)) {
   if (!callbacks || callbacks->struct_size < sizeof(Callbacks) || table(77)) return 0;
   FunctionTable core = nullptr;
   unsigned int size = 0;
-  if (callbacks->GetModuleFunctionTable(2, &core, &size)) return 0;  // CUDA names: not served
+  if (callbacks->GetModuleFunctionTable(0, &core, &size) || callbacks->GetModuleFunctionTable(7, &core, &size)) return 0;  // there are none
+  const unsigned sizes[] = {0, 16, 9, 15, 7, 16, 7};
+  for (int32_t m = 1; m < 7; m++)  // NVIDIA's tools take nothing where the domains, 5, are missing
+    if (!callbacks->GetModuleFunctionTable(m, &core, &size) || size != sizes[m] || core[0] || !core[size - 1] || core[size]) return 0;
   if (!callbacks->GetModuleFunctionTable(1, &core, &size) || size < 16 || core[0] || core[16]) return 0;
   *core[9] = reinterpret_cast<Function>(push);
   *core[11] = reinterpret_cast<Function>(pop);
