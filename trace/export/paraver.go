@@ -125,7 +125,7 @@ func (p *paraver) prv(w io.Writer) error {
 	return nil
 }
 
-// event makes the line of an event of a lane; order puts ends before beginnings.
+// event makes the line of an event of a lane; order is that of events at one moment.
 func (p *paraver) event(lane int, at time.Duration, order, kind int, value int64) prvRecord {
 	at -= p.from
 	return prvRecord{at, order, fmt.Sprintf("2:%d:1:1:%d:%d:%d:%d\n", lane+1, lane+1, int64(at), kind, value)}
@@ -137,14 +137,15 @@ func (p *paraver) lane(lines []prvRecord, lane int) []prvRecord {
 		from, to := s.From-p.from, s.To-p.from
 		lines = append(lines, prvRecord{from, 0, fmt.Sprintf("1:%d:1:1:%d:%d:%d:%d\n", lane+1, lane+1, int64(from), int64(to), prvStates[s.State].number)})
 	}
-	for _, i := range l.Tasks {
+	for k, i := range l.Tasks {
 		t := &p.run.Tasks[i]
+		begin, end := 3+2*k, 4+2*k // a task that took no time ends behind its beginning, and before that of the next one
 		sort, _ := slices.BinarySearch(p.sorts, run.Sort(t))
 		lines = append(lines,
-			p.event(lane, t.Start, 2, prvSort, int64(sort+1)), p.event(lane, t.Start, 2, prvTask, int64(t.ID)), p.event(lane, t.Start, 2, prvReady, int64(t.Start-t.Ready)),
-			p.event(lane, t.End, 1, prvSort, 0), p.event(lane, t.End, 1, prvTask, 0))
+			p.event(lane, t.Start, begin, prvSort, int64(sort+1)), p.event(lane, t.Start, begin, prvTask, int64(t.ID)), p.event(lane, t.Start, begin, prvReady, int64(t.Start-t.Ready)),
+			p.event(lane, t.End, end, prvSort, 0), p.event(lane, t.End, end, prvTask, 0))
 		if t.Tokens > 0 {
-			lines = append(lines, p.event(lane, t.Start, 2, prvTokens, int64(t.Tokens)), p.event(lane, t.Start, 2, prvFetch, int64(t.Start-t.Choice)), p.event(lane, t.End, 1, prvTokens, 0))
+			lines = append(lines, p.event(lane, t.Start, begin, prvTokens, int64(t.Tokens)), p.event(lane, t.Start, begin, prvFetch, int64(t.Start-t.Choice)), p.event(lane, t.End, end, prvTokens, 0))
 		}
 	}
 	return lines
