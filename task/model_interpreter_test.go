@@ -1,7 +1,10 @@
 package task_test
 
 import (
+	"testing"
+
 	"github.com/gompss/gompss/deps"
+	"github.com/stretchr/testify/require"
 )
 
 // --- the interpreter
@@ -19,10 +22,22 @@ type interpreter struct {
 	x        [][]uint32
 	outcomes []outcome
 	// sees, where something is cancelled, says what became of a task there: the interpreter runs behind then.
-	sees      func(s *step) sight
-	looks     func(s *step) // where it is behind, compares what a wait for an area has found
-	cut       []bool        // tasks that cancellation ended
-	undefined []area        // what they have perhaps written
+	sees  func(s *step) sight
+	looks func(s *step) // where it is behind, compares what a wait for an area has found
+	cut   []bool        // tasks that cancellation or a device ended
+	// undefined, by buffer, are the elements that it cannot know: what such tasks have perhaps written, and what was made of that by
+	// those who may read it because a wait for their group has told of the failure.
+	undefined [][]bool
+}
+
+func newInterpreter(tasks int) *interpreter {
+	return &interpreter{outcomes: make([]outcome, tasks), cut: make([]bool, tasks)}
+}
+
+// add gives it a buffer.
+func (in *interpreter) add(x []uint32) {
+	in.x = append(in.x, append([]uint32(nil), x...))
+	in.undefined = append(in.undefined, make([]bool, len(x)))
 }
 
 // A sight is what is seen of a task of a cancelled group.
@@ -187,18 +202,19 @@ func (in *interpreter) task(s *step, w *world, group int) {
 		result, in.cut[s.id] = failed, true
 		for _, a := range s.accs {
 			if seen == begun && a.mode != deps.In {
-				in.undefined = append(in.undefined, a)
+				a.each(func(i int) { in.undefined[a.buf][i] = true })
 			}
 		}
 	case s.fails:
 		result = failed
 	}
 	var k uint32
+	unknown := false
 	if result == good {
-		k = contribution(s, func(buf int) []uint32 { return in.x[buf] })
+		k, unknown = contribution(s, func(buf int) []uint32 { return in.x[buf] }), in.readsUndefined(s)
 		for _, a := range s.accs {
 			if a.mode != deps.Reduction {
-				apply(a, k, in.x[a.buf])
+				in.apply(a, k, unknown)
 			}
 		}
 		if s.kind == nestedTask {
@@ -214,7 +230,7 @@ func (in *interpreter) task(s *step, w *world, group int) {
 		if a.mode == deps.Reduction {
 			var f func()
 			if result == good {
-				f = func() { apply(a, k, in.x[a.buf]) }
+				f = func() { in.apply(a, k, unknown) }
 			}
 			w.join(a, f)
 		}
@@ -229,4 +245,58 @@ func (in *interpreter) task(s *step, w *world, group int) {
 		return
 	}
 	w.taint(s.accs, group)
+}
+
+// readsUndefined reports whether s reads an element that cannot be known.
+func (in *interpreter) readsUndefined(s *step) bool {
+	found := false
+	for _, a := range s.accs {
+		if a.mode == deps.In {
+			a.each(func(i int) { found = found || in.undefined[a.buf][i] })
+		}
+	}
+	return found
+}
+
+// apply does what a task does with one access, and says of what it cannot be known what came of it: unknown is whether that holds for k.
+func (in *interpreter) apply(a area, k uint32, unknown bool) {
+	apply(a, k, in.x[a.buf])
+	if a.mode == deps.In {
+		return
+	}
+	a.each(func(i int) {
+		u := &in.undefined[a.buf][i]
+		*u = unknown || *u && a.mode != deps.Out
+	})
+}
+
+// TestInterpreterKnowsWhatIsUndefined has a device end a task whose group is waited for: who comes then may read what that has left, and
+// what is made of it cannot be known either, until it is written anew.
+func TestInterpreterKnowsWhatIsUndefined(t *testing.T) {
+	row := func(i int, mode deps.Mode) area { return area{i0: i, i1: i + 1, j1: modelCols, mode: mode} }
+	steps := []step{
+		{kind: groupOf, body: []step{{id: 0, accs: []area{row(0, deps.InOut)}}}},
+		{id: 1, k: 1, accs: []area{row(0, deps.In), row(1, deps.Concurrent)}},
+		{id: 2, k: 1, accs: []area{row(1, deps.In), row(2, deps.Reduction)}},
+		{id: 3, k: 1, accs: []area{row(3, deps.Out)}},
+		{id: 4, k: 1, accs: []area{row(0, deps.In), row(3, deps.Out)}},
+		{id: 5, k: 1, accs: []area{row(1, deps.Out)}},
+		{id: 6, k: 1, accs: []area{row(1, deps.In), row(4, deps.InOut)}},
+		{kind: waitAll},
+	}
+	in := newInterpreter(7)
+	in.add(make([]uint32, modelRows*modelCols))
+	in.sees = func(s *step) sight {
+		if s.id == 0 {
+			return begun
+		}
+		return asUsual
+	}
+	in.run(steps, &world{}, 0)
+	require.Equal(t, 1, steps[0].failed)
+	for i, want := range []bool{true, false, true, true, false, false} {
+		for j := range modelCols {
+			require.Equal(t, want, in.undefined[0][i*modelCols+j], "row %d, column %d", i, j)
+		}
+	}
 }

@@ -148,21 +148,35 @@ func (m *modelRun) sees(s *step) sight {
 // adopt lets the interpreter go on with what there is where tasks were ended on their way. What depends on an earlier failure
 // can be had after the next wait only.
 func (m *modelRun) adopt() error {
-	kept := m.want.undefined[:0]
-	for _, a := range m.want.undefined {
-		in := a
-		in.mode = deps.In
-		switch err := m.rt.WaitOn(context.Background(), m.option(in)); {
-		case errors.Is(err, task.ErrSkipped):
-			kept = append(kept, a)
-		case err != nil:
-			return err
-		default:
-			a.each(func(i int) { m.want.x[a.buf][i] = m.x[a.buf][i] })
+	for b, undefined := range m.want.undefined {
+		for lo := 0; lo < len(undefined); lo++ {
+			if !undefined[lo] {
+				continue
+			}
+			row, hi := lo/modelCols, lo+1
+			for hi < (row+1)*modelCols && undefined[hi] {
+				hi++
+			}
+			in := area{buf: b, i0: row, i1: row + 1, j0: lo % modelCols, j1: hi - row*modelCols, mode: deps.In}
+			if err := m.adoptRun(in); err != nil {
+				return err
+			}
+			lo = hi - 1
 		}
 	}
-	m.want.undefined = kept
 	return nil
+}
+
+// adoptRun is adopt for some neighbours.
+func (m *modelRun) adoptRun(in area) error {
+	err := m.rt.WaitOn(context.Background(), m.option(in))
+	if errors.Is(err, task.ErrSkipped) {
+		return nil
+	}
+	if err == nil {
+		in.each(func(i int) { m.want.x[in.buf][i], m.want.undefined[in.buf][i] = m.x[in.buf][i], false })
+	}
+	return err
 }
 
 func (m *modelRun) compare() error {
@@ -492,13 +506,13 @@ func runModel(ks modelKernels, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	m := &modelRun{rt: rt, ks: ks, cancel: cancel, want: &interpreter{outcomes: make([]outcome, mk.next), cut: make([]bool, mk.next)}, handles: make([]task.Task, mk.next), ran: make([]atomic.Int32, mk.next)}
+	m := &modelRun{rt: rt, ks: ks, cancel: cancel, want: newInterpreter(mk.next), handles: make([]task.Task, mk.next), ran: make([]atomic.Int32, mk.next)}
 	for range mk.bufs {
 		x := make([]uint32, modelRows*modelCols)
 		for i := range x {
 			x[i] = rng.Uint32()
 		}
-		m.want.x = append(m.want.x, append([]uint32(nil), x...))
+		m.want.add(x)
 		m.x = append(m.x, x)
 		if err := task.Register(rt, x); err != nil {
 			return err

@@ -188,14 +188,14 @@ func (m *modelRun) compareLooked(s *step) {
 	}
 }
 
-// undefinedElements returns what nobody can know: what a failed task has perhaps written, and what was lost.
+// undefinedElements returns what nobody can know: what a failed task has perhaps written, what was made of it, and what was lost.
 func (m *modelRun) undefinedElements() [][]bool {
 	out := make([][]bool, len(m.x))
 	for b := range out {
-		out[b] = append([]bool(nil), m.weather.lost[b]...)
-	}
-	for _, a := range m.want.undefined {
-		a.each(func(i int) { out[a.buf][i] = true })
+		out[b] = slices.Clone(m.want.undefined[b])
+		for i, lost := range m.weather.lost[b] {
+			out[b][i] = out[b][i] || lost
+		}
 	}
 	return out
 }
@@ -203,8 +203,8 @@ func (m *modelRun) undefinedElements() [][]bool {
 // compareElements compares all that can be had, after a wait, and takes over what is undefined. What is lost may be anywhere.
 func (m *modelRun) compareElements() error {
 	undefined := m.undefinedElements()
-	m.want.undefined = nil
 	for b := range m.x {
+		clear(m.want.undefined[b])
 		whole := area{buf: b, i1: modelRows, j1: modelCols, mode: deps.In}
 		there := m.look(whole) == nil
 		for i := range m.x[b] {

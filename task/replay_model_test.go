@@ -54,13 +54,13 @@ func replayModel(ks modelKernels, seed uint64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, rt.Close()) }()
-	m := &modelRun{rt: rt, ks: ks, want: &interpreter{outcomes: make([]outcome, mk.next), cut: make([]bool, mk.next)}, handles: make([]task.Task, mk.next), ran: make([]atomic.Int32, mk.next)}
+	m := &modelRun{rt: rt, ks: ks, want: newInterpreter(mk.next), handles: make([]task.Task, mk.next), ran: make([]atomic.Int32, mk.next)}
 	for range mk.bufs {
 		x := make([]uint32, modelRows*modelCols)
 		for i := range x {
 			x[i] = rng.Uint32()
 		}
-		m.want.x = append(m.want.x, append([]uint32(nil), x...))
+		m.want.add(x)
 		m.x = append(m.x, x)
 		if err := task.Register(rt, x); err != nil {
 			return err
