@@ -530,8 +530,8 @@ func runModel(ks modelKernels, seed uint64) error {
 	if err == nil && !(storm != nil && storm.loose) {
 		err = m.outcomes(program)
 	}
-	if s := rt.Stats(); err == nil && s.InFlight != 0 {
-		err = fmt.Errorf("%d tasks are in flight after the end", s.InFlight)
+	if err == nil {
+		err = noneInFlight(rt)
 	}
 	closed := rt.Close()
 	if storm != nil {
@@ -542,6 +542,19 @@ func runModel(ks modelKernels, seed uint64) error {
 	}
 	if err != nil {
 		return fmt.Errorf("seed %d (%s, %s, window %d, vector %s, %s): %w", seed, o.Devices, o.Policy, o.Window, o.Vector, storm, err)
+	}
+	return nil
+}
+
+// noneInFlight returns an error when tasks stay in flight. Who waits for a task is told a moment before it is counted out, and the last
+// that a program does may be such a wait.
+func noneInFlight(rt *task.Runtime) error {
+	began := time.Now()
+	for rt.Stats().InFlight != 0 {
+		if time.Since(began) > 30*time.Second {
+			return fmt.Errorf("%d tasks are in flight after the end", rt.Stats().InFlight)
+		}
+		time.Sleep(100 * time.Microsecond)
 	}
 	return nil
 }
