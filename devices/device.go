@@ -108,11 +108,12 @@ type Caching interface {
 	FromCache(k *Kernel) bool
 }
 
-// Attentive is what an Accelerator also implements that has a goroutine of its own which looks for something to do.
+// Attentive is what an Accelerator also implements that has a goroutine which looks for something to do.
 type Attentive interface {
-	// Attend has f called again and again, by a goroutine of its own, while the device has work. f reports whether it has done
-	// something. It is called before the first launch.
-	Attend(f func() bool)
+	// Attend has f called again and again while the device has work: by a goroutine that does nothing else while crowded returns true,
+	// else by one that has other things to do for the device. f reports whether it has done something. Attend is called before the
+	// first launch.
+	Attend(f func() bool, crowded func() bool)
 	// Attends reports whether f will be called soon: at least once that begins after Attends has returned true.
 	Attends() bool
 }

@@ -1,6 +1,8 @@
 package task
 
 import (
+	"sync/atomic"
+
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
 )
@@ -11,6 +13,29 @@ import (
 //
 // Nothing waits for ever because of that: who leaves something to the attendant looks afterwards whether it is awake still, and else
 // does it. What stands in line becomes ready in the ordinary way in any case.
+
+// A crowd says whether several goroutines submit kernel tasks, by what the latest of them saw.
+type crowd struct {
+	n    atomic.Int32 // who are at it
+	left atomic.Int32 // submissions until it is believed that there is one alone
+}
+
+// crowdLasts is for how many submissions of one goroutine alone it is taken for a crowd: two do not meet each time.
+const crowdLasts = 256
+
+func (c *crowd) enter() {
+	if c.n.Add(1) > 1 {
+		if c.left.Load() < crowdLasts/2 {
+			c.left.Store(crowdLasts)
+		}
+	} else if left := c.left.Load(); left > 0 {
+		c.left.CompareAndSwap(left, left-1)
+	}
+}
+
+func (c *crowd) leave() { c.n.Add(-1) }
+
+func (c *crowd) is() bool { return c.left.Load() > 0 }
 
 // attended reports whether the attendant is awake.
 func (b *behind) attended() bool { return b.beside != nil && b.beside.Attends() }
@@ -59,7 +84,7 @@ func (rt *Runtime) attend(p sched.PlaceID) bool {
 // leavesLater leaves it to the attendant to take r out of flight, which is over and has made nobody ready, and reports whether that is
 // done. What failed, holds tokens or has a parent goes at once, and all where somebody waits for a place.
 func (rt *Runtime) leavesLater(r *record) bool {
-	if rt.lines == nil || r.kind != kernelBody || r.err != nil || len(r.settings.tokens) > 0 || !r.home.program() || rt.waiting.Load() > 0 {
+	if rt.lines == nil || !rt.crowd.is() || r.kind != kernelBody || r.err != nil || len(r.settings.tokens) > 0 || !r.home.program() || rt.waiting.Load() > 0 {
 		return false
 	}
 	p := r.item.Place()

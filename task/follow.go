@@ -118,7 +118,7 @@ func (rt *Runtime) letFollow() {
 		if a, ok := d.(devices.Attentive); ok {
 			id := sched.PlaceID(p)
 			rt.behind[p].beside = a
-			a.Attend(func() bool { return rt.attend(id) })
+			a.Attend(func() bool { return rt.attend(id) }, rt.crowd.is)
 		}
 	}
 }

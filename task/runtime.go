@@ -130,6 +130,7 @@ type Runtime struct {
 	cleaning sync.WaitGroup
 	// describing is who uses the runtime and is in no window yet.
 	describing guests
+	crowd      crowd
 	shelves    shelves
 
 	reducing  mutex // innermost

@@ -9,12 +9,13 @@ import (
 )
 
 // An attendant is the goroutine of a device that does for the runtime what has to be done soon, but neither by who submits nor by who
-// tells of what is over: both would be held up by it. It looks without pause while there was something lately, as an engine does; on a
-// machine with few processors it never does, and others do its work.
+// tells of what is over: where many submit, both would be held up by it. It looks without pause while there was something lately, as an
+// engine does. Where one submits, a third goroutine is one more to wait for: the finisher does this work then, while it looks for events.
+// On a machine with few processors neither does, and others do it.
 type attendant struct {
 	done  sync.WaitGroup
-	call  atomic.Pointer[func() bool] // of the runtime, once there is one
-	awake atomic.Bool                 // it will call again
+	call  atomic.Pointer[attention] // of the runtime, once there is one
+	awake atomic.Bool               // it will call again
 
 	asleep   atomic.Bool // nobody has roused it since it went to sleep
 	mu       sync.Mutex
@@ -22,14 +23,30 @@ type attendant struct {
 	stopping bool
 }
 
+// An attention is what a runtime has given to Attend.
+type attention struct{ attend, crowded func() bool }
+
+// crowded reports whether the attendant is to call, and not the finisher.
+func (a *attendant) crowded() bool {
+	c := a.call.Load()
+	return c != nil && c.crowded()
+}
+
 // looks is how often an attendant calls before it lets others have its processor.
 const looks = 32
 
-// Attend has f called by the attendant.
-func (d *Device) Attend(f func() bool) { d.engine.beside.call.Store(&f) }
+// Attend has f called by the attendant or by the finisher.
+func (d *Device) Attend(f func() bool, crowded func() bool) {
+	d.engine.beside.call.Store(&attention{f, crowded})
+}
 
-// Attends reports whether the attendant is awake.
-func (d *Device) Attends() bool { return d.engine.beside.awake.Load() }
+// Attends reports whether the one of them that is to is awake: it calls once more before it sleeps, whoever is to by then.
+func (d *Device) Attends() bool {
+	if d.engine.beside.crowded() {
+		return d.engine.beside.awake.Load()
+	}
+	return d.engine.over.awake.Load()
+}
 
 func (a *attendant) start() {
 	a.wake.L = &a.mu
@@ -39,9 +56,9 @@ func (a *attendant) start() {
 	}
 }
 
-// rouse wakes the attendant, if it sleeps.
+// rouse wakes the attendant, if it sleeps and is needed.
 func (a *attendant) rouse() {
-	if a.asleep.Load() && a.asleep.CompareAndSwap(true, false) {
+	if a.asleep.Load() && a.crowded() && a.asleep.CompareAndSwap(true, false) {
 		a.mu.Lock()
 		a.wake.Signal()
 		a.mu.Unlock()
@@ -59,21 +76,21 @@ func (a *attendant) stop() {
 
 func (a *attendant) run() {
 	for a.sleep() {
-		call := a.call.Load()
-		if call == nil {
+		c := a.call.Load()
+		if c == nil {
 			continue
 		}
 		a.awake.Store(true)
-		for until := monotonic() + int64(eager); monotonic() < until; {
+		for until := monotonic() + int64(eager); c.crowded() && monotonic() < until; {
 			for range looks {
-				if (*call)() {
+				if c.attend() {
 					until = monotonic() + int64(eager)
 				}
 			}
 			runtime.Gosched()
 		}
 		a.awake.Store(false)
-		(*call)() // what was left to it until now
+		c.attend() // what was left to it until now
 	}
 }
 

@@ -279,8 +279,9 @@ type finisher struct {
 	wake     sync.Cond
 	events   []*event
 	asleep   bool
-	working  bool // somebody makes events happen
-	alert    bool // more is to be expected soon
+	awake    atomic.Bool // looking for events, and attending meanwhile
+	working  bool        // somebody makes events happen
+	alert    bool        // more is to be expected soon
 	stopping bool
 }
 
@@ -359,12 +360,26 @@ func (f *finisher) take(spare []*event) (events []*event, ok bool) {
 	return events, len(events) > 0 || !f.stopping
 }
 
+// attend does what has been left to the device to do for the runtime, and reports whether there was something.
+func (f *finisher) attend() bool {
+	c := f.engine.beside.call.Load()
+	return c != nil && c.attend()
+}
+
 func (f *finisher) run() {
 	var events []*event
 	idle := int64(patience())
 	for {
+		f.awake.Store(idle > 0)
 		for until := monotonic() + idle; f.queued.Load() == 0 && monotonic() < until; {
-			runtime.Gosched()
+			if !f.engine.beside.crowded() && f.attend() {
+				until = monotonic() + idle
+			} else {
+				runtime.Gosched()
+			}
+		}
+		if f.queued.Load() == 0 && f.awake.Swap(false) {
+			f.attend() // what was left to it until now
 		}
 		var ok bool
 		if events, ok = f.take(events); !ok {

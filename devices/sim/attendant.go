@@ -17,7 +17,7 @@ type attendant struct {
 }
 
 // Attend has f called by the attendant, if there is one.
-func (d *Device) Attend(f func() bool) {
+func (d *Device) Attend(f func() bool, _ func() bool) {
 	if !d.options.Attended {
 		return
 	}
