@@ -103,7 +103,8 @@ func (rt *Runtime) queue(s, by *record, over, ready *recordList) {
 }
 
 // estimate tells the scheduler what would have to move for s to each place. For the host that is also the way back: what has its home
-// on accelerators and is written on the host must go there again, together with what it lacks there now.
+// on accelerators and is written on the host must go there again, together with what it lacks there now. Between accelerators what is
+// written counts twice where it is not: from then on it is where it is moved to, and what comes next has it to fetch.
 func (rt *Runtime) estimate(s *record) {
 	if !rt.accelerators || len(s.data()) == 0 || s.kind == waitBody || s.item.Allowed.Len() < 2 {
 		return
@@ -119,12 +120,49 @@ func (rt *Runtime) estimate(s *record) {
 		}
 		missing = append(missing, n)
 	}
+	if rt.accelerated > 1 {
+		rt.addMoves(s, missing)
+	}
 	if rt.host >= 0 && s.item.Allowed.Has(rt.host) && least >= 0 {
 		if back := rt.machine.ReturnBytes(s.data()); back > 0 {
 			missing[rt.host] += back + least
 		}
 	}
 	s.item.Missing, s.item.Work = missing, s.work
+}
+
+// addMoves adds to what is missing at accelerators what s reads and writes and another one has.
+func (rt *Runtime) addMoves(s *record, missing []deps.Bytes) {
+	var room [4]deps.Access
+	changed := room[:0]
+	for i := range s.data() {
+		if a := &s.data()[i]; a.Mode.Reads() && a.Mode.Writes() {
+			changed = append(changed, *a)
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	var more [sched.MaxPlaces]deps.Bytes
+	least := deps.Bytes(-1)
+	for rest := s.item.Allowed; rest != 0; {
+		p := rest.First()
+		rest = rest.Without(p)
+		if p == rt.host {
+			continue
+		}
+		if missing[p] > 0 {
+			more[p] = rt.machine.MissingBytes(changed, rt.spaces[p])
+		}
+		if least < 0 || more[p] < least {
+			least = more[p]
+		}
+	}
+	for p := range missing {
+		if sched.PlaceID(p) != rt.host && more[p] > least {
+			missing[p] += more[p] - least
+		}
+	}
 }
 
 // schedule takes done out of flight, makes the records of ready ready, starts what accelerators can take and, for a
