@@ -151,3 +151,36 @@ func TestLastprivateOfAThread(t *testing.T) {
 		}
 	}`, []int64{0 + 330 - 6, 1 + 330 - 6, 2 + 330 - 6, 3 + 330 - 6, 4 + 330 - 6, 5})
 }
+
+// TestSeveralReductionsOfOneVariable: of two constructs that reduce into one variable with a known first value, the second
+// began with that value again, and what the first had found was lost.
+func TestSeveralReductionsOfOneVariable(t *testing.T) {
+	for _, form := range []string{"teams distribute parallel for", "teams distribute", "loop", "parallel for", "teams loop", "simd"} {
+		runEverywhere(t, strings.ReplaceAll(`
+	s, least, at := int64(5), int64(50), -1
+	//omp:FORM reduction(+: s)
+	for i := range x {
+		s += x[i]
+	}
+	//omp:FORM reduction(+: s) reduction(minloc: least, at)
+	for i := 0; i < 4; i++ {
+		s -= int64(i)
+		if x[i+3] < least {
+			least, at = x[i+3], i
+		}
+	}
+	if len(x) > 9 {
+		//omp:FORM reduction(+: s)
+		for i := 0; i < 4; i++ {
+			s += 100
+		}
+	}
+	//omp:FORM reduction(minloc: least, at)
+	for i := 0; i < 4; i++ {
+		if x[i+4] < least {
+			least, at = x[i+4], i
+		}
+	}
+	x[0], x[1], x[2] = s, least, int64(at)`, "FORM", form), []int64{5 + 190 - 6 + 400, 3, 0, 3})
+	}
+}

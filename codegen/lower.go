@@ -87,7 +87,7 @@ type lowering struct {
 	program  *ir.Program
 	segments []*segment
 	scratch  map[*ir.Var]*ir.Var // variables of the kernel's sequential code that live in scratch memory
-	initial  map[*ir.Var]ir.Expr // what variables hold before the reduction that first writes their memory
+	initial  values              // of the segment that is lowered
 
 	insisted map[*ir.Var]string     // variables that a clause wants on chip, with its name
 	perTeam  map[*ir.Var]bool       // variables in scratch memory of which each team has one
@@ -102,7 +102,7 @@ func newLowering(k *ir.Kernel, opt LowerOptions) *lowering {
 	if opt.Target == "" {
 		opt.Target = "device code"
 	}
-	l := &lowering{opt: opt, scratch: map[*ir.Var]*ir.Var{}, initial: map[*ir.Var]ir.Expr{},
+	l := &lowering{opt: opt, scratch: map[*ir.Var]*ir.Var{},
 		insisted: map[*ir.Var]string{}, perTeam: map[*ir.Var]bool{}, fewTeams: map[*ir.Launch]ir.Expr{}}
 	own := *k
 	own.Body = l.copyOf(k.Body, &own.NumVars)

@@ -13,6 +13,7 @@ type segment struct {
 	construct bool
 	oneTeam   bool   // list is sequential code with constructs in it, run by one team
 	known     values // of variables from outside, where the segment begins
+	initial   values // what variables hold whose memory its reductions are the first to write
 	tail      *ir.If // of a construct: what the team that finishes last runs at the very end
 }
 
@@ -147,11 +148,12 @@ func (sp *segmenter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
 		s = sp.hoistClauses(s)
 	}
 	sp.flush(guards)
+	var initial values
 	if !oneTeam && len(guards) == 0 {
-		s = sp.results(s)
+		s, initial = sp.results(s)
 	}
 	sp.segments = append(sp.segments, &segment{guards: guards, list: []ir.Stmt{s}, construct: true, oneTeam: oneTeam,
-		known: maps.Clone(sp.known)})
+		known: maps.Clone(sp.known), initial: initial})
 	for _, v := range changedOutside([]ir.Stmt{s}).List() {
 		delete(sp.known, v)
 	}
@@ -168,9 +170,9 @@ func (sp *segmenter) loopOfOneTeam(s ir.Stmt, guards []ir.Expr) {
 }
 
 // results gives new names to the variables that construct s reduces into and whose value before is known: their memory
-// then needs no store before the launch, the reduction begins with the value.
-func (sp *segmenter) results(s ir.Stmt) ir.Stmt {
-	fresh := map[*ir.Var]*ir.Var{}
+// then needs no store before the launch, the reduction begins with the value. Those of later constructs begin with the memory.
+func (sp *segmenter) results(s ir.Stmt) (ir.Stmt, values) {
+	fresh, initial := map[*ir.Var]*ir.Var{}, values{}
 	for _, r := range ir.DirectiveOf(s).Reductions {
 		for _, e := range []ir.Expr{r.Place, r.Index} {
 			x, ok := e.(*ir.Ref)
@@ -179,7 +181,7 @@ func (sp *segmenter) results(s ir.Stmt) ir.Stmt {
 			}
 			v := sp.l.local(x.Var.Name, x.Var.Type, x.Var.At)
 			fresh[x.Var] = v
-			sp.l.initial[v] = sp.known[x.Var]
+			initial[v] = sp.known[x.Var]
 		}
 	}
 	for old, now := range sp.renamed {
@@ -188,7 +190,7 @@ func (sp *segmenter) results(s ir.Stmt) ir.Stmt {
 		}
 	}
 	maps.Copy(sp.renamed, fresh)
-	return paramsOf(fresh).CopyStmt(s)[0]
+	return paramsOf(fresh).CopyStmt(s)[0], initial
 }
 
 // branch turns the constructs of both sides into segments under a guard.
@@ -408,6 +410,7 @@ func (l *lowering) lowerSegments() {
 	for i, s := range l.segments {
 		switch {
 		case s.construct:
+			l.initial = s.initial
 			l.lowerLeague(s)
 		case !l.hasEffect(s):
 		case i > 0 && l.segments[i-1].tail != nil && len(s.guards) == 0:
