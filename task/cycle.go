@@ -406,7 +406,11 @@ func (rt *Runtime) runsElsewhere(r *record, p sched.PlaceID, err error) bool {
 	}
 	rt.mu.Lock()
 	orphans := rt.sched.Retire(p)
+	others := rt.sched.Len()
 	rt.unlock()
+	if others > 0 && rt.workers != nil {
+		rt.workers.Wake(others) // who waited for p may run on the host now, and its workers have looked before
+	}
 	for _, it := range orphans {
 		o := it.Owner.(*record)
 		o.fail(rt.places[p].Name, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/sim"
@@ -137,4 +138,32 @@ func TestTasksThatNoDeviceIsLeftForFail(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, anywhere.Wait())
 	require.Positive(t, rt.Stats().ByDevice["smp"])
+}
+
+// TestWhoWaitsForALostDeviceRunsOnTheHost queues a kernel for an accelerator that is lost under those before it. It may run on the CPU worker
+// too, who has looked before and sleeps.
+func TestWhoWaitsForALostDeviceRunsOnTheHost(t *testing.T) {
+	ks := loadModelKernels(t)
+	for range 20 {
+		var o task.Options
+		o.Devices, o.Policy = "smp:1,sim(exec=cpu,bandwidth=80MB/s,latency=30us)", "locality"
+		o.Machine.ByKind = map[devices.Kind]any{"sim": sim.Options{Faults: sim.Faults{Launch: 1, Lose: true}}}
+		rt, err := task.New(o)
+		require.NoError(t, err)
+		x, y, z := make([]uint32, 240), make([]uint32, 240), make([]uint32, 240)
+		for _, d := range [][]uint32{x, y} {
+			_, err = ks.sum.With(task.On("sim")).Submit(rt, 0, 40, uint32(1), d)
+			require.NoError(t, err)
+		}
+		last, err := ks.add.With(task.Resources("smp", 44)).Submit(rt, 100, 105, uint32(1), z)
+		require.NoError(t, err)
+		select {
+		case <-last.Done():
+		case <-time.After(20 * time.Second):
+			t.Fatal("nobody runs what may run on the host")
+		}
+		require.NoError(t, last.Err())
+		require.Error(t, rt.Wait())
+		require.NoError(t, rt.Close())
+	}
 }
