@@ -439,3 +439,24 @@ func LangLaneByLane(x, y []int) {
 		}
 	}
 }
+
+// LangSafelen has loops of which some iterations may run at once, and no more.
+//
+//omp:target device(acc, smp)
+//omp:task in(y) inout(x)
+func LangSafelen(x, y []int) {
+	//omp:simd safelen(4)
+	for i := 4; i < len(x); i++ {
+		x[i] = x[i-4] + y[i%len(y)]
+	}
+	//omp:teams distribute parallel for
+	for r := 0; r < len(x)/8; r++ {
+		s := 0
+		//omp:simd safelen(2) reduction(+: s)
+		for i := 2; i < 8; i++ {
+			x[r*8+i] += x[r*8+i-2]
+			s += x[r*8+i]
+		}
+		x[r*8] += s
+	}
+}

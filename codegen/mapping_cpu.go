@@ -12,8 +12,21 @@ func ForCPU(k *ir.Kernel) *ir.Kernel {
 		m.undirected(l.kernel.Body)
 	}
 	m.laneLoops(l.kernel.Body)
+	m.oneAfterAnother(l.kernel.Body)
 	inMemory(l.kernel)
 	return l.kernel
+}
+
+// oneAfterAnother takes the lanes off simd loops whose safelen says that iterations depend on one another, and where nothing proves that
+// they don't: how many of them run at once is the printer's choice, which unrolls beyond the lanes.
+func (m *mapper) oneAfterAnother(list []ir.Stmt) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		f, ok := s.(*ir.For)
+		if ok && f.Directive != nil && f.Directive.Parts == ir.Simd && f.Directive.Safelen > 0 && m.dependent(f) != "" {
+			f.Directive.Parts = 0
+		}
+		return true
+	})
 }
 
 // laneLoops marks the independent loops inside descriptive ones.
