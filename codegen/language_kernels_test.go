@@ -460,3 +460,33 @@ func LangSafelen(x, y []int) {
 		x[r*8] += s
 	}
 }
+
+// LangFirstAndLast begins each iteration with what a variable held, and leaves there what the last one made of it.
+//
+//omp:target device(acc, smp)
+//omp:task inout(x, y)
+func LangFirstAndLast(x, y []int) {
+	k := y[0]
+	//omp:teams distribute parallel for firstprivate(k) lastprivate(k)
+	for i := 0; i < len(x); i++ {
+		x[i] += k
+		if i == len(x)-1 {
+			k = x[i]
+		}
+	}
+	y[0] = k
+	//omp:parallel
+	{
+		//omp:for firstprivate(k) lastprivate(k)
+		for i := 0; i < len(x); i++ {
+			x[i] += k
+			if i == len(x)-1 {
+				k = 100
+			}
+		}
+		//omp:for
+		for i := 0; i < len(x); i++ {
+			x[i] -= k
+		}
+	}
+}

@@ -66,6 +66,7 @@ var languageCases = []corpusCase{
 	{kernel: LangFlow, args: twoInts},
 	{kernel: LangLaneByLane, args: twoInts},
 	{kernel: LangSafelen, args: twoInts},
+	{kernel: LangFirstAndLast, args: twoInts},
 	{kernel: LangGeneric[float32, int32], args: func(n int, r *rand.Rand) []any {
 		return []any{float32(1.5), floats[float32](r, n), ints[int32](r, n, 9)}
 	}},

@@ -107,6 +107,7 @@ func newLowering(k *ir.Kernel, opt LowerOptions) *lowering {
 	own := *k
 	own.Body = l.copyOf(k.Body, &own.NumVars)
 	l.kernel = &own
+	own.Body = l.firstAndLast(own.Body)
 	l.program = &ir.Program{Name: k.Name, Kernel: k, Params: k.Params, NumVars: own.NumVars, FastMath: k.Target.FastMath}
 	return l
 }

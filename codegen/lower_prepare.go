@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // inlineOrphans replaces each call of a function whose meaning depends on the construct around the call - it holds
 // directives, barriers or asks for its place in the grid - by the function's body.
@@ -9,7 +13,7 @@ func (l *lowering) inlineOrphans() {
 	for _, f := range l.kernel.Funcs { // callees come first
 		orphaned[f] = dependsOnPlace(f.Body, orphaned)
 	}
-	l.kernel.Body = l.inlineIn(l.kernel.Body, orphaned)
+	l.kernel.Body = l.firstAndLast(l.inlineIn(l.kernel.Body, orphaned))
 }
 
 func dependsOnPlace(list []ir.Stmt, orphaned map[*ir.Func]bool) bool {
@@ -208,4 +212,39 @@ func jumpsOut(s ir.Stmt) bool {
 		return !out
 	})
 	return out
+}
+
+// firstAndLast parts what is firstprivate and lastprivate, too: its first value moves to a variable of its own, with which every iteration
+// begins, so that storing the last one meets nobody who still reads the first.
+func (l *lowering) firstAndLast(list []ir.Stmt) []ir.Stmt {
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		f, ok := s.(*ir.For)
+		if !ok || f.Directive == nil {
+			return []ir.Stmt{s}
+		}
+		d := *f.Directive
+		d.Firstprivate = firstOnly(f.Directive)
+		var out []ir.Stmt
+		inner := f
+		for range d.Collapse - 1 {
+			inner = inner.Body[0].(*ir.For)
+		}
+		for _, v := range f.Directive.Firstprivate {
+			if slices.Contains(d.Firstprivate, v) {
+				continue
+			}
+			first := l.local(v.Name, v.Type, f.At)
+			out = append(out, decl(first, ref(v, f.At), f.At))
+			inner.Body = append([]ir.Stmt{assign(ref(v, f.At), ref(first, f.At), f.At)}, inner.Body...)
+		}
+		if len(out) == 0 {
+			return []ir.Stmt{s}
+		}
+		if d.Parts&(ir.Workshare|ir.Parallel) == ir.Workshare {
+			out = append(out, &ir.Barrier{At: f.At}) // the threads share v
+		}
+		f.Directive = &d
+		return append(out, f)
+	}}
+	return r.CopyStmts(list)
 }
