@@ -136,11 +136,23 @@ func (p *printer) entry(e *Entry) {
 	if e.MaxThreads > 0 {
 		bounds = fmt.Sprintf(" __launch_bounds__(%d)", e.MaxThreads)
 		if e.Launch.Abreast > 0 {
-			bounds = fmt.Sprintf(" __launch_bounds__(%d, %d)", e.MaxThreads, e.Launch.Abreast)
+			bounds = fmt.Sprintf(" __launch_bounds__(%d, %s)", e.MaxThreads, p.abreast(e))
 		}
 	}
 	head := fmt.Sprintf("\nextern \"C\" __global__ void%s\n%s(%s)\n{\n", bounds, e.Name, wrapLines(params))
 	p.functions.WriteString(head + p.head + p.out.String() + "}\n")
+}
+
+// everyoneRuns is how many threads a multiprocessor of every generation runs at once.
+const everyoneRuns = 1024
+
+// abreast is how many teams a multiprocessor should run at once: fewer where that has no room for so many threads.
+func (p *printer) abreast(e *Entry) string {
+	n := e.Launch.Abreast
+	if n*e.MaxThreads <= everyoneRuns {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s(%d, %d)", p.use("gompss_abreast"), n, e.MaxThreads)
 }
 
 // wrapLines breaks a list of parameters into lines of at most 110 columns.
