@@ -275,6 +275,9 @@ func (l *line) addWord(word piece) *lineError {
 		return &lineError{word.at, "directive " + l.name(), "the word " + word.text + " stands behind a clause",
 			"write the words of a combined directive first, then the clauses"}
 	}
+	if slices.ContainsFunc(l.words, func(w piece) bool { return w.text == word.text }) {
+		return &lineError{word.at, "directive " + l.name(), "the word " + word.text + " stands there twice", "write it once"}
+	}
 	l.words = append(l.words, word)
 	return nil
 }
