@@ -136,7 +136,7 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 	}
 	var here deps.Bytes
 	if rt.accelerated > 1 {
-		here = rt.machine.GuessMissing(r.data(), rt.spaces[p])
+		here = rt.guessMoves(r, p)
 	}
 	id := r.id.Load() << stageBits
 	r.followAt = p
@@ -186,6 +186,19 @@ func (r *detail) added(id deps.TaskID) bool {
 		!r.adding.CompareAndSwap(word|isAdded, 0) && r.adding.CompareAndSwap(word|startWhenAdded, 0)
 }
 
+// guessMoves is what would be moved for r to p, as of a moment ago; what it changes counts twice, as for the scheduler (addMoves).
+func (rt *Runtime) guessMoves(r *record, p sched.PlaceID) deps.Bytes {
+	n := rt.machine.GuessMissing(r.data(), rt.spaces[p])
+	if n > 0 {
+		for i := range r.data() {
+			if a := r.data()[i : i+1]; a[0].Mode.Reads() && a[0].Mode.Writes() {
+				n += rt.machine.GuessMissing(a, rt.spaces[p])
+			}
+		}
+	}
+	return n
+}
+
 // staysAt reports whether no other accelerator has more of what r reads, and none that is idle should rather have it.
 func (rt *Runtime) staysAt(r *record, p sched.PlaceID, here deps.Bytes) bool {
 	others := r.item.Allowed.Without(p)
@@ -199,7 +212,7 @@ func (rt *Runtime) staysAt(r *record, p sched.PlaceID, here deps.Bytes) bool {
 	}
 	for ; others != 0; others = others.Without(others.First()) {
 		id := others.First()
-		extra := rt.machine.GuessMissing(r.data(), rt.spaces[id]) - here
+		extra := rt.guessMoves(r, id) - here
 		if extra < 0 || rt.takesFrom(r, p, id, extra) {
 			return false
 		}
