@@ -95,6 +95,7 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	case r.inner != nil:
 		return rt.endBody(r)
 	}
+	worker = int(r.worker) // another than before where it ran again after it had waited: leaveScope
 	return rt.retire(r, worker), worker
 }
 
