@@ -2,9 +2,10 @@
 //
 // A buffer has one mirror on a GPU, an address range of its size that physical memory is mapped into granule by granule.
 // Copies and kernels go to streams of their own and are ordered by events of the GPU, so that the host is not in the
-// loop; one goroutine a device, its engine, enqueues them and looks for what is over, another tells of that, a third, the attendant,
-// does what the runtime leaves to it, and all sleep when nothing is in flight. A kernel is printed by codegen/cuda, compiled by NVRTC for the GPU at hand and kept in a cache
-// on disk; or the user has written it, in CUDA C++ or as a cubin.
+// loop; one goroutine a device, its engine, enqueues them and looks for what is over, another, the finisher, tells of that.
+// What the runtime leaves to the device, the finisher does while it looks for more to tell, or, where several goroutines submit, a third,
+// the attendant. All sleep when nothing is in flight. A kernel is printed by codegen/cuda, compiled by NVRTC for the GPU at hand and kept
+// in a cache on disk; or the user has written it, in CUDA C++ or as a cubin.
 //
 // Invariants:
 //   - every driver call is made with the device's context current on a locked thread, and every result is looked at;
