@@ -10,7 +10,7 @@ import (
 // timesOf returns when the work of an event that has happened ran, on the clock of the options; where its device does not
 // say, it ran from asked until now. It cannot have begun before it was asked for, whatever happened between the readings of two clocks.
 func (m *Machine) timesOf(e Event, asked time.Duration) (began, ended time.Duration) {
-	now, at := m.options.Now(), time.Now()
+	now := m.options.Now()
 	t, ok := e.(Timed)
 	if !ok {
 		return asked, now
@@ -19,8 +19,23 @@ func (m *Machine) timesOf(e Event, asked time.Duration) (began, ended time.Durat
 	if b.IsZero() || f.IsZero() {
 		return asked, now
 	}
+	now, at := m.bothClocks()
 	began = max(asked, now-at.Sub(b))
 	return began, max(began, now-at.Sub(f))
+}
+
+// bothClocks reads the clock of the options and the system's at one moment: where the processor was taken away between the two readings
+// they are read again.
+func (m *Machine) bothClocks() (now time.Duration, at time.Time) {
+	for range 5 {
+		before := m.options.Now()
+		at = time.Now()
+		now = m.options.Now()
+		if now-before < 5*time.Microsecond {
+			break
+		}
+	}
+	return now, at
 }
 
 // watched returns f, which maps or unmaps bytes of a buffer at s, such that the observer is told.

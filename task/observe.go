@@ -240,7 +240,9 @@ func (rt *Runtime) observeEnd(r *record) {
 		r.seen.Release = rt.soon()
 		switch {
 		case accelerator && r.set.Began > 0:
-			r.seen.Start, r.seen.End = r.set.Began, r.set.Ended
+			// Two clocks are compared, and what follows its predecessor on the device did not begin before that was over.
+			r.seen.Start = max(r.set.Began, r.seen.Choice)
+			r.seen.End = max(r.set.Ended, r.seen.Start)
 		case r.seen.Start > 0 && !accelerator:
 			r.seen.End = r.seen.Release
 		}
