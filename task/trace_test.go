@@ -43,8 +43,12 @@ func TestTheRecordOfEveryTask(t *testing.T) {
 			_, err := k.Submit(rt, lo, lo+64, uint32(i), x)
 			require.NoError(t, err)
 		}
-		_, err := rt.Go(func() error { time.Sleep(time.Millisecond); return nil }, task.InOut(x), task.Label("all"))
+		hold := make(chan struct{})
+		_, err := rt.Go(func() error { <-hold; time.Sleep(time.Millisecond); return nil }, task.InOut(x), task.Label("all"))
 		require.NoError(t, err)
+		_, err = rt.Go(nothing, task.In(x)) // whose edge is there however slowly the others were submitted
+		require.NoError(t, err)
+		close(hold)
 		require.NoError(t, rt.Wait())
 		_, err = rt.Go(func() error { return errors.New("boom") }, task.InOut(x))
 		require.NoError(t, err)
@@ -53,7 +57,7 @@ func TestTheRecordOfEveryTask(t *testing.T) {
 		require.Error(t, rt.Wait())
 	})
 	s := r.Summary()
-	require.EqualValues(t, 67, s.Tasks)
+	require.EqualValues(t, 68, s.Tasks)
 	require.EqualValues(t, 1, s.Failed)
 	require.EqualValues(t, 1, s.Skipped)
 	require.Zero(t, s.Dropped)
@@ -61,7 +65,7 @@ func TestTheRecordOfEveryTask(t *testing.T) {
 	for _, p := range s.Places {
 		ran += p.Tasks
 	}
-	require.EqualValues(t, 66, ran)
+	require.EqualValues(t, 67, ran)
 	var edges int
 	for i := range r.Tasks {
 		x := &r.Tasks[i]
