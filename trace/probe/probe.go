@@ -51,6 +51,9 @@ const (
 	PhaseClose = "close"        // what was left was waited for and the devices were closed
 )
 
+// CPUCode begins the line of an Explain that says what runs the kernel on the CPU workers.
+const CPUCode = "on the CPU: "
+
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]

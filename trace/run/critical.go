@@ -85,8 +85,11 @@ type Chain struct {
 	Fetch  time.Duration // from the choice of a place to the start: copies, and kernels before it on an accelerator
 	Queue  time.Duration // ready, and no place took it
 	Tokens time.Duration // that part of Queue in which tasks were short of tokens
+	Kind   string        // of the places whose tokens most of that was for
 	Submit time.Duration // from the end of a task, or the first submission, until the next task was submitted
 	Tell   time.Duration // from the end of a task until its successor was ready
+	Late   int           // tasks that were over before the next on the chain was submitted
+	Before time.Duration // that they ran
 }
 
 // Chain follows the run back from its end. Before a task that was ready when it was submitted comes the task that was over last before
@@ -94,7 +97,7 @@ type Chain struct {
 func (r *Run) Chain() Chain {
 	var c Chain
 	from, _ := r.Bounds()
-	byRelease := r.byRelease()
+	byRelease, short := r.byRelease(), map[int16]time.Duration{}
 	last := -1
 	for i := range r.Tasks {
 		if t := &r.Tasks[i]; Ran(t) && (last < 0 || t.End > r.Tasks[last].End) {
@@ -109,6 +112,7 @@ func (r *Run) Chain() Chain {
 		c.Queue += t.Choice - t.Ready
 		if t.Short {
 			c.Tokens += t.Choice - t.Ready
+			short[t.Place] += t.Choice - t.Ready
 		}
 		if i, ok := r.Index(t.Last); ok && i < last && Ran(&r.Tasks[i]) {
 			c.Tell += t.Ready - r.Tasks[i].End
@@ -123,9 +127,27 @@ func (r *Run) Chain() Chain {
 		before := &r.Tasks[byRelease[k-1]]
 		c.Submit += t.Ready - before.Release
 		c.Tell += before.Release - before.End
+		c.Late, c.Before = c.Late+1, c.Before+before.End-before.Start
 		last = int(byRelease[k-1])
 	}
+	c.Kind = r.mostOf(short)
 	return c
+}
+
+// mostOf returns the kind of the place with the longest time.
+func (r *Run) mostOf(times map[int16]time.Duration) (kind string) {
+	byKind := map[string]time.Duration{}
+	for p, t := range times {
+		if int(p) < len(r.Machine.Places) {
+			byKind[r.Machine.Places[p].Kind] += t
+		}
+	}
+	for k, t := range byKind {
+		if kind == "" || t > byKind[kind] || t == byKind[kind] && k < kind {
+			kind = k
+		}
+	}
+	return kind
 }
 
 // byRelease returns the tasks that ran, in order of their end.

@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -32,7 +33,10 @@ type Summary struct {
 	Compiled int64
 	Cached   int64         // of these, found in a cache
 	Compile  time.Duration // for all of them
-	Verdict  Verdict
+	// CompileFirst is what of that was before the first submission, CompileAlone what was after it while no task ran.
+	CompileFirst, CompileAlone time.Duration
+	Notes                      []string // what else is worth knowing, in a sentence each
+	Verdict                    Verdict
 }
 
 // A TokenUse is what tasks held of a kind's tokens.
@@ -54,6 +58,7 @@ type PlaceUse struct {
 	Memory, Peak                   deps.Bytes    // 0 for host memory
 	Evictions                      int64
 	Evicted                        deps.Bytes
+	Again                          deps.Bytes // that came once more after an eviction of its buffer
 	ClockError                     time.Duration
 }
 
@@ -102,11 +107,12 @@ func (r *Run) Summary() *Summary {
 	s.Held = r.sumTokens()
 	r.sumPlaces(s)
 	r.sumMemory(s)
+	r.sumCompiling(s)
 	s.Kernels = r.sumKernels()
 	s.Links = r.sumLinks()
 	path := r.Critical()
 	s.Critical, s.Path, s.Chain = path.Length, r.Collapse(path), r.Chain()
-	s.Verdict = s.judge()
+	s.Verdict, s.Notes = s.judge(), r.notes(s)
 	return s
 }
 
@@ -165,9 +171,24 @@ func (r *Run) sumPlaces(s *Summary) {
 	}
 }
 
-// sumMemory follows what was backed and taken away, and what was compiled.
+// sumMemory follows what was backed and taken away, what came back after that, and what was compiled.
 func (r *Run) sumMemory(s *Summary) {
+	type part struct {
+		device string
+		region deps.Region
+	}
+	type whole struct {
+		device string
+		buffer deps.BufferID
+	}
+	came, evictions := map[part]int{}, map[whole]int{} // evictions of its buffer by the time it came last, plus 1
 	backed := map[string]deps.Bytes{}
+	short := map[string]bool{} // the memories that evict: of others nothing can come again
+	for i := range r.Points {
+		if p := &r.Points[i]; p.Kind == probe.Evict {
+			short[p.Device] = true
+		}
+	}
 	for i := range r.Points {
 		p := &r.Points[i]
 		at := slices.IndexFunc(s.Places, func(u PlaceUse) bool { return u.Name == p.Device })
@@ -178,16 +199,52 @@ func (r *Run) sumMemory(s *Summary) {
 			if p.Hit {
 				s.Cached++
 			}
+		case p.Kind == probe.Arrive && p.Err == nil && short[p.To]:
+			to := slices.IndexFunc(s.Places, func(u PlaceUse) bool { return u.Name == p.To })
+			n := evictions[whole{p.To, p.Region.Buffer}] + 1
+			if last := came[part{p.To, p.Region}]; to >= 0 && last > 0 && last < n {
+				s.Places[to].Again += p.Bytes
+			}
+			if to >= 0 {
+				came[part{p.To, p.Region}] = n
+			}
 		case at < 0 || p.Err != nil:
 		case p.Kind == probe.Alloc:
 			backed[p.Device] += p.Bytes
 			s.Places[at].Peak = max(s.Places[at].Peak, backed[p.Device])
 		case p.Kind == probe.Evict:
 			backed[p.Device] -= p.Bytes
+			evictions[whole{p.Device, deps.BufferID(p.Other)}]++
 			s.Places[at].Evictions++
 			s.Places[at].Evicted += p.Bytes
 		}
 	}
+}
+
+// sumCompiling finds the times at which variants were made and no task ran.
+func (r *Run) sumCompiling(s *Summary) {
+	var made, ran []Span
+	for i := range r.Points {
+		if p := &r.Points[i]; p.Kind == probe.Compile && !p.Hit {
+			made = append(made, Span{p.Begin, p.Time})
+		}
+	}
+	if len(made) == 0 || len(r.Tasks) == 0 {
+		return
+	}
+	from, to := r.Bounds()
+	all := union(made)
+	s.CompileFirst = length(clip(slices.Clone(all), Span{math.MinInt64, from}))
+	if all = clip(all, Span{from, to}); len(all) == 0 {
+		return
+	}
+	for i := range r.Tasks {
+		if t := &r.Tasks[i]; Ran(t) {
+			ran = append(ran, Span{t.Start, t.End})
+		}
+	}
+	busy := clip(union(ran), Span{from, to})
+	s.CompileAlone = length(merged(busy, all)) - length(busy)
 }
 
 func (r *Run) sumKernels() []KernelUse {

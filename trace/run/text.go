@@ -10,6 +10,9 @@ import (
 func (s *Summary) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "verdict\t%s\n\t%s\n", s.Verdict.Sentence, s.Verdict.Evidence)
+	for _, note := range s.Notes {
+		fmt.Fprintf(t, "note\t%s\n", note)
+	}
 	fmt.Fprintf(t, "elapsed\t%v, critical path %v (%.0f %%)\n", Round(s.Elapsed), Round(s.Critical), percent(s.Critical, s.Elapsed))
 	fmt.Fprintf(t, "tasks\t%d, failed %d, skipped %d\n", s.Tasks, s.Failed, s.Skipped)
 	fmt.Fprintf(t, "records\t%s\n", s.records())

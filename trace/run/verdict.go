@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/gompss/gompss/deps"
 )
 
 // A Verdict says in one sentence what bound the run, and what in the numbers shows it.
 type Verdict struct {
-	Bound    string // submission, tasks, transfers, tokens, path, load, devices, balance, nothing
+	Bound    string // compile, tasks, memory, transfers, tokens, path, load, devices, submission, balance, nothing
 	Sentence string
 	Evidence string
 }
@@ -23,6 +25,10 @@ const (
 	fullPlace     = 0.7                   // of the time of a place
 	muchQueue     = 0.25                  // of the elapsed time, for want of tokens
 	unevenLoad    = 0.6                   // of the busiest lane of a kind, what its lanes have on average
+	muchCompiled  = 0.3                   // of the elapsed time and what was compiled before it, while no task ran
+	muchAgain     = 0.5                   // of the bytes that came to an accelerator, what came again after an eviction
+	lateTasks     = 0.4                   // of the elapsed time, between the end of a task and the submission of the next
+	oneByOne      = 0.7                   // of the elapsed time, with the tasks before such submissions
 )
 
 // judge finds the verdict: the first test that holds, from the most special to the most general.
@@ -30,7 +36,7 @@ func (s *Summary) judge() Verdict {
 	if s.Tasks == 0 || s.Elapsed <= 0 {
 		return Verdict{"nothing", "nothing ran", "no task is in the records"}
 	}
-	tests := []func() (Verdict, bool){s.smallTasks, s.boundByTransfers, s.boundByTokens, s.boundByPath, s.boundByLoad, s.boundByDevices, s.boundBySubmission}
+	tests := []func() (Verdict, bool){s.boundByCompiling, s.smallTasks, s.boundByTransfers, s.boundByTokens, s.boundByPath, s.boundByLoad, s.boundByDevices, s.boundBySubmission}
 	for _, test := range tests {
 		if v, ok := test(); ok {
 			return v
@@ -60,10 +66,26 @@ func (s *Summary) smallTasks() (Verdict, bool) {
 		fmt.Sprintf("%d tasks ran for %v together, %.0f %% of the lanes' time; the runtime had %.0f %%", n, Round(busy), percent(busy, all), percent(s.Overhead, all))}, true
 }
 
+// boundByCompiling finds a run in which no task ran for long while variants of kernels were made. What is made for the first task is made
+// before it is submitted, which is no part of the elapsed time.
+func (s *Summary) boundByCompiling() (Verdict, bool) {
+	whole := s.Elapsed + s.CompileFirst
+	if float64(s.CompileFirst+s.CompileAlone) < muchCompiled*float64(whole) {
+		return Verdict{}, false
+	}
+	return Verdict{"compile", "bound by making variants of kernels",
+		fmt.Sprintf("for %v of %v no task ran while they were made, %v of that before the first submission; %d of %d came from a cache",
+			Round(s.CompileFirst+s.CompileAlone), Round(whole), Round(s.CompileFirst), s.Cached, s.Compiled)}, true
+}
+
+// boundByTransfers finds the accelerator that waited for copies the most, unless another place was busy for longer than its work and its
+// copies took together.
 func (s *Summary) boundByTransfers() (Verdict, bool) {
 	worst := -1
+	var longest time.Duration
 	for i := range s.Places {
 		p := &s.Places[i]
+		longest = max(longest, p.Most)
 		if p.Memory > 0 && (worst < 0 || p.Share(p.Transfer) > s.Places[worst].Share(s.Places[worst].Transfer)) {
 			worst = i
 		}
@@ -72,22 +94,60 @@ func (s *Summary) boundByTransfers() (Verdict, bool) {
 		return Verdict{}, false
 	}
 	p := &s.Places[worst]
-	for _, l := range s.Links { // by bytes: the first is the busiest
-		if l.From == p.Name || l.To == p.Name {
-			return Verdict{"transfers", fmt.Sprintf("bound by transfers %s -> %s", l.From, l.To),
-				fmt.Sprintf("%s waited for copies %.0f %% of the time and ran kernels %.0f %%; %v went over this link at %.3g GB/s",
-					p.Name, 100*p.Share(p.Transfer), 100*p.Share(p.Busy), l.Bytes, l.Rate()/1e9)}, true
-		}
-	}
-	return Verdict{}, false
-}
-
-func (s *Summary) boundByTokens() (Verdict, bool) {
-	if float64(s.Chain.Tokens) < muchQueue*float64(s.Elapsed) {
+	if float64(longest) >= fullPlace*float64(s.Elapsed) && longest > p.Busy+p.Transfer {
 		return Verdict{}, false
 	}
-	return Verdict{"tokens", "bound by tokens",
-		fmt.Sprintf("tasks on the chain to the end waited %v of %v ready and short of tokens; %d tasks in all were short at some time", Round(s.Chain.Tokens), Round(s.Elapsed), s.Short)}, true
+	l, in := s.linkOf(p.Name)
+	if l == nil {
+		return Verdict{}, false
+	}
+	waited := fmt.Sprintf("%s waited for copies %.0f %% of the time and ran kernels %.0f %%", p.Name, 100*p.Share(p.Transfer), 100*p.Share(p.Busy))
+	if in > 0 && float64(p.Again) >= muchAgain*float64(in) {
+		return Verdict{"memory", "bound by the memory of " + p.Name + ": what it evicts has to come again",
+			fmt.Sprintf("%s; of %v that went there %v came again after %d evictions, with %v of %v in use", waited, in, p.Again, p.Evictions, p.Peak, p.Memory)}, true
+	}
+	return Verdict{"transfers", fmt.Sprintf("bound by transfers %s -> %s", l.From, l.To),
+		fmt.Sprintf("%s; %v went over this link in %v, at %.3g GB/s", waited, l.Bytes, Round(l.Time), l.Rate()/1e9)}, true
+}
+
+// linkOf returns the link to or from a memory that was in use the longest, and how much went to that memory.
+func (s *Summary) linkOf(memory string) (longest *LinkUse, in deps.Bytes) {
+	for i := range s.Links {
+		l := &s.Links[i]
+		if l.To == memory {
+			in += l.Bytes
+		}
+		if (l.From == memory || l.To == memory) && (longest == nil || l.Time > longest.Time) {
+			longest = l
+		}
+	}
+	return longest, in
+}
+
+// boundByTokens finds a chain that waited for tokens while its devices could have done more.
+func (s *Summary) boundByTokens() (Verdict, bool) {
+	if float64(s.Chain.Tokens) < muchQueue*float64(s.Elapsed) || s.busyKind(s.Chain.Kind) >= fullPlace {
+		return Verdict{}, false
+	}
+	held := ""
+	for _, h := range s.Held {
+		if h.Kind == s.Chain.Kind {
+			held = fmt.Sprintf("; tasks held %.3g of %d on average, and its lanes were busy %.0f %%", float64(h.Time)/float64(s.Elapsed), h.Limit, 100*s.busyKind(h.Kind))
+		}
+	}
+	return Verdict{"tokens", "bound by tokens of kind " + s.Chain.Kind,
+		fmt.Sprintf("tasks on the chain to the end waited %v of %v ready and short of tokens, %d tasks in all were short at some time%s", Round(s.Chain.Tokens), Round(s.Elapsed), s.Short, held)}, true
+}
+
+// busyKind returns how busy the lanes of a kind were on average, between 0 and 1.
+func (s *Summary) busyKind(kind string) float64 {
+	var busy, all time.Duration
+	for i := range s.Places {
+		if p := &s.Places[i]; p.Kind == kind {
+			busy, all = busy+p.Busy, all+p.Busy+p.Transfer+p.Overhead+p.Idle
+		}
+	}
+	return float64(busy) / float64(max(1, all))
 }
 
 func (s *Summary) boundByPath() (Verdict, bool) {
@@ -151,19 +211,42 @@ func (s *Summary) boundByDevices() (Verdict, bool) {
 		fmt.Sprintf("it was busy %.0f %% of the time; the critical path is %.0f %% of the elapsed time, so more or faster devices help", 100*p.Share(p.Busy), percent(s.Critical, s.Elapsed))}, true
 }
 
+// boundBySubmission finds a program that submits its tasks late, or one after the other.
 func (s *Summary) boundBySubmission() (Verdict, bool) {
-	if percent(s.Chain.Submit, s.Elapsed) < 40 {
-		return Verdict{}, false
+	c, all := &s.Chain, float64(s.Elapsed)
+	switch {
+	case float64(c.Submit) >= lateTasks*all:
+		return Verdict{"submission", "bound by submission: the program submits tasks too late",
+			fmt.Sprintf("on the chain of tasks to the end, %v of %v passed between the end of a task and the submission of the next", Round(c.Submit), Round(s.Elapsed))}, true
+	case c.Late > 1 && float64(c.Submit+c.Before) >= oneByOne*all:
+		return Verdict{"submission", "bound by submission: the program submits tasks one after the other",
+			fmt.Sprintf("on the chain of tasks to the end, %d tasks were over before the next was submitted, and ran for %v of %v", c.Late, Round(c.Before), Round(s.Elapsed))}, true
 	}
-	return Verdict{"submission", "bound by submission: the program submits tasks too late",
-		fmt.Sprintf("on the chain of tasks to the end, %v of %v passed between the end of a task and the submission of the next", Round(s.Chain.Submit), Round(s.Elapsed))}, true
+	return Verdict{}, false
 }
 
 func (s *Summary) unbalanced() Verdict {
 	c := s.Chain
 	return Verdict{"balance", "bound by no one thing",
-		fmt.Sprintf("on the chain of tasks to the end: running %.0f %%, waiting for data or the device %.0f %%, for a place %.0f %%, being told %.0f %%, submission %.0f %%",
-			percent(c.Run, s.Elapsed), percent(c.Fetch, s.Elapsed), percent(c.Queue, s.Elapsed), percent(c.Tell, s.Elapsed), percent(c.Submit, s.Elapsed))}
+		fmt.Sprintf("on the chain of tasks to the end: running %.0f %%, waiting for data or the device %.0f %%, for a place %.0f %%, being told %.0f %%, submission %.0f %%; %s",
+			percent(c.Run, s.Elapsed), percent(c.Fetch, s.Elapsed), percent(c.Queue, s.Elapsed), percent(c.Tell, s.Elapsed), percent(c.Submit, s.Elapsed), s.lanesInWords())}
+}
+
+// lanesInWords says what the lanes that ran tasks did on average.
+func (s *Summary) lanesInWords() string {
+	var of [4]time.Duration
+	var all time.Duration
+	for i := range s.Places {
+		p := &s.Places[i]
+		if p.Tasks == 0 {
+			continue
+		}
+		for k, part := range [4]time.Duration{p.Busy, p.Transfer, p.Overhead, p.Idle} {
+			of[k], all = of[k]+part, all+part
+		}
+	}
+	return fmt.Sprintf("lanes with tasks: busy %.0f %%, waiting for copies %.0f %%, for the runtime %.0f %%, idle %.0f %%",
+		percent(of[0], all), percent(of[1], all), percent(of[2], all), percent(of[3], all))
 }
 
 // Round makes a duration readable: three digits.

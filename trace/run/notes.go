@@ -1,0 +1,67 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// muchGo is the share of the running time of all tasks from which on a kernel that runs as its Go function is worth a note.
+const muchGo = 0.1
+
+// notes says what a reader of the summary would have to look for in its tables.
+func (r *Run) notes(s *Summary) (out []string) {
+	if s.Tasks == s.Gone {
+		return nil
+	}
+	out = append(r.refusals(), r.goFunctions(s)...)
+	var unused []string
+	for i := range s.Places {
+		p := &s.Places[i]
+		if p.Tasks == 0 {
+			unused = append(unused, p.Name)
+		}
+		if p.Again > 0 {
+			out = append(out, fmt.Sprintf("%v came again to %s after it was evicted: a memory of %v is too small for what the tasks there use", p.Again, p.Name, p.Memory))
+		}
+	}
+	if len(unused) > 0 {
+		out = append(out, strings.Join(unused, ", ")+" ran no task")
+	}
+	return out
+}
+
+// refusals says which kernels devices would not run, once for each kernel and kind.
+func (r *Run) refusals() (out []string) {
+	for i := range r.Points {
+		if p := &r.Points[i]; p.Kind == probe.Compile && p.Err != nil {
+			why, _, _ := strings.Cut(strings.TrimSpace(p.Err.Error()), "\n")
+			kind, _, _ := strings.Cut(p.Device, ":")
+			if text := fmt.Sprintf("no %s device runs %s: %s", kind, p.Kernel, why); !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// goFunctions says which kernels ran as Go functions on CPU workers for a good part of the time, and why.
+func (r *Run) goFunctions(s *Summary) (out []string) {
+	var all time.Duration
+	for i := range s.Kernels {
+		all += s.Kernels[i].Total
+	}
+	for _, e := range r.Explanations() {
+		_, why, ok := strings.Cut(e.Text, probe.CPUCode+"Go function (")
+		i := slices.IndexFunc(s.Kernels, func(k KernelUse) bool { return k.Sort == e.Kernel && k.Variant == "go" })
+		if !ok || i < 0 || float64(s.Kernels[i].Total) < muchGo*float64(all) {
+			continue
+		}
+		why, _, _ = strings.Cut(why, "\n")
+		out = append(out, fmt.Sprintf("%s ran as its Go function on the CPU, %.0f %% of the running time of all tasks: %s", e.Kernel, percent(s.Kernels[i].Total, all), strings.TrimSuffix(why, ")")))
+	}
+	return out
+}

@@ -1,0 +1,297 @@
+package run_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/sim"
+	"github.com/gompss/gompss/task"
+	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/record"
+	"github.com/gompss/gompss/trace/run"
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/gompss/gompss/devices/all"
+)
+
+// The kernels of realSource: one that reads, one that writes, one that does both, and one that needs most of the tokens.
+const realSource = `package k
+
+//omp:target device(acc)
+//omp:task in(x[0:n]) inout(sum[0:1])
+func Reads(n int, x, sum []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < 1; i++ {
+		sum[i] += x[i]
+	}
+}
+
+//omp:target device(acc)
+//omp:task out(x[0:n])
+func Writes(n int, x []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		x[i] = 1
+	}
+}
+
+//omp:target device(acc)
+//omp:task inout(x[0:n])
+func Works(n int, x []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		x[i] *= 2
+	}
+}
+
+//omp:target device(acc) resources(acc: 60)
+//omp:task inout(x[0:n])
+func Greedy(n int, x []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		x[i] *= 2
+	}
+}
+`
+
+// A slowDevice takes long to make variants of kernels.
+type slowDevice struct{ *sim.Device }
+
+func (d slowDevice) Prepare(k *devices.Kernel) error {
+	time.Sleep(300 * time.Millisecond)
+	return d.Device.Prepare(k)
+}
+
+func init() {
+	devices.Register("slow", func(c devices.Config) ([]devices.Device, error) {
+		d, err := sim.Open(1, c.First, sim.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return []devices.Device{slowDevice{d[0]}}, nil
+	})
+}
+
+func Reads(_ int, x, sum []float32) { sum[0] += x[0] }
+
+func Writes(n int, x []float32) {
+	for i := range x[:n] {
+		x[i] = 1
+	}
+}
+
+func Works(n int, x []float32) {
+	for i := range x[:n] {
+		x[i] *= 2
+	}
+}
+
+func Greedy(n int, x []float32) { Works(n, x) }
+
+func kernel(t *testing.T, f any) *task.Kernel {
+	k, err := task.NewKernel(f, task.SourceFile{Name: "k.go", Text: realSource})
+	require.NoError(t, err)
+	return k
+}
+
+// runOn runs a program and returns the summary of it.
+func runOn(t *testing.T, devices string, program func(rt *task.Runtime)) *run.Summary {
+	return runWith(t, task.Options{Devices: devices}, program)
+}
+
+func runWith(t *testing.T, o task.Options, program func(rt *task.Runtime)) *run.Summary {
+	r := run.New(0)
+	rec := record.New(record.Options{Sinks: []record.Sink{r}})
+	o.Observer = rec
+	rt, err := task.New(o)
+	require.NoError(t, err)
+	program(rt)
+	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Close())
+	require.NoError(t, rec.Close())
+	return r.Summary()
+}
+
+const elements = 1 << 16 // 256 KiB
+
+func arrays(n int) (out [][]float32) {
+	for range n {
+		out = append(out, make([]float32, elements))
+	}
+	return out
+}
+
+// Each verdict, found on programs that were made to be bound by that one thing: what they wait for lasts some hundred milliseconds, by the
+// models of the simulated devices or because they sleep, and all else they do takes a few. What noise there is makes everything slower.
+func TestVerdictsOfRealRuns(t *testing.T) {
+	each := func(rt *task.Runtime, k *task.Kernel, n int, on func(i int) string) {
+		for i, x := range arrays(n) {
+			_, err := k.With(task.On(on(i))).Submit(rt, elements, x)
+			require.NoError(t, err)
+		}
+	}
+	everywhere := func(int) string { return "sim" }
+	for _, c := range []struct {
+		name, devices   string
+		program         func(rt *task.Runtime)
+		bound, sentence string
+		evidence        string
+	}{
+		{"a slow link to a device", "smp:2,sim:2(bandwidth=20MB/s,peerbw=10GB/s)", func(rt *task.Runtime) {
+			sum := make([]float32, 1)
+			for _, x := range arrays(20) {
+				_, err := kernel(t, Reads).With(task.On("sim:1")).Submit(rt, elements, x, sum)
+				require.NoError(t, err)
+			}
+		}, "transfers", "bound by transfers host -> sim:1", "sim:1 waited for copies"},
+		{"a slow link from a device", "smp:2,sim:2(bandwidth=20MB/s)", func(rt *task.Runtime) {
+			each(rt, kernel(t, Writes), 20, func(int) string { return "sim:0" })
+		}, "transfers", "bound by transfers sim:0 -> host", "sim:0 waited for copies"},
+		{"uneven work", "smp:2,sim:2(speed=20MB/s)", func(rt *task.Runtime) {
+			each(rt, kernel(t, Works), 20, func(i int) string { return fmt.Sprintf("sim:%d", i%10/9) })
+		}, "load", "bound by uneven load: most of the work of kind sim is on sim:0", "the 2 lanes of its kind"},
+		{"a device that has enough to do", "smp:2,sim:1(speed=20MB/s)", func(rt *task.Runtime) {
+			each(rt, kernel(t, Works), 20, everywhere)
+		}, "devices", "bound by the work on sim:0", "more or faster devices help"},
+		{"a chain", "smp:2,sim:2(speed=20MB/s)", func(rt *task.Runtime) {
+			x := make([]float32, elements)
+			for range 20 {
+				_, err := kernel(t, Works).With(task.On("sim")).Submit(rt, elements, x)
+				require.NoError(t, err)
+			}
+		}, "path", "bound by the critical path: more devices will not help", "Works x 20"},
+		{"too few tokens", "smp:2,sim:4(speed=20MB/s)", func(rt *task.Runtime) {
+			each(rt, kernel(t, Greedy), 20, everywhere)
+		}, "tokens", "bound by tokens", "short of tokens"},
+		{"late submission", "smp:2", func(rt *task.Runtime) {
+			for range 20 {
+				_, err := rt.Go(func() error { time.Sleep(time.Millisecond); return nil })
+				require.NoError(t, err)
+				time.Sleep(20 * time.Millisecond)
+			}
+		}, "submission", "bound by submission", "submission of the next"},
+		{"tiny tasks", "smp:2", func(rt *task.Runtime) {
+			x := make([]int, 1)
+			for range 20000 {
+				_, err := rt.Go(func() error { x[0]++; return nil }, task.InOut(x))
+				require.NoError(t, err)
+			}
+		}, "tasks", "tasks too small", "the runtime had"},
+		{"nothing", "smp:2", func(*task.Runtime) {}, "nothing", "nothing ran", "no task"},
+		{"a wait after each task", "smp:4", func(rt *task.Runtime) {
+			for range 20 {
+				_, err := rt.Go(func() error { time.Sleep(10 * time.Millisecond); return nil })
+				require.NoError(t, err)
+				require.NoError(t, rt.Wait())
+			}
+		}, "submission", "bound by submission", "before the next was submitted"},
+		{"a memory that is too small", "smp:2,sim:1(memory=1MiB,granule=64KiB,bandwidth=100MB/s)", func(rt *task.Runtime) {
+			all, sum := arrays(8), make([]float32, 1) // twice what there is room for, in an order that the sum keeps
+			for range 5 {
+				for _, x := range all {
+					_, err := kernel(t, Reads).With(task.On("sim")).Submit(rt, elements, x, sum)
+					require.NoError(t, err)
+				}
+			}
+		}, "memory", "bound by the memory of sim:0", "came again"},
+		{"once through a memory that is too small", "smp:2,sim:1(memory=1MiB,granule=64KiB,bandwidth=50MB/s)", func(rt *task.Runtime) {
+			each(rt, kernel(t, Works), 20, everywhere)
+		}, "transfers", "bound by transfers", "waited for copies"},
+		{"tokens for all that can run at once", "smp:2", func(rt *task.Runtime) {
+			for range 20 {
+				_, err := rt.Go(func() error { time.Sleep(20 * time.Millisecond); return nil }, task.Resources("smp", 50))
+				require.NoError(t, err)
+			}
+		}, "devices", "bound by the work on smp", "busy"},
+		{"a device that waits for copies beside one that has all the work", "smp:2,sim:2(bandwidth=20MB/s,peerbw=10GB/s)", func(rt *task.Runtime) {
+			_, err := rt.Go(func() error { time.Sleep(400 * time.Millisecond); return nil }, task.Label("long"))
+			require.NoError(t, err)
+			sum := make([]float32, 1)
+			for _, x := range arrays(14) { // some 190 ms
+				_, err := kernel(t, Reads).With(task.On("sim:1")).Submit(rt, elements, x, sum)
+				require.NoError(t, err)
+			}
+		}, "path", "bound by the critical path", "long x 1"},
+		{"a slow link beside one that moves more", "smp:2,sim:2(bandwidth=20MB/s,peerbw=10GB/s)", func(rt *task.Runtime) {
+			sum, x, k := make([]float32, 1), arrays(1)[0], kernel(t, Works)
+			for i := range 60 { // to and fro between the two devices
+				_, err := k.With(task.On(fmt.Sprintf("sim:%d", i%2))).Submit(rt, elements, x)
+				require.NoError(t, err)
+			}
+			for _, x := range arrays(20) {
+				_, err := kernel(t, Reads).With(task.On("sim:0")).Submit(rt, elements, x, sum)
+				require.NoError(t, err)
+			}
+		}, "transfers", "bound by transfers host -> sim:0", "sim:0 waited for copies"},
+		{"a kernel that takes long to make", "slow:1", func(rt *task.Runtime) {
+			_, err := kernel(t, Works).Submit(rt, 8, make([]float32, 8))
+			require.NoError(t, err)
+		}, "compile", "bound by making variants of kernels", "before the first submission; 0 of 1 came from a cache"},
+		{"a second one", "smp:1,slow:1", func(rt *task.Runtime) {
+			_, err := rt.Go(func() error { return nil })
+			require.NoError(t, err)
+			require.NoError(t, rt.Wait())
+			_, err = kernel(t, Works).Submit(rt, 8, make([]float32, 8))
+			require.NoError(t, err)
+		}, "compile", "bound by making variants of kernels", "0s of that before the first submission"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := runOn(t, c.devices, c.program)
+			t.Logf("%v", s.Verdict)
+			require.Equal(t, c.bound, s.Verdict.Bound, "%v", s.Verdict)
+			require.Contains(t, s.Verdict.Sentence, c.sentence)
+			require.Contains(t, s.Verdict.Evidence, c.evidence)
+		})
+	}
+}
+
+// What no verdict says is in the notes: what runs as a Go function and why, what a memory was too small for, who had nothing to do.
+func TestNotesOfRealRuns(t *testing.T) {
+	text := strings.Replace(realSource, "device(acc)", "device(acc, smp)", -1)
+	works, err := task.NewKernel(Works, task.SourceFile{Name: "k.go", Text: text})
+	require.NoError(t, err)
+	s := runWith(t, task.Options{Devices: "smp:2,sim:2", Vector: task.VectorOff}, func(rt *task.Runtime) {
+		_, err := works.With(task.On("smp")).Submit(rt, elements, make([]float32, elements))
+		require.NoError(t, err)
+	})
+	require.Len(t, s.Notes, 2, "%q", s.Notes)
+	require.Regexp(t, `^Works ran as its Go function on the CPU, 100 % of the running time of all tasks: .*off`, s.Notes[0])
+	require.Equal(t, "sim:0, sim:1 ran no task", s.Notes[1])
+	var out bytes.Buffer
+	require.NoError(t, s.Write(&out))
+	require.Contains(t, out.String(), s.Notes[0])
+
+	s = runOn(t, "sim:1(memory=1MiB,granule=64KiB)", func(rt *task.Runtime) {
+		all, sum := arrays(8), make([]float32, 1)
+		for range 3 {
+			for _, x := range all {
+				_, err := kernel(t, Reads).Submit(rt, elements, x, sum)
+				require.NoError(t, err)
+			}
+		}
+	})
+	require.Equal(t, []string{"4.0 MiB came again to sim:0 after it was evicted: a memory of 1.0 MiB is too small for what the tasks there use"}, s.Notes)
+
+	s = runOn(t, "sim:1", func(rt *task.Runtime) {
+		_, err := kernel(t, Works).Submit(rt, elements, make([]float32, elements))
+		require.NoError(t, err)
+	})
+	require.Empty(t, s.Notes, "nothing is worth a note")
+}
+
+// A device that refuses a kernel says why, once for all devices of its kind.
+func TestANoteOfARefusal(t *testing.T) {
+	r := run.New(0)
+	r.Machine = probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 1, Host: true}}}
+	r.Tasks = []probe.Task{{ID: 1, Start: 1, End: 2, Release: 3}}
+	for i := range 2 {
+		r.Points = append(r.Points, probe.Point{Kind: probe.Compile, Kernel: "Sum", Device: fmt.Sprintf("cuda:%d", i), Err: errors.New("no atomics here\nfor long reasons")})
+	}
+	r.Finish()
+	require.Equal(t, []string{"no cuda device runs Sum: no atomics here"}, r.Summary().Notes)
+}
