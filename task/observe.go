@@ -3,6 +3,7 @@ package task
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/gompss/gompss/codegen"
@@ -311,8 +312,8 @@ func (rt *Runtime) observePhase(label string, began time.Duration) {
 }
 
 // observeKernel tells what was decided for a kernel and why, or why it cannot run on accelerators. Finding that out takes milliseconds,
-// which no task waits for; Close does.
-func (rt *Runtime) observeKernel(k *Kernel) {
+// which no task waits for; Close does. onCPU says that CPU workers may run it.
+func (rt *Runtime) observeKernel(k *Kernel, onCPU bool) {
 	if rt.recorder == nil || k.ir == nil {
 		return
 	}
@@ -322,6 +323,9 @@ func (rt *Runtime) observeKernel(k *Kernel) {
 			text = err.Error()
 		} else {
 			text = lowered.Explain()
+		}
+		if onCPU {
+			text = strings.TrimRight(text, "\n") + "\n" + probe.CPUCode + rt.CPUCode(k) + "\n"
 		}
 		rt.recorder.Observe(probe.Point{Kind: probe.Explain, Kernel: k.name, Label: text, Time: rt.now()})
 	})

@@ -64,7 +64,7 @@ func (rt *Runtime) variantsOf(k *Kernel) *variants {
 		v.places = v.places.With(sched.PlaceID(p))
 	}
 	if rt.watched() {
-		rt.observeKernel(k)
+		rt.observeKernel(k, rt.host >= 0 && v.places.Has(rt.host))
 	}
 	rt.variants.Store(k, v)
 	return v
