@@ -8,7 +8,7 @@ export interface Chain { Tasks: number[] | null; Run: number; Fetch: number; Que
 export interface Summary {
   Elapsed: number; Tasks: number; Failed: number; Skipped: number; Gone: number; Dropped: number; Damage: string; Policy: string
   Places: PlaceUse[] | null; Kernels: KernelUse[] | null; Links: LinkUse[] | null; Critical: number; Path: PathLink[] | null; Chain: Chain
-  Held: { Kind: string; Limit: number; Tasks: number; Time: number }[] | null; Short: number; Waited: number; Overhead: number; Compiled: number; Cached: number; Compile: number
+  Held: { Kind: string; Limit: number; Tasks: number; Time: number }[] | null; Short: number; Waited: number; Overhead: number; Compiled: number; Cached: number; Compile: number; Notes: string[] | null
   Verdict: { Bound: string; Sentence: string; Evidence: string }
 }
 export interface Series { At: number[] | null; Tasks: number[]; Ready: number[]; Moved: number[]; Busy: Record<string, number[]>; Memory: Record<string, number[]>; Tokens: Record<string, number[]> }

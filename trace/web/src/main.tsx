@@ -48,6 +48,7 @@ function Overview({ s }: Props) {
   const tile = (name: string, value: ComponentChildren) => <div class="tile"><span>{name}</span><b>{value}</b></div>
   return <>
     <div class="verdict"><b>{u.Verdict.Sentence}</b>{u.Verdict.Evidence}</div>
+    {(u.Notes ?? []).length > 0 && <ul class="notes">{(u.Notes ?? []).map((n) => <li>{n}</li>)}</ul>}
     <div class="tiles">
       {tile('elapsed', time(u.Elapsed))}{tile('tasks', count(u.Tasks))}{tile('tasks a second', count(Math.round((u.Tasks - u.Gone) / (elapsed / 1e9))))}
       {tile('critical path', `${time(u.Critical)} (${share(u.Critical, elapsed)})`)}{tile('failed, skipped', `${u.Failed}, ${u.Skipped}`)}{tile('records dropped', count(u.Dropped))}{tile('policy', u.Policy)}
