@@ -14,13 +14,14 @@ import (
 
 // dash serves the page of a trace file until it is interrupted.
 func dash(args []string, stdout, stderr io.Writer) error {
-	flags := newFlags("dash", stderr)
+	flags := newFlags("dash")
 	addr := flags.String("addr", "127.0.0.1:0", "host:port to serve at; port 0 takes a free one; other hosts than loopback need the token of the URL")
-	if err := flags.Parse(args); err != nil {
-		return usageError("dash: %v", err)
+	files, err := parseAnywhere(flags, args)
+	if err != nil {
+		return err
 	}
-	return withRun(flags.Args(), stderr, func(r *runs.Run) error {
-		s, err := trace.ServeRun(*addr, filepath.Base(flags.Arg(0)), r)
+	return withRun("dash", files, stderr, func(r *runs.Run) error {
+		s, err := trace.ServeRun(*addr, filepath.Base(files[0]), r)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,6 +39,8 @@ func TestTraceCommands(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	cut := filepath.Join(t.TempDir(), "cut.gtrace")
 	require.NoError(t, os.WriteFile(cut, content[:len(content)-5], 0o644))
+	empty := filepath.Join(t.TempDir(), "empty.gtrace")
+	require.NoError(t, os.WriteFile(empty, nil, 0o644))
 	for _, c := range []struct {
 		args   []string
 		status int
@@ -52,10 +56,21 @@ func TestTraceCommands(t *testing.T) {
 		{[]string{"trace", "export", "-format", "paraver", "-o", out, name}, 0, "", ""},
 		{[]string{"trace", "report", "-o", out + ".html", name}, 0, "out.html", ""},
 		{[]string{"trace", "export", "-format", "paraver", name}, 2, "", "say -o"},
-		{[]string{"trace", "export", "-format", "nonsense", name}, 1, "", "nonsense"},
+		{[]string{"trace", "export", name, "-format", "dot"}, 0, "digraph", ""},
+		{[]string{"trace", "export", "-format", "nonsense", name}, 2, "", "nonsense"},
+		{[]string{"trace", "export", "-nonsense", name}, 2, "", "-nonsense"},
+		{[]string{"trace", "export", "-format", "csv", name, "-o", name}, 1, "", "it is the trace file itself"},
+		{[]string{"trace", "export", "-format", "csv", "-o", filepath.Join(name, "no"), name}, 1, "", "gompss trace: open"},
+		{[]string{"trace", "export", name, name}, 2, "", "export: 2 files"},
+		{[]string{"trace", "report", cut, "-o", out + ".html"}, 0, "out.html", "the end is missing"},
+		{[]string{"trace", "diff", name, cut}, 0, "+0.0 %", "the end is missing"},
+		{[]string{"trace", "diff", name}, 2, "", "diff: 1 files: want two"},
+		{[]string{"trace", "critical", name, "-x"}, 2, "", "2 files"},
 		{[]string{"trace"}, 2, "", "want summary"},
 		{[]string{"trace", "nonsense"}, 2, "", "nonsense"},
-		{[]string{"trace", "summary"}, 2, "", "0 files"},
+		{[]string{"trace", "summary"}, 2, "", "summary: 0 files"},
+		{[]string{"trace", "summary", t.TempDir()}, 1, "", "is a directory"},
+		{[]string{"trace", "summary", empty}, 1, "", "not a trace file"},
 		{[]string{"trace", "summary", "main.go"}, 1, "", "not a trace file"},
 		{[]string{"trace", "summary", name + "x"}, 1, "", "no such file"},
 		{[]string{"dash", "-addr", "nonsense", name}, 1, "", "host:port"},
@@ -65,9 +80,33 @@ func TestTraceCommands(t *testing.T) {
 		require.Contains(t, stdout.String(), c.stdout, c.args)
 		require.Contains(t, stderr.String(), c.stderr, c.args)
 	}
+	now, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, content, now, "the trace file is as it was")
 	for _, file := range []string{out, out + ".prv", out + ".pcf", out + ".row", out + ".html"} {
 		info, err := os.Stat(file)
 		require.NoError(t, err)
 		require.NotZero(t, info.Size())
+	}
+}
+
+// A file that could not be written whole is not left.
+func TestNoHalfFiles(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out")
+	err := toFile(name, "none", func(w io.Writer) error {
+		_, err := w.Write([]byte("half"))
+		return errors.Join(err, errors.New("boom"))
+	})
+	require.ErrorContains(t, err, "boom")
+	require.NoFileExists(t, name)
+	require.False(t, isTerminal(&bytes.Buffer{}))
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer null.Close()
+	require.False(t, isTerminal(null))
+	if tty, err := os.Open("/dev/ptmx"); err == nil { // a terminal, where there are some
+		defer tty.Close()
+		require.True(t, isTerminal(tty))
+		require.Equal(t, 2, run([]string{"trace", "export", name}, tty, io.Discard))
 	}
 }
