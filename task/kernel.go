@@ -259,6 +259,9 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 		return s.giveUp(r, err)
 	}
 	r.now = r.now || wait
+	if err := r.keepsWorker(); err != nil {
+		return s.giveUp(r, r.refused(err))
+	}
 	t := s.commit(r)
 	if wait {
 		return t, t.Err()
@@ -279,6 +282,9 @@ func (k *Kernel) submitBeside(s *Scope, g *Group, args []any, options []Option) 
 		return s.giveUpBeside(r, err)
 	}
 	r.now = r.now || wait
+	if err := r.keepsWorker(); err != nil {
+		return s.giveUpBeside(r, r.refused(err))
+	}
 	t, err := s.commitBeside(r)
 	if wait && err == nil {
 		err = t.Err()
@@ -349,7 +355,7 @@ func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait
 	if err := r.home.covers(r); err != nil {
 		return false, r.refused(err)
 	}
-	if err := errors.Join(rt.kernelOptions(r, options), r.checkRetry()); err != nil {
+	if err := errors.Join(rt.kernelOptions(r, options), r.checkRetry(nil)); err != nil {
 		return false, r.refused(err)
 	}
 	return wait, rt.placeKernel(r)

@@ -14,6 +14,7 @@ type LoopOption struct {
 	grain, tasks int
 	each         func(lo, hi int) []Option
 	option       Option
+	every        bool // option is there, if only Untied, which says nothing
 }
 
 // Grain makes every task of a loop run at least n iterations, and less than twice as many, where there are so many.
@@ -26,7 +27,7 @@ func Tasks(n int) LoopOption { return LoopOption{tasks: n} }
 func Each(options func(lo, hi int) []Option) LoopOption { return LoopOption{each: options} }
 
 // Every gives all tasks of a loop an option, such as a label or a reduction.
-func Every(o Option) LoopOption { return LoopOption{option: o} }
+func Every(o Option) LoopOption { return LoopOption{option: o, every: true} }
 
 // tasksPerWorker is how many tasks a loop becomes for each worker, where nothing is said: enough for chunks of different length
 // to end together.
@@ -77,7 +78,7 @@ func (l *loopOptions) set(options []LoopOption) error {
 		switch {
 		case o.each != nil:
 			l.each = o.each
-		case o.option.what() != noOption:
+		case o.every:
 			l.every = append(l.every, o.option)
 		case o.grain != 0:
 			l.grain = o.grain

@@ -34,7 +34,7 @@ func (o *Option) memory() memory {
 	if s := o.special(); s != nil {
 		return s.memory
 	}
-	return memory{o.at, o.n, o.more, deps.Bytes(o.kind >> 16)}
+	return memory{o.at, o.n, o.more, deps.Bytes(o.kind &^ pointerBit >> 16)}
 }
 
 func specialAccess(mode deps.Mode, s *special) Option {
@@ -221,6 +221,8 @@ func (t *buffers) load() bufferTable {
 	return bufferTable{}
 }
 
+var errNoSize = errors.New("elements without a size: there is nothing to order tasks by")
+
 // register makes [base, base+cap) of m a buffer. With pages the memory is ours, else it is pinned and kept alive.
 func (t *buffers) register(m memory, pages []byte, owner *Scope) (*buffer, error) {
 	t.mu.Lock()
@@ -229,6 +231,9 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope) (*buffer, error
 		return nil, ErrClosed
 	}
 	m.len = m.cap
+	if m.elem == 0 {
+		return nil, errNoSize
+	}
 	if b, _, err := t.find(m); b != nil || err != nil {
 		return b, err // someone else was quicker, or a later slice reaches into another buffer
 	}
@@ -321,6 +326,14 @@ func checkPlain(t reflect.Type) error {
 		return nil
 	}
 	return fmt.Errorf("type %s holds Go pointers", t)
+}
+
+// holdsPointers is checkPlain in a nanosecond, for every access: the second word of what the runtime knows of a type is how many of its bytes
+// have pointers among them. TestHoldsPointers compares the two; the type lives as long as the program.
+func holdsPointers[T any]() bool {
+	t := reflect.TypeFor[T]()
+	words := (*[2]*[2]uintptr)(unsafe.Pointer(&t)) // of the interface: its table, and the type
+	return words[1][1] != 0
 }
 
 // sliceOfPages returns the pages as n elements of T. It is safe because T holds no pointers, pages are aligned for

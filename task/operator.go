@@ -1,6 +1,7 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -19,13 +20,20 @@ type Operator[T any] struct {
 	name    string
 	neutral T
 	combine func(a, b T) T
-	key     any // operators with equal keys go together
+	key     any   // operators with equal keys go together
+	wrong   error // why it cannot be used
 }
 
-// NewOperator returns an operator of the user's: combine(neutral, x) is x. T must not hold pointers.
+// NewOperator returns an operator of the user's: combine(neutral, x) is x. T must not hold pointers: a task that reduces with such an
+// operator, or one without a function, is refused.
 func NewOperator[T any](name string, neutral T, combine func(a, b T) T) *Operator[T] {
 	op := &Operator[T]{name: name, neutral: neutral, combine: combine}
 	op.key = op
+	if combine == nil {
+		op.wrong = fmt.Errorf("operator %s: its function is nil", name)
+	} else if err := checkPlain(reflect.TypeFor[T]()); err != nil { // private copies lie where the collector does not look
+		op.wrong = fmt.Errorf("operator %s: %w", name, err)
+	}
 	return op
 }
 
@@ -44,7 +52,7 @@ type builtinKey struct {
 }
 
 func builtin[T any](op ir.Op, name string, neutral T, combine func(a, b T) T) *Operator[T] {
-	return &Operator[T]{name, neutral, combine, builtinKey{op, canonical(reflect.TypeFor[T]().Kind())}}
+	return &Operator[T]{name: name, neutral: neutral, combine: combine, key: builtinKey{op, canonical(reflect.TypeFor[T]().Kind())}}
 }
 
 // canonical makes the two names of one representation one.
@@ -120,11 +128,18 @@ type reducer struct {
 	elem deps.Bytes
 	fill func(base unsafe.Pointer, r deps.Region)     // with the neutral element
 	fold func(dst, src unsafe.Pointer, r deps.Region) // dst = combine(dst, src)
+
+	wrong error
 }
 
+var errNoOperator = errors.New("operator: nil, or made without NewOperator")
+
 func (op *Operator[T]) reducer() *reducer {
+	if op == nil || op.key == nil {
+		return &reducer{wrong: errNoOperator}
+	}
 	return &reducer{
-		name: op.name, key: op.key, elem: deps.Bytes(unsafe.Sizeof(op.neutral)),
+		wrong: op.wrong, name: op.name, key: op.key, elem: deps.Bytes(unsafe.Sizeof(op.neutral)),
 		fill: func(base unsafe.Pointer, r deps.Region) {
 			for lo, hi := range r.Runs() {
 				for i := range elements[T](base, lo, hi) {

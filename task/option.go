@@ -60,6 +60,18 @@ const (
 
 func access[T any](mode deps.Mode, x []T) Option { return accessTo(mode, memoryOf(x)) }
 
+// keepAccess is access in a mode in which a task reads and writes, so that Retry would have to put the elements back.
+func keepAccess[T any](mode deps.Mode, m memory) Option {
+	o := accessTo(mode, m)
+	if holdsPointers[T]() {
+		o.kind |= pointerBit
+	}
+	return o
+}
+
+// pointerBit marks accesses to elements that hold Go pointers, where that matters.
+const pointerBit optionKind = 1 << 63
+
 func accessTo(mode deps.Mode, m memory) Option {
 	return Option{kind: accessKind(mode, m.elem), at: m.base, n: m.len, more: m.cap}
 }
@@ -72,7 +84,7 @@ func In[T any](x []T) Option { return access(deps.In, x) }
 func Out[T any](x []T) Option { return access(deps.Out, x) }
 
 // InOut says that the task reads and writes x. It is always safe.
-func InOut[T any](x []T) Option { return access(deps.InOut, x) }
+func InOut[T any](x []T) Option { return keepAccess[T](deps.InOut, memoryOf(x)) }
 
 // Concurrent says that the task updates x together with other tasks that say so, which may run at the same time and
 // order themselves, by atomic operations or by touching different elements. On the CPU a kernel with atomics is alone, as
@@ -81,7 +93,7 @@ func Concurrent[T any](x []T) Option { return access(deps.Concurrent, x) }
 
 // Commutative says that the task updates x in any order with other tasks that say so, but not at the same time as one of
 // them. A task gets all its commutative accesses at once when it is ready, or waits without holding any.
-func Commutative[T any](x []T) Option { return access(deps.Commutative, x) }
+func Commutative[T any](x []T) Option { return keepAccess[T](deps.Commutative, memoryOf(x)) }
 
 // Reduce says that the task, of GoScope, adds to x by op together with other tasks that say so: each reduces into a private
 // copy (Private) that begins with the neutral element. The copies are combined, and with what x was before, when another
@@ -102,7 +114,7 @@ func OutPointer[T any](p *T) Option {
 
 // InOutPointer says that the task reads and writes *p.
 func InOutPointer[T any](p *T) Option {
-	return accessTo(deps.InOut, memoryOfPointer(p))
+	return keepAccess[T](deps.InOut, memoryOfPointer(p))
 }
 
 // Box narrows an access to the box [lo[i], hi[i]) in each dimension i of its slice, read as a row-major array of the
@@ -129,7 +141,9 @@ func (o Option) Box(shape, lo, hi []int) Option {
 	if o.isAccess() {
 		s.memory, s.reducer = o.memory(), o.reducer()
 	}
-	return specialAccess(o.mode(), &s)
+	made := specialAccess(o.mode(), &s)
+	made.kind |= o.kind & pointerBit
+	return made
 }
 
 func (o *Option) isAccess() bool { return o.what() == accessOption || o.what() == specialOption }
@@ -167,7 +181,7 @@ func Resources(kind devices.Kind, tokens int) Option {
 
 // If with false makes who submits the task wait until it is over, as if it had been called: it runs in its order, and
 // where the body of a task submits it and nothing else is to come first, at once on the same goroutine. The error is the
-// task's.
+// task's. A body submits such tasks to its Scope: at the Runtime they are ErrInsideTask there.
 func If(condition bool) Option { return Option{kind: nowOption, n: bit(condition)} }
 
 // Final with true does so for all tasks that the task submits, and those that they submit: for the depth from which on tasks
@@ -179,8 +193,8 @@ func Final(condition bool) Option { return Option{kind: finalOption, n: bit(cond
 func Untied() Option { return Option{} }
 
 // Retry runs the task up to n times more if it fails, as long as that cannot be seen: what it writes only is written again,
-// and what it also reads is put back as it was before. A task that has submitted others is not run again. Tasks with
-// concurrent accesses cannot be retried. On an accelerator, what the task reads and writes is copied to the host first, where that does
+// and what it also reads is put back as it was before: elements that hold no Go pointers. A task that has submitted others is not run
+// again. Tasks with concurrent accesses cannot be retried. On an accelerator, what the task reads and writes is copied to the host first, where that does
 // not have it; the next run is elsewhere, if the task may run elsewhere.
 func Retry(n int) Option { return Option{kind: retryOption, n: int64(n)} }
 

@@ -33,11 +33,16 @@ type Recorder struct {
 var ErrRecorderOver = errors.New("task: record: the iteration is complete")
 
 func (r *Recorder) collect(build func(*Recorder) error) error {
+	if build == nil {
+		return errNoBuild
+	}
 	if err := build(r); err != nil {
 		return err
 	}
 	return r.err
 }
+
+var errNoBuild = errors.New("task: record: build is nil")
 
 // Go records a task that runs body: see Runtime.Go.
 func (r *Recorder) Go(body func() error, options ...Option) error {

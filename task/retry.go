@@ -16,9 +16,25 @@ import (
 // errNoRetry says why a task cannot be run again.
 var errNoRetry = errors.New("retry: what a concurrent access has written cannot be put back: other tasks write it too")
 
-func (r *record) checkRetry() error {
-	if r.retries > 0 && slices.ContainsFunc(r.accesses, func(a deps.Access) bool { return a.Mode == deps.Concurrent }) {
+// checkRetry refuses a task that may run again although it could be seen that it has run. options are those with its accesses, if it is no
+// kernel.
+func (r *record) checkRetry(options []Option) error {
+	if r.retries == 0 {
+		return nil
+	}
+	if slices.ContainsFunc(r.accesses, func(a deps.Access) bool { return a.Mode == deps.Concurrent }) {
 		return errNoRetry
+	}
+	return canPutBack(options)
+}
+
+// canPutBack returns an error when a task that may run again reads and writes elements that hold Go pointers: what is kept of those
+// would not keep alive what they point at, nor that as it was.
+func canPutBack(options []Option) error {
+	for i := range options {
+		if o := &options[i]; o.isAccess() && o.kind&pointerBit != 0 {
+			return fmt.Errorf("retry: %s: its elements hold Go pointers, and cannot be put back", o.mode())
+		}
 	}
 	return nil
 }

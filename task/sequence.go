@@ -55,6 +55,9 @@ type KernelRecorder struct {
 //
 // Errors: what build returns; those of Kernel.Submit; no accelerator that can run all of the kernels.
 func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
+	if build == nil {
+		return nil, errNoBuild
+	}
 	places := rt.all
 	if rt.host >= 0 {
 		places = places.Without(rt.host)
@@ -232,7 +235,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	} else {
 		r.settings.places &= it.places
 	}
-	if err := rt.placeKernel(r); err != nil {
+	if err := errors.Join(rt.placeKernel(r), r.keepsWorker()); err != nil {
 		return s.giveUp(r, err)
 	}
 	return s.commit(r), nil

@@ -15,8 +15,7 @@ import (
 // may use what the accesses name, as they say, until it returns. What it returns, or panics with, is the task's error.
 //
 // A body that has work for tasks of its own takes a Scope: GoScope. What it submits to the Runtime are siblings of its own
-// task, as if they had been submitted after it; it must not wait for those, nor for anything else that needs a worker, and
-// Options.Window must have room for them.
+// task, as if they had been submitted after it; it must not wait for those (ErrInsideTask), nor for anything else that needs a worker.
 //
 // Errors: about the accesses, the places and the tokens; nothing has been submitted then.
 func (rt *Runtime) Go(body func() error, options ...Option) (Task, error) {
@@ -77,6 +76,11 @@ var errNoBody = errors.New("task: go: body is nil")
 func (s *Scope) submitGo(r *record, options []Option) (Task, error) {
 	if err := s.rt.describeGo(r, options); err != nil {
 		return s.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))
+	}
+	if r.now {
+		if err := r.keepsWorker(); err != nil {
+			return s.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))
+		}
 	}
 	return s.commit(r), nil
 }
@@ -293,7 +297,7 @@ func (rt *Runtime) describeGo(r *record, options []Option) error {
 	if err := r.checkReductions(); err != nil {
 		return err
 	}
-	if err := r.checkRetry(); err != nil {
+	if err := r.checkRetry(options); err != nil {
 		return err
 	}
 	if r.kind == waitBody || r.kind == replayBody {
@@ -444,7 +448,11 @@ func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
 	if r.nested == nil {
 		return errNoScope
 	}
-	r.rt.addReduction(r, len(r.accesses)-1, -1, b, o.reducer())
+	op := o.reducer()
+	if op.wrong != nil {
+		return fmt.Errorf("reduction: %w", op.wrong)
+	}
+	r.rt.addReduction(r, len(r.accesses)-1, -1, b, op)
 	return nil
 }
 

@@ -29,6 +29,8 @@ func (it *Iteration) Again(build func(*Recorder) error) (t Task, changed bool, e
 	return t, changed, err
 }
 
+var errUnbuilt = &ChangedError{What: "the steps are partly those of a call of Again that did not return"}
+
 // compare takes over what build gives, and reports whether the structure has changed.
 func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err error) {
 	it.moved = false
@@ -37,7 +39,11 @@ func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err err
 	if it.broken != nil || slices.ContainsFunc(it.buffers, func(b *buffer) bool { return b.gone.Load() }) {
 		r.old = nil
 	}
-	if err = r.collect(build); err == nil && r.old != nil && (r.expected() != nil || len(r.groups) < len(it.groups)) {
+	was := it.broken
+	it.broken = errUnbuilt // should build panic
+	err = r.collect(build)
+	it.broken = was
+	if err == nil && r.old != nil && (r.expected() != nil || len(r.groups) < len(it.groups)) {
 		r.startOver()
 		err = r.err
 	}

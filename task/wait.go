@@ -70,7 +70,8 @@ func (t Task) Wait() error {
 	return t.Err()
 }
 
-// WaitContext is Wait until ctx is done. With the context of a Scope the worker runs other tasks meanwhile.
+// WaitContext is Wait until ctx is done. With the context of a Scope, or one derived from it, the worker runs other tasks meanwhile; with
+// any other the body of a task would keep its worker, and WaitContext is ErrInsideTask there.
 func (t Task) WaitContext(ctx context.Context) error {
 	over := false
 	wait := func() {
@@ -80,9 +81,14 @@ func (t Task) WaitContext(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	if s := scopeOf(ctx); s != nil && t.record != nil && t.record.taskID() == t.id {
+	switch s := scopeOf(ctx); {
+	case t.record == nil || t.record.taskID() != t.id:
+		wait()
+	case s != nil:
 		s.block(wait)
-	} else {
+	case insideBody():
+		return ErrInsideTask
+	default:
 		wait()
 	}
 	if !over {
@@ -194,15 +200,22 @@ func (rt *Runtime) Wait(options ...WaitOption) error {
 	}
 }
 
-// ErrInsideTask says that what waits for tasks was called by the body of a task, which it may wait for, and which keeps a worker: Wait and
-// Close of a Runtime, Task.Wait, Wait of a Group of the program, Replay, Free and Unregister. In a body, Scope.Wait waits for the
+// ErrInsideTask says that what waits for tasks was called by the body of a task, which it may wait for, and which keeps a worker: Wait,
+// WaitOn and Close of a Runtime, submission to it with If(false), Task.Wait, Task.WaitContext and Future.Value with a context that is no
+// Scope's, Wait of a Group of the program, Replay, Free and Unregister. In a body, Scope.Wait and Scope.WaitOn wait for the
 // tasks of its own; to wait for those of another runtime there, call Wait on another goroutine.
 var ErrInsideTask = errors.New("task: wait or close: called in the body of a task: use its Scope, as GoScope gives it")
 
 // insideBody reports whether the body of a task is on the stack of the caller.
 func insideBody() bool {
-	var pcs [256]uintptr
-	for _, pc := range pcs[:runtime.Callers(2, pcs[:])] {
+	var few [64]uintptr
+	pcs := few[:]
+	n := runtime.Callers(2, pcs)
+	for n == len(pcs) { // a body may recurse
+		pcs = make([]uintptr, 4*len(pcs))
+		n = runtime.Callers(2, pcs)
+	}
+	for _, pc := range pcs[:n] {
 		f := runtime.FuncForPC(pc - 1)
 		if f == nil {
 			continue
@@ -212,6 +225,15 @@ func insideBody() bool {
 		}
 	}
 	return false
+}
+
+// keepsWorker returns ErrInsideTask when r, which is about to be submitted, is waited for where the body of a task submits it to the
+// runtime: that would keep a worker.
+func (r *record) keepsWorker() error {
+	if r.now && r.home.program() && insideBody() {
+		return ErrInsideTask
+	}
+	return nil
 }
 
 // callsBodies are what calls bodies: of tasks, of steps of a replay, of chunks of a wide task.
@@ -276,8 +298,12 @@ func (rt *Runtime) flush(read bool) error {
 // valid on the host: what In names may then be read, and what InOut names be written, until another task is submitted
 // that uses it.
 //
-// Errors: the context's, and then the data are not to be touched; an *Error when a task it waits for failed.
+// Errors: the context's, and then the data are not to be touched; an *Error when a task it waits for failed; ErrInsideTask in the body
+// of a task, which has Scope.WaitOn.
 func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
+	if rt.window.live() > 0 && insideBody() {
+		return ErrInsideTask
+	}
 	if rt.watched() {
 		defer rt.observePhase(probe.PhaseWait, rt.now())
 	}
