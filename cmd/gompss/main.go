@@ -35,8 +35,8 @@ var commands = []command{
 	{"gen", "gen [-check] [files, folders or folder/...]", genAbout, gen},
 	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] FILE", explainAbout, explain},
 	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC]", "", bench},
-	{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, report [-o OUT] FILE", traceAbout, traceCommand},
-	{"dash", "dash [-addr HOST:PORT] FILE", dashAbout, dash},
+	{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, report [-o OUT] FILE; all with [-last N]", traceAbout, traceCommand},
+	{"dash", "dash [-addr HOST:PORT] [-last N] FILE", dashAbout, dash},
 	{"devices", "devices [SPEC]", devicesAbout, listDevices},
 	{"version", "version", "", version},
 }
@@ -60,9 +60,12 @@ it looks at the current folder; folder/... takes the folders below, too.
   export FILE      -format perfetto (default), chrome, csv, csv-moves, dot, dot-sorts or paraver; -o OUT
   diff FILE FILE   what changed from the first to the second
   report FILE      one HTML page that needs no network; -o OUT
+  -last N          of the last N tasks and up to as many before them, which takes less memory than all (some 700 bytes a task);
+                   0 takes all, and is what is taken where nothing is said, but for report: a page is of 1000000
 `
 	dashAbout = `Serves the page of a trace file until it is interrupted.
   -addr HOST:PORT   127.0.0.1:0 when not given; other hosts than loopback need the token of the URL
+  -last N           of the last N tasks and up to as many before them; 1000000 when not given, 0 takes all
 `
 	devicesAbout = `Lists the devices of this machine, or those that SPEC opens, such as smp:2,sim:4. Without SPEC the variable
 GOMPSS_DEVICES counts.

@@ -21,9 +21,9 @@ func traceCommand(args []string, stdout, stderr io.Writer) error {
 	}
 	switch verb, rest := args[0], args[1:]; verb {
 	case "summary":
-		return withRun(verb, rest, stderr, func(r *runs.Run) error { return r.Summary().Write(stdout) })
+		return printTrace(verb, rest, stderr, func(r *runs.Run) error { return r.Summary().Write(stdout) })
 	case "critical":
-		return withRun(verb, rest, stderr, func(r *runs.Run) error { return printCritical(stdout, r) })
+		return printTrace(verb, rest, stderr, func(r *runs.Run) error { return printCritical(stdout, r) })
 	case "export":
 		return exportTrace(rest, stdout, stderr)
 	case "diff":
@@ -35,41 +35,64 @@ func traceCommand(args []string, stdout, stderr io.Writer) error {
 	}
 }
 
-// withRun reads the one file that args name. What is wrong with it goes to stderr; f gets what is there.
-func withRun(verb string, args []string, stderr io.Writer, f func(r *runs.Run) error) error {
-	if len(args) != 1 {
-		return usageError("%s: %d files: want one", verb, len(args))
-	}
-	r, err := readRun(args[0], stderr)
+func printTrace(verb string, args []string, stderr io.Writer, f func(r *runs.Run) error) error {
+	flags := newTraceFlags(verb, 0)
+	files, err := flags.parse(args, 1)
 	if err != nil {
 		return err
 	}
-	return f(r)
+	return flags.withRun(files[0], stderr, f)
 }
 
-// readRun reads a trace file; what is wrong with it goes to stderr.
-func readRun(name string, stderr io.Writer) (*runs.Run, error) {
-	r, err := runs.ReadFile(name)
+// pageTasks is how many tasks a page is of where nothing is said: more take a browser gigabytes.
+const pageTasks = 1_000_000
+
+// A traceFlags is the flags of a command that reads trace files, and what they have in common.
+type traceFlags struct {
+	*flag.FlagSet
+	last int
+}
+
+func newTraceFlags(verb string, last int) *traceFlags {
+	f := &traceFlags{FlagSet: flag.NewFlagSet(verb, flag.ContinueOnError)}
+	f.SetOutput(io.Discard) // status says what is wrong
+	f.IntVar(&f.last, "last", last, "keep this many tasks, or up to twice as many: the last ones; 0 keeps all")
+	return f
+}
+
+// parse parses flags before, between and after the files, of which it wants a number.
+func (f *traceFlags) parse(args []string, want int) (files []string, err error) {
+	for {
+		if err := f.Parse(args); err != nil {
+			return nil, usageError("%s: %v", f.Name(), err)
+		}
+		if f.NArg() == 0 {
+			break
+		}
+		files, args = append(files, f.Arg(0)), f.Args()[1:]
+	}
+	if len(files) != want {
+		return nil, usageError("%s: %d files: want %s", f.Name(), len(files), []string{"none", "one", "two"}[want])
+	}
+	if f.last < 0 {
+		return nil, usageError("%s: last %d tasks: want 0 or more", f.Name(), f.last)
+	}
+	return files, nil
+}
+
+// withRun reads a file. What is missing in it goes to stderr; f gets what is there.
+func (f *traceFlags) withRun(name string, stderr io.Writer, use func(r *runs.Run) error) error {
+	r, err := runs.ReadFileLast(name, f.last)
 	if err != nil {
-		return nil, fmt.Errorf("gompss trace: %w", err)
+		return fmt.Errorf("gompss trace: %w", err)
 	}
 	if !r.Damage.Whole() {
 		fmt.Fprintf(stderr, "gompss trace: %s: %s\n", name, r.Damage)
 	}
-	return r, nil
-}
-
-// parseAnywhere parses flags before, between and after other arguments, which it returns.
-func parseAnywhere(flags *flag.FlagSet, args []string) (others []string, err error) {
-	for {
-		if err := flags.Parse(args); err != nil {
-			return nil, usageError("%v", err)
-		}
-		if flags.NArg() == 0 {
-			return others, nil
-		}
-		others, args = append(others, flags.Arg(0)), flags.Args()[1:]
+	if r.Gone > 0 {
+		fmt.Fprintf(stderr, "gompss trace: %s: what follows is of the last %d of %d tasks: -last 0 takes all\n", name, len(r.Tasks), int64(len(r.Tasks))+r.Gone)
 	}
+	return use(r)
 }
 
 func printCritical(w io.Writer, r *runs.Run) error {
@@ -84,18 +107,11 @@ func printCritical(w io.Writer, r *runs.Run) error {
 	return err
 }
 
-// newFlags makes a set whose errors are told by status alone.
-func newFlags(name string) *flag.FlagSet {
-	f := flag.NewFlagSet(name, flag.ContinueOnError)
-	f.SetOutput(io.Discard)
-	return f
-}
-
 func exportTrace(args []string, stdout, stderr io.Writer) error {
-	flags := newFlags("trace export")
+	flags := newTraceFlags("export", 0)
 	format := flags.String("format", "perfetto", strings.Join(export.Formats(), ", ")+" or paraver")
 	out := flags.String("o", "", "file to write; standard output when empty; for paraver the name before .prv")
-	files, err := parseAnywhere(flags, args)
+	files, err := flags.parse(args, 1)
 	switch {
 	case err != nil:
 		return err
@@ -106,7 +122,7 @@ func exportTrace(args []string, stdout, stderr io.Writer) error {
 	case *format == "perfetto" && *out == "" && isTerminal(stdout):
 		return usageError("export: perfetto is no text: say -o FILE, or redirect the output")
 	}
-	return withRun("export", files, stderr, func(r *runs.Run) error {
+	return flags.withRun(files[0], stderr, func(r *runs.Run) error {
 		switch {
 		case *format == "paraver":
 			return export.Paraver(*out, r)
@@ -145,28 +161,28 @@ func toFile(name, source string, write func(w io.Writer) error) error {
 }
 
 func diffTraces(args []string, stdout, stderr io.Writer) error {
-	if len(args) != 2 {
-		return usageError("diff: %d files: want two", len(args))
+	flags := newTraceFlags("diff", 0)
+	files, err := flags.parse(args, 2)
+	if err != nil {
+		return err
 	}
 	var s [2]*runs.Summary
-	for i, name := range args {
-		r, err := readRun(name, stderr)
-		if err != nil {
+	for i, name := range files {
+		if err := flags.withRun(name, stderr, func(r *runs.Run) error { s[i] = r.Summary(); return nil }); err != nil {
 			return err
 		}
-		s[i] = r.Summary()
 	}
 	return runs.Compare(stdout, s[0], s[1])
 }
 
 func reportTrace(args []string, stdout, stderr io.Writer) error {
-	flags := newFlags("trace report")
+	flags := newTraceFlags("report", pageTasks)
 	out := flags.String("o", "report.html", "the page to write")
-	files, err := parseAnywhere(flags, args)
+	files, err := flags.parse(args, 1)
 	if err != nil {
 		return err
 	}
-	return withRun("report", files, stderr, func(r *runs.Run) error {
+	return flags.withRun(files[0], stderr, func(r *runs.Run) error {
 		if err := toFile(*out, files[0], func(w io.Writer) error { return trace.Report(w, r) }); err != nil {
 			return err
 		}

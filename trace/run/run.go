@@ -180,8 +180,11 @@ func place[T any](out, list []T, key func(*T) uint64) {
 }
 
 // Read reads a trace file.
-func Read(in io.Reader) (*Run, error) {
-	r := New(0)
+func Read(in io.Reader) (*Run, error) { return ReadLast(in, 0) }
+
+// ReadLast is Read into a run with a limit: see New. A task takes some 700 bytes of memory.
+func ReadLast(in io.Reader, limit int) (*Run, error) {
+	r := New(limit)
 	damage, err := record.Read(in, r)
 	if err != nil {
 		return nil, err
@@ -191,13 +194,16 @@ func Read(in io.Reader) (*Run, error) {
 }
 
 // ReadFile reads the trace file of a name.
-func ReadFile(name string) (*Run, error) {
+func ReadFile(name string) (*Run, error) { return ReadFileLast(name, 0) }
+
+// ReadFileLast is ReadFile into a run with a limit: see New.
+func ReadFileLast(name string, limit int) (*Run, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	r, err := Read(f)
+	r, err := ReadLast(f, limit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
