@@ -144,7 +144,8 @@ func TestWhoMayLook(t *testing.T) {
 	base, token, ok := strings.Cut(open.URL(), "?token=")
 	require.True(t, ok, open.URL())
 	require.GreaterOrEqual(t, len(token), 20)
-	base = strings.Replace(strings.Replace(base, "[::]", "127.0.0.1", 1), "0.0.0.0", "127.0.0.1", 1)
+	require.NotContains(t, base, "[::]", "an address that a browser can open")
+	require.NotContains(t, base, "0.0.0.0")
 	for _, address := range []string{base, base + "api/state", base + "api/columns", base + "app.js", base + "?token=wrong"} {
 		code, _, _ = get(t, address)
 		require.Equal(t, 403, code, address)

@@ -78,13 +78,29 @@ func serve(addr string, c *content) (*Server, error) {
 	return s, nil
 }
 
-// URL returns where the page is.
+// URL returns where the page is. Of a page on all addresses of the machine it has one that others can reach, where there is one.
 func (s *Server) URL() string {
-	u := url.URL{Scheme: "http", Host: s.listener.Addr().String(), Path: "/"}
+	u := url.URL{Scheme: "http", Host: reachable(s.listener.Addr()), Path: "/"}
 	if s.token != "" {
 		u.RawQuery = "token=" + s.token
 	}
 	return u.String()
+}
+
+func reachable(at net.Addr) string {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return at.String()
+	}
+	best := "127.0.0.1"
+	addresses, _ := net.InterfaceAddrs() // where they are not known, this machine has that one
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			best = n.IP.String()
+			break
+		}
+	}
+	return net.JoinHostPort(best, strconv.Itoa(tcp.Port))
 }
 
 // Open implements record.Sink.

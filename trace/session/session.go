@@ -5,10 +5,13 @@
 package session
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -32,11 +35,35 @@ var pages struct {
 	open func(addr string) (Page, error)
 }
 
+// taken is how often each file and each address of a page was asked for in this program: a variable of the environment is meant for every
+// runtime that it opens, and none may write over what another one has written.
+var taken struct {
+	sync.Mutex
+	times map[string]int
+}
+
+// ask returns how often a name was asked for, with this time.
+func ask(name string) int {
+	taken.Lock()
+	defer taken.Unlock()
+	if taken.times == nil {
+		taken.times = map[string]int{}
+	}
+	taken.times[name]++
+	return taken.times[name]
+}
+
 // RegisterPage makes Open able to serve pages.
 func RegisterPage(open func(addr string) (Page, error)) {
 	pages.Lock()
 	defer pages.Unlock()
 	pages.open = open
+}
+
+func timesAsked(name string) int {
+	taken.Lock()
+	defer taken.Unlock()
+	return taken.times[name]
 }
 
 // A Session records a run. A nil Session records nothing.
@@ -50,7 +77,8 @@ type Session struct {
 }
 
 // Open starts what trace ("", "off", "summary", "file:PATH", "profile", separated by commas) and dash ("" or an address) ask for; what people
-// should read goes to out. It returns nil when nothing is asked for.
+// should read goes to out. It returns nil when nothing is asked for. The second run of a program that asks for the same file gets PATH with
+// -2 before its ending, and one whose page would be where another one's is gets a free port.
 //
 // Errors: an unknown word, a file that cannot be made, an address that cannot be served.
 func Open(trace, dash string, out io.Writer) (*Session, error) {
@@ -87,7 +115,7 @@ func (s *Session) sinks(spec string) (sinks []record.Sink, err error) {
 			s.summary = run.New(SummaryTasks)
 			sinks = append(sinks, s.summary)
 		case isFile && name != "":
-			f, err := os.Create(name)
+			f, err := s.create(name)
 			if err != nil {
 				return sinks, fmt.Errorf("trace: %w", err)
 			}
@@ -97,6 +125,21 @@ func (s *Session) sinks(spec string) (sinks []record.Sink, err error) {
 		}
 	}
 	return sinks, nil
+}
+
+// create makes the trace file of a name, or the n-th of this program with a number before its ending.
+func (s *Session) create(name string) (*os.File, error) {
+	full, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	n := ask(full)
+	if n > 1 {
+		ending := filepath.Ext(name)
+		name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ending), n, ending)
+		fmt.Fprintf(s.out, "gompss: run %d of this program is recorded in %s\n", n, name)
+	}
+	return os.Create(name)
 }
 
 // ErrNoPage says that the program has no page to serve.
@@ -110,9 +153,14 @@ func (s *Session) serve(addr string) error {
 		return fmt.Errorf("trace: dash %s: %w", addr, ErrNoPage)
 	}
 	var err error
-	if s.page, err = open(addr); err != nil {
+	s.page, err = open(addr)
+	if host, _, bad := net.SplitHostPort(addr); err != nil && bad == nil && timesAsked(addr) > 0 { // another run of this program is there
+		s.page, err = open(net.JoinHostPort(host, "0"))
+	}
+	if err != nil {
 		return err
 	}
+	ask(addr)
 	fmt.Fprintf(s.out, "gompss: page at %s\n", s.page.URL())
 	return nil
 }
@@ -125,7 +173,10 @@ func (s *Session) Close() error {
 	err := s.Recorder.Close()
 	if s.summary != nil && s.summary.Machine.Places != nil {
 		s.summary.Dropped = s.Recorder.Dropped()
-		err = errors.Join(err, s.summary.Summary().Write(s.out))
+		var text bytes.Buffer // written at once: runs may end together
+		err = errors.Join(err, s.summary.Summary().Write(&text))
+		_, bad := s.out.Write(text.Bytes())
+		err = errors.Join(err, bad)
 	}
 	return err
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/record"
 	"github.com/gompss/gompss/trace/run"
@@ -57,9 +59,12 @@ func TestWhatCannotBeOpened(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-type page struct{ record.Sink }
+type page struct {
+	record.Sink
+	at string
+}
 
-func (page) URL() string { return "http://page" }
+func (p page) URL() string { return "http://" + p.at }
 
 func TestAPageIsTold(t *testing.T) {
 	defer RegisterPage(nil)
@@ -67,7 +72,7 @@ func TestAPageIsTold(t *testing.T) {
 		if addr == "bad" {
 			return nil, errors.New("bad address")
 		}
-		return page{run.New(0)}, nil
+		return page{Sink: run.New(0), at: "page"}, nil
 	})
 	_, err := Open("summary", "bad", nil)
 	require.ErrorContains(t, err, "bad address")
@@ -76,4 +81,49 @@ func TestAPageIsTold(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, out.String(), "page at http://page")
 	require.NoError(t, s.Close())
+}
+
+// A variable of the environment is meant for every run of a program: none writes over what another one has written.
+func TestTwoRunsOfOneProgram(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "run.gtrace")
+	var out bytes.Buffer
+	var sessions []*Session
+	for range 3 {
+		s, err := Open("file:"+name, "", &out)
+		require.NoError(t, err)
+		sessions = append(sessions, s)
+	}
+	for i, s := range sessions {
+		s.Recorder.Open(machine())
+		for k := range i + 1 {
+			s.Recorder.Ended(&probe.Task{ID: deps.TaskID(k + 1), Start: 10, End: 20, Release: 21, Kernel: "Forces"})
+		}
+		require.NoError(t, s.Close())
+	}
+	for i, name := range []string{name, strings.Replace(name, ".", "-2.", 1), strings.Replace(name, ".", "-3.", 1)} {
+		r, err := run.ReadFile(name)
+		require.NoError(t, err)
+		require.Len(t, r.Tasks, i+1)
+	}
+	require.Contains(t, out.String(), "run 2 of this program is recorded in "+strings.Replace(name, ".", "-2.", 1))
+
+	defer RegisterPage(nil)
+	free := true
+	RegisterPage(func(addr string) (Page, error) {
+		if addr == "127.0.0.1:8080" && !free {
+			return nil, errors.New("address already in use")
+		}
+		return page{Sink: run.New(0), at: addr}, nil
+	})
+	first, err := Open("", "127.0.0.1:8080", &out)
+	require.NoError(t, err)
+	free = false
+	second, err := Open("", "127.0.0.1:8080", &out)
+	require.NoError(t, err, "a second page goes to a free port")
+	require.Contains(t, out.String(), "page at http://127.0.0.1:0")
+	require.NoError(t, first.Close())
+	require.NoError(t, second.Close())
+	RegisterPage(func(string) (Page, error) { return nil, errors.New("address already in use") })
+	_, err = Open("", "127.0.0.1:8081", &out)
+	require.ErrorContains(t, err, "already in use", "another program is there")
 }
