@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -284,14 +283,35 @@ func (b *browser) click(x, y float64) {
 	}
 }
 
-// shot keeps a screenshot, when GOMPSS_SHOTS names a folder for them.
+// shot keeps screenshots of the page, in light and dark, when GOMPSS_SHOTS names a folder for them.
 func (b *browser) shot(name string) {
+	b.shotTo(os.Getenv("GOMPSS_SHOTS"), name)
+}
+
+func (b *browser) shotTo(dir, name string) {
+	if dir == "" {
+		b.picture()
+		return
+	}
+	require.NoError(b.t, os.MkdirAll(dir, 0o755))
+	for suffix, scheme := range map[string]string{"": "light", "-dark": "dark"} {
+		b.scheme(scheme)
+		require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+suffix+".png"), b.picture(), 0o644))
+	}
+	b.scheme("")
+}
+
+// scheme makes the page light or dark; "" leaves that to the browser.
+func (b *browser) scheme(scheme string) {
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]any{{"name": "prefers-color-scheme", "value": scheme}}})
+	b.eval(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50))))`) // charts are drawn again
+}
+
+func (b *browser) picture() []byte {
 	var r struct{ Data []byte }
 	require.NoError(b.t, json.Unmarshal(b.call("Page.captureScreenshot", map[string]any{"format": "png"}), &r))
 	require.Greater(b.t, len(r.Data), 5000)
-	if dir := os.Getenv("GOMPSS_SHOTS"); dir != "" {
-		require.NoError(b.t, errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name+".png"), r.Data, 0o644)))
-	}
+	return r.Data
 }
 
 // check asserts that the page asked nobody but prefix for anything, and had no errors.

@@ -11,10 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The program of examples/dashboard shows itself; with GOMPSS_SHOTS these are the pictures of the README.
+// The program of examples/dashboard shows itself; GOMPSS_PICTURES=1 makes the pictures of the README of it.
 func TestTheHeatSimulationInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")
+	}
+	dir := os.Getenv("GOMPSS_SHOTS")
+	if os.Getenv("GOMPSS_PICTURES") != "" {
+		dir = "../docs/pictures"
 	}
 	b := openBrowser(t, false)
 	program := filepath.Join(t.TempDir(), "heat")
@@ -38,10 +42,10 @@ func TestTheHeatSimulationInABrowser(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, address, "the program says where its page is")
-	time.Sleep(3 * time.Second)
+	time.Sleep(5 * time.Second) // something to show
 	b.goTo(address)
 	b.until(`document.querySelector('.verdict b')?.innerText && document.querySelectorAll('.u-over').length == 2`)
-	b.shot("heat-overview")
+	b.shotTo(dir, "overview")
 	b.eval(`location.hash = 'timeline'`)
 	b.until(`document.querySelector('canvas')?.dataset.drawn`)
 	b.eval(`document.querySelector('canvas').focus()`)
@@ -51,6 +55,6 @@ func TestTheHeatSimulationInABrowser(t *testing.T) {
 	b.key("n")
 	b.until(`document.querySelector('.side b')`)
 	b.until(`document.querySelector('.side').innerText.includes('why there') || document.querySelector('.side').innerText.includes('no details')`)
-	b.shot("heat-timeline")
+	b.shotTo(dir, "timeline")
 	b.check(address)
 }

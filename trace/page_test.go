@@ -229,7 +229,7 @@ func TestReportInABrowser(t *testing.T) {
 	b.until(`document.querySelector('.verdict')`)
 	b.eval(`location.hash='timeline'`)
 	b.until(`document.querySelector('canvas')?.dataset.drawn`)
-	b.shot("report-dark-timeline")
+	b.shot("report-timeline")
 	b.check("file://" + name)
 }
 

@@ -18,15 +18,18 @@ func (r *Run) notes(s *Summary) (out []string) {
 		return nil
 	}
 	out = append(r.refusals(), r.goFunctions(s)...)
-	var unused []string
+	var unused, again []string
 	for i := range s.Places {
 		p := &s.Places[i]
 		if p.Tasks == 0 {
 			unused = append(unused, p.Name)
 		}
 		if p.Again > 0 {
-			out = append(out, fmt.Sprintf("%v came again to %s after it was evicted: a memory of %v is too small for what the tasks there use", p.Again, p.Name, p.Memory))
+			again = append(again, fmt.Sprintf("%v to the %v of %s", p.Again, p.Memory, p.Name))
 		}
+	}
+	if len(again) > 0 {
+		out = append(out, "evicted data came again, for want of memory: "+strings.Join(again, ", "))
 	}
 	if len(unused) > 0 {
 		out = append(out, strings.Join(unused, ", ")+" ran no task")

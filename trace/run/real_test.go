@@ -275,7 +275,7 @@ func TestNotesOfRealRuns(t *testing.T) {
 			}
 		}
 	})
-	require.Equal(t, []string{"4.0 MiB came again to sim:0 after it was evicted: a memory of 1.0 MiB is too small for what the tasks there use"}, s.Notes)
+	require.Equal(t, []string{"evicted data came again, for want of memory: 4.0 MiB to the 1.0 MiB of sim:0"}, s.Notes)
 
 	s = runOn(t, "sim:1", func(rt *task.Runtime) {
 		_, err := kernel(t, Works).Submit(rt, elements, make([]float32, elements))

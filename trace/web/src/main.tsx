@@ -23,9 +23,20 @@ function Table({ head, rows }: { head: string[]; rows: ComponentChildren[][] }) 
   </table></div>
 }
 
+// useDark draws again when the reader turns the light on or off, and says which it is.
+function useDark(): boolean {
+  const query = matchMedia('(prefers-color-scheme: dark)'), [dark, setDark] = useState(query.matches)
+  useEffect(() => {
+    const changed = () => setDark(query.matches)
+    query.addEventListener('change', changed)
+    return () => query.removeEventListener('change', changed)
+  }, [])
+  return dark
+}
+
 function Chart({ title, at, lines, unit, top }: { title: string; at: number[] | null; lines: Record<string, number[]>; unit: string; top?: number }) {
   const div = useRef<HTMLDivElement>(null)
-  const names = Object.keys(lines)
+  const names = Object.keys(lines), dark = useDark()
   useEffect(() => {
     const el = div.current!
     if (!at || !at.length || !names.length) return
@@ -37,7 +48,7 @@ function Chart({ title, at, lines, unit, top }: { title: string; at: number[] | 
       series: [{ label: 's', value: (_, x) => (x == null ? '-' : x.toFixed(4)) }, ...names.map((label, i) => ({ label, stroke: colour(i), width: 1.5, dash: i % 3 === 1 ? [6, 3] : i % 3 === 2 ? [2, 3] : undefined, value: (_: uPlot, x: number | null) => (x == null ? '-' : unit === 'B' ? size(x) : x.toPrecision(3) + unit) }))],
     }, [at, ...names.map((n) => lines[n])], el)
     return () => plot.destroy()
-  }, [at, names.join()])
+  }, [at, names.join(), dark])
   return <section class="chart" aria-label={title}><h2>{title}</h2>{at && at.length ? <div ref={div} /> : <div ref={div} class="dim">nothing has run yet</div>}</section>
 }
 
