@@ -83,6 +83,8 @@ type Live struct {
 	Blocked int64 // wait for predecessors, or are on their way in or out
 	Ready   int64 // wait for a place
 	Running int64 // have a place: their data are fetched, or they run
+	// RunningOn is Running by the name of the device.
+	RunningOn map[string]int64
 	// Tokens counts those held, by kind.
 	Tokens map[devices.Kind]int
 }
@@ -90,16 +92,22 @@ type Live struct {
 // Live returns the tasks in flight. The numbers are looked at one after the other while tasks go on; Blocked is what is left of
 // all.
 func (rt *Runtime) Live() Live {
-	l := Live{Tokens: map[devices.Kind]int{}, Ready: int64(rt.waiting.Load() + rt.later.Load()), Running: int64(rt.busy.Load())}
+	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.waiting.Load() + rt.later.Load()), Running: int64(rt.busy.Load())}
 	rt.mu.Lock()
 	for p, place := range rt.places {
 		id := sched.PlaceID(p)
+		on := l.Running // that were on the CPU workers
 		if id != rt.host {
-			l.Running += int64(rt.sched.Load(id))
+			on = int64(rt.sched.Load(id))
 		}
+		l.RunningOn[place.Name] = on
 		l.Tokens[place.Kind] = rt.sched.Limit(id) - rt.sched.Free(id)
 	}
 	rt.mu.Unlock()
+	l.Running = 0
+	for _, n := range l.RunningOn {
+		l.Running += n
+	}
 	l.Blocked = max(0, rt.window.live()-l.Ready-l.Running)
 	return l
 }

@@ -91,7 +91,7 @@ func work(ctx context.Context, tp *sdktrace.TracerProvider, mp *sdkmetric.MeterP
 // live says what the runtime has in flight.
 func live(rt *task.Runtime) otel.Live {
 	l := rt.Live()
-	out := otel.Live{Blocked: l.Blocked, Ready: l.Ready, Running: l.Running, Tokens: map[string]int64{}}
+	out := otel.Live{Blocked: l.Blocked, Ready: l.Ready, Running: l.Running, RunningOn: l.RunningOn, Tokens: map[string]int64{}}
 	for kind, held := range l.Tokens {
 		out.Tokens[string(kind)] = int64(held)
 	}

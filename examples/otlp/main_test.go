@@ -28,6 +28,7 @@ type receiver struct {
 	spans   []*spanv1.Span
 	numbers map[string]float64
 	units   map[string]string
+	active  map[string]bool // the attributes of gompss.task.active
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
@@ -74,6 +75,15 @@ func (r *receiver) takeMetrics(m *metricsv1.ExportMetricsServiceRequest) {
 		for _, sm := range rm.ScopeMetrics {
 			for _, x := range sm.Metrics {
 				sum := 0.0
+				if x.Name == "gompss.task.active" {
+					for _, p := range x.GetSum().GetDataPoints() {
+						key := "gompss.task.state=" + text(p.Attributes, "gompss.task.state")
+						if on := text(p.Attributes, "hw.id"); on != "" {
+							key += " hw.id=" + on
+						}
+						r.active[key] = true
+					}
+				}
 				for _, p := range x.GetSum().GetDataPoints() {
 					sum += float64(p.GetAsInt()) + p.GetAsDouble()
 				}
@@ -89,6 +99,9 @@ func (r *receiver) takeMetrics(m *metricsv1.ExportMetricsServiceRequest) {
 func text(list []*commonv1.KeyValue, key string) string {
 	for _, kv := range list {
 		if kv.Key == key {
+			if s := kv.Value.GetStringValue(); s != "" {
+				return s
+			}
 			return kv.Value.String()
 		}
 	}
@@ -96,17 +109,18 @@ func text(list []*commonv1.KeyValue, key string) string {
 }
 
 func TestWhatArrivesAtACollector(t *testing.T) {
-	r := &receiver{t: t, numbers: map[string]float64{}, units: map[string]string{}}
+	r := &receiver{t: t, numbers: map[string]float64{}, units: map[string]string{}, active: map[string]bool{}}
 	server := httptest.NewServer(r)
 	defer server.Close()
 	const n = 100
 	require.NoError(t, run(context.Background(), strings.TrimPrefix(server.URL, "http://"), 1, n))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	require.EqualValues(t, 2*n, r.numbers["gompss.task.count"])
+	require.EqualValues(t, 2*n, r.numbers["gompss.tasks"])
 	require.EqualValues(t, 2*n, r.numbers["gompss.task.duration"])
 	require.Equal(t, "s", r.units["gompss.task.duration"])
-	require.Contains(t, r.numbers, "gompss.task.live")
+	require.Contains(t, r.numbers, "gompss.task.active")
+	require.Equal(t, map[string]bool{"gompss.task.state=blocked": true, "gompss.task.state=ready": true, "gompss.task.state=running hw.id=smp": true}, r.active, "as documented")
 
 	byID := map[string]*spanv1.Span{}
 	var whole, parent *spanv1.Span

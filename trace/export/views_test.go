@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/gompss/gompss/trace"
 	"github.com/gompss/gompss/trace/export"
 	"github.com/gompss/gompss/trace/otel"
+	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/record"
 	"github.com/gompss/gompss/trace/run"
 	"github.com/stretchr/testify/require"
@@ -42,7 +44,10 @@ func (p provider) Meter(string, ...metric.MeterOption) metric.Meter { return p.m
 
 func (m *meter) add(name string, v float64, o []metric.AddOption) {
 	c := metric.NewAddConfig(o)
-	set := c.Attributes()
+	m.see(name, v, c.Attributes())
+}
+
+func (m *meter) see(name string, v float64, set attribute.Set) {
 	if m.sums[name] == nil {
 		m.sums[name] = map[attribute.Distinct]float64{}
 	}
@@ -74,6 +79,35 @@ func (m *meter) Float64Counter(name string, _ ...metric.Float64CounterOption) (m
 	return floats{m: m, name: name}, nil
 }
 
+type upDown struct {
+	noop.Int64UpDownCounter
+	m    *meter
+	name string
+}
+
+func (c upDown) Add(_ context.Context, v int64, o ...metric.AddOption) {
+	c.m.add(c.name, float64(v), o)
+}
+
+func (m *meter) Int64UpDownCounter(name string, _ ...metric.Int64UpDownCounterOption) (metric.Int64UpDownCounter, error) {
+	return upDown{m: m, name: name}, nil
+}
+
+type histogram struct {
+	noop.Float64Histogram
+	m    *meter
+	name string
+}
+
+func (h histogram) Record(_ context.Context, v float64, o ...metric.RecordOption) {
+	c := metric.NewRecordConfig(o)
+	h.m.see(h.name, v, c.Attributes())
+}
+
+func (m *meter) Float64Histogram(name string, _ ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	return histogram{m: m, name: name}, nil
+}
+
 // each calls f for every set of attributes of a metric.
 func (m *meter) each(name string, f func(of func(key attribute.Key) string, sum float64)) {
 	for d, sum := range m.sums[name] {
@@ -82,29 +116,36 @@ func (m *meter) each(name string, f func(of func(key attribute.Key) string, sum 
 	}
 }
 
-// viewOfMetrics feeds the run to OpenTelemetry's metrics. Tasks are counted by kernel or label there, and by how they ended; those that
-// failed in their body ran, too.
-func viewOfMetrics(t *testing.T, r *run.Run) view {
+func metricsOf(t *testing.T, r *run.Run) *meter {
 	m := &meter{sums: map[string]map[attribute.Distinct]float64{}, sets: map[attribute.Distinct]attribute.Set{}}
 	s, err := otel.New(otel.Options{MeterProvider: provider{m: m}})
 	require.NoError(t, err)
 	require.NoError(t, s.Open(&r.Machine))
 	require.NoError(t, s.Take(&record.Batch{Tasks: r.Tasks, Details: r.Details, Points: r.Points, Dropped: r.Dropped}))
 	require.NoError(t, s.Close())
+	return m
+}
+
+// viewOfMetrics feeds the run to OpenTelemetry's metrics. Tasks are counted by kernel or label there, and by how they ended; those that
+// failed in their body ran, too.
+func viewOfMetrics(t *testing.T, r *run.Run) view {
+	m := metricsOf(t, r)
 	v := newView()
 	seconds := func(x float64) time.Duration { return time.Duration(x*1e9 + 0.5) }
-	m.each("gompss.task.count", func(of func(attribute.Key) string, n float64) {
+	m.each("gompss.tasks", func(of func(attribute.Key) string, n float64) {
 		if of("hw.id") != "" {
-			v.tasks[of("task.name")] += int(n)
+			v.tasks[of("gompss.task.name")] += int(n)
 		}
 		for range int(n) {
-			v.end(of("outcome"))
+			v.end(of("gompss.task.outcome"))
 		}
 	})
 	m.each("gompss.device.busy_time", func(of func(attribute.Key) string, n float64) { v.busy[of("hw.id")] += seconds(n) })
-	m.each("gompss.transfer.io", func(of func(attribute.Key) string, n float64) { v.bytes[of("src")+" -> "+of("dst")] += int64(n) })
-	m.each("gompss.token.time", func(of func(attribute.Key) string, n float64) { v.tokens[of("hw.type")] += seconds(n) })
-	m.each("gompss.trace.dropped", func(_ func(attribute.Key) string, n float64) { v.dropped = int(n) })
+	m.each("gompss.transfer.io", func(of func(attribute.Key) string, n float64) {
+		v.bytes[of("gompss.transfer.source")+" -> "+of("gompss.transfer.destination")] += int64(n)
+	})
+	m.each("gompss.token.time", func(of func(attribute.Key) string, n float64) { v.tokens[of("gompss.device.kind")] += seconds(n) })
+	m.each("gompss.trace.record.dropped", func(_ func(attribute.Key) string, n float64) { v.dropped = int(n) })
 	return v
 }
 
@@ -194,4 +235,41 @@ func TestPerfettoByItsOwnSchema(t *testing.T) {
 	require.Equal(t, map[string]int{"failed": want.failed, "skipped": want.skipped}, found.Ends)
 	require.NotZero(t, found.Flows)
 	require.GreaterOrEqual(t, found.Counters, 5)
+}
+
+// Every metric of a run in which everything happens has the attributes that docs/traces.md gives it, and no other.
+func TestMetricsHaveTheDocumentedAttributes(t *testing.T) {
+	text, err := os.ReadFile("../../docs/traces.md")
+	require.NoError(t, err)
+	documented := map[string][]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(gompss\\.[a-z_.]+)` \\| (observed)?[^|]+ \\| `[^`]+` \\|([^|]*)\\|").FindAllStringSubmatch(string(text), -1) {
+		if row[2] != "" {
+			continue // examples/otlp
+		}
+		documented[row[1]] = []string{}
+		for _, key := range regexp.MustCompile("`([a-z_.]+)`").FindAllStringSubmatch(row[3], -1) {
+			documented[row[1]] = append(documented[row[1]], key[1])
+		}
+		slices.Sort(documented[row[1]])
+	}
+	r := recorded(t)
+	r.Points = append(r.Points, // whatever the run did
+		probe.Point{Kind: probe.Arrive, From: "host", To: "sim:0", Bytes: 4, Time: 1}, probe.Point{Kind: probe.Alloc, Device: "sim:0", Bytes: 4},
+		probe.Point{Kind: probe.Evict, Device: "sim:0", Bytes: 4}, probe.Point{Kind: probe.Compile, Device: "sim:0", Kernel: "K"})
+	m := metricsOf(t, r)
+	told := map[string][]string{}
+	for name, sums := range m.sums {
+		keys := []string{}
+		for d := range sums {
+			set := m.sets[d]
+			for _, kv := range set.ToSlice() {
+				if !slices.Contains(keys, string(kv.Key)) {
+					keys = append(keys, string(kv.Key))
+				}
+			}
+		}
+		slices.Sort(keys)
+		told[name] = keys
+	}
+	require.Equal(t, documented, told)
 }

@@ -2,6 +2,9 @@ package otel
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -108,6 +111,24 @@ func TestNobodyListens(t *testing.T) {
 	require.NoError(t, s.Take(&record.Batch{Tasks: []probe.Task{{ID: 1}}, Dropped: 4}))
 	require.NoError(t, s.Watch(func() Live { return Live{} }))
 	require.NoError(t, s.Close())
+}
+
+// The main module has the API of OpenTelemetry; the SDK and exporters are the program's.
+func TestTheModuleNeedsTheAPIAlone(t *testing.T) {
+	text, err := os.ReadFile("../../go.mod")
+	require.NoError(t, err)
+	var got []string
+	for _, m := range regexp.MustCompile(`go\.opentelemetry\.io/\S+`).FindAllString(string(text), -1) {
+		got = append(got, m)
+	}
+	require.Equal(t, []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/metric", "go.opentelemetry.io/otel/trace"}, got)
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NotRegexp(t, `(?m)^\s+"go\.opentelemetry\.io/otel"$`, string(text), "%s: that package has the global providers, which nobody here may find", name)
+	}
 }
 
 // A stuck provider is one whose spans of tasks do not end until it is let go.

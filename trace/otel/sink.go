@@ -39,6 +39,7 @@ type Options struct {
 // Live is what a runtime has in flight.
 type Live struct {
 	Blocked, Ready, Running int64
+	RunningOn               map[string]int64 // Running by the name of the device, where that is known
 	Tokens                  map[string]int64 // held, by kind
 }
 
@@ -95,6 +96,7 @@ func (s *Sink) Open(m *probe.Machine) error {
 	s.machine = m
 	s.ctx, s.run = s.tracer.Start(s.options.Parent, "gompss.run", trace.WithTimestamp(m.Opened),
 		trace.WithAttributes(attribute.String("gompss.policy", m.Policy), attribute.StringSlice("gompss.devices", names(m))))
+	s.limits(1)
 	s.queue, s.done = make(chan *record.Batch, queued), make(chan struct{})
 	go s.work()
 	return nil
@@ -176,9 +178,10 @@ func (s *Sink) tell(b *record.Batch) {
 // end ends the span of the run.
 func (s *Sink) end() {
 	if lost := int64(s.dropped) + s.missed.Load(); lost > 0 {
-		s.run.SetAttributes(attribute.Int64("gompss.trace.dropped", lost))
+		s.run.SetAttributes(attribute.Int64("gompss.trace.record.dropped", lost))
 		s.lost.Add(s.ctx, s.missed.Load())
 	}
+	s.limits(-1)
 	s.run.End(trace.WithTimestamp(s.machine.Opened.Add(s.last)))
 }
 
@@ -216,22 +219,22 @@ func (s *Sink) place(t *probe.Task) probe.Place {
 
 func (s *Sink) task(t *probe.Task) {
 	p := s.place(t)
-	outcome := "ok"
+	ended := "ok"
 	switch {
 	case t.Skipped:
-		outcome = "skipped"
+		ended = "skipped"
 	case t.Err != "":
-		outcome = "failed"
+		ended = "failed"
 	}
 	sort := run.Sort(t)
-	s.tasks.Add(s.ctx, 1, s.set("task.name", sort, "hw.id", p.Name, "outcome", outcome))
+	s.tasks.Add(s.ctx, 1, s.set(taskName, sort, hwID, p.Name, outcome, ended))
 	if run.Ran(t) {
 		took := (t.End - t.Start).Seconds()
-		s.duration.Record(s.ctx, took, s.set("task.name", sort, "hw.type", p.Kind, "", ""))
-		s.queued.Record(s.ctx, max(0, t.Choice-t.Ready).Seconds(), s.set("hw.type", p.Kind, "", "", "", ""))
-		s.busy.Add(s.ctx, took, s.set("hw.id", p.Name, "", "", "", ""))
+		s.duration.Record(s.ctx, took, s.set(taskName, sort, deviceKind, p.Kind))
+		s.queued.Record(s.ctx, max(0, t.Choice-t.Ready).Seconds(), s.set(deviceKind, p.Kind))
+		s.busy.Add(s.ctx, took, s.set(hwID, p.Name))
 		if t.Tokens > 0 {
-			s.held.Add(s.ctx, float64(t.Tokens)*(t.End-t.Choice).Seconds(), s.set("hw.type", p.Kind, "", "", "", ""))
+			s.held.Add(s.ctx, float64(t.Tokens)*(t.End-t.Choice).Seconds(), s.set(deviceKind, p.Kind))
 		}
 	}
 	if s.options.TaskSpans > 0 {
@@ -243,7 +246,7 @@ func (s *Sink) point(p *probe.Point) {
 	switch p.Kind {
 	case probe.Arrive:
 		if p.Err == nil {
-			link := s.set("src", p.From, "dst", p.To, "", "")
+			link := s.set(source, p.From, target, p.To)
 			s.moved.Add(s.ctx, int64(p.Bytes), link)
 			s.moving.Record(s.ctx, (p.Time - p.Begin).Seconds(), link)
 		}
@@ -251,7 +254,7 @@ func (s *Sink) point(p *probe.Point) {
 		if p.Err != nil {
 			return
 		}
-		of, n := s.set("hw.id", p.Device, "", "", "", ""), int64(p.Bytes)
+		of, n := s.set(hwID, p.Device), int64(p.Bytes)
 		if p.Kind == probe.Evict {
 			s.evicted.Add(s.ctx, 1, of)
 			n = -n
@@ -275,7 +278,7 @@ func (s *Sink) phase(p *probe.Point) {
 	}
 	o := []trace.SpanStartOption{trace.WithTimestamp(s.machine.Opened.Add(p.Begin))}
 	if p.Device != "" {
-		o = append(o, trace.WithAttributes(attribute.String("hw.type", p.Device)))
+		o = append(o, trace.WithAttributes(attribute.String(deviceKind, p.Device)))
 	}
 	_, span := s.tracer.Start(s.ctx, name, o...)
 	if p.Err != nil {
@@ -289,9 +292,9 @@ func (s *Sink) compile(p *probe.Point) {
 	if p.Hit {
 		result = "hit"
 	}
-	s.lookups.Add(s.ctx, 1, s.set("hw.id", p.Device, "result", result, "", ""))
+	s.lookups.Add(s.ctx, 1, s.set(hwID, p.Device, cacheSaid, result))
 	_, span := s.tracer.Start(s.ctx, "gompss.compile", trace.WithTimestamp(s.machine.Opened.Add(p.Begin)),
-		trace.WithAttributes(attribute.String("task.name", p.Kernel), attribute.String("hw.id", p.Device), attribute.Bool("gompss.cache.hit", p.Hit)))
+		trace.WithAttributes(attribute.String(taskName, p.Kernel), attribute.String(hwID, p.Device), attribute.String(cacheSaid, result)))
 	if p.Err != nil {
 		fail(span, "refused", p.Err)
 	}
@@ -310,7 +313,7 @@ func (s *Sink) set(pairs ...string) metric.MeasurementOption {
 	}
 	var list []attribute.KeyValue
 	for i := 0; i < len(k); i += 2 {
-		if k[i] != "" {
+		if k[i] != "" && k[i+1] != "" { // a task that got no place has no device
 			list = append(list, attribute.String(k[i], k[i+1]))
 		}
 	}

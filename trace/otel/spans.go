@@ -71,13 +71,10 @@ func (s *Sink) taskSpan(t *probe.Task, p probe.Place, sort string) {
 	var links []trace.Link
 	for _, pred := range preds {
 		if c, ok := s.spans.known[pred]; ok && len(links) < maxLinks {
-			links = append(links, trace.Link{SpanContext: c, Attributes: []attribute.KeyValue{attribute.Bool("gompss.last", pred == uint64(t.Last))}})
+			links = append(links, trace.Link{SpanContext: c, Attributes: []attribute.KeyValue{attribute.Bool("gompss.task.last", pred == uint64(t.Last))}})
 		}
 	}
-	_, span := s.tracer.Start(s.ctx, sort, trace.WithTimestamp(s.machine.Opened.Add(begin)), trace.WithLinks(links...), trace.WithAttributes(
-		attribute.Int64("gompss.task.id", int64(id)), attribute.String("gompss.task.label", t.Label), attribute.String("gompss.variant", t.Variant),
-		attribute.String("hw.id", p.Name), attribute.String("hw.type", p.Kind), attribute.Int("gompss.dependencies.count", len(preds)),
-		attribute.Float64("gompss.queue_time", max(0, t.Choice-t.Ready).Seconds())))
+	_, span := s.tracer.Start(s.ctx, sort, trace.WithTimestamp(s.machine.Opened.Add(begin)), trace.WithLinks(links...), trace.WithAttributes(s.about(t, p, sort, len(preds))...))
 	if t.Err != "" {
 		kind := "failed"
 		if t.Skipped {
@@ -88,6 +85,21 @@ func (s *Sink) taskSpan(t *probe.Task, p probe.Place, sort string) {
 	s.spans.add(id, span.SpanContext())
 	span.End(trace.WithTimestamp(s.machine.Opened.Add(end)))
 }
+
+// about is the attributes of a task's span.
+func (s *Sink) about(t *probe.Task, p probe.Place, sort string, preds int) []attribute.KeyValue {
+	out := []attribute.KeyValue{attribute.String(taskName, sort), attribute.Int64("gompss.task.id", int64(t.ID)), attribute.Int("gompss.task.predecessor.count", preds),
+		attribute.Float64("gompss.task.time_in_queue", max(0, t.Choice-t.Ready).Seconds())}
+	for _, x := range [][2]string{{"gompss.task.label", t.Label}, {"gompss.task.variant", t.Variant}, {hwID, p.Name}, {"hw.type", hardware[p.Kind]}, {deviceKind, p.Kind}} {
+		if x[1] != "" {
+			out = append(out, attribute.String(x[0], x[1]))
+		}
+	}
+	return out
+}
+
+// hardware is what the conventions call the kinds of devices that are hardware for sure.
+var hardware = map[string]string{"smp": "cpu", "cuda": "gpu"}
 
 func fail(span trace.Span, kind string, err error) {
 	span.SetAttributes(attribute.String("error.type", kind))
