@@ -120,12 +120,10 @@ type endings struct {
 	tasks []probe.Task
 }
 
-func (o *endings) Observe(probe.Point)                                               {}
-func (o *endings) Open(*probe.Machine)                                               {}
-func (o *endings) Pack(*probe.Brief, deps.TaskID, []deps.Access, []deps.TaskID) bool { return false }
-func (o *endings) Submitted(deps.TaskID, []deps.Access, []deps.TaskID)               {}
-func (o *endings) Considered(deps.TaskID, int, []probe.Candidate)                    {}
-func (o *endings) Ran(*probe.Brief)                                                  {}
+func (o *endings) Observe(probe.Point)                                 {}
+func (o *endings) Open(*probe.Machine)                                 {}
+func (o *endings) Submitted(deps.TaskID, []deps.Access, []deps.TaskID) {}
+func (o *endings) Considered(deps.TaskID, int, []probe.Candidate)      {}
 func (o *endings) Ended(t *probe.Task) {
 	o.mu.Lock()
 	o.tasks = append(o.tasks, *t)

@@ -85,8 +85,11 @@ func (rt *Runtime) observeSubmit(r *record, id deps.TaskID) {
 		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Other: r.home.id(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName()})
 	}
 	if rt.recorder != nil {
-		if r.detail == rt.none && rt.sightFor(id) {
-			return
+		if r.home.brief = nil; r.detail == rt.none {
+			if b := rt.briefs.New(id); b != nil {
+				b.Submit, r.home.brief = rt.soon(), b
+				return
+			}
 		}
 		r.need()
 		r.seen = probe.Task{ID: id, Submit: rt.soon(), Kernel: r.kernelName(), Label: r.label, Place: -1}
@@ -112,7 +115,7 @@ func (rt *Runtime) observeEdges(d *deps.Domain, s *Scope) {
 // observeAccesses tells what task id touches and which tasks it waits for, once for each task. Requires: s.submitting held.
 func (rt *Runtime) observeAccesses(s *Scope, id deps.TaskID, preds []deps.TaskID) {
 	if s.untold && len(s.touches)+len(preds) > 0 {
-		if x := rt.sightOf(id); x == nil || !rt.recorder.Pack(&x.Brief, id, s.touches, preds) {
+		if b := s.brief; b == nil || !b.Pack(s.touches, preds) {
 			rt.recorder.Submitted(id, s.touches, preds)
 		}
 	}
@@ -144,7 +147,7 @@ func (rt *Runtime) seenReady(s, by *record) {
 		}
 	}
 	if s.detail == rt.none {
-		x := rt.sight(s)
+		x := rt.brief(s)
 		x.Last, x.Ready = last, max(at, x.Submit)
 		return
 	}
@@ -154,7 +157,7 @@ func (rt *Runtime) seenReady(s, by *record) {
 // released returns when the end of a task was noticed, 0 when it did not run.
 func (rt *Runtime) released(r *record) time.Duration {
 	if r.detail == rt.none {
-		return rt.sight(r).End
+		return rt.brief(r).End
 	}
 	return r.seen.Release
 }
@@ -207,7 +210,7 @@ func (rt *Runtime) observeStart(r *record) {
 	switch {
 	case rt.recorder == nil:
 	case r.detail == rt.none:
-		x := rt.sight(r)
+		x := rt.brief(r)
 		x.Start = max(x.Ready, rt.soon())
 	default:
 		r.seen.Worker, r.seen.Start = int16(r.worker), rt.now()
@@ -236,7 +239,7 @@ func (rt *Runtime) observeEnd(r *record) {
 	switch {
 	case rt.recorder == nil:
 	case r.detail == rt.none:
-		rt.sight(r).End = rt.soon()
+		rt.brief(r).End = rt.soon()
 	default:
 		r.seen.Release = rt.soon()
 		switch {

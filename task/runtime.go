@@ -96,7 +96,7 @@ type Runtime struct {
 	seen         bool             // one of them is there
 	session      *session.Session // nil when nothing is recorded
 	profile      profile
-	sights       []sight // of tasks without a detail, for the recorder
+	briefs       *probe.Briefs // of tasks without a detail, for the recorder; nil where there are none
 	clock        *clock.Clock
 	hostAt       func(deps.BufferID) unsafe.Pointer
 	followAt     func(n *deps.Node, stream int) // of graphs, when tasks may follow
@@ -233,7 +233,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	rt.watch(o.Context) // before there are workers: they may be what ends the context
 	if workers > 0 {
 		rt.rooms, rt.neighbours = make([]room, workers), smp.Nearest(workers)
-		rt.makeSights(rt.window.limit)
+		rt.makeBriefs()
 		if workers > 1 {
 			rt.share = rt.shareVector
 		}

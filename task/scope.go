@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/trace/probe"
 )
 
 // A Submitter is where tasks are submitted: a Runtime, for tasks of the program; the Scope of a task, for its children;
@@ -43,6 +44,7 @@ type Scope struct {
 	reductions []*reduction   // that more tasks may join
 	untold     bool           // the recorder does not know yet what the task being submitted touches and waits for
 	touches    []deps.Access  // by it
+	brief      *probe.Brief   // where it is written, nil where it has a detail
 	over       bool           // the body has returned
 	fresh      []*buffer      // memory first used here
 

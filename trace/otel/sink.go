@@ -110,14 +110,14 @@ const maxWaiting = 1 << 19
 
 // Take has a batch told.
 func (s *Sink) Take(b *record.Batch) error {
-	n := int64(len(b.Tasks) + len(b.Details) + len(b.Points))
+	n := int64(b.Len())
 	if s.waiting.Load()+n > maxWaiting {
 		s.missed.Add(n)
 		return nil
 	}
 	s.waiting.Add(n)
 	select {
-	case s.queue <- &record.Batch{Tasks: slices.Clone(b.Tasks), Details: slices.Clone(b.Details), Points: slices.Clone(b.Points), Dropped: b.Dropped}:
+	case s.queue <- b.Clone():
 	default:
 		s.waiting.Add(-n)
 		s.missed.Add(n)
@@ -129,7 +129,7 @@ func (s *Sink) Take(b *record.Batch) error {
 func (s *Sink) work() {
 	defer close(s.done)
 	for b := range s.queue {
-		n := int64(len(b.Tasks) + len(b.Details) + len(b.Points))
+		n := int64(b.Len())
 		if s.abandoned.Load() {
 			s.missed.Add(n)
 		} else {
@@ -156,6 +156,7 @@ func names(m *probe.Machine) (out []string) {
 
 // tell tells of a batch.
 func (s *Sink) tell(b *record.Batch) {
+	b.Unpack()
 	if s.options.TaskSpans > 0 {
 		s.spans.learn(b.Details)
 	}

@@ -35,30 +35,6 @@ type Task struct {
 	Skipped bool // a predecessor failed, so it did not run
 }
 
-// A Brief is a task without kernel and label that has run on a CPU worker and not failed: most tasks of a program of small Go functions
-// are that, and two cache lines are all there is to say. It was chosen when it started, and its release was noticed when it ended.
-type Brief struct {
-	ID, Last                  deps.TaskID
-	Submit, Ready, Start, End time.Duration
-	Worker                    int16
-	Place                     int16
-	// Words are what it touches and waits for, Filled of them, as a recorder has packed them.
-	Filled uint8
-	Words  [8]uint64
-}
-
-// Task returns the task that b stands for.
-func (b *Brief) Task() (t Task) {
-	b.Fill(&t)
-	return t
-}
-
-// Fill makes a zero t the task that b stands for.
-func (b *Brief) Fill(t *Task) {
-	t.ID, t.Last, t.Worker, t.Place = b.ID, b.Last, b.Worker, b.Place
-	t.Submit, t.Ready, t.Choice, t.Start, t.End, t.Release = b.Submit, b.Ready, b.Start, b.Start, b.End, b.End
-}
-
 // A Candidate is a place that a task may run at, as the policy saw it when the task became ready.
 type Candidate struct {
 	Place   int16      // index in Machine.Places
@@ -82,17 +58,20 @@ type Recorder interface {
 	// Submitted tells what a task touches and which tasks it waits for, before it can start unless it waits for none. Those with neither are
 	// left out.
 	Submitted(id deps.TaskID, accesses []deps.Access, predecessors []deps.TaskID)
-	// Pack writes what a task touches and which tasks it waits for into its Brief, for Ran to tell of, and reports whether it has done so; where
-	// it is too much, Submitted tells of it. It is not called for tasks with neither.
-	Pack(b *Brief, id deps.TaskID, accesses []deps.Access, predecessors []deps.TaskID) bool
 	// Considered tells what was known of the candidates when a task with several of them became ready, and where it was given to. A task
 	// that is given a place again (its trial was too long, it failed and is retried, its device went out of service) is told of again: the
 	// last time counts.
 	Considered(id deps.TaskID, place int, candidates []Candidate)
-	// Ended tells of a task that is over: it ran, failed or was skipped. Ran does that for those of which a Brief says all; where something was
-	// packed of one of which it does not, Ran tells of that alone beforehand, with Start 0.
+	// Ended tells of a task that is over: it ran, failed or was skipped.
 	Ended(t *Task)
-	Ran(b *Brief)
+}
+
+// A Collector is a Recorder that comes for the tasks that a Brief says all of: nobody tells it of those, but where they are. Where words were
+// packed of one that a Brief does not say all of, they are there, with Start 0, and Ended tells of the task afterwards.
+type Collector interface {
+	Recorder
+	// Collect says where they are, once, after Open and before there are any.
+	Collect(l *Briefs)
 }
 
 // A Machine is what tasks run on.

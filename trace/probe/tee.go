@@ -17,7 +17,7 @@ func Tee(list ...Observer) Observer {
 	})
 }
 
-// TeeRecorders is Tee for recorders.
+// TeeRecorders is Tee for recorders. Several of them are no Collector: what one has collected is gone for the others.
 func TeeRecorders(list ...Recorder) Recorder {
 	switch len(list) {
 	case 0:
@@ -48,18 +48,9 @@ func (l tee) Submitted(id deps.TaskID, accesses []deps.Access, predecessors []de
 	}
 }
 
-// Pack leaves it to Submitted: every recorder packs in its own way.
-func (l tee) Pack(*Brief, deps.TaskID, []deps.Access, []deps.TaskID) bool { return false }
-
 func (l tee) Considered(id deps.TaskID, place int, candidates []Candidate) {
 	for _, r := range l {
 		r.Considered(id, place, candidates)
-	}
-}
-
-func (l tee) Ran(b *Brief) {
-	for _, r := range l {
-		r.Ran(b)
 	}
 }
 

@@ -1,20 +1,31 @@
 package record
 
 import (
+	"slices"
+
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A Batch is what was recorded since the last one. Its slices belong to the sender: a sink copies what it keeps.
+// A Batch is what was recorded since the last one. Its slices belong to the sender: a sink copies what it keeps. Other sinks get the same
+// batch: who wants what is packed in another form makes a copy first.
 type Batch struct {
 	Tasks   []probe.Task
+	Packed  Packed // other tasks, with their details
 	Details []Detail
 	Points  []probe.Point // of no task: copies, memory, compilation
 	Dropped uint64        // tasks, details and points lost since the start because a ring was full
 }
 
-// Empty reports whether there is nothing in b.
-func (b *Batch) Empty() bool { return len(b.Tasks)+len(b.Details)+len(b.Points) == 0 }
+// Len returns how many records are in b; what is packed counts by tasks.
+func (b *Batch) Len() int { return len(b.Tasks) + b.Packed.Len() + len(b.Details) + len(b.Points) }
+
+// Clone returns a copy.
+func (b *Batch) Clone() *Batch {
+	c := *b
+	c.Tasks, c.Details, c.Points, c.Packed.words = slices.Clone(b.Tasks), slices.Clone(b.Details), slices.Clone(b.Points), slices.Clone(b.Packed.words)
+	return &c
+}
 
 // A DetailKind says what a Detail is.
 type DetailKind uint8

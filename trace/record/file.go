@@ -38,13 +38,19 @@ func (w *Writer) Open(m *probe.Machine) error {
 	return w.write(appendBlock(head, machineBlock, text))
 }
 
-// Take writes one block.
+// Take writes one block, or one more for what is packed.
 func (w *Writer) Take(b *Batch) error {
-	w.totals.Tasks += uint64(len(b.Tasks))
+	w.totals.Tasks += uint64(len(b.Tasks) + b.Packed.tasks)
 	w.totals.Details += uint64(len(b.Details))
 	w.totals.Points += uint64(len(b.Points))
 	w.totals.Dropped = b.Dropped
-	w.block = appendBlock(w.block[:0], batchBlock, w.e.encode(b))
+	w.block = w.block[:0]
+	if b.Len() > b.Packed.tasks || b.Packed.tasks == 0 {
+		w.block = appendBlock(w.block, batchBlock, w.e.encode(b))
+	}
+	if b.Packed.tasks > 0 {
+		w.block = appendBlock(w.block, packedBlock, w.e.encodePacked(b))
+	}
 	return w.write(w.block)
 }
 
@@ -227,13 +233,13 @@ func (f *reader) take(kind byte, payload []byte) error {
 			return nil
 		}
 		return f.start(&m)
-	case batchBlock:
-		b, err := decode(payload, f.names)
+	case batchBlock, packedBlock:
+		b, err := f.decode(kind, payload)
 		if err != nil {
 			f.damage.Blocks++
 			return nil
 		}
-		f.seen.Tasks += uint64(len(b.Tasks))
+		f.seen.Tasks += uint64(len(b.Tasks) + b.Packed.tasks)
 		f.seen.Details += uint64(len(b.Details))
 		f.seen.Points += uint64(len(b.Points))
 		if err := f.start(&probe.Machine{}); err != nil {
@@ -245,6 +251,13 @@ func (f *reader) take(kind byte, payload []byte) error {
 	}
 	f.damage.Unknown++
 	return nil
+}
+
+func (f *reader) decode(kind byte, payload []byte) (*Batch, error) {
+	if kind == packedBlock {
+		return decodePacked(payload)
+	}
+	return decode(payload, f.names)
 }
 
 // start opens the sink, once. A batch before any machine means that the machine is lost.

@@ -17,6 +17,7 @@ import (
 //	machine  kind 1: probe.Machine as JSON; the first block
 //	batch    kind 2: a Batch, see encode
 //	end      kind 3: Totals as JSON; the last block of a run that was closed
+//	packed   kind 4: the Packed of a Batch, see encodePacked
 //
 // In a batch numbers are varints, signed ones zigzag, times nanoseconds; strings are numbers of the table at its front; so a
 // block can be read without those before it. Kinds that a reader does not know are skipped and counted. A change that an older reader
@@ -24,17 +25,18 @@ import (
 const (
 	magic   = "GOMPSSTR"
 	mark    = "\xf5GTB"
-	Version = 2 // 1 had no explanations and learned times
+	Version = 3 // 1 had no explanations and learned times, 2 no packed tasks; both are read as before
 
 	machineBlock = 1
 	batchBlock   = 2
 	endBlock     = 3
+	packedBlock  = 4
 
 	blockHead  = 13
 	blockLimit = 64 << 20
 )
 
-// Totals are what the last block of a file says, to check the rest against.
+// Totals are what the last block of a file says, to check the rest against. What is packed counts among Tasks, and its details nowhere.
 type Totals struct {
 	Tasks   uint64
 	Details uint64

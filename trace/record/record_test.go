@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ func (k *keeper) Take(b *Batch) error {
 	if k.gate != nil {
 		<-k.gate
 	}
+	b = unpacked(b)
 	k.all.Tasks = append(k.all.Tasks, b.Tasks...)
 	k.all.Details = append(k.all.Details, b.Details...)
 	k.all.Points = append(k.all.Points, b.Points...)
@@ -48,7 +50,7 @@ func machine() *probe.Machine {
 func randomBatch(r *rand.Rand) *Batch {
 	word := func() string { return []string{"", "Forces", "Move", "a label"}[r.IntN(4)] }
 	at := func() time.Duration { return time.Duration(r.Int64N(1 << 40)) }
-	b := &Batch{Dropped: r.Uint64N(10)}
+	b := &Batch{Dropped: r.Uint64N(10), Packed: randomPacked(r)}
 	for range r.IntN(20) {
 		b.Tasks = append(b.Tasks, probe.Task{ID: deps.TaskID(r.Uint64N(1000)), Last: deps.TaskID(r.Uint64N(100)), Submit: at(), Ready: at(), Choice: at(),
 			Launch: at(), Start: at(), End: at(), Release: at(), Missing: deps.Bytes(r.Int64N(1e9)), Kernel: word(), Label: word(), Variant: word(), Err: word(),
@@ -80,6 +82,43 @@ func randomBatch(r *rand.Rand) *Batch {
 	return b
 }
 
+// randomPacked is like what comes of briefs.
+func randomPacked(r *rand.Rand) (p Packed) {
+	p = NewPacked(0, int16(r.IntN(3)))
+	for range r.IntN(20) {
+		at := func() time.Duration { return time.Duration(r.Int64N(1 << 40)) }
+		b := &probe.Brief{ID: deps.TaskID(1<<20 + r.Uint64N(1000)), Last: deps.TaskID(r.Uint64N(100)), Submit: at(), Ready: at(), Start: at(), End: at(), Worker: int16(r.IntN(9) - 1)}
+		var accesses []deps.Access
+		for range r.IntN(4) {
+			from := r.Int64N(1 << (10 + 20*r.IntN(2)))
+			accesses = append(accesses, deps.Access{Region: deps.Interval(deps.BufferID(r.IntN(9000)), from, from+1+r.Int64N(1<<31)), Mode: deps.Mode(r.IntN(6))})
+		}
+		var preds []deps.TaskID
+		for range r.IntN(8) {
+			preds = append(preds, b.ID-1-deps.TaskID(r.Uint64N(1<<19)))
+		}
+		b.Pack(accesses, preds)
+		p.Add(b)
+	}
+	return p
+}
+
+// blocks returns batches of which each is one block.
+func blocks(b *Batch) []*Batch {
+	plain, packed := *b, &Batch{Packed: b.Packed, Dropped: b.Dropped}
+	if plain.Packed = (Packed{}); packed.Len() == 0 {
+		return []*Batch{&plain}
+	}
+	return []*Batch{&plain, packed}
+}
+
+// unpacked returns a copy of b in which nothing is packed.
+func unpacked(b *Batch) *Batch {
+	b = b.Clone()
+	b.Unpack()
+	return b
+}
+
 func written(t testing.TB, batches ...*Batch) []byte {
 	var out bytes.Buffer
 	w := NewWriter(&out)
@@ -99,6 +138,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		for range r.IntN(4) {
 			b := randomBatch(r)
 			batches = append(batches, b)
+			b = unpacked(b)
 			want.Tasks, want.Details, want.Points = append(want.Tasks, b.Tasks...), append(want.Details, b.Details...), append(want.Points, b.Points...)
 			want.Dropped = b.Dropped
 		}
@@ -111,10 +151,30 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
+// Files of older versions are read as they were.
+func TestOlderVersionsAreRead(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	b := randomBatch(r)
+	b.Packed = Packed{}
+	for version := range byte(Version) {
+		file := written(t, b)
+		file[len(magic)] = version
+		got := &keeper{}
+		damage, err := Read(bytes.NewReader(file), got)
+		require.NoError(t, err)
+		require.True(t, damage.Whole(), damage)
+		require.Equal(t, *b, got.all)
+	}
+	file := written(t, b)
+	file[len(magic)] = Version + 1
+	_, err := Read(bytes.NewReader(file), &keeper{})
+	require.ErrorContains(t, err, fmt.Sprintf("the file has version %d of the format, this program reads up to %d", Version+1, Version))
+}
+
 // Cut off anywhere, the file gives the batches that are whole, and says that the end is missing.
 func TestCutOffFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	batches := []*Batch{randomBatch(r), randomBatch(r), randomBatch(r)}
+	batches := slices.Concat(blocks(randomBatch(r)), blocks(randomBatch(r)), blocks(randomBatch(r)))
 	whole := written(t, batches...)
 	var out bytes.Buffer
 	var ends []int // where each batch is complete
@@ -135,7 +195,7 @@ func TestCutOffFiles(t *testing.T) {
 		want := 0
 		for i, b := range batches {
 			if n >= ends[i] {
-				want += len(b.Tasks)
+				want += len(unpacked(b).Tasks)
 			}
 		}
 		require.Len(t, got.all.Tasks, want, "%d bytes", n)
@@ -145,11 +205,11 @@ func TestCutOffFiles(t *testing.T) {
 // A byte that is wrong costs one block, and is told.
 func TestDamagedFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	batches := []*Batch{randomBatch(r), randomBatch(r), randomBatch(r), randomBatch(r)}
+	batches := slices.Concat(blocks(randomBatch(r)), blocks(randomBatch(r)), blocks(randomBatch(r)), blocks(randomBatch(r)))
 	all := 0
 	most := 0
 	for _, b := range batches {
-		n := len(b.Tasks)
+		n := len(unpacked(b).Tasks)
 		all, most = all+n, max(most, n)
 	}
 	whole := written(t, batches...)
@@ -176,7 +236,7 @@ func TestRandomDamage(t *testing.T) {
 		batches := []*Batch{randomBatch(r), randomBatch(r), randomBatch(r)}
 		all := map[deps.TaskID][]probe.Task{}
 		for _, b := range batches {
-			for _, x := range b.Tasks {
+			for _, x := range unpacked(b).Tasks {
 				all[x.ID] = append(all[x.ID], x)
 			}
 		}
@@ -213,6 +273,7 @@ func FuzzRead(f *testing.F) {
 	r := rand.New(rand.NewPCG(7, 8))
 	f.Add(written(f, randomBatch(r), randomBatch(r)))
 	f.Add([]byte(magic))
+	f.Add((&encoder{}).encodePacked(&Batch{Packed: randomPacked(r)}))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		_, err := Read(bytes.NewReader(file), &keeper{})
 		_ = err // any error will do; what must not happen is a panic or a hang
@@ -221,6 +282,12 @@ func FuzzRead(f *testing.F) {
 			again, err := decode((&encoder{}).encode(b), map[string]string{})
 			require.NoError(t, err)
 			require.Equal(t, b.Tasks, again.Tasks)
+		}
+		if b, err = decodePacked(file); err == nil {
+			again, err := decodePacked((&encoder{}).encodePacked(b))
+			require.NoError(t, err)
+			require.Equal(t, b.Packed.words, again.Packed.words)
+			b.Unpack()
 		}
 	})
 }
@@ -324,6 +391,25 @@ func BenchmarkWrite(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/task")
 	b.ReportMetric(float64(n)/4096, "B/task")
+}
+
+func BenchmarkWritePacked(b *testing.B) {
+	batch := Batch{Packed: NewPacked(0, 0)}
+	accesses := []deps.Access{{Region: deps.Interval(1, 2, 3), Mode: deps.In}, {Region: deps.Interval(1, 3, 4), Mode: deps.InOut}}
+	for i := range 1024 {
+		at := time.Duration(i) * 1000
+		x := &probe.Brief{ID: deps.TaskID(i + 1), Last: deps.TaskID(i), Submit: at, Ready: at + 100, Start: at + 300, End: at + 1300}
+		x.Pack(accesses, []deps.TaskID{deps.TaskID(i)})
+		batch.Packed.Add(x)
+	}
+	var e encoder
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		n = len(e.encodePacked(&batch))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1024, "ns/task")
+	b.ReportMetric(float64(n)/1024, "B/task")
 }
 
 func ExampleDamage() {

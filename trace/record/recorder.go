@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -30,12 +31,14 @@ type Options struct {
 type Recorder struct {
 	options Options
 	tasks   rings[probe.Task]
-	briefs  rings[uint64]
+	briefs  atomic.Pointer[probe.Briefs]
 	details rings[uint64]
 	points  rings[probe.Point]
 	workers int
 
-	ends struct{ tasks, briefs []uint64 } // of the collecting goroutine: how far rings were written
+	// Of the collecting goroutine: how far the rings of tasks were written, and what was taken of the briefs.
+	ends  []uint64
+	swept Packed
 
 	wake         chan struct{}
 	stop         chan struct{}
@@ -58,7 +61,6 @@ const (
 	ownSlots     = 1 << 14
 	reserveSlots = 1 << 16
 	detailWords  = 8                                    // for a task
-	briefWords   = 8                                    // likewise, with what it touches and waits for
 	leastWords   = 2 * (1 + mostCounted*candidateWords) // what is told at once must fit
 )
 
@@ -68,9 +70,10 @@ func (r *Recorder) Open(m *probe.Machine) {
 		panic("gompss: bug: trace: a recorder is opened twice: it belongs to one runtime")
 	}
 	r.open = true
-	for _, p := range m.Places {
+	for i, p := range m.Places {
 		if p.Host {
 			r.workers = max(r.workers, p.Workers)
+			r.swept.place = int16(i)
 		}
 	}
 	writers := r.workers + len(m.Places)
@@ -79,7 +82,6 @@ func (r *Recorder) Open(m *probe.Machine) {
 		slots = reserveSlots
 	}
 	r.tasks = newRings[probe.Task](writers, ownSlots/2, slots/4)
-	r.briefs = newRings[uint64](r.workers, briefWords*ownSlots, max(leastWords, 2*briefWords*slots))
 	r.details = newRings[uint64](1+len(m.Places), detailWords*ownSlots, max(leastWords, detailWords*slots))
 	r.points = newRings[probe.Point](1+len(m.Places), ownSlots/2, slots/8)
 	r.errs = make([]error, len(r.options.Sinks))
@@ -140,24 +142,10 @@ func (r *Recorder) Considered(id deps.TaskID, place int, candidates []probe.Cand
 	}
 }
 
-// Pack implements probe.Recorder.
-func (r *Recorder) Pack(b *probe.Brief, id deps.TaskID, accesses []deps.Access, predecessors []deps.TaskID) bool {
-	b.Filled = uint8(pack(&b.Words, id, accesses, predecessors))
-	return b.Filled > 0
-}
-
-// Ran implements probe.Recorder.
-func (r *Recorder) Ran(b *probe.Brief) {
-	n := leastBrief + int(b.Filled)
-	to, at := r.briefs.claim(int(b.Worker), n, 1+int(b.Filled)/2)
-	if to == nil {
-		r.hurry()
-		return
-	}
-	putBrief(to, at, b)
-	if to.publish(at, n) {
-		r.hurry()
-	}
+// Collect implements probe.Collector.
+func (r *Recorder) Collect(l *probe.Briefs) {
+	l.Collect(r.hurry)
+	r.briefs.Store(l)
 }
 
 // Ended implements probe.Recorder.
@@ -184,14 +172,20 @@ func (r *Recorder) collect() {
 	tick := time.NewTicker(r.options.Every)
 	defer tick.Stop()
 	var b Batch
+	moved := true // since the last tick
 	for end := false; !end; {
+		thorough := false
 		select {
 		case <-r.wake:
 		case <-tick.C:
+			thorough, moved = !moved, false
 		case <-r.stop:
-			end = true
+			end, thorough = true, true
 		}
-		for r.hand(&b) {
+		for more := true; more; {
+			var n int
+			n, more = r.hand(&b, thorough)
+			moved = moved || n > 0
 		}
 	}
 	for i, s := range r.options.Sinks {
@@ -202,12 +196,16 @@ func (r *Recorder) collect() {
 // The largest batch, in records of each sort, or a few more: what the sinks are handed is still in the caches.
 const largestBatch = 1 << 10
 
-// hand takes what is in the rings to the sinks and reports whether there may be more.
+// hand takes what is in the rings, and tasks that are over, to the sinks. It returns how many of the latter there were, and whether there may
+// be more.
 //
 // Tasks are taken up to where they were before anything else was: what is known of a task was put before it ended, so it comes with it
 // or came before.
-func (r *Recorder) hand(b *Batch) bool {
-	r.ends.tasks, r.ends.briefs = r.tasks.written(r.ends.tasks), r.briefs.written(r.ends.briefs)
+func (r *Recorder) hand(b *Batch, thorough bool) (swept int, more bool) {
+	r.ends = r.tasks.written(r.ends)
+	if l := r.briefs.Load(); l != nil {
+		swept = l.Sweep(largestBatch, thorough, r.swept.Add)
+	}
 	for _, of := range r.details {
 		for more := true; more; {
 			if b.Details, more = takeWords(of, b.Details, largestBatch); len(b.Details) >= largestBatch {
@@ -223,27 +221,20 @@ func (r *Recorder) hand(b *Batch) bool {
 	n := 0
 	for i, of := range r.tasks {
 		for k := 1; k > 0; n += k {
-			if k = of.take(r.ends.tasks[i], largestBatch-len(b.Tasks), func(t *probe.Task) { b.Tasks = append(b.Tasks, *t) }); len(b.Tasks) == largestBatch {
+			if k = of.take(r.ends[i], largestBatch-len(b.Tasks), func(t *probe.Task) { b.Tasks = append(b.Tasks, *t) }); len(b.Tasks) == largestBatch {
 				r.deliver(b)
 			}
 		}
 	}
-	for i, of := range r.briefs {
-		for more := true; more; {
-			before := len(b.Tasks)
-			more = takeBriefs(of, int64(r.ends.briefs[i]), b)
-			if n += len(b.Tasks) - before; more || len(b.Tasks) >= largestBatch {
-				r.deliver(b)
-			}
-		}
-	}
+	b.Packed = r.swept
 	r.deliver(b)
-	return n > 4*largestBatch
+	r.swept.clear()
+	return swept, n > 4*largestBatch || swept >= largestBatch
 }
 
 // deliver hands a batch to the sinks, and empties it.
 func (r *Recorder) deliver(b *Batch) {
-	if b.Empty() {
+	if b.Len() == 0 {
 		return
 	}
 	b.Dropped = r.Dropped()
@@ -252,12 +243,12 @@ func (r *Recorder) deliver(b *Batch) {
 			r.errs[i] = s.Take(b)
 		}
 	}
-	b.Tasks, b.Details, b.Points = b.Tasks[:0], b.Details[:0], b.Points[:0]
+	b.Tasks, b.Details, b.Points, b.Packed = b.Tasks[:0], b.Details[:0], b.Points[:0], Packed{}
 }
 
 // Dropped returns how many tasks, details and points were lost so far because a ring was full.
 func (r *Recorder) Dropped() uint64 {
-	return r.tasks.dropped() + r.briefs.dropped() + r.details.dropped() + r.points.dropped()
+	return r.tasks.dropped() + r.details.dropped() + r.points.dropped()
 }
 
 // Close hands over what is left and closes the sinks. Errors: theirs. Call it when the runtime is closed.

@@ -16,10 +16,6 @@ import (
 //	near waits  each the distance to a predecessor (32), two a word
 //	far waits   each a predecessor, a word
 //	candidates  each place (16), flags (8), and the five values of a Detail
-//
-// What a worker tells of a task lies in a ring of words of its own:
-//
-//	brief       head, which counts the words of accesses and near waits that follow; last predecessor, submit, ready, start, end, worker (16) and place (16)
 type words = ring[uint64]
 
 const (
@@ -27,9 +23,7 @@ const (
 	wordNear
 	wordFar
 	wordCandidates
-	wordBrief
 
-	leastBrief      = 7
 	mostCounted     = 255
 	candidateWords  = 6
 	waitsOfDetail   = len(Detail{}.Values)
@@ -162,89 +156,6 @@ func putCandidates(r *words, at int64, id deps.TaskID, list []probe.Candidate) {
 	}
 }
 
-// pack writes accesses and predecessors as putAccesses and putNear do, and returns how many words that are, 0 when they do not fit.
-func pack(to *[8]uint64, id deps.TaskID, accesses []deps.Access, predecessors []deps.TaskID) (n int) {
-	need := waitWords(len(predecessors), true)
-	if len(accesses) > 0 {
-		need += 1 + 2*len(accesses)
-	}
-	if need > len(to) {
-		return 0
-	}
-	if len(accesses) > 0 {
-		to[0] = head(id, wordAccesses, len(accesses))
-		n = 1
-		for i := range accesses {
-			a := &accesses[i]
-			if !isNear(a) {
-				return 0
-			}
-			to[n&7], to[(n+1)&7] = near(a), uint64(a.Region.Offset)<<32|uint64(a.Region.Dims[0].Count)
-			n += 2
-		}
-	}
-	if len(predecessors) == 0 {
-		return n
-	}
-	to[n&7] = head(id, wordNear, len(predecessors))
-	for i, p := range predecessors {
-		d := uint64(id - p)
-		if d > mostNear {
-			return 0
-		}
-		if i&1 == 0 {
-			n++
-			to[n&7] = d
-		} else {
-			to[n&7] |= d << 32
-		}
-	}
-	return n + 1
-}
-
-// putBrief writes what a worker tells of a task, from at on.
-func putBrief(r *words, at int64, b *probe.Brief) {
-	var whole [leastBrief + len(b.Words)]uint64
-	from := int(uint64(at) & uint64(len(r.slots)-1))
-	to, apart := whole[:], from+len(whole) > len(r.slots)
-	if !apart { // only what was claimed of it is written
-		to = r.slots[from : from+len(whole)]
-	}
-	to = to[:len(whole):len(whole)]
-	to[0], to[1], to[2], to[3] = head(b.ID, wordBrief, int(b.Filled)), uint64(b.Last), uint64(b.Submit), uint64(b.Ready)
-	to[4], to[5], to[6] = uint64(b.Start), uint64(b.End), uint64(uint16(b.Worker))|uint64(uint16(b.Place))<<16
-	for i := range b.Words[:b.Filled] {
-		to[leastBrief+i] = b.Words[i]
-	}
-	if apart {
-		for i := range leastBrief + int(b.Filled) {
-			*r.slot(at + int64(i)) = to[i]
-		}
-	}
-}
-
-// takeBriefs appends tasks that are in a ring up to a word, and what they touch and wait for, to a batch until it is full, and frees their
-// words. It returns false when there are no more.
-func takeBriefs(r *words, until int64, b *Batch) bool {
-	w := wordReader{r, int64(r.tail.Load())}
-	for w.at < until && len(b.Tasks) < largestBatch && len(b.Details) < largestBatch {
-		x := w.brief()
-		id, more, start := deps.TaskID(x[0]>>16), int64(x[0]&mostCounted), time.Duration(x[4])
-		if start != 0 { // as Brief.Fill, without a Brief between
-			b.Tasks = append(b.Tasks, probe.Task{})
-			t := &b.Tasks[len(b.Tasks)-1]
-			t.ID, t.Last, t.Worker, t.Place = id, deps.TaskID(x[1]), int16(x[6]), int16(x[6]>>16)
-			t.Submit, t.Ready, t.Choice, t.Start, t.End = time.Duration(x[2]), time.Duration(x[3]), start, start, time.Duration(x[5])
-			t.Release = t.End
-		}
-		for end := w.at + more; w.at < end; {
-			b.Details = w.details(b.Details)
-		}
-	}
-	r.tail.Store(uint64(w.at))
-	return w.at < until
-}
-
 // A wordReader reads what is in a ring of words.
 type wordReader struct {
 	r  *words
@@ -254,18 +165,6 @@ type wordReader struct {
 func (w *wordReader) next() uint64 {
 	w.at++
 	return *w.r.slot(w.at - 1)
-}
-
-// brief returns the words of a brief without those that follow, good until they are freed.
-func (w *wordReader) brief() *[leastBrief]uint64 {
-	from := int(uint64(w.at) & uint64(len(w.r.slots)-1))
-	w.at += leastBrief
-	if from+leastBrief <= len(w.r.slots) {
-		return (*[leastBrief]uint64)(w.r.slots[from:])
-	}
-	var x [leastBrief]uint64 // in two parts
-	copy(x[copy(x[:], w.r.slots[from:]):], w.r.slots)
-	return &x
 }
 
 // takeWords appends details that are in a ring to out until there are most of them or a few more, and frees their words. It returns false

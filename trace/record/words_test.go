@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,8 +16,26 @@ import (
 // packed counts the tasks of which all fitted into their briefs.
 var packed int
 
+// A source is where a recorder finds the tasks of one goroutine.
+type source struct {
+	*probe.Briefs
+	mu sync.Mutex // held while a task is submitted
+}
+
+func briefs(r *Recorder) *source {
+	s := &source{}
+	s.Briefs = probe.NewBriefs(func() {
+		if s.mu.TryLock() {
+			s.Publish()
+			s.mu.Unlock()
+		}
+	})
+	r.Collect(s.Briefs)
+	return s
+}
+
 // told is what a recorder is told of a task, and the details that say it.
-func told(t *rapid.T, r *Recorder, id deps.TaskID) (want []Detail) {
+func told(t *rapid.T, r *Recorder, l *source, id deps.TaskID) (want []Detail) {
 	var accesses []deps.Access
 	most := rapid.SampledFrom([]int{4, 4, 4, 300}).Draw(t, "most") // a few fit into a brief
 	nearby := rapid.Bool().Draw(t, "nearby")
@@ -28,8 +47,12 @@ func told(t *rapid.T, r *Recorder, id deps.TaskID) (want []Detail) {
 			last, n = last+(region.Dims[i].Count-1)*region.Dims[i].Stride, n*region.Dims[i].Count
 		}
 		if nearby {
-			region = deps.Interval(region.Buffer, int64(rapid.Uint32().Draw(t, "from")), 1<<32)
-			region.Dims[0].Count = int64(rapid.Uint32Range(1, 1<<31).Draw(t, "count"))
+			buffer, most := region.Buffer, uint32(1<<31)
+			if rapid.Bool().Draw(t, "small") {
+				buffer, most = buffer%5000, 1<<21
+			}
+			region = deps.Interval(buffer, int64(rapid.Uint32Range(0, (most-1)<<8).Draw(t, "from")), 1<<32)
+			region.Dims[0].Count = int64(rapid.Uint32Range(1, most).Draw(t, "count"))
 			last, n = region.Offset+region.Dims[0].Count-1, region.Dims[0].Count
 		}
 		a := deps.Access{Region: region, Mode: deps.Mode(rapid.IntRange(0, 5).Draw(t, "mode"))}
@@ -45,17 +68,18 @@ func told(t *rapid.T, r *Recorder, id deps.TaskID) (want []Detail) {
 		}
 		preds = append(preds, id-deps.TaskID(d))
 	}
-	b := &probe.Brief{ID: id, Start: 1, Worker: int16(rapid.IntRange(0, 3).Draw(t, "worker"))}
-	if len(accesses)+len(preds) == 0 {
-		r.Ran(b)
-	} else if r.Pack(b, id, accesses, preds) {
-		packed++
-		r.Ran(b)
-	} else {
-		b.Filled = 0
-		r.Submitted(id, accesses, preds)
-		r.Ran(b)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.New(id)
+	b.Start, b.Worker = 1, int16(rapid.IntRange(0, 3).Draw(t, "worker"))
+	if len(accesses)+len(preds) > 0 {
+		if b.Pack(accesses, preds) {
+			packed++
+		} else {
+			r.Submitted(id, accesses, preds)
+		}
 	}
+	b.Over()
 	for i := 0; i < len(preds); i += mostCounted {
 		for some := preds[i:min(len(preds), i+mostCounted)]; len(some) > 0; {
 			d := Detail{Task: id, What: Waits, Count: uint8(min(6, len(some)))}
@@ -74,9 +98,10 @@ func TestWordsSayWhatWasTold(t *testing.T) {
 		k := &keeper{}
 		r := New(Options{Sinks: []Sink{k}, Every: time.Hour})
 		r.Open(machine())
+		l := briefs(r)
 		var want []Detail
 		for i := range rapid.IntRange(1, 12).Draw(t, "tasks") {
-			want = append(want, told(t, r, deps.TaskID(1<<44+i))...)
+			want = append(want, told(t, r, l, deps.TaskID(1<<44+i))...)
 		}
 		list := make([]probe.Candidate, rapid.IntRange(0, 300).Draw(t, "candidates"))
 		for i := range list {

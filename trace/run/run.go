@@ -21,11 +21,13 @@ type Run struct {
 	Tasks   []probe.Task
 	Details []record.Detail
 	Points  []probe.Point
-	Dropped uint64 // records lost because a ring was full
+	packed  []record.Packed // other tasks and their details, as they came; Finish unpacks them
+	Dropped uint64          // records lost because a ring was full
 	Damage  record.Damage
 	// Gone is how many tasks are not in Tasks because of the limit.
-	Gone  int64
-	limit int
+	Gone   int64
+	limit  int
+	oldest deps.TaskID // tasks up to this one are to go, and may still be among those that are packed
 
 	edges []Edge
 	// spare is memory for Finish to put records in order; its records mean nothing.
@@ -51,10 +53,54 @@ func (r *Run) Take(b *record.Batch) error {
 	r.Details = append(r.Details, b.Details...)
 	r.Points = append(r.Points, b.Points...)
 	r.Dropped = b.Dropped
-	if r.limit > 0 && len(r.Tasks) > 2*r.limit {
+	if b.Packed.Len() > 0 {
+		r.keepPacked(&b.Packed)
+	}
+	if r.limit > 0 && r.len() > 2*r.limit {
 		r.forget()
 	}
 	return nil
+}
+
+// packedWords is how many words of packed tasks are kept together, or more where they come together.
+const packedWords = 1 << 13
+
+func (r *Run) keepPacked(p *record.Packed) {
+	n := len(r.packed)
+	if n == 0 || !r.packed[n-1].Takes(p) {
+		r.packed = append(r.packed, record.NewPacked(max(packedWords, p.Words()), p.Place()))
+		n++
+	}
+	r.packed[n-1].Append(p)
+}
+
+// len returns how many tasks there are.
+func (r *Run) len() int {
+	n := len(r.Tasks)
+	for i := range r.packed {
+		n += r.packed[i].Len()
+	}
+	return n
+}
+
+// unpack makes tasks and details of what is packed.
+func (r *Run) unpack() {
+	if len(r.packed) == 0 {
+		return
+	}
+	b := record.Batch{Tasks: r.Tasks, Details: r.Details}
+	for i := range r.packed {
+		b.Packed = r.packed[i]
+		b.Unpack()
+	}
+	clear(r.packed)
+	r.Tasks, r.Details, r.packed = b.Tasks, b.Details, r.packed[:0]
+	if r.oldest > 0 {
+		n := len(r.Tasks)
+		r.Tasks = slices.DeleteFunc(r.Tasks, func(t probe.Task) bool { return t.ID <= r.oldest })
+		r.Details = slices.DeleteFunc(r.Details, func(d record.Detail) bool { return d.Task <= r.oldest })
+		r.Gone += int64(n - len(r.Tasks))
+	}
 }
 
 // forget drops the oldest tasks beyond the limit, and what is known of them, without putting them in order: ids are nearly dense.
@@ -63,12 +109,21 @@ func (r *Run) forget() {
 	for i := range r.Tasks {
 		newest = max(newest, r.Tasks[i].ID)
 	}
-	oldest, n := newest-deps.TaskID(min(r.limit, int(newest))), len(r.Tasks)
+	for i := range r.packed {
+		_, last := r.packed[i].IDs()
+		newest = max(newest, last)
+	}
+	oldest := newest - deps.TaskID(min(r.limit, int(newest)))
 	if kept := r.keep(oldest); kept < r.limit/2 { // ids are far apart
 		r.Finish()
-		oldest = r.Tasks[n-r.limit].ID - 1
+		if len(r.Tasks) <= r.limit { // some of what was packed was to go already
+			return
+		}
+		oldest = r.Tasks[len(r.Tasks)-r.limit].ID - 1
 	}
-	since := time.Duration(math.MaxInt64)
+	r.oldest = max(r.oldest, oldest)
+	since := r.forgetPacked(oldest)
+	n := len(r.Tasks)
 	r.Tasks = slices.DeleteFunc(r.Tasks, func(t probe.Task) bool {
 		if t.ID > oldest {
 			since = min(since, t.Submit)
@@ -86,11 +141,30 @@ func (r *Run) forget() {
 	r.edges = nil
 }
 
+// forgetPacked drops what is packed and has only tasks up to the oldest, and returns the earliest submission of the rest.
+func (r *Run) forgetPacked(oldest deps.TaskID) time.Duration {
+	since := time.Duration(math.MaxInt64)
+	r.packed = slices.DeleteFunc(r.packed, func(p record.Packed) bool {
+		if _, last := p.IDs(); last > oldest {
+			since = min(since, p.Since())
+			return false
+		}
+		r.Gone += int64(p.Len())
+		return true
+	})
+	return since
+}
+
 // lasting reports whether points of a kind are of interest however long ago they were: there are few.
 func lasting(k probe.Kind) bool { return k == probe.Compile || k == probe.Explain }
 
-// keep returns how many tasks came after the one of an id.
+// keep returns how many tasks came after the one of an id, or a few less.
 func (r *Run) keep(oldest deps.TaskID) (n int) {
+	for i := range r.packed {
+		if first, _ := r.packed[i].IDs(); first > oldest {
+			n += r.packed[i].Len()
+		}
+	}
 	for i := range r.Tasks {
 		if r.Tasks[i].ID > oldest {
 			n++
@@ -108,6 +182,7 @@ func (r *Run) Close() error {
 
 // Finish puts the records in order. The methods below need it after the last Take.
 func (r *Run) Finish() {
+	r.unpack()
 	r.Tasks, r.spare.tasks = sorted(r.Tasks, r.spare.tasks, func(t *probe.Task) uint64 { return uint64(t.ID) })
 	r.Tasks = slices.CompactFunc(r.Tasks, func(a, b probe.Task) bool { return a.ID == b.ID }) // a damaged file may have one twice
 	r.Details, r.spare.details = sorted(r.Details, r.spare.details, func(d *record.Detail) uint64 { return uint64(d.Task) })
@@ -120,6 +195,7 @@ func (r *Run) Copy(from *Run) {
 	mine := *r
 	*r = *from
 	r.Tasks, r.Details, r.Points = append(mine.Tasks[:0], from.Tasks...), append(mine.Details[:0], from.Details...), append(mine.Points[:0], from.Points...)
+	r.packed = append(mine.packed[:0], from.packed...) // what they point to is only added to
 	r.edges, r.spare = nil, mine.spare
 }
 

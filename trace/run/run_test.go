@@ -144,6 +144,51 @@ func TestALimitKeepsTheNewestAndCountsAll(t *testing.T) {
 	require.EqualValues(t, 1000, r.Tasks[len(r.Tasks)-1].ID)
 }
 
+// What comes packed is kept as what comes otherwise, also by a copy of a run that goes on, and a limit keeps the newest tasks and counts all.
+func TestPackedTasksAreKeptAsOthers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.SampledFrom([]int{0, 50, 3000}).Draw(t, "limit")
+		r, plain, view := New(limit), New(0), New(0)
+		id := deps.TaskID(1)
+		var ids []deps.TaskID
+		for range rapid.IntRange(1, 30).Draw(t, "batches") {
+			b := record.Batch{Packed: record.NewPacked(0, 1)}
+			for range rapid.IntRange(0, 400).Draw(t, "tasks") {
+				id += deps.TaskID(1 + id%3/2)
+				x := &probe.Brief{ID: id + id%2*7, Submit: time.Duration(id), Start: time.Duration(id + 2), End: time.Duration(id + 3), Last: id - 1}
+				if len(ids) > 0 && ids[len(ids)-1] >= x.ID {
+					continue
+				}
+				x.Pack([]deps.Access{{Region: deps.Interval(2, int64(id), int64(id)+5), Mode: deps.In}}, []deps.TaskID{id - 1})
+				b.Packed.Add(x)
+				ids = append(ids, x.ID)
+			}
+			require.NoError(t, r.Take(&b))
+			other := b.Clone()
+			other.Unpack()
+			require.NoError(t, plain.Take(other))
+			if rapid.Bool().Draw(t, "look") {
+				view.Copy(r)
+				view.Finish()
+				require.EqualValues(t, len(ids), int64(len(view.Tasks))+view.Gone)
+			}
+		}
+		r.Finish()
+		plain.Finish()
+		require.EqualValues(t, len(plain.Tasks), int64(len(r.Tasks))+r.Gone)
+		if limit == 0 {
+			require.Empty(t, r.Gone)
+		}
+		from := len(plain.Tasks) - len(r.Tasks)
+		require.Equal(t, plain.Tasks[from:], r.Tasks[:len(r.Tasks):len(r.Tasks)])
+		require.GreaterOrEqual(t, len(r.Tasks), min(len(ids), limit/2))
+		for _, x := range r.Tasks {
+			require.Equal(t, plain.DetailsOf(x.ID), r.DetailsOf(x.ID))
+		}
+		require.Len(t, r.Details, 2*len(r.Tasks))
+	})
+}
+
 func bench() *Run {
 	r := New(0)
 	r.Machine = probe.Machine{Policy: "locality", Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 2, Host: true}, {Name: "sim:0", Kind: "sim", Workers: 1, Memory: 1 << 20}}}

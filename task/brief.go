@@ -1,0 +1,50 @@
+package task
+
+import (
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// makeBriefs makes room for what a recorder wants to know of tasks that have no detail of their own. Such tasks are many and short, and what
+// is kept of each is two cache lines, beside those of its neighbours in the order of submission.
+func (rt *Runtime) makeBriefs() {
+	c, ok := rt.recorder.(probe.Collector)
+	if !ok || !rt.quick {
+		return
+	}
+	rt.briefs = probe.NewBriefs(func() {
+		if rt.root.submitting.TryLock() {
+			rt.briefs.Publish()
+			rt.root.submitting.Unlock()
+		}
+	})
+	c.Collect(rt.briefs)
+}
+
+// brief returns what is kept of a task without a detail of its own.
+func (rt *Runtime) brief(r *record) *probe.Brief { return rt.briefs.Find(r.taskID()) }
+
+// tell has the recorder come for a task without a detail that is over.
+func (rt *Runtime) tell(o probe.Recorder, r *record, id deps.TaskID) {
+	b := rt.briefs.Find(id)
+	if b.Start == 0 || r.worker < 0 || r.err != nil {
+		rt.tellAll(o, r, b)
+		return
+	}
+	b.Worker = int16(r.worker)
+	b.Over()
+}
+
+// tellAll is tell for tasks that failed or did not run.
+func (rt *Runtime) tellAll(o probe.Recorder, r *record, b *probe.Brief) {
+	t := probe.Task{ID: b.ID, Last: b.Last, Worker: int16(r.worker), Place: int16(rt.host), Submit: b.Submit, Ready: b.Ready, Choice: b.Start, Start: b.Start, End: b.End, Release: b.End}
+	if r.err != nil {
+		t.Err = r.err.Error()
+	}
+	if b.Start == 0 {
+		t.Place, t.Release, t.Skipped = -1, rt.now(), r.poison.Load() != nil
+	}
+	b.Start = 0 // what was packed counts
+	b.Over()
+	o.Ended(&t)
+}
