@@ -12,9 +12,16 @@ import (
 	"github.com/gompss/gompss/codegen/simt"
 )
 
-// Rows of every average length run, with the code for their number of lanes, and fail at the access that is wrong.
+// Rows of every average length run, with the code for their number of lanes, and fail at the access that is wrong; also two turns at once.
 func TestEveryNumberOfLanes(t *testing.T) {
-	l := lowerKernel(t, loadCorpus(t), name(SpMV), codegen.LowerOptions{})
+	for _, pairs := range []bool{false, true} {
+		t.Run(fmt.Sprintf("pairs=%t", pairs), func(t *testing.T) { everyNumberOfLanes(t, codegen.LowerOptions{Pairs: pairs}) })
+	}
+}
+
+func everyNumberOfLanes(t *testing.T, opt codegen.LowerOptions) {
+	l := lowerKernel(t, loadCorpus(t), name(SpMV), opt)
+	require.Equal(t, opt.Pairs, strings.Contains(l.Program.String(), "two bool = "))
 	for _, known := range []string{"if shift == 3 {", "if shift == 2 {", "if shift == 4 {", "if shift == 5 {"} {
 		require.Contains(t, l.Program.String(), known)
 	}
@@ -42,10 +49,21 @@ func TestEveryNumberOfLanes(t *testing.T) {
 			require.NoError(t, runDevice(program, got, cfg))
 			require.Empty(t, c.differ(want, got), "rows of %d, %d teams of %d threads", each, s.teams, s.threads)
 		}
-		wrong := append([]int32{}, col...)
-		wrong[len(wrong)-1] = 40
-		err := runDevice(program, []any{start, wrong, val, x, y}, simt.Config{Teams: 2, Threads: 64})
-		require.ErrorContains(t, err, "x: index 40")
+		for i := range col { // each is in the first or the second turn of a lane
+			wrong := append([]int32{}, col...)
+			wrong[i] = 40
+			err := runDevice(program, []any{start, wrong, val, x, y}, simt.Config{Teams: 2, Threads: 64})
+			require.ErrorContains(t, err, "x: index 40")
+			if i > 100 {
+				break
+			}
+		}
+		err := runDevice(program, []any{start, col, val, x[:0], y}, simt.Config{Teams: 2, Threads: 64})
+		require.ErrorContains(t, err, "length 0")
+		short := append([]int32{}, start...)
+		short[len(short)-1]++
+		err = runDevice(program, []any{short, col, val, x, y}, simt.Config{Teams: 2, Threads: 64})
+		require.ErrorContains(t, err, fmt.Sprint("index ", len(col)))
 	}
 }
 

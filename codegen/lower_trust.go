@@ -62,6 +62,9 @@ func (t *team) trusted(f *ir.For, q *quick) []ir.Stmt {
 	t.decide(at, "loop "+f.Var.Name, "loads without branches", "it only reads: where a check fails it runs again, up to the access that is wrong", "")
 	fast.Unroll = 0 // how far compilers unroll such loads by themselves is what was measured
 	run := []ir.Stmt{fast}
+	if q != nil && t.opt.Pairs {
+		run = t.inPairs(fast, u.bad)
+	}
 	if u.bounds == nil {
 		out = append(out, decl(u.bad, nil, at))
 	} else {
@@ -175,18 +178,33 @@ func (u *truster) load(x *ir.Index, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 			within = compare(ir.LAnd, compare(ir.Le, intConst(0, at), asInt(u.lo), at), within, at)
 		}
 		u.started = true
-		if u.bounds != nil {
-			within = compare(ir.LAnd, u.bounds, within, at)
-		}
-		u.bounds = within
+		u.need(within)
 		return x, ahead
 	}
 	i, fits, value := u.local("at", ir.IntType, at), u.local("fits", ir.BoolType, at), u.local("value", x.Type(), at)
 	ahead = append(ahead, decl(i, asInt(x.I), at),
 		decl(fits, compare(ir.LAnd, compare(ir.Le, intConst(0, at), ref(i, at), at), compare(ir.Lt, ref(i, at), length, at), at), at),
-		decl(value, choose(ref(fits, at), index(x.X, ref(i, at), at), zero(x.Type(), at), at), at),
+		decl(value, u.guardedLoad(x, i, fits), at),
 		assign(ref(u.bad, at), compare(ir.LOr, ref(u.bad, at), not(ref(fits, at), at), at), at))
 	return ref(value, at), ahead
+}
+
+// need adds to what must hold of the bounds of the loop.
+func (u *truster) need(cond ir.Expr) {
+	if u.bounds != nil {
+		cond = compare(ir.LAnd, u.bounds, cond, cond.Pos())
+	}
+	u.bounds = cond
+}
+
+// guardedLoad returns element i of what x indexes where fits holds, else any value.
+func (u *truster) guardedLoad(x *ir.Index, i, fits *ir.Var) ir.Expr {
+	at := x.At
+	if !u.opt.Pairs || x.X.(*ir.Ref).Var.Space != ir.Param {
+		return choose(ref(fits, at), index(x.X, ref(i, at), at), zero(x.Type(), at), at)
+	}
+	u.need(compare(ir.Lt, intConst(0, at), &ir.Len{X: x.X, At: at}, at)) // then there is an element to be loaded in its stead
+	return index(x.X, choose(ref(fits, at), ref(i, at), intConst(0, at), at), at)
 }
 
 // checks reports whether e can fail.

@@ -14,6 +14,7 @@ func benchGPU(args []string, stdout, stderr io.Writer) error {
 	o := gpubench.Options{Stdout: stdout, Stderr: stderr}
 	flags.BoolVar(&o.JSON, "json", false, "")
 	flags.BoolVar(&o.Quick, "quick", false, "")
+	flags.BoolVar(&o.Trials, "trials", false, "")
 	flags.StringVar(&o.Only, "only", "", "")
 	flags.StringVar(&o.Devices, "devices", "", "")
 	if err := flags.Parse(args); err != nil {

@@ -4,7 +4,7 @@
 //	gompss explain [-kernel K] [-emit ir|device|cuda|asm] FILE   where each loop went and why, or the code itself
 //	gompss bench tasks [-pattern P] [-width W] [-steps S] [-json]   what a task costs
 //	gompss bench cpu [-quick] [-json] [-only ROWS]        the CPU's vector code beside C compiled by gcc and clang
-//	gompss bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC]   GPUs beside hand-written CUDA, and programs on several
+//	gompss bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-trials]   GPUs beside hand-written CUDA, and programs on several
 //	gompss trace summary|critical FILE; export [-format F] [-o OUT] FILE; diff A B; report [-o OUT] FILE   what a trace file says
 //	gompss dash [-addr HOST:PORT] FILE                    the page of a trace file
 //	gompss devices [SPEC]                                 the devices of this machine, or those that SPEC opens
@@ -34,7 +34,7 @@ type command struct {
 var commands = []command{
 	{"gen", "gen [-check] [files, folders or folder/...]", genAbout, gen},
 	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] FILE", explainAbout, explain},
-	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC]", "", bench},
+	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-trials]", "", bench},
 	{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, report [-o OUT] FILE; all with [-last N]", traceAbout, traceCommand},
 	{"dash", "dash [-addr HOST:PORT] [-last N] FILE", dashAbout, dash},
 	{"devices", "devices [SPEC]", devicesAbout, listDevices},

@@ -131,6 +131,10 @@ const maxGates = 4
 // entry puts the function of a launch together.
 func (p *printer) entry(e *Entry) {
 	p.unchanging = readOnly(e.Launch.Body, p.prog.Params, p.prog.Funcs)
+	if p.opt.Early { // loads of what never changes may be moved in front of the wait
+		p.unchanging = nil
+		p.head = "\t" + p.use("gompss_early") + "();\n" + p.head
+	}
 	params := p.arguments(e, ir.Used(e.Launch.Body))
 	bounds := ""
 	if e.MaxThreads > 0 {

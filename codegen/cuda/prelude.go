@@ -42,6 +42,16 @@ template <class T, int N> struct Array {
 	T v[N];
 };
 `},
+	{"gompss_early", nil, `
+// gompss_early waits for the kernels that this one is behind, and lets those behind it be set up meanwhile.
+__device__ __forceinline__ void gompss_early()
+{
+#if __CUDA_ARCH__ >= 900
+	asm volatile("griddepcontrol.launch_dependents;");
+	asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+`},
 	{"gompss_fault", []string{"int64"}, `
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {

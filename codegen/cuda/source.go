@@ -19,6 +19,10 @@ type Options struct {
 	Lines bool
 	// MaxThreads bounds the threads of a team where the launch itself has no constant bound; 0 is no bound.
 	MaxThreads int
+	// Early has each kernel wait, at its beginning, for the kernels that it is behind, and let those behind it be set up meanwhile, where
+	// an edge of a graph is made for that (sm_90 and later; elsewhere, and on other edges, it does nothing). Off: no GPU has measured it
+	// in generated kernels yet.
+	Early bool
 }
 
 // Source is a printed program.

@@ -14,6 +14,7 @@ import (
 // On a machine with few processors neither does, and others do it.
 type attendant struct {
 	done  sync.WaitGroup
+	when  Attendance
 	call  atomic.Pointer[attention] // of the runtime, once there is one
 	awake atomic.Bool               // it will call again
 
@@ -29,8 +30,31 @@ type attention struct{ attend, crowded func() bool }
 // crowded reports whether the attendant is to call, and not the finisher.
 func (a *attendant) crowded() bool {
 	c := a.call.Load()
-	return c != nil && c.crowded()
+	return c != nil && a.calls(c)
 }
+
+// calls reports whether the attendant is to call c.
+func (a *attendant) calls(c *attention) bool {
+	switch a.when {
+	case AttendAlways:
+		return true
+	case AttendNever:
+		return false
+	}
+	return c.crowded()
+}
+
+// An Attendance says when the attendant works, and not the finisher.
+type Attendance uint8
+
+// The zero value is what was measured to be best; the others are there to measure that again.
+const (
+	AttendCrowds Attendance = iota // where several goroutines submit
+	AttendAlways
+	AttendNever
+)
+
+var attendances = map[string]Attendance{"crowds": AttendCrowds, "always": AttendAlways, "never": AttendNever}
 
 // looks is how often an attendant calls before it lets others have its processor.
 const looks = 32
@@ -81,7 +105,7 @@ func (a *attendant) run() {
 			continue
 		}
 		a.awake.Store(true)
-		for until := monotonic() + int64(eager); c.crowded() && monotonic() < until; {
+		for until := monotonic() + int64(eager); a.calls(c) && monotonic() < until; {
 			for range looks {
 				if c.attend() {
 					until = monotonic() + int64(eager)

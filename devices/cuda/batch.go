@@ -178,7 +178,7 @@ func (d *Device) sendGraph(s *stream, list []*operation) error {
 func (r *run) node() kernelNode {
 	e, g := &r.version.source.Entries[0], r.grids[0]
 	return kernelNode{function: r.version.entries[0].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
-		params: bytesOfWords(r.packed)[:e.ArgsSize]}
+		params: bytesOfWords(r.packed)[:e.ArgsSize], early: r.device.options.Early}
 }
 
 func (d *Device) buildBatch(g *batchGraph, list []*operation) error {

@@ -125,6 +125,9 @@ func (d *Device) identify() error {
 		*a.to = int(b.int32(0))
 	}
 	d.chip.maxPitch = deps.Bytes(pitch)
+	if d.options.Early && (d.chip.major < 9 || d.driver.fns[cuGraphAddDependencies] == 0) {
+		return fmt.Errorf("early=on: %s, %s, driver for CUDA %s: sm_90 and CUDA 12.3 are needed", d.model, d.chip.arch(), release(d.driver.version))
+	}
 	if virtual == 0 || pools == 0 || unified == 0 {
 		return fmt.Errorf("%s: virtual memory management %d, memory pools %d, unified addresses %d: all are needed",
 			d.model, virtual, pools, unified)

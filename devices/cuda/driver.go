@@ -68,6 +68,7 @@ const (
 	cuLaunchKernel
 	cuGraphCreate
 	cuGraphAddKernelNode
+	cuGraphAddDependencies
 	cuGraphInstantiate
 	cuGraphExecKernelNodeSetParams
 	cuGraphLaunch
@@ -89,8 +90,12 @@ var driverFunctions = []string{
 	"cuMemsetD8Async", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
 	"cuMemcpy2DAsync_v2", "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute",
 	"cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuLaunchKernel",
-	"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuGraphExecKernelNodeSetParams", "cuGraphLaunch", "cuGraphExecDestroy", "cuGraphDestroy",
+	"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphAddDependencies_v2",
+	"cuGraphInstantiateWithFlags", "cuGraphExecKernelNodeSetParams", "cuGraphLaunch", "cuGraphExecDestroy", "cuGraphDestroy",
 }
+
+// laterFunctions may be missing: drivers older than CUDA 12.3 lack them. Their address is 0 then.
+var laterFunctions = map[string]bool{"cuGraphAddDependencies_v2": true}
 
 // Results of the driver that callers tell apart.
 const (

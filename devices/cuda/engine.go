@@ -47,6 +47,7 @@ type engine struct {
 
 func (g *engine) start(d *Device) {
 	g.device = d
+	g.beside.when = d.options.Attend
 	g.wake.L = &g.mu
 	g.over.start(g)
 	g.beside.start()

@@ -47,6 +47,7 @@ type kernelNode struct {
 	teams, team [3]int64
 	shared      int64
 	params      []byte
+	early       bool // it waits by itself for what it is behind, which the driver then need not do
 }
 
 // A sequenceRun is one launch of a sequence.
@@ -193,19 +194,27 @@ func (r *sequenceRun) build(s *stream) error {
 	}
 	g.graph = uintptr(b.words[0])
 	ends := make([]uint64, len(r.steps)) // the last node of each step
+	followers := make([]int, len(r.steps))
+	for i := range g.steps {
+		for _, p := range g.steps[i].After {
+			followers[p]++
+		}
+	}
 	for i, s := range r.steps {
 		var after []uint64
 		for _, p := range g.steps[i].After {
 			after = append(after, ends[p])
 		}
+		alone := len(after) == 1 && followers[g.steps[i].After[0]] == 1 // the two are a piece of a chain
 		var fault uint64
 		if g.slots[i] != nil {
 			fault = g.slots[i].address
 		}
 		err := s.nodes(d, fault, func(n *kernelNode) error {
 			var err error
+			n.early = n.early && alone
 			ends[i], err = d.addNode(g.graph, n, after)
-			after = []uint64{ends[i]}
+			after, alone = []uint64{ends[i]}, true
 			return err
 		})
 		if err != nil {
@@ -223,6 +232,15 @@ func (r *sequenceRun) build(s *stream) error {
 func (d *Device) addNode(graph uintptr, n *kernelNode, after []uint64) (uint64, error) {
 	b := newBlock()
 	defer b.free()
+	if n.early && len(after) == 1 {
+		id, err := d.addNode(graph, n, nil)
+		if err != nil {
+			return 0, err
+		}
+		const fromProgrammatic, programmatic = 1, 1 << 16 // a CUgraphEdgeData: port of the first node, kind of the edge
+		b.words[0], b.words[1], b.words[2] = after[0], id, fromProgrammatic|programmatic
+		return id, d.driver.do(cuGraphAddDependencies, graph, b.at(0), b.at(1), b.at(2), 1)
+	}
 	n.fill(b)
 	var list uintptr
 	if len(after) > 0 {
@@ -284,7 +302,7 @@ func (r *run) nodes(d *Device, fault uint64, f func(*kernelNode) error) error {
 	for i := range r.version.entries {
 		e, g := &r.version.source.Entries[i], r.grids[i]
 		n := &kernelNode{function: r.version.entries[i].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
-			params: make([]byte, e.ArgsSize)}
+			params: make([]byte, e.ArgsSize), early: d.options.Early}
 		if err := r.binding.pack(e, n.params, d.mirrorAt, fault); err != nil {
 			return err
 		}

@@ -192,7 +192,9 @@ func openFile(path string, functions []string) (*library, error) {
 	}
 	lib := &library{path: path, fns: make([]uintptr, len(functions))}
 	for i, name := range functions {
-		if lib.fns[i], err = purego.Dlsym(file, name); err != nil {
+		if lib.fns[i], err = purego.Dlsym(file, name); err != nil && laterFunctions[name] {
+			lib.fns[i] = 0
+		} else if err != nil {
 			return nil, errors.Join(&missingError{name}, closeFile(file))
 		}
 	}

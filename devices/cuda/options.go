@@ -22,8 +22,8 @@ const (
 
 // Options are those of all GPUs opened together. The zero value works.
 //
-// In a device specification: memory=4GiB, granule=2MiB, streams=4, timelimit=10s, peer=on|off, pin=on|off,
-// cache=/path, cachelimit=256MiB.
+// In a device specification: memory=4GiB, granule=2MiB, streams=4, timelimit=10s, peer=on|off, pin=on|off, early=on|off,
+// attend=crowds|always|never, cache=/path, cachelimit=256MiB.
 type Options struct {
 	Memory    deps.Bytes    // of each GPU to be used; 0: 95 parts of 100 of what is free when it is opened
 	Granule   deps.Bytes    // a multiple of what the GPU can map, 2 MiB
@@ -32,6 +32,11 @@ type Options struct {
 	NoPeer    bool          // GPUs do not copy from each other: what goes between them goes through the host
 	Timed     bool          // events say when their work ran on the GPU: two more calls of the driver for each
 	NoPin     bool          // host memory is not pinned: copies are slower and wait for the host
+	// Early lets the kernels of a graph, recorded or sent together, be set up while the one before them in a chain still runs (sm_90 and
+	// later). Off: it was measured with kernels written by hand, not with generated ones.
+	Early bool
+	// Attend says which goroutine starts what follows; see attendant.go.
+	Attend Attendance
 
 	CacheDir   string // of compiled kernels; "": gompss/cuda in the user's cache folder; "off": none
 	CacheLimit deps.Bytes
@@ -87,6 +92,24 @@ func (o *Options) setters() map[string]func(string) error {
 		"timelimit":  func(s string) (err error) { o.TimeLimit, err = time.ParseDuration(s); return },
 		"peer":       off(&o.NoPeer),
 		"pin":        off(&o.NoPin),
+		"early":      on(&o.Early),
+		"attend": func(s string) error {
+			when, ok := attendances[s]
+			if !ok {
+				return fmt.Errorf("want crowds, always or never")
+			}
+			o.Attend = when
+			return nil
+		},
+	}
+}
+
+// on sets to for the word on and clears it for the word off.
+func on(to *bool) func(string) error {
+	return func(s string) error {
+		err := off(to)(s)
+		*to = !*to
+		return err
 	}
 }
 

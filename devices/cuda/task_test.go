@@ -5,6 +5,7 @@ package cuda_test
 import (
 	_ "embed"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -37,12 +38,21 @@ func TestTasks(t *testing.T) {
 	if !real {
 		count = 300
 	}
+	crowd := "64 chains on all GPUs, 8 submitters"
 	for _, c := range []struct {
 		name                 string
+		options              string
 		gpus, chains, submit int
-	}{{"one chain", 1, 1, 1}, {"64 chains", 1, 64, 1}, {"64 chains on all GPUs, 8 submitters", n, 64, 8}} {
-		t.Run(c.name, func(t *testing.T) {
-			rt, err := task.New(task.Options{Devices: fmt.Sprintf("cuda:%d", c.gpus), Window: -1})
+	}{{"one chain", "", 1, 1, 1}, {"64 chains", "", 1, 64, 1}, {crowd, "", n, 64, 8}, {"one chain", "(early=on)", 1, 1, 1}, {crowd, "(early=on)", n, 64, 8},
+		{crowd, "(attend=always)", n, 64, 8}, {crowd, "(attend=never)", n, 64, 8}} {
+		t.Run(c.name+c.options, func(t *testing.T) {
+			if c.options != "" { // so many that engines look without pause, and attendants work
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))))
+			}
+			rt, err := task.New(task.Options{Devices: fmt.Sprintf("cuda:%d%s", c.gpus, c.options), Window: -1})
+			if real && c.options == "(early=on)" && err != nil {
+				t.Skip(err)
+			}
 			require.NoError(t, err)
 			defer func() { require.NoError(t, rt.Close()) }()
 			k := emptyKernel()
@@ -70,7 +80,7 @@ func TestTasks(t *testing.T) {
 				require.NoError(t, rt.Wait())
 				took := time.Since(start)
 				if round == 1 {
-					fmt.Printf("TASKS %-40s %d GPUs %8.3f us a task, %8.3f of that until all are submitted\n", c.name, c.gpus,
+					fmt.Printf("TASKS %-56s %d GPUs %8.3f us a task, %8.3f of that until all are submitted\n", c.name+c.options, c.gpus,
 						took.Seconds()/float64(count)*1e6, submitted.Seconds()/float64(count)*1e6)
 				}
 			}

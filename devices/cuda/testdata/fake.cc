@@ -320,6 +320,14 @@ Result cuGraphAddKernelNode(void** n, Graph* g, void** after, size_t count, Node
 	*n = (void*)g->nodes.size();
 	return 0;
 }
+Result cuGraphAddDependencies_v2(Graph* g, void** from, void** to, u64* data, size_t count)
+{
+	ENTER;
+	for (size_t i = 0; i < count; i++)
+		if (from[i] >= to[i] || (size_t)to[i] > g->nodes.size() || data[i] != 0x10001)
+			return 1;
+	return 0;
+}
 Result cuGraphInstantiateWithFlags(Graph** e, Graph* g, u64) { ENTER; *e = new Graph(*g); alive("graph", 1); return 0; }
 Result cuGraphExecDestroy(Graph* e) { ENTER; delete e; alive("graph", -1); return 0; }
 Result cuGraphExecKernelNodeSetParams(Graph* e, void* node, NodeParams* p)

@@ -36,6 +36,7 @@ type Options struct {
 	JSON           bool
 	Only           string // rows whose name contains one of these words, separated by commas
 	Quick          bool   // small sizes: to see that it works, not how fast it is
+	Trials         bool   // beside some rows what is off until it is measured, in turn
 	Devices        string // of the programs, instead of the GPUs that are there
 }
 

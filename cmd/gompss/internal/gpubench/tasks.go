@@ -35,7 +35,9 @@ func (o *Options) playAll(machines []machine) error {
 	var errs []error
 	for _, m := range machines {
 		if o.wants("tasks") {
-			errs = append(errs, o.taskRows(m))
+			for _, one := range o.inTurn(m) {
+				errs = append(errs, o.taskRows(one))
+			}
 		}
 	}
 	for _, a := range applications {
@@ -62,6 +64,23 @@ func (o *Options) playAll(machines []machine) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// trials are options of GPUs that are off until it has been measured what they gain for tasks.
+var trials = []string{"", "(early=on)", "(attend=always)", "(attend=never)"}
+
+// inTurn returns m, for trials with the options that they are about, twice in turn.
+func (o *Options) inTurn(m machine) []machine {
+	if !o.Trials || !strings.HasPrefix(m.spec, "cuda:") || strings.ContainsAny(m.spec, "(,") {
+		return []machine{m}
+	}
+	var out []machine
+	for range 2 {
+		for _, t := range trials {
+			out = append(out, machine{m.spec + t, m.parts})
+		}
+	}
+	return out
 }
 
 // taskRows measures what tiny kernel tasks cost in the whole runtime.
