@@ -54,7 +54,28 @@ func describe(w io.Writer, spec string) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, memory, p.Description)
 	}
+	describeCompilers(w, m.Devices())
 	return errors.Join(m.Close())
+}
+
+// describeCompilers prints a line for each kind of device that compiles kernels with a library: which, or why there is none.
+func describeCompilers(w io.Writer, list []devices.Device) {
+	var told []devices.Kind
+	for _, d := range list {
+		c, ok := d.(interface{ Compiler() (string, error) })
+		kind := d.Properties().Kind
+		if !ok || slices.Contains(told, kind) {
+			continue
+		}
+		told = append(told, kind)
+		text, err := c.Compiler()
+		if err != nil {
+			text = fmt.Sprintf("no compiler, so only kernels in the cache run: %v", err)
+		} else {
+			text = "kernels are compiled by " + text
+		}
+		fmt.Fprintf(w, "%s\t-\t%s\n", kind, text)
+	}
 }
 
 // vectorUnits says what vector code this machine runs, or why none.

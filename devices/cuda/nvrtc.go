@@ -57,6 +57,17 @@ var theCompiler = sync.OnceValues(func() (*nvrtc, error) {
 	return c, nil
 })
 
+// Compiler names the compiler of kernels; without one only those run that the cache on disk has.
+//
+// Cost: it opens the compiler's library, which is done otherwise when a kernel is compiled. Errors: *LibraryError.
+func (d *Device) Compiler() (string, error) {
+	c, err := theCompiler()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("NVRTC %s, %s", c.version, c.path), nil
+}
+
 // do calls NVRTC and makes an error of a result that is not success.
 func (c *nvrtc) do(f int, args ...uintptr) error {
 	r, _, _ := purego.SyscallN(c.fns[f], args...)
