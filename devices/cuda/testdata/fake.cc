@@ -28,8 +28,9 @@ static std::map<std::string, long> failFrom;    // and from which on all do
 static std::map<std::string, int> failWith;
 static std::map<std::string, long> live;        // objects that were made and not freed
 static int broken = 0;                          // the sticky error
-static u64 used = 0, total = 256ull << 20;
-static int gpus = 2, slowMicroseconds = 0;
+static int gpus = 2;
+static u64 used[8], total = 256ull << 20; // of each GPU
+static int slowMicroseconds = 0;
 
 static int enter(const char* name)
 {
@@ -179,7 +180,7 @@ Result cuEventRecord(Event* e, Stream* s)
 Result cuEventQuery(Event* e) { ENTER; std::lock_guard<std::mutex> l(e->m); return e->happened >= e->recorded ? 0 : 600; }
 Result cuEventElapsedTime(float* ms, Event*, Event*) { ENTER; *ms = 1; return 0; }
 
-Result cuMemGetInfo_v2(size_t* free, size_t* all) { ENTER; *free = total - used; *all = total; return 0; }
+Result cuMemGetInfo_v2(size_t* free, size_t* all) { ENTER; *free = total - used[((uintptr_t)current - 100) % 8]; *all = total; return 0; }
 Result cuMemGetAllocationGranularity(size_t* n, void*, int) { ENTER; *n = 2 << 20; return 0; }
 Result cuMemAddressReserve(u64* p, size_t n, size_t, u64, u64)
 {
@@ -192,23 +193,24 @@ Result cuMemAddressReserve(u64* p, size_t n, size_t, u64, u64)
 	return 0;
 }
 Result cuMemAddressFree(u64 p, size_t n) { ENTER; alive("range", -1); return munmap((void*)p, n) ? 1 : 0; }
-Result cuMemCreate(u64* h, size_t n, void*, u64)
+Result cuMemCreate(u64* h, size_t n, const int* where, u64)
 {
 	ENTER;
 	static u64 next = 1;
 	std::lock_guard<std::mutex> l(big);
-	if (used + n > total)
+	const u64 gpu = where[3] % 8;
+	if (used[gpu] + n > total)
 		return 2;
-	used += n;
+	used[gpu] += n;
 	live["memory"]++;
-	*h = next++ << 40 | n;
+	*h = (next++ * 8 + gpu) << 40 | n;
 	return 0;
 }
 Result cuMemRelease(u64 h)
 {
 	ENTER;
 	std::lock_guard<std::mutex> l(big);
-	used -= h & ((1ull << 40) - 1);
+	used[(h >> 40) % 8] -= h & ((1ull << 40) - 1);
 	live["memory"]--;
 	return 0;
 }
