@@ -283,15 +283,15 @@ func (b *browser) click(x, y float64) {
 	}
 }
 
-// shot keeps screenshots of the page, in light and dark, when GOMPSS_SHOTS names a folder for them.
+// shot keeps screenshots of the page, in light and dark: in the folder that GOMPSS_SHOTS names, or as artefacts of the test, which go test
+// -artifacts keeps.
 func (b *browser) shot(name string) {
 	b.shotTo(os.Getenv("GOMPSS_SHOTS"), name)
 }
 
 func (b *browser) shotTo(dir, name string) {
 	if dir == "" {
-		b.picture()
-		return
+		dir = b.t.ArtifactDir()
 	}
 	require.NoError(b.t, os.MkdirAll(dir, 0o755))
 	for suffix, scheme := range map[string]string{"": "light", "-dark": "dark"} {

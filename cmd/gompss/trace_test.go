@@ -39,6 +39,10 @@ func TestTraceCommands(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	cut := filepath.Join(t.TempDir(), "cut.gtrace")
 	require.NoError(t, os.WriteFile(cut, content[:len(content)-5], 0o644))
+	newer := filepath.Join(t.TempDir(), "newer.gtrace")
+	later := bytes.Clone(content)
+	later[8] = 255 // behind the 8 bytes of magic
+	require.NoError(t, os.WriteFile(newer, later, 0o644))
 	empty := filepath.Join(t.TempDir(), "empty.gtrace")
 	require.NoError(t, os.WriteFile(empty, nil, 0o644))
 	for _, c := range []struct {
@@ -73,6 +77,7 @@ func TestTraceCommands(t *testing.T) {
 		{[]string{"trace", "summary"}, 2, "", "summary: 0 files"},
 		{[]string{"trace", "summary", t.TempDir()}, 1, "", "is a directory"},
 		{[]string{"trace", "summary", empty}, 1, "", "not a trace file"},
+		{[]string{"trace", "summary", newer}, 1, "", "the file has version 255 of the format"},
 		{[]string{"trace", "summary", "main.go"}, 1, "", "not a trace file"},
 		{[]string{"trace", "summary", name + "x"}, 1, "", "no such file"},
 		{[]string{"dash", "-addr", "nonsense", name}, 1, "", "host:port"},
