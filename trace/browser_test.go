@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -186,6 +187,44 @@ func (c rgb) light() float64 {
 func contrast(a, b rgb) float64 {
 	x, y := a.light(), b.light()
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// The lines of charts are seen on their ground, in light and dark, and change when the reader changes that.
+func TestLinesAreSeen(t *testing.T) {
+	b := openBrowser(t, false)
+	r := small()
+	for i := range 9 {
+		r.Machine.Places = append(r.Machine.Places, probe.Place{Name: fmt.Sprintf("sim:%d", i+1), Kind: "sim", Workers: 1, Memory: 1})
+	}
+	s, err := trace.ServeRun("127.0.0.1:0", "many", r)
+	require.NoError(t, err)
+	defer s.Close()
+	b.goTo(s.URL())
+	b.until(`document.querySelectorAll('.u-marker').length > 11`)
+	var seen []string
+	for _, scheme := range []string{"light", "dark"} {
+		b.scheme(scheme)
+		var got struct {
+			Lines  []string
+			Ground string
+		}
+		require.NoError(t, json.Unmarshal([]byte(b.eval(`JSON.stringify({ Lines: [...document.querySelectorAll('.u-marker')].map((e) => getComputedStyle(e).borderTopColor), Ground: getComputedStyle(document.body).backgroundColor })`)), &got))
+		of := func(text string) (c rgb) {
+			_, err := fmt.Sscanf(text, "rgb(%f, %f, %f)", &c[0], &c[1], &c[2])
+			require.NoError(t, err, text)
+			return c
+		}
+		lines := 0
+		for _, line := range got.Lines {
+			if strings.HasPrefix(line, "rgb(") {
+				lines++
+				require.GreaterOrEqual(t, contrast(of(line), of(got.Ground)), 3.0, "%s on %s", line, got.Ground)
+			}
+		}
+		require.GreaterOrEqual(t, lines, 12)
+		seen = append(seen, fmt.Sprint(got))
+	}
+	require.NotEqual(t, seen[0], seen[1])
 }
 
 // The colours of tasks and of states stay apart for all kinds of colour vision, and texts are legible on their grounds, light and dark.

@@ -172,6 +172,22 @@ function rgb(sort: number): number[] {
   return palette[sort % palette.length].map((c) => (round === 0 ? c : Math.round(c * 0.65 + towards * 0.35)))
 }
 export function colour(sort: number): string { return `rgb(${rgb(sort).join()})` }
+// light is the relative luminance of a colour, between 0 and 1.
+function light(c: number[]): number {
+  const [r, g, b] = c.map((v) => (v <= 10 ? v / 3295 : ((v / 255 + 0.055) / 1.055) ** 2.4))
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+// stroke is colour for lines, made darker or lighter until it is seen on the ground: a contrast of 3.
+export function stroke(sort: number, dark: boolean): string {
+  const ground = dark ? 0.0066 : 1, to = dark ? 255 : 0
+  let c = rgb(sort)
+  for (let i = 0; i < 20; i++) {
+    const l = light(c), contrast = (Math.max(l, ground) + 0.05) / (Math.min(l, ground) + 0.05)
+    if (contrast >= 3.1) break
+    c = c.map((v) => Math.round(v * 0.92 + to * 0.08))
+  }
+  return `rgb(${c.join()})`
+}
 // inkOn is black or white, whichever is easier to read on a colour.
 export function inkOn(sort: number): string { const [r, g, b] = rgb(sort); return 0.2126 * (r / 255) ** 2.2 + 0.7152 * (g / 255) ** 2.2 + 0.0722 * (b / 255) ** 2.2 > 0.179 ? '#000' : '#fff' }
 // pixel is colour as ImageData has it, on a little-endian machine.

@@ -2,7 +2,7 @@ import { render } from 'preact'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
-import { Columns, PlaceUse, Source, State, Task, colour, count, share, size, source, time } from './data'
+import { Columns, PlaceUse, Source, State, Task, colour, count, share, size, source, stroke, time } from './data'
 import { Timeline } from './timeline'
 
 interface Props { s: State; c: Columns | null; src: Source; picked: number; pick: (i: number) => void }
@@ -45,7 +45,7 @@ function Chart({ title, at, lines, unit, top }: { title: string; at: number[] | 
     const plot = new uPlot({
       width: Math.max(320, el.clientWidth), height: 170, cursor: { y: false }, scales: { x: { time: false }, y: { range: (_, lo, hi) => [Math.min(0, lo), top ?? (hi || 1)] } },
       axes: [{ stroke: ink, grid, values: (_, v) => v.map((x) => +x.toPrecision(6) + ' s') }, { stroke: ink, grid, size: 70, values: (_, v) => v.map((x) => (unit === 'B' ? size(x) : +x.toPrecision(4) + unit)) }],
-      series: [{ label: 's', value: (_, x) => (x == null ? '-' : x.toFixed(4)) }, ...names.map((label, i) => ({ label, stroke: colour(i), width: 1.5, dash: i % 3 === 1 ? [6, 3] : i % 3 === 2 ? [2, 3] : undefined, value: (_: uPlot, x: number | null) => (x == null ? '-' : unit === 'B' ? size(x) : x.toPrecision(3) + unit) }))],
+      series: [{ label: 's', value: (_, x) => (x == null ? '-' : x.toFixed(4)) }, ...names.map((label, i) => ({ label, stroke: stroke(i, dark), width: 1.5, dash: i % 3 === 1 ? [6, 3] : i % 3 === 2 ? [2, 3] : undefined, value: (_: uPlot, x: number | null) => (x == null ? '-' : unit === 'B' ? size(x) : x.toPrecision(3) + unit) }))],
     }, [at, ...names.map((n) => lines[n])], el)
     return () => plot.destroy()
   }, [at, names.join(), dark])
