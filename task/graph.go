@@ -90,9 +90,11 @@ func (rt *Runtime) graphAdd(r *record) bool {
 		return g.domain.Submit(&r.node, accesses)
 	}
 	id, home := r.taskID(), r.home // unless it is ready, r may be over and gone from here on
-	home.untold, home.touches = true, accesses
+	home.untold, home.touches = len(accesses) > 0, accesses
 	ready := g.domain.Submit(&r.node, accesses)
-	rt.observeAccesses(home, id, nil)
+	if home.untold {
+		rt.observeAccesses(home, id, nil)
+	}
 	return ready
 }
 

@@ -67,7 +67,11 @@ func (c *Clock) Now() time.Duration {
 // suits the end of something: what others do because of it they do later.
 func (c *Clock) Early() time.Duration {
 	if l := c.line.Load(); l != nil {
-		return c.along(l, ticks())
+		tick := ticks()
+		if n := tick - l.from; n < l.span { // along, without its call
+			return l.after(n)
+		}
+		return c.steer(tick)
 	}
 	return c.system()
 }

@@ -16,7 +16,7 @@ const (
 	wakeSheets = 2
 	// publishEvery is after how many tasks those of a sheet that is not full are shown to the collecting goroutine.
 	publishEvery = 64
-	// patience is how many tasks that are not over a sweep looks at for one that is.
+	// patience is how many tasks of a sheet that are not over a sweep looks at for one that is.
 	patience = 64
 	// epochSheets is how many sheets in a row have tasks with different marks.
 	epochSheets = 1 << 30 / sheetTasks
@@ -155,7 +155,8 @@ func (l *Briefs) Find(id deps.TaskID) *Brief {
 func (l *Briefs) Collect(wake func()) { l.wake = wake }
 
 // Sweep calls take for tasks that are over, each once, about most of them at most, and returns how many there were. It may leave out some
-// that are over while many before them are not, unless it is to be thorough. Sweep is for one goroutine.
+// that are over while many before them are not, unless it is to be thorough, which costs a look at every task in flight. Sweep is for one
+// goroutine.
 func (l *Briefs) Sweep(most int, thorough bool, take func(*Brief)) (n int) {
 	l.settle()
 	l.mu.Lock()
@@ -195,7 +196,7 @@ func (s *sheet) taken() bool {
 
 // sweep takes what is over. stands says that it stopped where many are not.
 func (s *sheet) sweep(most int, thorough bool, take func(*Brief)) (n int, stands bool) {
-	if s.lately > 0 {
+	if s.lately > 0 && (thorough || s.lately <= patience) {
 		n = s.sweepLate(take)
 	}
 	to, first := s.told.Load(), deps.TaskID(s.number*sheetTasks)

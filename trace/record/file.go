@@ -49,7 +49,8 @@ func (w *Writer) Take(b *Batch) error {
 		w.block = appendBlock(w.block, batchBlock, w.e.encode(b))
 	}
 	if b.Packed.tasks > 0 {
-		w.block = appendBlock(w.block, packedBlock, w.e.encodePacked(b))
+		at := len(w.block)
+		w.block = sealBlock(appendPacked(appendHead(w.block, packedBlock), b), at)
 	}
 	return w.write(w.block)
 }

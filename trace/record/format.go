@@ -17,7 +17,7 @@ import (
 //	machine  kind 1: probe.Machine as JSON; the first block
 //	batch    kind 2: a Batch, see encode
 //	end      kind 3: Totals as JSON; the last block of a run that was closed
-//	packed   kind 4: the Packed of a Batch, see encodePacked
+//	packed   kind 4: the Packed of a Batch, see appendPacked
 //
 // In a batch numbers are varints, signed ones zigzag, times nanoseconds; strings are numbers of the table at its front; so a
 // block can be read without those before it. Kinds that a reader does not know are skipped and counted. A change that an older reader
@@ -48,12 +48,23 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // appendBlock appends a block.
 func appendBlock(out []byte, kind byte, payload []byte) []byte {
-	out = append(out, mark...)
-	out = append(out, kind)
-	out = binary.LittleEndian.AppendUint32(out, uint32(len(payload)))
-	sum := crc32.Update(crc32.Checksum([]byte{kind}, castagnoli), castagnoli, payload)
-	out = binary.LittleEndian.AppendUint32(out, sum)
-	return append(out, payload...)
+	at := len(out)
+	out = append(appendHead(out, kind), payload...)
+	return sealBlock(out, at)
+}
+
+// appendHead appends the head of a block whose payload is to follow; sealBlock fills it in.
+func appendHead(out []byte, kind byte) []byte {
+	var rest [blockHead - len(mark) - 1]byte
+	return append(append(append(out, mark...), kind), rest[:]...)
+}
+
+// sealBlock completes the block that begins at an index and ends where out does.
+func sealBlock(out []byte, at int) []byte {
+	head, payload := out[at:at+blockHead], out[at+blockHead:]
+	binary.LittleEndian.PutUint32(head[5:], uint32(len(payload)))
+	binary.LittleEndian.PutUint32(head[9:], crc32.Update(crc32.Checksum(head[4:5], castagnoli), castagnoli, payload))
+	return out
 }
 
 // An encoder makes the payloads of batches. It is used again, and keeps its memory.

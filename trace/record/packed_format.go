@@ -10,30 +10,34 @@ import (
 )
 
 // The payload of a block of packed tasks: records dropped so far, the number of tasks and their place (varints), then each task behind the one
-// before it. A task is seven numbers, and the words of its brief (8 bytes each, as probe.Brief has them). The lengths of the numbers in bytes
-// come first, half a byte each in 4 bytes; to write and read a number takes no decision that way.
+// before it. A task is seven numbers, and the words of its brief (8 bytes each, as probe.Brief has them):
 //
 //	0  task, from the one before
-//	1  worker (16 bits), predecessors (8), accesses (4), words (4)
+//	1  predecessors (8 bits), accesses (4), words (4); worker (16)
 //	2  last predecessor, from the task back; 0 for none
 //	3  submit, from that of the task before
 //	4  ready, from submit
 //	5  start, from ready
 //	6  end, from start
 //
-// Numbers from 3 on are signed, as 0 is: zigzag.
+// Mostly that is three words: 0 (8 bits, zigzag), the first half of 1 without what is 0 in it (13), worker (8), 0 (2), 1 (1), 2 (32); 3 (zigzag)
+// and 4; 5 and 6. To write that takes one decision. What does not fit is 4 bytes with the lengths of the numbers, half a byte each, and
+// the numbers in as many bytes; those from 3 on are signed, as 0 is: zigzag.
 const (
 	packedNumbers = 7
+	shortTask     = 24 // bytes of one that fits
+	shortBit      = 1 << 31
+	shapeBits     = 13
 	mostPacked    = 4 + 8*packedNumbers + 8*8 // bytes of a task
 )
 
 func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
 func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
-// encodePacked returns the payload of a block of packed tasks, which is good until the next call.
-func (e *encoder) encodePacked(b *Batch) []byte {
+// appendPacked appends the payload of a block of packed tasks.
+func appendPacked(out []byte, b *Batch) []byte {
 	p := &b.Packed
-	out := binary.AppendUvarint(e.out[:0], b.Dropped)
+	out = binary.AppendUvarint(out, b.Dropped)
 	out = binary.AppendUvarint(out, uint64(p.tasks))
 	out = binary.AppendVarint(out, int64(p.place))
 	var id, submit int64
@@ -49,8 +53,7 @@ func (e *encoder) encodePacked(b *Batch) []byte {
 		id, submit = int64(words[0]>>16), int64(words[2])
 		words = words[n:]
 	}
-	e.out = out[:at]
-	return e.out
+	return out[:at]
 }
 
 // putPacked writes a task and returns how many bytes it takes; to is a little longer than that.
@@ -59,15 +62,16 @@ func putPacked(to []byte, words []uint64, id, submit int64) int {
 	if last := words[1] >> 16; last != 0 {
 		back = words[0]>>16 - last
 	}
-	at, lengths := 4, uint64(0)
-	at, lengths = putNumber(to, at, lengths, 0, zigzag(int64(words[0]>>16)-id))
-	at, lengths = putNumber(to, at, lengths, 1, words[1]&0xffff<<16|words[0]&0xffff)
-	at, lengths = putNumber(to, at, lengths, 2, back)
-	at, lengths = putNumber(to, at, lengths, 3, zigzag(int64(words[2])-submit))
-	at, lengths = putNumber(to, at, lengths, 4, zigzag(int64(words[3]-words[2])))
-	at, lengths = putNumber(to, at, lengths, 5, zigzag(int64(words[4]-words[3])))
-	at, lengths = putNumber(to, at, lengths, 6, zigzag(int64(words[5]-words[4])))
-	binary.LittleEndian.PutUint32(to, uint32(lengths))
+	from, shape, worker := zigzag(int64(words[0]>>16)-id), words[0]&0xffff, words[1]&0xffff
+	late, ready, start, end := zigzag(int64(words[2])-submit), words[3]-words[2], words[4]-words[3], words[5]-words[4]
+	at := shortTask
+	if (from|worker)>>8|shape>>shapeBits|(back|late|ready|start|end)>>32 == 0 {
+		binary.LittleEndian.PutUint64(to, from|shape<<8|worker<<(8+shapeBits)|shortBit|back<<32)
+		binary.LittleEndian.PutUint64(to[8:], late|ready<<32)
+		binary.LittleEndian.PutUint64(to[16:], start|end<<32)
+	} else {
+		at = putNumbers(to, [packedNumbers]uint64{from, shape | worker<<16, back, late, zigzag(int64(ready)), zigzag(int64(start)), zigzag(int64(end))})
+	}
 	for _, w := range words[packedHead:] {
 		binary.LittleEndian.PutUint64(to[at:], w)
 		at += 8
@@ -75,11 +79,16 @@ func putPacked(to []byte, words []uint64, id, submit int64) int {
 	return at
 }
 
-// putNumber writes number i, and its length among those of the others.
-func putNumber(to []byte, at int, lengths uint64, i int, v uint64) (int, uint64) {
-	n := uint(bits.Len64(v)+7) / 8
-	binary.LittleEndian.PutUint64(to[at:], v)
-	return at + int(n), lengths | uint64(n)<<(4*i)
+func putNumbers(to []byte, numbers [packedNumbers]uint64) int {
+	at, lengths := 4, uint32(0)
+	for i, v := range numbers {
+		n := (bits.Len64(v) + 7) / 8
+		binary.LittleEndian.PutUint64(to[at:], v)
+		at += n
+		lengths |= uint32(n) << (4 * i)
+	}
+	binary.LittleEndian.PutUint32(to, lengths)
+	return at
 }
 
 // decodePacked reads a payload of packed tasks.
@@ -100,11 +109,7 @@ func decodePacked(payload []byte) (*Batch, error) {
 
 // packed reads the task that follows before over it.
 func (d *decoder) packed(to *Packed, before *[packedHead]uint64) {
-	lengths := d.fixed(4)
-	var v [packedNumbers]uint64
-	for i := range v {
-		v[i] = d.fixed(int(lengths >> (4 * i) & 15))
-	}
+	v := d.numbers()
 	before[0] = uint64(int64(before[0]>>16)+unzigzag(v[0]))<<16 | v[1]&0xffff
 	id := before[0] >> 16
 	before[1] = v[1] >> 16 & 0xffff
@@ -128,6 +133,24 @@ func (d *decoder) packed(to *Packed, before *[packedHead]uint64) {
 		return
 	}
 	to.count(1, deps.TaskID(id), deps.TaskID(id), time.Duration(before[2]))
+}
+
+// numbers reads those of a task.
+func (d *decoder) numbers() (v [packedNumbers]uint64) {
+	first := d.fixed(4)
+	if first&shortBit != 0 {
+		v[0], v[1] = first&0xff, first>>8&(1<<shapeBits-1)|first>>(8+shapeBits)&0xff<<16
+		for i := 2; i < len(v); i++ {
+			if v[i] = d.fixed(4); i > 3 {
+				v[i] <<= 1 // as zigzag has what is not negative
+			}
+		}
+		return v
+	}
+	for i := range v {
+		v[i] = d.fixed(int(first >> (4 * i) & 15))
+	}
+	return v
 }
 
 // fixed reads a number of so many bytes, at most 8.

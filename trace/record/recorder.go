@@ -172,20 +172,16 @@ func (r *Recorder) collect() {
 	tick := time.NewTicker(r.options.Every)
 	defer tick.Stop()
 	var b Batch
-	moved := true // since the last tick
 	for end := false; !end; {
-		thorough := false
+		thorough := true
 		select {
 		case <-r.wake:
+			thorough = false
 		case <-tick.C:
-			thorough, moved = !moved, false
 		case <-r.stop:
-			end, thorough = true, true
+			end = true
 		}
-		for more := true; more; {
-			var n int
-			n, more = r.hand(&b, thorough)
-			moved = moved || n > 0
+		for r.hand(&b, thorough) {
 		}
 	}
 	for i, s := range r.options.Sinks {
@@ -196,12 +192,12 @@ func (r *Recorder) collect() {
 // The largest batch, in records of each sort, or a few more: what the sinks are handed is still in the caches.
 const largestBatch = 1 << 10
 
-// hand takes what is in the rings, and tasks that are over, to the sinks. It returns how many of the latter there were, and whether there may
-// be more.
+// hand takes what is in the rings, and tasks that are over, to the sinks and reports whether there may be more.
 //
 // Tasks are taken up to where they were before anything else was: what is known of a task was put before it ended, so it comes with it
 // or came before.
-func (r *Recorder) hand(b *Batch, thorough bool) (swept int, more bool) {
+func (r *Recorder) hand(b *Batch, thorough bool) bool {
+	swept := 0
 	r.ends = r.tasks.written(r.ends)
 	if l := r.briefs.Load(); l != nil {
 		swept = l.Sweep(largestBatch, thorough, r.swept.Add)
@@ -229,7 +225,7 @@ func (r *Recorder) hand(b *Batch, thorough bool) (swept int, more bool) {
 	b.Packed = r.swept
 	r.deliver(b)
 	r.swept.clear()
-	return swept, n > 4*largestBatch || swept >= largestBatch
+	return n > 4*largestBatch || swept >= largestBatch
 }
 
 // deliver hands a batch to the sinks, and empties it.

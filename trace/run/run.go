@@ -22,6 +22,8 @@ type Run struct {
 	Details []record.Detail
 	Points  []probe.Point
 	packed  []record.Packed // other tasks and their details, as they came; Finish unpacks them
+	idle    []record.Packed // memory for more of them
+	copied  bool            // a copy of the run may refer to what is packed
 	Dropped uint64          // records lost because a ring was full
 	Damage  record.Damage
 	// Gone is how many tasks are not in Tasks because of the limit.
@@ -68,10 +70,22 @@ const packedWords = 1 << 13
 func (r *Run) keepPacked(p *record.Packed) {
 	n := len(r.packed)
 	if n == 0 || !r.packed[n-1].Takes(p) {
-		r.packed = append(r.packed, record.NewPacked(max(packedWords, p.Words()), p.Place()))
+		r.packed = append(r.packed, r.room(p))
 		n++
 	}
 	r.packed[n-1].Append(p)
+}
+
+// room returns room for p, or more.
+func (r *Run) room(p *record.Packed) record.Packed {
+	if n := len(r.idle); n > 0 {
+		x := r.idle[n-1]
+		r.idle = r.idle[:n-1]
+		if x.Reset(p.Place()); x.Takes(p) {
+			return x
+		}
+	}
+	return record.NewPacked(max(packedWords, p.Words()), p.Place())
 }
 
 // len returns how many tasks there are.
@@ -150,6 +164,9 @@ func (r *Run) forgetPacked(oldest deps.TaskID) time.Duration {
 			return false
 		}
 		r.Gone += int64(p.Len())
+		if !r.copied {
+			r.idle = append(r.idle, p)
+		}
 		return true
 	})
 	return since
@@ -176,7 +193,7 @@ func (r *Run) keep(oldest deps.TaskID) (n int) {
 // Close implements record.Sink.
 func (r *Run) Close() error {
 	r.Finish()
-	r.spare.tasks, r.spare.details, r.spare.points = nil, nil, nil
+	r.spare.tasks, r.spare.details, r.spare.points, r.idle = nil, nil, nil, nil
 	return nil
 }
 
@@ -195,7 +212,8 @@ func (r *Run) Copy(from *Run) {
 	mine := *r
 	*r = *from
 	r.Tasks, r.Details, r.Points = append(mine.Tasks[:0], from.Tasks...), append(mine.Details[:0], from.Details...), append(mine.Points[:0], from.Points...)
-	r.packed = append(mine.packed[:0], from.packed...) // what they point to is only added to
+	r.packed = append(mine.packed[:0], from.packed...) // what they point to is only added to from now on
+	r.idle, r.copied, from.copied = nil, true, true
 	r.edges, r.spare = nil, mine.spare
 }
 
