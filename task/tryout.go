@@ -106,19 +106,19 @@ func (rt *Runtime) tryKernel(r *record, t *tryout) error {
 	}
 	r.seen.Variant = "go"
 	if k.Split == nil {
-		k.Go(a)
+		callGo(k, a)
 		return nil
 	}
 	trips := k.Trips(a)
 	if trips < 2 {
-		k.Go(a)
+		callGo(k, a)
 		return nil
 	}
 	first := max(1, min(trialTrips, trips/256))
 	began := rt.now()
-	k.Split(a, 0, first)
+	callSplit(k, a, 0, first)
 	each := float64(rt.now()-began)/float64(first) + 1e-3
-	return t.loop(first, trips, max(1, int64(float64(chunkTime)/each)), func(lo, hi int64) { k.Split(a, lo, hi) })
+	return t.loop(first, trips, max(1, int64(float64(chunkTime)/each)), func(lo, hi int64) { callSplit(k, a, lo, hi) })
 }
 
 // putBack makes r ready again, whose trial was stopped, and returns what the worker should run next.

@@ -277,24 +277,37 @@ func (rt *Runtime) callKernel(r *record) {
 	}
 	r.seen.Variant = "go"
 	if k.Split == nil || rt.workers.Len() == 1 || rt.fence.on {
-		k.Go(a)
+		callGo(k, a)
 		return
 	}
 	trips := k.Trips(a)
 	if trips <= trialTrips {
-		k.Go(a)
+		callGo(k, a)
 		return
 	}
 	trial := max(trialTrips, trips/256)
 	began := rt.now()
-	k.Split(a, 0, trial)
+	callSplit(k, a, 0, trial)
 	each := float64(rt.now()-began)/float64(trial) + 1e-3
 	if each*float64(trips-trial) < float64(shareAbove) {
-		k.Split(a, trial, trips)
+		callSplit(k, a, trial, trips)
 		return
 	}
 	grain := max(1, int64(float64(chunkTime)/each))
-	rt.workers.Share(trial, trips, grain, func(lo, hi int64) { k.Split(a, lo, hi) })
+	rt.workers.Share(trial, trips, grain, func(lo, hi int64) { callSplit(k, a, lo, hi) })
+}
+
+// callGo calls the Go function of a kernel. A touch of memory that is not there is a panic of it, as it is an error of vector code, and not the
+// end of the program.
+func callGo(k *devices.Kernel, a *devices.Args) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	k.Go(a)
+}
+
+// callSplit is callGo for iterations [lo, hi) of its parallel loop.
+func callSplit(k *devices.Kernel, a *devices.Args, lo, hi int64) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	k.Split(a, lo, hi)
 }
 
 func (rt *Runtime) bug(format string, args ...any) {
