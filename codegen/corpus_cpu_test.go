@@ -171,8 +171,8 @@ func (c corpusCase) onCPU(t *testing.T, k *ir.Kernel, r *cpu.Runner, code *cpu.C
 		for _, atEnd := range []bool{false, true} {
 			got, values := cpuArgs(begin, fences, atEnd)
 			err := faults(func() error { return r.Call(values, chunks(rng)) })
-			require.NoError(t, err, "n=%d\n%s", n, code.Listing())
-			require.Empty(t, c.differ(want, got), "n=%d end=%v\n%s", n, atEnd, code.Listing())
+			require.NoError(t, err, "n=%d\n%s", n, listed{code})
+			require.Empty(t, c.differ(want, got), "n=%d end=%v\n%s", n, atEnd, listed{code})
 		}
 	}
 }
@@ -271,3 +271,8 @@ func faults(run func() error) (err error) {
 	}()
 	return run()
 }
+
+// listed is the listing of code, made only where a message needs it: it is compiled anew for that.
+type listed struct{ *cpu.Code }
+
+func (l listed) String() string { return l.Listing() }

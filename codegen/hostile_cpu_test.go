@@ -82,9 +82,9 @@ func (c hostileCase) compare(t *testing.T, run *cpu.Runner, code *cpu.Code) {
 				share = chunks(seeded())
 			}
 			err := faults(func() error { return run.Call(values, share) })
-			require.Equal(t, panicked != nil, err != nil, "n=%d round=%d: Go: %v, code: %v\n%s", n, round, panicked, err, code.Listing())
+			require.Equal(t, panicked != nil, err != nil, "n=%d round=%d: Go: %v, code: %v\n%s", n, round, panicked, err, listed{code})
 			if err == nil {
-				require.Empty(t, (corpusCase{}).differ(want, got), "n=%d round=%d notes=%v\n%s", n, round, code.Notes, code.Listing())
+				require.Empty(t, (corpusCase{}).differ(want, got), "n=%d round=%d notes=%v\n%s", n, round, code.Notes, listed{code})
 			}
 		}
 	}

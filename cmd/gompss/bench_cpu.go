@@ -13,6 +13,7 @@ func benchCPU(args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(io.Discard)
 	o := cpubench.Options{Stdout: stdout, Stderr: stderr}
 	flags.BoolVar(&o.Quick, "quick", false, "")
+	flags.BoolVar(&o.Calls, "calls", false, "")
 	flags.BoolVar(&o.JSON, "json", false, "")
 	flags.StringVar(&o.Only, "only", "", "")
 	if err := flags.Parse(args); err != nil {

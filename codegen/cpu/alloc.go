@@ -42,6 +42,9 @@ func registers(avx512, divides bool, w Width) file {
 	return f
 }
 
+// hotMask is the weight of a mask that is set and used in a loop inside another.
+const hotMask = 2 * 8 * 8
+
 // keepOne leaves one register of each class to hand out.
 func (f *file) keepOne() {
 	for k := range f.free {
@@ -50,11 +53,12 @@ func (f *file) keepOne() {
 }
 
 // allocate gives every virtual register a machine register or a spill slot, by linear scan over covering intervals, and
-// rewrites the code. It returns how many vectors had to be spilled.
+// rewrites the code. It returns how many vectors had to be spilled, and masks that are used in loops inside loops, each use of which
+// goes through memory and a general register.
 //
 // Source: Poletto and Sarkar, "Linear Scan Register Allocation", TOPLAS 1999, section 4; differs: the victim is the
 // interval that is used least, loops counting more, not the one that ends last.
-func (c *vcode) allocate(f file) (spilled int, err error) {
+func (c *vcode) allocate(f file) (spilled, masks int, err error) {
 	all := c.intervals()
 	slices.SortStableFunc(all, func(a, b interval) int { return a.lo - b.lo })
 	byReg := make([]*interval, len(c.classes))
@@ -87,13 +91,16 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 			active[k][at] = v
 		}
 		victim.takeSlot(&slots[k])
-		if k == vector {
+		switch {
+		case k == vector:
 			spilled++
+		case k == mask && victim.weight >= hotMask:
+			masks++
 		}
 	}
 	narrow := len(slots[general]) + len(slots[mask])
 	if need := 8*narrow + f.width.Bytes()*len(slots[vector]); need > spillBytes {
-		return spilled, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, the block has %d", narrow+len(slots[vector]), need, spillBytes)
+		return spilled, masks, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, the block has %d", narrow+len(slots[vector]), need, spillBytes)
 	}
 	behind := f.width.Bytes() * len(slots[vector])
 	spills := false
@@ -116,7 +123,7 @@ func (c *vcode) allocate(f file) (spilled int, err error) {
 	} else {
 		c.rewrite(byReg, f)
 	}
-	return spilled, nil
+	return spilled, masks, nil
 }
 
 // takeSlot gives v the first slot that is free from its first step on.

@@ -225,8 +225,8 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 	if c.options.few {
 		f.keepOne()
 	}
-	spilled, err = g.allocate(f)
-	return g, spilled, err
+	spilled, masks, err := g.allocate(f)
+	return g, spilled + max(0, masks-unroll), err // one mask of each copy costs less than fewer copies would
 }
 
 // divides tells whether the stage uses DX for itself.

@@ -1,6 +1,10 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // vecConvert converts numbers in every lane, as Go on amd64 does.
 func (g *gen) vecConvert(dst []Reg, e *ir.Convert) []Reg {
@@ -12,6 +16,9 @@ func (g *gen) vecConvert(dst []Reg, e *ir.Convert) []Reg {
 		return g.convertInGo(e)
 	}
 	x := g.vec(e.X)
+	if from.IsInteger() && to.IsFloat() && !g.avx512 && (container(from) == 8 || from.Kind == ir.Uint32) {
+		return g.toFloatAVX2(dst, x, from, to)
+	}
 	if ir.Same(from, to) || from.IsInteger() && to.IsInteger() && container(from) == container(to) && to.Size >= 4 && from.Size >= 4 {
 		return x
 	}
@@ -31,13 +38,66 @@ func (g *gen) vecConvert(dst []Reg, e *ir.Convert) []Reg {
 // convertsInGo tells the conversions that the instruction set lacks. A float that does not fit gives, as in Go on amd64, what the conversion
 // to int64 gives, cut to size; so only int32 and int64 are converted directly.
 func (g *gen) convertsInGo(from, to *ir.Type) bool {
-	switch {
-	case from.IsInteger() && to.IsFloat():
-		return !g.avx512 && (container(from) == 8 || from.Kind == ir.Uint32)
-	case from.IsFloat() && to.IsInteger():
-		return !(to.Kind == ir.Int64 && g.avx512 || to.Kind == ir.Int32)
+	return from.IsFloat() && to.IsInteger() && !(to.Kind == ir.Int64 && g.avx512 || to.Kind == ir.Int32)
+}
+
+// toFloatAVX2 makes floats of the integers that AVX2 cannot convert, rounded once: halves become floats without rounding, and their sum is.
+func (g *gen) toFloatAVX2(dst, x []Reg, from, to *ir.Type) []Reg {
+	if container(from) == 8 {
+		return g.longToFloat(dst, x, from, to)
 	}
-	return false
+	if to.Size == 4 {
+		s := series{g, to, g.width(from)}
+		return g.lift(dst, x, x, func(d, x, _ Reg) {
+			high, low := s.toSingle(s.shiftRight(x, 16)), s.toSingle(s.and(x, s.atBits(1<<16-1)))
+			s.addProduct(low, high, s.at(1<<16))
+			g.move(d, low)
+		})
+	}
+	s := series{g, to, g.width(to)}
+	return g.lift(dst, x, x, func(d, x, _ Reg) {
+		long := g.vector()
+		g.op(VPMOVZXDQ, s.w, RegArg(long), RegArg(x))
+		g.move(d, s.sub(s.or(long, s.at(1<<52)), s.at(1<<52)))
+	})
+}
+
+func (s series) toSingle(x Reg) Reg {
+	r := s.vector()
+	s.op(VCVTDQ2PS, s.w, RegArg(r), RegArg(x))
+	return r
+}
+
+// longToFloat goes by way of float64; where that rounds a number on its way to float32, only one bit that says so is left of what would be
+// rounded away: rounded to odd, it may be rounded again.
+func (g *gen) longToFloat(dst, x []Reg, from, to *ir.Type) []Reg {
+	s := series{g, ir.Float64Type, g.width(from)}
+	return g.lift(dst, x, x, func(d, x, _ Reg) {
+		wide := s.fromLong(x, from.IsSigned())
+		if to.Size == 8 {
+			g.move(d, wide)
+			return
+		}
+		const rest = 1<<11 - 1
+		odd := s.or(x, RegArg(s.addInts(s.and(x, s.atBits(rest)), s.cBits(rest))))
+		large := s.compareTo(s.and(wide, s.atBits(1<<63-1)), s.at(1<<53), cmpGE)
+		s.choose(wide, s.fromLong(s.and(odd, s.atBits(^uint64(rest))), from.IsSigned()), large)
+		g.op(VCVTPD2PS, s.w, RegArg(d), RegArg(wide))
+		if g.lanes*8 > g.bytes { // the same in all lanes
+			g.broadcastLane(d, RegArg(d), to)
+		}
+	})
+}
+
+// fromLong puts the halves of x where the mantissas of 2^84 and 2^52 end, and takes these away again.
+func (s series) fromLong(x Reg, signed bool) Reg {
+	top, bias := math.Float64bits(1<<84), float64(1<<84+1<<52)
+	if signed { // a half that counts from -2^31 on
+		top, bias = top|1<<31, bias+1<<63
+	}
+	high := s.xor(s.shiftRight(x, 32), s.atBits(top))
+	low := s.or(s.and(x, s.atBits(1<<32-1)), s.at(1<<52))
+	return s.add(s.sub(high, s.at(bias)), RegArg(low))
 }
 
 // widen applies a conversion whose instruction length is that of the longer side.

@@ -234,13 +234,14 @@ func (g *gen) vecShift(dst []Reg, e *ir.Binary) []Reg {
 	if !ok || c < 0 {
 		return g.shiftByVector(dst, e)
 	}
-	if e.Op == ir.Shr && e.T.IsSigned() && container(e.T) == 8 && !g.avx512 {
-		return g.binaryInGo(e)
-	}
 	w, bits := g.width(e.T), 8*int64(e.T.Size)
 	x := g.vec(e.X)
 	return g.lift(dst, x, x, func(d, x, _ Reg) {
 		switch {
+		case e.Op == ir.Shr && e.T.IsSigned() && container(e.T) == 8 && !g.avx512:
+			c = min(c, bits-1)
+			s := series{g, e.T, w}
+			g.move(d, s.extended(s.shiftRight(x, c), s.cBits(1<<(63-c))))
 		case e.Op == ir.Shr && e.T.IsSigned():
 			c = min(c, bits-1)
 			g.op(pick(e.T, VPSRAD, VPSRAQ), w, RegArg(d), RegArg(x), ImmArg(c))
@@ -260,25 +261,33 @@ func (g *gen) vecShift(dst []Reg, e *ir.Binary) []Reg {
 func (g *gen) shiftByVector(dst []Reg, e *ir.Binary) []Reg {
 	ct, signed := e.Y.Type(), e.Op == ir.Shr && e.T.IsSigned()
 	alike := g.shape(e.Y).kind == uniform
-	if !alike && (container(ct) != container(e.T) || ct.IsSigned() && e.Checked) || signed && container(e.T) == 8 && !g.avx512 {
+	long := signed && container(e.T) == 8 && !g.avx512 // AVX2 shifts no signs into these
+	if !alike && (container(ct) != container(e.T) || ct.IsSigned() && e.Checked || long) {
 		return g.binaryInGo(e)
 	}
 	op := pick(e.T, VPSLLVD, VPSLLVQ)
 	if e.Op == ir.Shr {
 		op = pick(e.T, VPSRLVD, VPSRLVQ)
 	}
-	if signed {
+	if signed && !long {
 		op = pick(e.T, VPSRAVD, VPSRAVQ)
 	}
 	w := g.width(e.T)
 	x := g.vec(e.X)
 	var by []Reg
 	if alike {
-		by = g.sameCount(e)
+		by = g.sameCount(e, map[bool]int64{true: 63, false: 64}[long])
 	} else {
 		by = g.vec(e.Y)
 	}
 	return g.lift(dst, x, by, func(d, x, y Reg) {
+		if long {
+			s, shifted, sign := series{g, e.T, w}, g.vector(), g.vector()
+			g.op(op, w, RegArg(shifted), RegArg(x), RegArg(y))
+			g.op(op, w, RegArg(sign), RegArg(s.cBits(1<<63)), RegArg(y))
+			g.move(d, s.extended(shifted, sign))
+			return
+		}
 		g.op(op, w, RegArg(d), RegArg(x), RegArg(y))
 		if e.Op == ir.Shl {
 			g.wrap(d, e.T)
@@ -286,14 +295,17 @@ func (g *gen) shiftByVector(dst []Reg, e *ir.Binary) []Reg {
 	})
 }
 
-// sameCount is the count of a shift by the same in all lanes, in lanes of the number that is shifted; all past the width are alike.
-func (g *gen) sameCount(e *ir.Binary) []Reg {
+// extended copies the bit that sign names into all above it, where those are 0.
+func (s series) extended(x, sign Reg) Reg { return s.subInts(s.xor(x, RegArg(sign)), sign) }
+
+// sameCount is the count of a shift by the same in all lanes, in lanes of the number that is shifted; all from most on are alike.
+func (g *gen) sameCount(e *ir.Binary, most int64) []Reg {
 	n := g.gp(e.Y)
 	if e.Y.Type().IsSigned() && e.Checked {
 		g.op(TESTQ, W128, RegArg(n), RegArg(n))
 		g.failIf(condL, ir.ErrShift)
 	}
-	limit, count, by := g.constGeneral(64), g.general(), g.vector()
+	limit, count, by := g.constGeneral(most), g.general(), g.vector()
 	g.move(count, n)
 	g.op(CMPQ, W128, RegArg(count), RegArg(limit))
 	g.op(CMOVQHI, W128, RegArg(count), RegArg(limit))
@@ -453,6 +465,9 @@ func (g *gen) vecMath(dst []Reg, e *ir.Math) []Reg {
 		return g.vec(e.Args[0])
 	}
 	if out, ok := g.vecPolynomial(dst, e); ok {
+		return out
+	}
+	if out, ok := g.vecBits(dst, e); ok {
 		return out
 	}
 	return g.mathInGo(e)

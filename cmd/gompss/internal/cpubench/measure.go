@@ -20,6 +20,7 @@ import (
 type Options struct {
 	Quick bool
 	JSON  bool
+	Calls bool   // what is paid once a call or a row, beside what is paid for each KiB, instead of the rows
 	Only  string // rows whose name has this in it
 	Stdout,
 	Stderr io.Writer
@@ -67,14 +68,34 @@ func Run(o Options) error {
 	defer os.RemoveAll(dir)
 	t := newTable(o, options)
 	t.head()
-	err = errors.Join(measureType[float32](o, options, dir, "float32", "float", t), measureType[float64](o, options, dir, "float64", "double", t))
+	if o.Calls {
+		return errors.Join(callsOf[float32](o, options, dir, "float32", "float"), callsOf[float64](o, options, dir, "float64", "double"))
+	}
+	err = errors.Join(rowsOf[float32](o, options, dir, "float32", "float", t), rowsOf[float64](o, options, dir, "float64", "double", t))
 	t.foot()
 	return err
 }
 
-func measureType[T float32 | float64](o Options, options cpu.Options, dir, typ, ctype string, t *table) (err error) {
-	size := map[string]int{"float32": 4, "float64": 8}[typ]
-	list := specs(thisMachine(), size)
+// rowsOf measures the rows of one type.
+func rowsOf[T float32 | float64](o Options, options cpu.Options, dir, typ, ctype string, t *table) error {
+	var list []spec
+	for _, s := range specs(thisMachine(), int(unsafe.Sizeof(T(0)))) {
+		if o.wants(s) {
+			list = append(list, s)
+		}
+	}
+	return measureType(options, dir, typ, ctype, list, func(us *ours[T], refs []*reference, s spec) error {
+		row, err := us.measure(s, refs, o.pace())
+		if err == nil {
+			t.row(row)
+		}
+		return err
+	})
+}
+
+// measureType calls each for every spec, with our side, the C programs that wait, and memory for the largest of them.
+func measureType[T float32 | float64](options cpu.Options, dir, typ, ctype string, list []spec, each func(us *ours[T], refs []*reference, s spec) error) (err error) {
+	size := int(unsafe.Sizeof(T(0)))
 	pkg, err := codegen.Load(codegen.File{Name: "kernels.go", Text: kernelText})
 	if err != nil {
 		return err
@@ -107,14 +128,9 @@ func measureType[T float32 | float64](o Options, options cpu.Options, dir, typ, 
 	}
 	us := &ours[T]{pkg: pkg, arena: arena, options: options, pool: &pool{mem: mem}, typ: typ}
 	for _, s := range list {
-		if !o.wants(s) {
-			continue
-		}
-		row, err := us.measure(s, refs, o.pace())
-		if err != nil {
+		if err := each(us, refs, s); err != nil {
 			return fmt.Errorf("bench: %s %s %s: %w", s.name, typ, s.size, err)
 		}
-		t.row(row)
 		if err := unix.Madvise(mem, unix.MADV_DONTNEED); err != nil {
 			return err
 		}
@@ -143,27 +159,9 @@ func (o *ours[T]) measure(s spec, refs []*reference, p pace) (*Row, error) {
 	if err := o.verify(v, s); err != nil {
 		return nil, err
 	}
-	args := arguments[T](o.pool, s)
-	c := v.bind(args)
-	turns := []turn{c.run}
-	for _, r := range refs {
-		if err := r.setup(s); err != nil {
-			return nil, err
-		}
-		turns = append(turns, r.run)
-	}
-	first, err := sameSums(s, c, args, refs, bound[T]())
+	c, times, err := o.times(v, s, refs, p)
 	if err != nil {
 		return nil, err
-	}
-	times, err := rounds(turns, first, p)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range refs {
-		if err := r.release(); err != nil {
-			return nil, err
-		}
 	}
 	row := &Row{Kernel: s.name, Type: o.typ, Size: s.size, Width: c.width(), Unit: s.unit, Verified: true}
 	if v.refused != nil {
@@ -171,6 +169,32 @@ func (o *ours[T]) measure(s spec, refs []*reference, p pace) (*Row, error) {
 	}
 	row.fill(s, times, refs)
 	return row, nil
+}
+
+// times are nanoseconds of one run, by variant, ours first, and round.
+func (o *ours[T]) times(v *variant, s spec, refs []*reference, p pace) (c *call, times [][]float64, err error) {
+	args := arguments[T](o.pool, s)
+	c = v.bind(args)
+	turns := []turn{c.run}
+	for _, r := range refs {
+		if err := r.setup(s); err != nil {
+			return nil, nil, err
+		}
+		turns = append(turns, r.run)
+	}
+	first, err := sameSums(s, c, args, refs, bound[T]())
+	if err != nil {
+		return nil, nil, err
+	}
+	if times, err = rounds(turns, first, p); err != nil {
+		return nil, nil, err
+	}
+	for _, r := range refs {
+		if err := r.release(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return c, times, nil
 }
 
 // sameSums runs every variant and compares the sums of what they wrote. It returns how long each took, once its memory was there.
