@@ -155,8 +155,18 @@ func TestLastprivateOfAThread(t *testing.T) {
 // TestSeveralReductionsOfOneVariable: of two constructs that reduce into one variable with a known first value, the second
 // began with that value again, and what the first had found was lost.
 func TestSeveralReductionsOfOneVariable(t *testing.T) {
-	for _, form := range []string{"teams distribute parallel for", "teams distribute", "loop", "parallel for", "teams loop", "simd"} {
-		runEverywhere(t, strings.ReplaceAll(`
+	for _, form := range severalForms {
+		runEverywhere(t, strings.ReplaceAll(severalReductions, "FORM", form), severalReductionsGive)
+	}
+}
+
+var (
+	severalForms          = []string{"teams distribute parallel for", "teams distribute", "loop", "parallel for", "teams loop", "simd"}
+	severalReductionsGive = []int64{5 + 190 - 6 + 400, 3, 0, 3}
+)
+
+// severalReductions leaves severalReductionsGive in x, which holds the numbers from 0.
+const severalReductions = `
 	s, least, at := int64(5), int64(50), -1
 	//omp:FORM reduction(+: s)
 	for i := range x {
@@ -181,6 +191,4 @@ func TestSeveralReductionsOfOneVariable(t *testing.T) {
 			least, at = x[i+4], i
 		}
 	}
-	x[0], x[1], x[2] = s, least, int64(at)`, "FORM", form), []int64{5 + 190 - 6 + 400, 3, 0, 3})
-	}
-}
+	x[0], x[1], x[2] = s, least, int64(at)`
