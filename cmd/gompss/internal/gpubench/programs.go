@@ -38,14 +38,16 @@ type application struct {
 	name  string
 	goal  string // of several devices against one
 	build func(rt *task.Runtime, quick bool, parts, runs int) (*program, error)
+	trial bool // beside another until it is measured which is better
 }
 
 var applications = []application{
-	{"stream triad", "3.95 times one on 4", buildStream},
-	{"nbody", "3.9 times one on 4", buildNBody},
-	{"matmul tiled", "", buildMatMul},
-	{"cholesky", "", buildCholesky},
-	{"jacobi halo", "", buildJacobi},
+	{"stream triad", "3.95 times one on 4", buildStream, false},
+	{"nbody", "3.9 times one on 4", buildNBody, false},
+	{"matmul tiled", "", buildMatMul, false},
+	{"cholesky", "", buildCholesky, false},
+	{"cholesky, panels first", "", buildCholeskyPanelsFirst, true},
+	{"jacobi halo", "", buildJacobi, false},
 }
 
 func kernels(functions ...any) ([]*task.Kernel, error) {
@@ -79,15 +81,19 @@ func calls(rt *task.Runtime, functions ...any) ([]task.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	var options []task.Option
+	return callsWith(rt, list), nil
+}
+
+// callsWith is calls of kernels, with more options.
+func callsWith(rt *task.Runtime, list []*task.Kernel, options ...task.Option) []task.Call {
 	if _, workers := rt.Stats().ByDevice["smp"]; workers {
-		options = []task.Option{task.Resources(devices.SMP, 40), task.Resources(devices.Acc, 1)}
+		options = append(options, task.Resources(devices.SMP, 40), task.Resources(devices.Acc, 1))
 	}
 	var out []task.Call
 	for _, k := range list {
 		out = append(out, k.With(options...))
 	}
-	return out, nil
+	return out
 }
 
 // pick returns full, or quick for a quick run.
@@ -299,9 +305,25 @@ func buildMatMul(rt *task.Runtime, quick bool, parts, runs int) (*program, error
 
 // buildCholesky factors a matrix of tiles, which is made anew on the devices in front of each run.
 func buildCholesky(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
-	k, err := calls(rt, Potrf, Trsm, Update, UpdateDiagonal, Fill)
+	return buildFactor(rt, quick, parts, runs, false)
+}
+
+// buildCholeskyPanelsFirst is buildCholesky with priorities: what the next columns wait for does not queue behind updates that nobody
+// waits for yet.
+func buildCholeskyPanelsFirst(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
+	return buildFactor(rt, quick, parts, runs, true)
+}
+
+func buildFactor(rt *task.Runtime, quick bool, parts, runs int, priorities bool) (*program, error) {
+	list, err := kernels(Potrf, Trsm, Update, UpdateDiagonal, Fill)
 	if err != nil {
 		return nil, err
+	}
+	var soon [4][]task.Call // by how soon the next columns need what it makes
+	for n := range soon {
+		if soon[n] = callsWith(rt, list); priorities {
+			soon[n] = callsWith(rt, list, task.Priority(n))
+		}
 	}
 	side, bs := pick(quick, 16, 5), pick(quick, 512, 12)
 	n := side * bs
@@ -324,7 +346,7 @@ func buildCholesky(rt *task.Runtime, quick bool, parts, runs int) (*program, err
 	p.prepare = func() error {
 		for i := range side {
 			for j := range i + 1 {
-				if _, err := k[4].Submit(rt, i, j, bs, n, t[i*side+j]); err != nil {
+				if _, err := soon[0][4].Submit(rt, i, j, bs, n, t[i*side+j]); err != nil {
 					return err
 				}
 			}
@@ -333,22 +355,28 @@ func buildCholesky(rt *task.Runtime, quick bool, parts, runs int) (*program, err
 	}
 	p.submit = func() error {
 		tile := func(i, j int) []float64 { return t[i*side+j] }
+		next := func(i, c int) int { // whether i is the column behind c
+			if i == c+1 {
+				return 1
+			}
+			return 0
+		}
 		for c := range side {
-			if _, err := k[0].Submit(rt, bs, tile(c, c)); err != nil {
+			if _, err := soon[3][0].Submit(rt, bs, tile(c, c)); err != nil {
 				return err
 			}
 			for i := c + 1; i < side; i++ {
-				if _, err := k[1].Submit(rt, bs, tile(c, c), tile(i, c)); err != nil {
+				if _, err := soon[1+next(i, c)][1].Submit(rt, bs, tile(c, c), tile(i, c)); err != nil {
 					return err
 				}
 			}
 			for i := c + 1; i < side; i++ {
 				for j := c + 1; j < i; j++ {
-					if _, err := k[2].Submit(rt, bs, tile(i, c), tile(j, c), tile(i, j)); err != nil {
+					if _, err := soon[next(j, c)][2].Submit(rt, bs, tile(i, c), tile(j, c), tile(i, j)); err != nil {
 						return err
 					}
 				}
-				if _, err := k[3].Submit(rt, bs, tile(i, c), tile(i, i)); err != nil {
+				if _, err := soon[2*next(i, c)][3].Submit(rt, bs, tile(i, c), tile(i, i)); err != nil {
 					return err
 				}
 			}

@@ -48,7 +48,7 @@ func TestABudgetThatIsPassedIsTold(t *testing.T) {
 // The rows of tasks and applications can be made on simulated devices.
 func TestRowsOnSimulatedDevices(t *testing.T) {
 	var out bytes.Buffer
-	o := Options{Stdout: &out, Stderr: &out, JSON: true, Quick: true}
+	o := Options{Stdout: &out, Stderr: &out, JSON: true, Quick: true, Trials: true}
 	for _, m := range []machine{{"sim:1(exec=cpu)", 1}, {"smp:1,sim:2(exec=cpu)", 3}} {
 		require.NoError(t, o.playAll([]machine{m}))
 	}

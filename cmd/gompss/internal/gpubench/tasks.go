@@ -41,7 +41,7 @@ func (o *Options) playAll(machines []machine) error {
 		}
 	}
 	for _, a := range applications {
-		if !o.wants(a.name) {
+		if !o.wants(a.name) || a.trial && !o.Trials {
 			continue
 		}
 		one := 0.0 // of the first machine
