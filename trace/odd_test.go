@@ -3,11 +3,14 @@ package trace_test
 import (
 	"bytes"
 	"fmt"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task"
 	"github.com/gompss/gompss/trace"
 	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/record"
@@ -92,5 +95,28 @@ func TestOddRunsInABrowser(t *testing.T) {
 		time.Sleep(300 * time.Millisecond) // so that no request is under way when the page ends
 		b.goTo("about:blank")
 		require.NoError(t, s.Close())
+	}
+}
+
+// Two runtimes of a program that were given the same address, by the environment say, have a page each.
+func TestTwoPagesOfOneProgram(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	t.Setenv("GOMPSS_DASH", address)
+	_, err = task.New(task.Options{Devices: "smp:1"})
+	require.ErrorContains(t, err, "address already in use", "another program is there")
+	require.NoError(t, l.Close())
+	var all []*task.Runtime
+	for range 2 {
+		rt, err := task.New(task.Options{Devices: "smp:1"})
+		require.NoError(t, err)
+		all = append(all, rt)
+	}
+	code, _, _ := get(t, "http://"+address+"/")
+	require.Equal(t, 200, code)
+	http.DefaultClient.CloseIdleConnections()
+	for _, rt := range all {
+		require.NoError(t, rt.Close())
 	}
 }

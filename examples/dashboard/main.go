@@ -28,7 +28,7 @@ func main() {
 	flag.IntVar(&o.rows, "rows", 1026, "rows of the grid, with one of the border at each end")
 	flag.IntVar(&o.columns, "columns", 512, "columns of the grid")
 	flag.IntVar(&o.block, "block", 64, "rows of one task")
-	flag.StringVar(&o.devices, "devices", "smp:2,sim:3(memory=4MiB,granule=4KiB,bandwidth=2GiB/s,speed=16GB/s)", "devices")
+	flag.StringVar(&o.devices, "devices", "smp:1,sim:3(memory=4MiB,granule=4KiB,bandwidth=2GiB/s,speed=32GB/s)", "devices")
 	flag.StringVar(&o.addr, "dash", "127.0.0.1:0", "address of the page")
 	flag.StringVar(&o.file, "trace", "", "trace file to write, too")
 	flag.DurationVar(&o.length, "for", time.Minute, "how long to simulate")
