@@ -45,8 +45,10 @@ func (t *team) lanes(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid
 	}
 	at := f.At
 	t.launch.Warps = true
-	t.limitThreads(intConst(lanesThreads, f.At))
-	t.launch.Abreast = lanesAbreast
+	if !t.opt.WholeTeam || !t.single {
+		t.limitThreads(intConst(lanesThreads, f.At))
+		t.launch.Abreast = lanesAbreast
+	}
 	hi, out := t.temp("end", f.Hi, nil)
 	shift := t.lanesOf(f, cut)
 	if t.trips.laned == nil {

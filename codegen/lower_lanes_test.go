@@ -67,6 +67,59 @@ func everyNumberOfLanes(t *testing.T, opt codegen.LowerOptions) {
 	}
 }
 
+// A launch of one team has all the threads that a team can have, where that is asked for.
+func TestLanesOfAWholeTeam(t *testing.T) {
+	const text = `//omp:target device(acc)
+//omp:task inout(a)
+func K(n int, a []float64) {
+	for j := 0; j < n; j++ {
+		//omp:teams distribute parallel for
+		for i := j; i < n; i++ {
+			s := 0.0
+			//omp:simd reduction(+: s)
+			for k := 0; k < j; k++ {
+				s += a[i*n+k] * a[j*n+k]
+			}
+			a[i*n+j] -= s
+		}
+	}
+}`
+	n := 40
+	want := make([]float64, n*n)
+	for i := range want {
+		want[i] = (float64(i%7) - 2.5) / 100
+	}
+	start := append([]float64{}, want...)
+	for j := range n {
+		for i := j; i < n; i++ {
+			s := 0.0
+			for k := range j {
+				s += want[i*n+k] * want[j*n+k]
+			}
+			want[i*n+j] -= s
+		}
+	}
+	for _, whole := range []bool{false, true} {
+		l, err := lowerText(t, text, codegen.LowerOptions{WholeTeam: whole})
+		require.NoError(t, err)
+		require.Equal(t, !whole, strings.Contains(l.Program.String(), "threads <= 256"))
+		program, err := simt.New(l.Program)
+		require.NoError(t, err)
+		for _, threads := range []int{32, 256, 1024} {
+			if threads > 256 && !whole {
+				continue
+			}
+			got := append([]float64{}, start...)
+			require.NoError(t, runDevice(program, []any{n, got}, simt.Config{Teams: 1, Threads: threads, Races: true}))
+			for i := range want {
+				if want[i] != 0 {
+					require.InEpsilon(t, want[i], got[i], 1e-6, "%d threads, element %d", threads, i)
+				}
+			}
+		}
+	}
+}
+
 // Under fastmath a sum of products begins with what is no product, as far as that saves an operation.
 func TestSumsBeginWithWhatIsNoProduct(t *testing.T) {
 	for _, c := range []struct{ sum, want string }{

@@ -27,6 +27,7 @@ var kernelRows = []measurement{
 	{"histogram", histogramRow},
 	{"SpMV", spmvRow},
 	{"matrix multiply", matmulRow},
+	{"Potrf, Trsm and Update of a tile", tileRows},
 }
 
 // size returns n, or a small one for a quick run.
@@ -406,6 +407,69 @@ func spmvRow(b *bench) error {
 		if err := b.move(args[4], devices.Host, b.space(0)); err != nil {
 			return err
 		}
+		if err := b.measure(r); err != nil {
+			return err
+		}
+	}
+	return b.drop(args...)
+}
+
+// tileRows measure what a tile of Cholesky takes, for trials alone: Potrf with the threads of one team as they are, and with all.
+func tileRows(b *bench) error {
+	if !b.Trials {
+		return nil
+	}
+	bs := b.size(512, 24)
+	tile := func(diagonal float64) []float64 {
+		x := make([]float64, bs*bs)
+		for i := range x {
+			x[i] = 1 / float64(1+i%7)
+		}
+		for i := 0; i < len(x); i += bs + 1 {
+			x[i] += diagonal
+		}
+		return x
+	}
+	var args []devices.Arg
+	tiles := [][]float64{tile(float64(bs)), tile(float64(bs)), tile(0)}
+	for _, x := range tiles {
+		a, err := put(b, x)
+		if err != nil {
+			return err
+		}
+		args = append(args, a)
+	}
+	full := codegen.LowerOptions{WholeTeam: true}
+	for _, c := range []struct {
+		kernel, more string
+		lower        codegen.LowerOptions
+		run          func(x [][]float64)
+		args         []int // tiles; the last is changed
+	}{
+		{"Potrf", "", codegen.LowerOptions{}, func(x [][]float64) { Potrf(bs, x[0]) }, []int{2}},
+		{"Potrf", ", all threads of its team", full, func(x [][]float64) { Potrf(bs, x[0]) }, []int{2}},
+		{"Potrf", "", codegen.LowerOptions{}, func(x [][]float64) { Potrf(bs, x[0]) }, []int{2}},
+		{"Potrf", ", all threads of its team", full, func(x [][]float64) { Potrf(bs, x[0]) }, []int{2}},
+		{"Trsm", "", codegen.LowerOptions{}, func(x [][]float64) { Trsm(bs, x[0], x[1]) }, []int{0, 2}},
+		{"Update", "", codegen.LowerOptions{}, func(x [][]float64) { Update(bs, x[0], x[1], x[2]) }, []int{0, 1, 2}},
+	} {
+		copy(tiles[2], tile(float64(bs)))
+		if err := b.move(args[2], devices.Host, b.space(0)); err != nil {
+			return err
+		}
+		list := []devices.Arg{{Type: ir.IntType, Bits: uint64(bs)}}
+		var want [][]float64
+		for _, i := range c.args {
+			list, want = append(list, args[i]), append(want, slices.Clone(tiles[i]))
+		}
+		c.run(want)
+		r := kernelRow{name: fmt.Sprintf("%s of a tile of %d%s", c.kernel, bs, c.more), kernel: c.kernel, lower: c.lower, unit: "tiles/ms", amount: 1e-3,
+			repeat: 3, args: list, verify: func() error {
+				if err := b.fetch(args[2]); err != nil {
+					return err
+				}
+				return near(want[len(want)-1], tiles[2], 1e-9)
+			}}
 		if err := b.measure(r); err != nil {
 			return err
 		}
