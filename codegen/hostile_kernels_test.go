@@ -239,3 +239,14 @@ type hostilePoint struct {
 	a, b int
 	c    [2]int
 }
+
+// HostileCap asks what a part may grow to: its end counts, too.
+//
+//omp:target device(smp)
+//omp:task in(x, d) inout(y)
+func HostileCap(n int, x, d, y []int) {
+	//omp:parallel for
+	for i := 0; i < n; i++ {
+		y[i] = cap(x[:d[i]]) + cap(x[i:d[i]+n]) - cap(x[:d[i]+1:d[i]+2])
+	}
+}

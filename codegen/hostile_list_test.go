@@ -164,5 +164,12 @@ var hostileCases = []hostileCase{
 	}},
 	{HostileBounds, "HostileBounds", func(r *rand.Rand, n int) []any { return []any{n, make([]int, n), small(r, n, -9, 9)} }},
 	{HostileParts, "HostileParts", func(r *rand.Rand, n int) []any { return []any{n, make([]int, n), randomOf[int](r, n)} }},
+	{HostileCap, "HostileCap", func(r *rand.Rand, n int) []any {
+		d := small(r, n, 0, n+1)
+		if n > 0 && r.IntN(2) == 0 {
+			d[r.IntN(n)] = []int{-1, 2*n + 8, 2*n + 9, -n - 1}[r.IntN(4)]
+		}
+		return []any{n, randomOf[int](r, 2*n+8), d, make([]int, n)}
+	}},
 	{HostileUnsigned, "HostileUnsigned", func(r *rand.Rand, n int) []any { return []any{n, randomOf[uint32](r, n), randomOf[uint8](r, n)} }},
 }

@@ -1,20 +1,36 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // steps counts the parallel loops whose step is not constant: k runs from 0 below the number of iterations.
 func (p *preparation) steps(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		f, ok := parallel(s)
+		if ok && f.Var.Type.Kind == ir.Uint64 && (pastInt64(f.Lo) || pastInt64(f.Hi)) {
+			p.fail(f.At, "the loop over "+f.Var.Name+" goes past the largest int64: count from 0 and add")
+		}
 		if !ok || f.Rel == ir.Ne || f.Directive.Collapse > 1 {
 			return []ir.Stmt{s}
 		}
-		if _, ok := constStep(f); ok {
+		if step, ok := constStep(f); ok && max(step, -step) <= maxShortStep {
 			return []ir.Stmt{s}
 		}
 		return p.counted(f)
 	}}
 	return r.CopyStmts(body)
+}
+
+// maxShortStep bounds the steps that may be added to a number of iterations without a thought of the ends of int64.
+const maxShortStep = 1 << 24
+
+// pastInt64 tells a constant that an int64 does not hold, or hardly.
+func pastInt64(e ir.Expr) bool {
+	c, ok := constInt(e)
+	return ok && (c < 0 || c > math.MaxInt64/2)
 }
 
 func (p *preparation) counted(f *ir.For) []ir.Stmt {
@@ -41,6 +57,7 @@ func (p *preparation) counted(f *ir.For) []ir.Stmt {
 	}
 	n := p.local(f.Var.Name+"_count", ir.IntType, at)
 	p.names[at] = "the step of the loop over " + f.Var.Name + ", less 1"
+	by = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{by, number(1<<62, at)}, T: ir.IntType, At: at} // longer ones end as soon
 	less := &ir.Binary{Op: ir.Sub, X: by, Y: number(1, at), T: ir.IntType, At: at}
 	checked := &ir.Binary{Op: within, X: less, Y: number(1<<62, at), T: ir.IntType, At: at} // a step of zero, or away from the end, would never arrive
 	divisor := &ir.Binary{Op: ir.Add, X: checked, Y: number(1, at), T: ir.IntType, At: at}

@@ -223,6 +223,9 @@ func (v *views) expr(e ir.Expr) ir.Expr {
 		}
 	case *ir.Cap:
 		if w, ok := v.of(e.X); ok {
+			if r, ok := e.X.(*ir.Reslice); ok && r.Checked && r.Hi != nil && r.Lo == nil {
+				return plus(ir.Add, w.cap, v.checked(number(0, e.At), plus(ir.Add, w.n, number(1, e.At)), ir.Source(r), r.At)) // the end counts, too
+			}
 			return w.cap
 		}
 	case *ir.Deref:
