@@ -15,5 +15,8 @@
 //   - no input makes the package panic;
 //   - the result depends on the input alone, never on the order of a map.
 //
+// Loops that are dealt out are right up to the ends of their counters' types where a constant says that they come near; a loop between two
+// variables has to end some 2^40 before the ends of int64, since its threads go past the last iteration by a step of the grid.
+//
 // There is no lock but Package.mu, which lets Instance run from several goroutines.
 package codegen

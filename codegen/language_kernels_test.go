@@ -490,3 +490,105 @@ func LangFirstAndLast(x, y []int) {
 		}
 	}
 }
+
+// LangEnds has loops whose counters come near the ends of their types: a thread of a grid goes past the last iteration, and must not come
+// back from the other end.
+//
+//omp:target
+//omp:task inout(y)
+func LangEnds(n int, y []int64) {
+	//omp:teams distribute parallel for
+	for i := int64(math.MaxInt64 - 10); i < math.MaxInt64-1; i += 2 {
+		y[math.MaxInt64-i] += i >> 40
+	}
+	//omp:teams distribute parallel for schedule(static, 3)
+	for i := math.MinInt64 + 9; i >= math.MinInt64+2; i -= 2 {
+		y[i-math.MinInt64] -= int64(i) >> 33
+	}
+	hi := math.MaxInt64 - n%30
+	//omp:teams distribute
+	for i := math.MaxInt64 - 30; i < hi; i++ {
+		y[math.MaxInt64-i] ^= int64(i & 7)
+	}
+	//omp:teams distribute parallel for
+	for i := uint32(math.MaxUint32 - 40); i < math.MaxUint32-3; i += 2 {
+		y[math.MaxUint32-i] += int64(i)
+	}
+	//omp:teams distribute parallel for
+	for i := int8(126); i > -120; i -= 4 {
+		y[int(i)+128] ^= int64(i)
+	}
+}
+
+// LangLongSteps has steps that are longer than what they step through: each makes one iteration or few, however many threads there are.
+//
+//omp:target
+//omp:task inout(y)
+func LangLongSteps(n, step int, y []int64) {
+	last := -1
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i += math.MaxInt64 {
+		y[i] += 3
+	}
+	//omp:parallel for
+	for i := n; i > 0; i -= 1 << 61 {
+		y[i] ^= 5
+	}
+	//omp:teams distribute parallel for lastprivate(last)
+	for i := 0; i <= n; i += 1 << 62 {
+		y[i] *= 3
+		last = i
+	}
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i += step {
+		y[i] -= 7
+	}
+	//omp:teams distribute parallel for schedule(dynamic)
+	for i := n; i >= 0; i -= step {
+		y[i] *= 5
+	}
+	//omp:teams distribute
+	for i := n - 1; i > -1; i += -step {
+		y[i]++
+	}
+	y[n+1] = int64(last)
+}
+
+//omp:target
+//omp:task inout(y)
+func LangPastInt64(n int, y []int64) {
+	//omp:parallel for
+	for i := uint64(1<<63 - 3); i < 1<<63+uint64(n%9); i++ {
+		y[i-(1<<63-3)] *= 3
+	}
+}
+
+// LangReducedTwice reduces into one variable again and again, between code that reads it and code that sets it.
+//
+//omp:target
+//omp:task inout(x, y)
+func LangReducedTwice(x, y []int) {
+	s, most := y[0], -1
+	//omp:teams distribute parallel for reduction(+: s) reduction(max: most)
+	for i := range x {
+		s += x[i]
+		most = max(most, x[i])
+	}
+	//omp:teams distribute parallel for reduction(+: s)
+	for i := range x {
+		s += i
+	}
+	if s%2 == 0 {
+		//omp:parallel for reduction(^: s) reduction(max: most)
+		for i := range x {
+			s ^= x[i]
+			most = max(most, i)
+		}
+	}
+	y[0] = s
+	//omp:teams distribute parallel for reduction(+: s)
+	for i := range x {
+		s += x[i] * most
+	}
+	y[len(y)-1] += s
+}

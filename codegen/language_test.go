@@ -104,6 +104,13 @@ var languageCases = []corpusCase{
 		return []any{x, ints[int](r, max(n, 1), 10)}
 	}},
 	{kernel: LangLoops, args: twoInts},
+	{kernel: LangEnds, args: func(n int, r *rand.Rand) []any { return []any{n, ints[int64](r, 300, 100)} }},
+	{kernel: LangReducedTwice, args: twoInts},
+	{kernel: LangPastInt64, args: func(n int, r *rand.Rand) []any { return []any{n, ints[int64](r, 20, 100)} }},
+	{kernel: LangLongSteps, args: func(n int, r *rand.Rand) []any {
+		steps := []int{1, 3, n + 1, 1 << 33, 1 << 62, math.MaxInt64 - 5, math.MaxInt64}
+		return []any{n, steps[r.IntN(len(steps))], ints[int64](r, n+2, 100)}
+	}},
 	{kernel: LangOrphans, args: func(n int, r *rand.Rand) []any {
 		m := side(n)
 		return []any{m, m + 2, ints[int](r, m*(m+2), 10), ints[int](r, m, 10)}

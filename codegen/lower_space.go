@@ -161,18 +161,34 @@ func (t trip) count(inclusive bool) ir.Expr {
 		}
 		return atLeastZero(width, t.at)
 	}
-	step, checked := t.step, false
+	step, checked := t.shortStep(width, inclusive), false
+	extra := step
 	if _, ok := constInt(t.step); !ok {
 		positive := compare(ir.Gt, t.step, intConst(0, t.at), t.at)
-		step, checked = choose(positive, t.step, intConst(0, t.at), t.at), true
+		step, checked = choose(positive, step, intConst(0, t.at), t.at), true
 	}
-	extra := t.step
 	if !inclusive {
-		extra = binary(ir.Sub, t.step, intConst(1, t.at), t.at)
+		extra = binary(ir.Sub, extra, intConst(1, t.at), t.at)
 	}
 	sum := binary(ir.Add, width, extra, t.at)
 	quotient := &ir.Binary{Op: ir.Div, X: sum, Y: step, T: ir.IntType, Checked: checked, At: t.at}
 	return atLeastZero(quotient, t.at)
+}
+
+// maxShortStep bounds the steps that may be added to a width, or taken by each thread of a grid, without a thought of the ends of int64.
+const maxShortStep = 1 << 24
+
+// shortStep returns a step that makes as many iterations as the one of t and does not wrap around where width is added to it: one that is
+// longer than the range makes one iteration, as one that is as long does.
+func (t trip) shortStep(width ir.Expr, inclusive bool) ir.Expr {
+	if c, ok := constInt(t.step); ok && c <= maxShortStep {
+		return t.step
+	}
+	if inclusive {
+		width = binary(ir.Add, width, intConst(1, t.at), t.at)
+	}
+	most := &ir.Math{Fn: ir.IMax, Args: []ir.Expr{width, intConst(1, t.at)}, T: ir.IntType, At: t.at}
+	return &ir.Math{Fn: ir.IMin, Args: []ir.Expr{t.step, most}, T: ir.IntType, At: t.at}
 }
 
 func atLeastZero(e ir.Expr, at ir.Pos) ir.Expr {
@@ -200,16 +216,23 @@ func (sp *space) count() ir.Expr {
 
 func asInt(e ir.Expr) ir.Expr { return convert(ir.IntType, e, e.Pos()) }
 
-// direct reports whether the loop variable itself can walk through a thread's portion.
+// direct reports whether the loop variable itself can walk through a thread's portion. Each thread goes past the end by up to a step of the
+// whole grid, which must not wrap around.
 func (sp *space) direct() bool {
 	f := sp.loops[0]
 	step, ok := constInt(f.Step)
-	if len(sp.loops) != 1 || !ok || !wide(f.Var.Type) {
+	if len(sp.loops) != 1 || !ok || !wide(f.Var.Type) || max(step, -step) > maxShortStep || far(f.Lo) || far(f.Hi) {
 		return false
 	}
 	up := f.Rel == ir.Lt || f.Rel == ir.Le
 	down := f.Rel == ir.Gt || f.Rel == ir.Ge
 	return up && step > 0 || down && step < 0
+}
+
+// far reports whether e is a constant near an end of int64.
+func far(e ir.Expr) bool {
+	c, ok := constInt(e)
+	return ok && (c > math.MaxInt64/2 || c < math.MinInt64/2)
 }
 
 // walk returns the loop that runs body for the iterations of p. last, where given, runs after the last iteration of the

@@ -153,14 +153,15 @@ func (v val) cast(ct ctype) val {
 
 // beside returns v as an operand of an operation in ct: a negative number beside an unsigned one says that it is meant.
 func (v val) beside(ct ctype) val {
-	if !ct.isUnsigned() || !strings.HasPrefix(v.text, "-") || !isNumber(v.text[1:]) {
+	digits := strings.TrimSuffix(v.text, "ll")
+	if !ct.isUnsigned() || !strings.HasPrefix(digits, "-") || !isNumber(digits[1:]) || digits != v.text && ct.bits() < 64 {
 		return v
 	}
 	suffix := "u"
 	if ct.bits() == 64 {
 		suffix = "ull"
 	}
-	return val{text: v.text + suffix, prec: v.prec, ct: ct, bits: ct.bits()}
+	return val{text: digits + suffix, prec: v.prec, ct: ct, bits: ct.bits()}
 }
 
 // isNumber reports whether s is a plain decimal number.
