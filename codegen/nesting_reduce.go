@@ -20,9 +20,47 @@ func (c *nestingCheck) reductions(list []ir.Stmt) {
 				check.index = placeVar(r.Index)
 			}
 			ir.Lists(s, check.stmts)
+			if d.Parts&ir.Parallel != 0 {
+				ir.Lists(s, check.again)
+			}
+			if f, ok := s.(*ir.For); ok && check.index != nil {
+				check.downwards(f)
+			}
 		}
 		return true
 	})
+}
+
+// again finds work-sharing loops that combine, over the threads, what each of the same threads has a copy of already.
+func (c *reductionCheck) again(list []ir.Stmt) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		d := ir.DirectiveOf(s)
+		if d == nil || d.Parts&ir.Parallel != 0 {
+			return d == nil
+		}
+		if d.Parts&ir.Workshare == 0 && !(d.Parts == ir.Loop && d.Bind == ir.BindParallel) {
+			return true
+		}
+		for _, r := range d.Reductions {
+			if placeVar(r.Place) == c.v {
+				c.fail(r.At, "reduction("+r.Op.String()+") of "+sourceText(r.Place), "each thread has a copy of its own by the reduction at "+c.r.At.String()+
+					", and every one of them would get what all combine here", "leave one of the two clauses out")
+			}
+		}
+		return true
+	})
+}
+
+// downwards warns where the Go function meets the largest index first among equals.
+func (c *reductionCheck) downwards(f *ir.For) {
+	for n := max(f.Directive.Collapse, 1); n > 0 && f != nil; n-- {
+		if step, ok := constInt(f.Step); ok && step < 0 {
+			c.warn(c.r.At, "reduction("+c.r.Op.String()+") of "+sourceText(c.r.Place), "it keeps the smallest index among equals, and the loop over "+f.Var.Name+
+				" counts down, so that the Go function keeps the largest", "count up")
+			return
+		}
+		f = onlyLoop(f.Body)
+	}
 }
 
 // absorb writes s = true, in the body of a construct that reduces s by ||, as s = s || true, and s = false under && alike: what every target
