@@ -233,9 +233,58 @@ func (r *kernelReader) function(what string, p piece) string {
 	case !r.b.isFunction(name.text):
 		r.fail(p, what, "the package has no function "+name.text, "name the task that this is another version of")
 	default:
+		if why, instead := r.b.another(name.text); why != "" {
+			r.fail(p, what, why, instead)
+			return ""
+		}
 		return name.text
 	}
 	return ""
+}
+
+// another says why the kernel cannot be another version of the function of a name.
+func (b *builder) another(name string) (why, instead string) {
+	task := b.u.p.types.Scope().Lookup(name).(*types.Func)
+	if d := b.u.p.directives[b.u.p.funcs[task]]; !d.has("target") && !d.has("task") {
+		return name + " is no kernel", "write //omp:task above it"
+	}
+	theirs, own := task.Signature(), b.u.busy[0].Signature()
+	if n, m := theirs.Params().Len(), own.Params().Len(); n != m {
+		return name + " has " + itoa(n) + " " + plural(n, "parameter", "parameters") + ", and this kernel " + itoa(m), "give both the same parameters"
+	}
+	if theirs.TypeParams().Len() != own.TypeParams().Len() {
+		return name + " has other type parameters", "give both the same"
+	}
+	for i := range own.Params().Len() {
+		if v, of := own.Params().At(i), theirs.Params().At(i); !alike(v.Type(), of.Type()) {
+			short := types.RelativeTo(b.u.p.types)
+			return "parameter " + v.Name() + " is " + types.TypeString(v.Type(), short) + ", and " + types.TypeString(of.Type(), short) + " in " + name,
+				"give both the same parameters"
+		}
+	}
+	return "", ""
+}
+
+// alike reports whether values of two types of parameters are the same on a device; a type parameter is like another.
+func alike(a, b types.Type) bool {
+	_, freeA := types.Unalias(a).(*types.TypeParam)
+	_, freeB := types.Unalias(b).(*types.TypeParam)
+	if freeA || freeB {
+		return freeA && freeB
+	}
+	a, b = a.Underlying(), b.Underlying()
+	switch x := a.(type) {
+	case *types.Slice:
+		y, ok := b.(*types.Slice)
+		return ok && alike(x.Elem(), y.Elem())
+	case *types.Pointer:
+		y, ok := b.(*types.Pointer)
+		return ok && alike(x.Elem(), y.Elem())
+	case *types.Array:
+		y, ok := b.(*types.Array)
+		return ok && x.Len() == y.Len() && alike(x.Elem(), y.Elem())
+	}
+	return types.Identical(a, b)
 }
 
 // isFunction reports whether name is a function of the package.

@@ -400,7 +400,17 @@ func TestVersions(t *testing.T) {
 	first, second := kernelOf(t, Twice), kernelOf(t, TwiceOnHost)
 	require.NoError(t, first.AddVersion(second))
 	require.ErrorContains(t, first.AddVersion(kernelOf(t, Fill)), "implements(), not Twice")
-	require.ErrorContains(t, first.AddVersion(kernelOf(t, TwiceWrong)), "1 parameters, with 2")
+	// A package of its own names a Twice with other parameters.
+	wrong := task.MustKernel(task.KernelSpec{Name: "TwiceWrong", Go: func(*task.Args) {}, Files: []task.SourceFile{{Name: "other.go", Text: `package other
+
+//omp:task inout(x)
+func Twice(x []int32, n int) { x[0] *= 2 }
+
+//omp:target device(smp) implements(Twice)
+//omp:task inout(x)
+func TwiceWrong(x []int32, n int) { x[0] *= 2 }
+`}}})
+	require.ErrorContains(t, first.AddVersion(wrong), "1 parameters, with 2")
 	rt := open(t, task.Options{Devices: "smp:1,sim:1(exec=cpu)"})
 	x := make([]int32, 10)
 	for _, device := range []string{"smp", "sim"} {

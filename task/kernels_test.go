@@ -276,14 +276,6 @@ func TwiceOnHost(x []int32) {
 	}
 }
 
-// TwiceWrong is no version of Twice.
-//
-//omp:target device(smp) implements(Twice)
-//omp:task inout(x)
-func TwiceWrong(x []int32, n int) {
-	x[0] *= 2
-}
-
 // ModelInOut mixes the sum of s[a:b] into d[lo:hi].
 //
 //omp:target device(acc, smp)
