@@ -19,7 +19,8 @@ const CheckVariable = "GOMPSS_CHECK"
 // This file verifies that the bodies of Go tasks, and kernels on CPU workers, touch only what they declare, as far as sums over memory can
 // tell. What a task declares as read must be the same after its body as before: no other task may write it meanwhile. On a machine
 // without accelerators what it has not declared, of any buffer, must be the same too. For that bodies run one at a time, as they would with
-// one worker; one of a GoScope gives way while it waits, and what runs beside it otherwise is not judged by what it has not declared.
+// one worker; one of a GoScope gives way when it waits, is judged by what it has not declared until then, and what runs beside it
+// later is not.
 // The program must not write buffers while tasks are in flight. What is read without having been declared leaves no trace in memory: the
 // policy random, with several seeds, runs what nothing orders in other orders.
 
@@ -43,6 +44,10 @@ func (e *ViolationError) Error() string {
 	case e.Stray:
 		return fmt.Sprintf("check: element %d of %v changed while %s ran, which has not declared it", e.Index, e.Region, e.Label)
 	}
+	if e.Mode == deps.Reduction {
+		return fmt.Sprintf("check: element %d of %v changed while %s ran, which reduces into it: what it adds goes into its private copy (Private)",
+			e.Index, e.Region, e.Label)
+	}
 	return fmt.Sprintf("check: element %d of %v changed while %s ran, which has declared it as %s: it wrote it, or another task did that has not declared it",
 		e.Index, e.Region, e.Label, e.Mode)
 }
@@ -59,7 +64,7 @@ type watched struct {
 
 // A watch is what bodies that are checked have in common.
 type watch struct {
-	turn  chan struct{} // who has it is the only body without a Scope
+	turn  chan struct{} // who has it is the only body that is not loose
 	loose atomic.Int64  // bodies that run without having it, each twice
 }
 
@@ -107,10 +112,14 @@ func (rt *Runtime) unchecked(f func()) {
 	f()
 }
 
-// rests is called before the body of s waits, resumes afterwards: it touches nothing meanwhile.
+// rests is called before the body of s waits, resumes afterwards: it touches nothing meanwhile. The first time it gives its turn back.
 func (s *Scope) rests() {
 	if s.rt.check && !s.program() {
-		s.rt.besideOver()
+		if v := s.vigil.Swap(nil); v != nil {
+			v.end()
+		} else {
+			s.rt.besideOver()
+		}
 		s.resting.Add(1) // last: who waits for it is not beside the body
 	}
 }
@@ -147,12 +156,12 @@ func (rt *Runtime) watchBody(r *record, strays bool) (list []watched) {
 		}
 	}
 	for _, a := range accesses {
-		if a.Mode.Writes() {
+		if rt.mayWrite(a.Mode) {
 			rests[a.Region.Buffer].Remove(a.Region)
 		}
 	}
 	for _, a := range accesses {
-		if a.Mode.Writes() {
+		if rt.mayWrite(a.Mode) {
 			continue
 		}
 		rest := rests[a.Region.Buffer]
@@ -177,6 +186,12 @@ func (rt *Runtime) watchBody(r *record, strays bool) (list []watched) {
 		list = rt.watchOthers(rests, list)
 	}
 	return list
+}
+
+// mayWrite reports whether the body of a task may write what it accesses in a mode. What it reduces into is its private copy; beside
+// accelerators the host may get the elements themselves from one of them meanwhile.
+func (rt *Runtime) mayWrite(m deps.Mode) bool {
+	return m.Writes() && (m != deps.Reduction || rt.accelerators)
 }
 
 // toCheck returns the accesses of r that are not empty.
@@ -252,28 +267,89 @@ func elementAt(r deps.Region, n int64) int64 {
 	return -1
 }
 
+// A vigil is what a body whose turn it is must leave as it is although it has not declared it.
+type vigil struct {
+	rt      *Runtime
+	r       *record
+	loose   int64 // watch.loose when it began
+	strays  []watched
+	against error // it, once the turn is over
+}
+
+// takeStrays takes what has not been declared out of list.
+func (v *vigil) takeStrays(list []watched) []watched {
+	for _, w := range list {
+		if w.stray {
+			v.strays = append(v.strays, w)
+		}
+	}
+	return slices.DeleteFunc(list, func(w watched) bool { return w.stray })
+}
+
+// end gives the turn back, and says in against what the body has done until now.
+func (v *vigil) end() {
+	w := &v.rt.checks
+	v.against = v.rt.violated(v.r, v.strays, func() bool { return w.quiet(v.loose) })
+	v.strays = nil
+	<-w.turn
+}
+
+// watchTurn begins a vigil if it is the turn of the body of r, else the body is loose: nil.
+func (rt *Runtime) watchTurn(r *record) *vigil {
+	rt.giveWay(r)
+	if !rt.checks.enter() {
+		return nil
+	}
+	return &vigil{rt: rt, r: r, loose: rt.checks.loose.Load()}
+}
+
 // checkBody is runBody with a look at what has changed under the body.
 func (rt *Runtime) checkBody(r *record) {
-	w := &rt.checks
-	if r.nested == nil {
-		rt.giveWay(r)
+	v := rt.watchTurn(r)
+	s, judged := rt.holdVigil(r, v), false
+	defer func() { // also when the body ends the goroutine
+		switch {
+		case judged:
+		case s.vigil.Swap(nil) != nil:
+			<-rt.checks.turn
+		default:
+			rt.besideOver()
+		}
+	}()
+	list := rt.watchBody(r, v != nil && !rt.accelerators)
+	if v != nil {
+		list = v.takeStrays(list)
 	}
-	turn := r.nested == nil && w.enter()
-	if turn {
-		defer func() { <-w.turn }() // also when the body ends the goroutine
-	} else {
-		rt.beside()
-		defer rt.besideOver()
-	}
-	loose := w.loose.Load()
-	list := rt.watchBody(r, turn && !rt.accelerators)
-	if turn && rt.fence.on {
+	if v != nil && rt.fence.on && r.nested == nil {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 		rt.raise(r)
 	}
 	rt.runBody(r)
-	if err := rt.violated(r, list, func() bool { return turn && w.quiet(loose) }); err != nil && r.err == nil {
+	err := rt.violated(r, list, nil)
+	if err == nil && v != nil {
+		if s.vigil.Swap(nil) != nil {
+			judged = true
+			v.end()
+		}
+		err = v.against
+	}
+	if err != nil && r.err == nil {
 		r.fail("smp", err)
 		r.stopped = false // a trial that has damaged what others use is over: what it wrote there is not put back
 	}
+}
+
+// holdVigil returns where the vigil of the body of r is kept: in its scope, whose waits end it. Without one the body is loose.
+func (rt *Runtime) holdVigil(r *record, v *vigil) *Scope {
+	s := &Scope{}
+	if r.nested != nil {
+		r.inner = newScope(r)
+		s = r.inner
+	}
+	if v == nil {
+		rt.beside()
+	} else {
+		s.vigil.Store(v)
+	}
+	return s
 }

@@ -83,6 +83,37 @@ func TestCheckFindsEveryKindOfWrite(t *testing.T) {
 				}, task.InOut(x[:50]))
 				return err
 			}, "bad", "element 7 of b0[5:100]"},
+			"by a body with a scope": {func(rt *task.Runtime) error {
+				_, err := rt.GoScope(func(s *task.Scope) error {
+					x[60]++
+					return inside(s, func() error { x[7]++; return nil }, task.InOut(x[7:8]))
+				}, task.InOut(x[:50]), task.Label("bad"))
+				return err
+			}, "bad", "element 60 of b0[50:100]"},
+			"by a child with a scope": {func(rt *task.Runtime) error {
+				_, err := rt.GoScope(func(s *task.Scope) error {
+					_, err := s.GoScope(func(*task.Scope) error { x[70]++; return nil }, task.InOut(x[:5]), task.Label("bad"))
+					return errors.Join(err, s.Wait())
+				}, task.InOut(x[:50]))
+				return err
+			}, "bad", "element 70 of b0[5:100]"},
+			"by a loop": {func(rt *task.Runtime) error {
+				_, err := task.Loop(rt, 0, 40, func(_ *task.Scope, lo, hi int) error {
+					for i := lo; i < hi; i++ {
+						x[i]++
+					}
+					if lo == 20 {
+						x[hi]++ // of the neighbour
+					}
+					return nil
+				}, task.Tasks(4), task.Every(task.Label("bad")), task.Each(func(lo, hi int) []task.Option { return []task.Option{task.InOut(x[lo:hi])} }))
+				return err
+			}, "bad", "element 30 of b0[30:100]"},
+			"instead of the private copy": {func(rt *task.Runtime) error {
+				_, err := rt.GoScope(func(s *task.Scope) error { task.Private(s, x[:4])[0]++; x[2]++; return nil },
+					task.Reduce(x[:4], task.Sum[int32]()), task.Label("bad"))
+				return err
+			}, "bad", "element 2 of b0[0:4] changed while bad ran, which reduces into it"},
 			"by an iteration": {func(rt *task.Runtime) error {
 				it, err := rt.Record(func(r *task.Recorder) error {
 					return errors.Join(r.Go(func() error { x[20]++; return nil }, task.InOut(x[:5]), task.Priority(1), task.Label("bad")),
@@ -195,4 +226,29 @@ func TestAViolationIsNotRetried(t *testing.T) {
 	var v *task.ViolationError
 	require.ErrorAs(t, rt.Wait(), &v)
 	require.Equal(t, 2, runs)
+}
+
+// Who makes an event happen touches what the task of the event may touch: what runs meanwhile is not accused of it.
+func TestCheckKnowsOfEvents(t *testing.T) {
+	if raceEnabled {
+		t.Skip("what is not declared is looked at while others may write it: then nothing is judged by it, but it is a race")
+	}
+	rt := open(t, task.Options{Devices: "smp:2", Check: true})
+	x, y := make([]int64, 200), make([]int64, 200)
+	require.NoError(t, task.Register(rt, x))
+	require.NoError(t, task.Register(rt, y))
+	for i := range x {
+		_, err := rt.GoScope(func(s *task.Scope) error {
+			e, err := s.Event()
+			if err == nil {
+				go func() { x[i] = 7; _ = e.Happened(nil) }()
+			}
+			return err
+		}, task.Out(x[i:i+1]))
+		require.NoError(t, err)
+		_, err = rt.Go(func() error { y[i]++; return nil }, task.InOut(y[i:i+1]))
+		require.NoError(t, err)
+	}
+	require.NoError(t, rt.Wait())
+	require.EqualValues(t, 7, x[199])
 }

@@ -113,6 +113,9 @@ func (s *Scope) Event() (*Event, error) {
 	s.pending.Add(holder)
 	s.submitted.Store(true)
 	s.submitting.Unlock()
+	if s.rt.check { // who makes it happen may touch what the task may
+		s.rt.beside()
+	}
 	return &Event{scope: s}, nil
 }
 
@@ -127,6 +130,9 @@ func (e *Event) Happened(err error) error {
 		s.rt.failing.Lock()
 		s.outside = errors.Join(s.outside, fmt.Errorf("event: %w", err))
 		s.rt.failing.Unlock()
+	}
+	if s.rt.check {
+		s.rt.besideOver()
 	}
 	s.rt.complete(s.childOver(holder))
 	return nil

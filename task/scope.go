@@ -59,6 +59,7 @@ type Scope struct {
 
 	submitted atomic.Bool  // something was
 	resting   atomic.Int32 // how often the body waits, or has returned; where bodies are checked
+	vigil     atomic.Pointer[vigil]
 
 	final   bool  // children run where they are submitted
 	outside error // of events; guarded by Runtime.failing

@@ -251,7 +251,9 @@ func (rt *Runtime) callBody(r *record) error {
 	case r.bodyCtx != nil:
 		return r.bodyCtx(r.context())
 	case r.nested != nil:
-		r.inner = newScope(r)
+		if r.inner == nil { // else it is checked
+			r.inner = newScope(r)
+		}
 		return r.nested(r.inner)
 	}
 	return r.body()
