@@ -64,8 +64,8 @@ func TestPaperOneAddressSpace(t *testing.T) {
 func TestPaperAnyLValueAndAnyNumber(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:2"})
 	type cell struct {
-		left, right int64
-		row         [4]int64
+		left int64
+		_    [5]int64
 	}
 	cells := make([]cell, 40)
 	require.NoError(t, task.Register(rt, cells))

@@ -8,8 +8,8 @@ import (
 )
 
 type somePointers struct {
-	a int64
-	b [2]struct{ s string }
+	_ int64
+	_ [2]struct{ _ string }
 }
 
 // What an access says of its elements is what reflection says of their type.
@@ -20,8 +20,8 @@ func TestHoldsPointers(t *testing.T) {
 	holds[complex128](t)
 	holds[[3]int32](t)
 	holds[struct {
-		a int8
-		b [4]float32
+		_ int8
+		_ [4]float32
 	}](t)
 	holds[struct{}](t)
 	holds[*int](t)
