@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/simt"
 )
 
@@ -28,14 +29,50 @@ func (w *writer) line(format string, args ...any) {
 
 func (w *writer) pick(list ...string) string { return rapid.SampledFrom(list).Draw(w.T, "pick") }
 
+// randomVariables are what random kernels may read of their package: by value, as memory, and through a slice and a pointer.
+const randomVariables = `var level, table = int32(3), [4]int32{2, 7, 1, 8}
+
+var most struct {
+	by int32
+	of [3]int8
+}
+
+var curve [1200]uint16
+
+var knots []int32
+
+var offset *int32
+`
+
+type randomMost struct {
+	by int32
+	of [3]int8
+}
+
+// variablesOf is what the program gives kernel k of the package variables that it reads; it sets others for each round.
+func variablesOf(k *ir.Kernel, round int32) []any {
+	curve, five := make([]uint16, 1200), 5+round
+	for i := range curve {
+		curve[i] = uint16(i*31) + uint16(round)
+	}
+	all := map[string]any{"level": 3 + round, "table": [4]int32{2, 7 - round, 1, 8}, "most": randomMost{4 * round, [3]int8{1, -2, 3}},
+		"curve": curve, "knots": []int32{9, round, -4}, "offset": &five}
+	var out []any
+	for _, g := range k.Globals {
+		out = append(out, all[g.Var.Name])
+	}
+	return out
+}
+
 // uniform is a value that all threads of a team agree on.
 func (w *writer) uniform() string {
-	return w.pick("a", "b", "c", "s[r]", "x[r*n]", "t[2]", "int32(r)", "3", "a+b", "b*2", "c-a", "t[5]^a", "int32(kernel.ThreadNum())")
+	return w.pick("a", "b", "c", "s[r]", "x[r*n]", "t[2]", "int32(r)", "3", "a+b", "b*2", "c-a", "t[5]^a", "int32(kernel.ThreadNum())",
+		"level", "table[r&3]", "most.by+int32(most.of[r%3])", "int32(curve[r*99])", "knots[1]", "*offset")
 }
 
 // element is a value for iteration i that reads rows the loop does not write.
 func (w *writer) element() string {
-	return w.pick("a", "b", "c", "s[r]", "int32(i)", "a*int32(i)", "c+b", "7")
+	return w.pick("a", "b", "c", "s[r]", "int32(i)", "a*int32(i)", "c+b", "7", "table[i&3]", "level*int32(i)", "int32(curve[i*70])", "knots[i%len(knots)]")
 }
 
 func (w *writer) scalar() string { return w.pick("a", "b", "c") }
@@ -190,7 +227,7 @@ func (w *writer) loop() {
 
 func (w *writer) kernel() string {
 	w.line("package k\n\nimport \"github.com/gompss/gompss/codegen/kernel\"\n")
-	w.line("var _ = kernel.ThreadNum\n")
+	w.line("var _ = kernel.ThreadNum\n\n" + randomVariables)
 	w.line("//omp:target device(acc)\n//omp:task inout(x, y, s)\nfunc K(x, y, s []int32, n int) {")
 	w.depth = 1
 	w.line("//omp:teams distribute%s%s", w.pick("", "", " dist_schedule(static, 2)", " dist_schedule(static, n)"), w.pick("", " mode(broadcast)", " mode(control_loop)", " mode(warp_specialized)")+
@@ -224,7 +261,8 @@ func (w *writer) onceList(n int) {
 }
 
 func (w *writer) onceValue() string {
-	return w.pick("a", "b", "c", "s[1]", "x[2]", "int32(n)", "int32(len(y))", "a+b", "min(b, 9)", "c*3", "int32(kernel.NumTeams())")
+	return w.pick("a", "b", "c", "s[1]", "x[2]", "int32(n)", "int32(len(y))", "a+b", "min(b, 9)", "c*3", "int32(kernel.NumTeams())",
+		"level", "table[1]^level", "most.by", "int32(len(knots))", "knots[2]-*offset", "int32(curve[n])")
 }
 
 func (w *writer) onceAssign() { w.line("%s = %s", w.scalar(), w.onceValue()) }
@@ -298,7 +336,7 @@ func (w *writer) onceLoop() {
 
 func (w *writer) sequence() string {
 	w.line("package k\n\nimport \"github.com/gompss/gompss/codegen/kernel\"\n")
-	w.line("var _ = kernel.ThreadNum\n")
+	w.line("var _ = kernel.ThreadNum\n\n" + randomVariables)
 	w.line("//omp:target device(acc)\n//omp:task inout(x, y, s)\nfunc K(x, y, s []int32, n int) {")
 	w.depth = 1
 	w.line("m := len(x)")
@@ -345,7 +383,7 @@ func compareShapes(t rapid.TB, l *codegen.Lowering, text string) {
 	program, err := simt.New(l.Program)
 	require.NoError(t, err)
 	const rows, n = 5, 11
-	args := func() []any {
+	args := func(round int32) []any {
 		x, y, s := make([]int32, rows*n), make([]int32, rows*n), make([]int32, rows)
 		for i := range x {
 			x[i], y[i] = int32(i*7%23), int32(i*5%19)
@@ -353,14 +391,14 @@ func compareShapes(t rapid.TB, l *codegen.Lowering, text string) {
 		for i := range s {
 			s[i] = int32(i * 3)
 		}
-		return []any{x, y, s, n}
-	}
-	want := args()
-	if err := runDevice(program, want, simt.Config{Teams: 1, Threads: 1, Warp: 1}); err != nil {
-		t.Fatalf("one thread: %v\n%s", err, text)
+		return append([]any{x, y, s, n}, variablesOf(l.Program.Kernel, round)...)
 	}
 	for seed, shape := range []struct{ teams, threads, warp int }{{1, 4, 4}, {3, 8, 2}, {2, 13, 1}, {7, 16, 8}, {2, 96, 32}, {2, 128, 64}} {
-		got := args()
+		round := int32(seed % 2) // the program changes them between launches
+		want, got := args(round), args(round)
+		if err := runDevice(program, want, simt.Config{Teams: 1, Threads: 1, Warp: 1}); err != nil {
+			t.Fatalf("one thread: %v\n%s", err, text)
+		}
 		cfg := simt.Config{Teams: shape.teams, Threads: shape.threads, Warp: shape.warp, Seed: uint64(seed), Races: true}
 		if err := runDevice(program, got, cfg); err != nil {
 			t.Fatalf("%+v: %v\n%s\n%s", shape, err, text, l.Program)
