@@ -25,7 +25,8 @@ var ErrScopeOver = errors.New("task: the body whose scope this is has returned")
 // task is over when its body has returned and its children are over; only then its own successors start.
 //
 // Between submitting a child and waiting for it, the body must not touch what the child uses. A Scope is valid until the
-// body returns. Its methods may be called from any goroutine, but the body must not return before they do.
+// body returns. Its methods may be called from any goroutine, but the body must not return before they do. The body of a child has a Scope of
+// its own: with that of its parent it would wait for itself, which nobody notices.
 type Scope struct {
 	rt    *Runtime
 	owner *record // nil for the tasks of the program; valid until the task is over
