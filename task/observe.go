@@ -181,6 +181,7 @@ func (rt *Runtime) seenChoice(r *record, o probe.Recorder) {
 		return
 	}
 	p := r.item.Place()
+	r.seen.Choice, r.seen.Launch, r.seen.Start = 0, 0, 0 // it may have been at another place before
 	r.seen.Place, r.seen.Short = int16(p), r.item.Short()
 	r.seen.Tokens = int32(rt.sched.Need(&r.item, p))
 	if len(r.item.Missing) > 0 {
@@ -239,14 +240,16 @@ func (rt *Runtime) observeEnd(r *record) {
 	switch {
 	case rt.recorder == nil:
 	case r.detail == rt.none:
-		rt.brief(r).End = rt.soon()
+		x := rt.brief(r)
+		x.End = max(x.Start, rt.soon())
 	default:
-		r.seen.Release = rt.soon()
+		r.seen.Release = max(r.seen.Choice, r.seen.Start, rt.soon())
 		switch {
 		case accelerator && r.set.Began > 0:
-			// Two clocks are compared, and what follows its predecessor on the device did not begin before that was over.
-			r.seen.Start = max(r.set.Began, r.seen.Choice)
-			r.seen.End = max(r.set.Ended, r.seen.Start)
+			// Two clocks are compared: what follows its predecessor on the device did not begin before that was over, and what the host
+			// has heard of is over, as those that wait for it are ready from then on.
+			r.seen.Start = min(max(r.set.Began, r.seen.Choice), r.seen.Release)
+			r.seen.End = min(max(r.set.Ended, r.seen.Start), r.seen.Release)
 		case r.seen.Start > 0 && !accelerator:
 			r.seen.End = r.seen.Release
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/sim"
 	"github.com/gompss/gompss/task"
 	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/record"
@@ -130,6 +132,33 @@ func TestRecordsAgreeWithTheCounters(t *testing.T) {
 	for _, p := range s.Places {
 		require.Equal(t, stats.ByDevice[p.Name], p.Tasks)
 	}
+}
+
+// Of a task whose device is lost a recorder is told as of one that ran where it did in the end.
+func TestTheRecordOfATaskThatRunsElsewhere(t *testing.T) {
+	o := task.Options{Devices: "smp:1,sim:1(exec=cpu)"}
+	o.Machine.ByKind = map[devices.Kind]any{"sim": sim.Options{Faults: sim.Faults{Launch: 1, Lose: true}}}
+	r := traced(t, o, func(rt *task.Runtime) {
+		gate, held := make(chan struct{}), make(chan struct{})
+		_, err := rt.Go(func() error { close(held); <-gate; return nil })
+		require.NoError(t, err)
+		<-held
+		x := make([]uint32, 64)
+		_, err = kernelOf(t, Fill).Submit(rt, 0, 64, uint32(7), x)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return rt.Machine().Retired(rt.Machine().SpaceOf(rt.Machine().Devices()[1])) != nil }, 30*time.Second, time.Millisecond)
+		close(gate)
+		require.NoError(t, rt.Wait())
+		want := make([]uint32, 64)
+		Fill(0, 64, 7, want)
+		require.Equal(t, want, x)
+	})
+	x := r.Find(2)
+	require.Equal(t, "smp", r.PlaceName(x.Place))
+	require.Zero(t, x.Launch)
+	require.LessOrEqual(t, x.Choice, x.Start)
+	require.LessOrEqual(t, x.Ready, x.Choice)
+	require.LessOrEqual(t, x.Start, x.End)
 }
 
 func TestTraceOption(t *testing.T) {
