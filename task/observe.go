@@ -240,8 +240,7 @@ func (rt *Runtime) observeEnd(r *record) {
 	switch {
 	case rt.recorder == nil:
 	case r.detail == rt.none:
-		x := rt.brief(r)
-		x.End = max(x.Start, rt.soon())
+		rt.brief(r).End = rt.soon() // perhaps before the start by some nanoseconds: who collects sees to that
 	default:
 		r.seen.Release = max(r.seen.Choice, r.seen.Start, rt.soon())
 		switch {

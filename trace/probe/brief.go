@@ -21,7 +21,7 @@ type Brief struct {
 	Filled, Touched, Waited uint8
 
 	Last                      deps.TaskID
-	Submit, Ready, Start, End time.Duration // Start is 0 where only the words count
+	Submit, Ready, Start, End time.Duration // Start is 0 where only the words count; End may be read some nanoseconds too early
 	Words                     [8]uint64
 }
 

@@ -3,7 +3,8 @@
 // The runtime calls the observer at every arrow of a task's life (submit, edge, ready, choice, transfer, launch, start,
 // end, release, failure); with no observer a point costs one nil check. Traces, metrics and tests are observers.
 //
-// A Recorder is an observer that wants a task as a whole when it is over, in place of its points.
+// A Recorder is an observer that wants a task as a whole when it is over, in place of its points; a Collector comes for most of them itself,
+// to where the runtime has written them (Briefs).
 //
 // Invariants: of one task, Submit comes before Ready before Choice before Start before End before Release; a task that
 // is skipped has Submit, Failure and Release only. Points of different tasks come from many goroutines at once.

@@ -78,7 +78,7 @@ func (p *Packed) Add(b *probe.Brief) {
 	to := p.words[n : n+packedHead+len(b.Words)]
 	to[0] = uint64(b.ID)<<16 | uint64(b.Waited)<<8 | uint64(b.Touched)<<4 | uint64(b.Filled)
 	to[1] = uint64(b.Last)<<16 | uint64(uint16(b.Worker))
-	to[2], to[3], to[4], to[5] = uint64(b.Submit), uint64(b.Ready), uint64(b.Start), uint64(b.End)
+	to[2], to[3], to[4], to[5] = uint64(b.Submit), uint64(b.Ready), uint64(b.Start), uint64(max(b.Start, b.End))
 	for i := range b.Filled {
 		to[packedHead+i] = b.Words[i&7]
 	}
