@@ -32,7 +32,7 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 		return nil, fmt.Errorf("task: alloc: %d elements of %s: %w", n, t, err)
 	}
 	x := sliceOfPages[T](pages, n)
-	if _, err := rt.buffers.register(memoryOf(x), pages, &rt.root); err != nil {
+	if _, err := rt.buffers.register(memoryOf(x), pages, &rt.root, false); err != nil {
 		return nil, fmt.Errorf("task: alloc: %w", errors.Join(err, unmapPages(pages)))
 	}
 	return x, nil

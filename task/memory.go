@@ -160,7 +160,7 @@ func (t *buffers) locate(m memory, owner *Scope) (*buffer, int64, error) {
 	if b, at, err := t.find(m); b != nil || err != nil {
 		return b, at, err
 	}
-	b, err := t.register(m, nil, owner)
+	b, err := t.register(m, nil, owner, false)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -224,7 +224,7 @@ func (t *buffers) load() bufferTable {
 var errNoSize = errors.New("elements without a size: there is nothing to order tasks by")
 
 // register makes [base, base+cap) of m a buffer. With pages the memory is ours, else it is pinned and kept alive.
-func (t *buffers) register(m memory, pages []byte, owner *Scope) (*buffer, error) {
+func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*buffer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -238,7 +238,7 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope) (*buffer, error
 		return b, err // someone else was quicker, or a later slice reaches into another buffer
 	}
 	table := t.load()
-	b := &buffer{id: deps.BufferID(len(table.byID)), memory: m, pages: pages, owner: owner}
+	b := &buffer{id: deps.BufferID(len(table.byID)), memory: m, pages: pages, owner: owner, copied: copied}
 	b.measure()
 	last := len(t.unused) - 1
 	if last >= 0 {

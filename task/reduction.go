@@ -263,11 +263,10 @@ func (rt *Runtime) newPrivate(b *buffer) (*private, error) {
 		return nil, fmt.Errorf("private copy for a reduction: %w", err)
 	}
 	m := memory{base: unsafe.Pointer(unsafe.SliceData(pages)), len: b.len, cap: b.len, elem: b.elem}
-	own, err := rt.buffers.register(m, pages, &rt.root)
+	own, err := rt.buffers.register(m, pages, &rt.root, true)
 	if err != nil {
 		return nil, errors.Join(err, unmapPages(pages))
 	}
-	own.copied = true
 	return &private{b: own}, nil
 }
 
