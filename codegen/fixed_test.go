@@ -192,3 +192,18 @@ const severalReductions = `
 		}
 	}
 	x[0], x[1], x[2] = s, least, int64(at)`
+
+// TestLeagueBoundedByAnArray: a bound of a league that reads an array which goes by value, under a condition, made lowering panic. Random
+// kernels that read package variables found it.
+func TestLeagueBoundedByAnArray(t *testing.T) {
+	l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int64, t [4]int64) {\nif t[1]&1 == 0 {\n"+
+		"//omp:teams distribute parallel for num_teams(int(t[1]&3) + 1)\nfor i := range x {\nx[i] += t[2]\n}\n}\n}\n", codegen.LowerOptions{})
+	require.NoError(t, err)
+	program, err := simt.New(l.Program)
+	require.NoError(t, err)
+	for _, s := range shapes {
+		x := []int64{1, 2, 3, 4, 5}
+		require.NoError(t, runDevice(program, []any{x, [4]int64{0, 2, 10, 0}}, simt.Config{Teams: s.teams, Threads: s.threads, Races: true}))
+		require.Equal(t, []int64{11, 12, 13, 14, 15}, x)
+	}
+}

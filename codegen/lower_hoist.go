@@ -74,6 +74,10 @@ func (h *hoister) limit(e *ir.Expr) ir.Expr {
 		*e = host
 		return nil
 	}
+	if known := h.known.of(onceExprs(*e)); known != nil {
+		*e = known // of an element of an array that goes by value: each team computes it
+		return *e
+	}
 	*e = h.before(*e)
 	return *e
 }
