@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/task"
@@ -148,4 +149,25 @@ func TestAFenceStopsNobodyInnocent(t *testing.T) {
 		require.EqualValues(t, round+1, part(4)[0])
 		require.EqualValues(t, 50*(round+1), part(6)[0])
 	}
+}
+
+// What is kept of a task that may run again is copied before its turn, while another body has it and the pages are closed.
+func TestAFenceOpensForWhatIsKept(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:2", CheckReads: true})
+	page := os.Getpagesize() / 8
+	x, err := task.Alloc[int64](rt, 2*page)
+	require.NoError(t, err)
+	for range 3 {
+		began := make(chan struct{})
+		_, err = rt.Go(func() error { close(began); time.Sleep(50 * time.Millisecond); x[0]++; return nil }, task.InOut(x[:page]))
+		require.NoError(t, err)
+		<-began
+		_, err = rt.Go(func() error { x[page]++; return nil }, task.InOut(x[page:]), task.Retry(1))
+		require.NoError(t, err)
+		_, err = rt.Go(func() error { x[0]++; return nil }, task.InOut(x[:page]))
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait())
+	}
+	require.EqualValues(t, 6, x[0])
+	require.EqualValues(t, 3, x[page])
 }

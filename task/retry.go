@@ -87,8 +87,11 @@ func (rt *Runtime) leaveScope(r *record) bool {
 	return true
 }
 
-// save keeps what the task may change although it reads it.
+// save keeps what the task may change although it reads it. It is not the task's turn yet: what is closed for the body whose turn it is
+// may be just that.
 func (rt *Runtime) save(r *record) (before []saved) {
+	rt.fence.beside()
+	defer rt.fence.besideOver()
 	for _, a := range r.accesses {
 		if !a.Mode.Reads() || !a.Mode.Writes() {
 			continue
