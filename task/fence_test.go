@@ -157,17 +157,17 @@ func TestAFenceOpensForWhatIsKept(t *testing.T) {
 	page := os.Getpagesize() / 8
 	x, err := task.Alloc[int64](rt, 2*page)
 	require.NoError(t, err)
-	for range 3 {
-		began := make(chan struct{})
-		_, err = rt.Go(func() error { close(began); time.Sleep(50 * time.Millisecond); x[0]++; return nil }, task.InOut(x[:page]))
+	for range 20 {
+		hold := make(chan struct{})
+		_, err = rt.Go(func() error { <-hold; return nil }, task.Out(x)) // both are submitted before one begins
 		require.NoError(t, err)
-		<-began
-		_, err = rt.Go(func() error { x[page]++; return nil }, task.InOut(x[page:]), task.Retry(1))
-		require.NoError(t, err)
-		_, err = rt.Go(func() error { x[0]++; return nil }, task.InOut(x[:page]))
-		require.NoError(t, err)
+		for i := range 2 {
+			_, err = rt.Go(func() error { time.Sleep(5 * time.Millisecond); x[i*page]++; return nil }, task.InOut(x[i*page:(i+1)*page]), task.Retry(1))
+			require.NoError(t, err)
+		}
+		close(hold)
 		require.NoError(t, rt.Wait())
 	}
-	require.EqualValues(t, 6, x[0])
-	require.EqualValues(t, 3, x[page])
+	require.EqualValues(t, 20, x[0])
+	require.EqualValues(t, 20, x[page])
 }
