@@ -67,7 +67,7 @@ func hostileCalls(t *testing.T) []hostileCall {
 		{"a stride that wraps to 0", hostileStride, []any{2, math.MinInt, make([]int64, 9)}, false},
 		{"a stride below 0", hostileStride, []any{2, -1, make([]int64, 9)}, false},
 		{"a part the wrong way round", hostilePart, []any{5, 4, make([]int64, 9)}, false},
-		{"a part past the end", hostilePart, []any{0, 10, make([]int64, 9, 9)}, false},
+		{"a part past the end", hostilePart, []any{0, 10, make([]int64, 9)}, false},
 		{"a sum past the end", hostileSum, []any{ones(9999, 1), 2}, false},
 		{"too many in steps", hostileSteps, []any{100001, make([]int64, 100000)}, false},
 		{"memory that is gone", hostileSpan, []any{0, len(gone), gone}, false},
