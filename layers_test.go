@@ -124,3 +124,21 @@ func listPackages(t *testing.T) []goPackage {
 	}
 	return out
 }
+
+// Two files whose paths differ only in case cannot be in one module zip, which go get needs, nor in one folder on macOS or Windows.
+func TestNoPathsDifferOnlyInCase(t *testing.T) {
+	seen := map[string]string{}
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		folded := strings.ToLower(path)
+		require.Empty(t, seen[folded], "%s differs from it only in case", path)
+		seen[folded] = path
+		return nil
+	}))
+	require.Greater(t, len(seen), 100)
+}

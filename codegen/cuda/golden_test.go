@@ -43,7 +43,7 @@ var shownModes = map[string]bool{"ModeBranch_control_loop": true, "ModeConverge_
 func goldenCases(t *testing.T) []goldenCase {
 	var out []goldenCase
 	for _, h := range handBuilt {
-		out = append(out, goldenCase{h.name, h.make()})
+		out = append(out, goldenCase{"hand_" + h.name, h.make()})
 	}
 	for _, c := range modeCorpus(t) {
 		if shownModes[c.name] {
