@@ -39,13 +39,15 @@ func GeneratedName(file string) string {
 	return "z" + strings.TrimSuffix(path.Base(file), ".go") + "_gompss.go"
 }
 
-// SourcesHash returns the hash that a file generated from the sources carries.
+// SourcesHash returns the hash that a file generated from the sources carries. The order of the sources does not count, nor
+// whether their lines end as git writes them on Windows: to Go both are the same text.
 func SourcesHash(sources []File) string {
 	sorted := slices.Clone(sources)
 	slices.SortFunc(sorted, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	h := sha256.New()
 	for _, f := range sorted {
-		fmt.Fprintf(h, "%s %d\n%s", path.Base(f.Name), len(f.Text), f.Text)
+		text := strings.ReplaceAll(f.Text, "\r\n", "\n")
+		fmt.Fprintf(h, "%s %d\n%s", path.Base(f.Name), len(text), text)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
@@ -413,7 +415,7 @@ func (g *generator) writeWrapper(b *bytes.Buffer, w *wrapper) {
 	if w.split == nil {
 		fmt.Fprintf(b, " It is not cut over workers: %s.", w.whole)
 	}
-	fmt.Fprintf(b, "\nvar %s = task.MustKernel(task.KernelSpec{\nName: %q,\nFiles: %s,\n", kernelVar(w.name), w.name, g.filesVar())
+	fmt.Fprintf(b, "\nvar %s = task.MustKernel(task.KernelSpec{\nName: %q,\nFiles: %s,\nSources: %q,\n", kernelVar(w.name), w.name, g.filesVar(), SourcesHash(g.opt.Sources))
 	fmt.Fprintf(b, "Go: func(a *task.Args) { %s(%s) },\n", w.name, list)
 	if w.split != nil {
 		fmt.Fprintf(b, "Split: func(a *task.Args, from, to int64) { %s(from, to, %s) },\n", w.split.rangeName, list)

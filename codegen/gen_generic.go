@@ -78,8 +78,8 @@ func (g *generator) writeGeneric(b *bytes.Buffer, w *wrapper, args string) {
 	fmt.Fprintf(b, "\n// %s returns the kernel that runs %s for its type arguments on any device. It is not cut over workers: it is generic.\n",
 		kernelVar(w.name), w.name)
 	fmt.Fprintf(b, "func %s%s() (*task.Kernel, error) {\nreturn %s.Kernel(func() task.KernelSpec {\n", kernelVar(w.name), declared, instancesVar(w.name))
-	fmt.Fprintf(b, "return task.KernelSpec{\nName: %q,\nFiles: %s,\nGo: func(a *task.Args) { %s%s(%s) },\n",
-		w.name, g.filesVar(), w.name, used, args)
+	fmt.Fprintf(b, "return task.KernelSpec{\nName: %q,\nFiles: %s,\nSources: %q,\nGo: func(a *task.Args) { %s%s(%s) },\n",
+		w.name, g.filesVar(), SourcesHash(g.opt.Sources), w.name, used, args)
 	w.writeVariables(b)
 	fmt.Fprintf(b, "}\n}, %s)\n}\n", strings.Join(types, ", "))
 	w.writeGenericSubmit(b, declared, used)

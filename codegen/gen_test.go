@@ -67,6 +67,7 @@ func TestSourcesHash(t *testing.T) {
 	require.Equal(t, SourcesHash([]File{a, b}), SourcesHash([]File{b, a}))
 	require.NotEqual(t, SourcesHash([]File{a, b}), SourcesHash([]File{a, {"b.go", "z"}}))
 	require.NotEqual(t, SourcesHash([]File{{"a", "bc"}}), SourcesHash([]File{{"ab", "c"}}))
+	require.Equal(t, SourcesHash([]File{{"a.go", "x\ny\n"}}), SourcesHash([]File{{"a.go", "x\r\ny\r\n"}}), "a checkout on Windows")
 	text := GeneratedHeader + "\n" + sourcesLine + "abc\n\npackage p\n"
 	require.Equal(t, "abc", GeneratedHash(text))
 	require.Empty(t, GeneratedHash("package p\n"))

@@ -27,7 +27,8 @@
 //	}
 //
 // gompss gen writes a typed SubmitSaxpy(rt, a, x, y, options...) that calls the function without reflection and shares
-// its parallel loop between CPU workers.
+// its parallel loop between CPU workers. What it writes holds copies of code of the kernel: a program whose kernels were
+// edited since then stops at its start and says so.
 //
 // # Data
 //

@@ -27,6 +27,9 @@ type KernelSpec struct {
 	TypeArgs []string
 	// Files are the Go files that hold the kernel and what it calls: all of one package.
 	Files []SourceFile
+	// Sources is the codegen.SourcesHash of what Go, Split and Trips were made from, "" where nobody knows: they hold copies
+	// of its code, so that Files with another hash, which accelerators and vector code would run, are refused.
+	Sources string
 	// Go runs the function on the CPU.
 	Go func(a *Args)
 	// Split runs iterations lo to hi of the one parallel loop of the kernel, and Trips says how many there are. Both
@@ -114,6 +117,9 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 	if s.Go == nil {
 		return nil, fmt.Errorf("task: kernel %s: no Go function", s.Name)
 	}
+	if s.Sources != "" && s.Sources != codegen.SourcesHash(s.Files) {
+		return nil, staleError(s)
+	}
 	pkg, err := codegen.Load(s.Files...)
 	if err != nil {
 		return nil, err
@@ -144,6 +150,19 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 		}
 	}
 	return k, nil
+}
+
+// staleError says that the files of s are not those that its Go functions were made from.
+func staleError(s KernelSpec) error {
+	var names []string
+	for _, f := range s.Files {
+		names = append(names, f.Name)
+	}
+	generated := "its wrapper"
+	if len(names) > 0 {
+		generated = codegen.GeneratedName(names[0])
+	}
+	return fmt.Errorf("task: kernel %s: %s is stale: it was not made from what is in %s now: run gompss gen", s.Name, generated, strings.Join(names, ", "))
 }
 
 // hasAtomics reports whether k, or a function that it calls, has an atomic directive.

@@ -2,8 +2,10 @@ package task_test
 
 import (
 	_ "embed"
+	"strings"
 	"testing"
 
+	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/devices"
 	_ "github.com/gompss/gompss/devices/sim"
 	"github.com/gompss/gompss/task"
@@ -149,6 +151,17 @@ func TestWrongKernels(t *testing.T) {
 		task.MustKernel(task.KernelSpec{Name: "Missing", Files: []task.SourceFile{kernelFile}, Go: func(*task.Args) {}})
 	})
 	require.Panics(t, func() { task.MustKernel(task.KernelSpec{Name: "Fill", Files: []task.SourceFile{kernelFile}}) })
+
+	// The Go functions of a wrapper are a copy of what gen saw: with another text they would compute something else.
+	spec := task.KernelSpec{Name: "Fill", Files: []task.SourceFile{kernelFile}, Sources: codegen.SourcesHash([]codegen.File{kernelFile}), Go: func(*task.Args) {}}
+	require.NotPanics(t, func() { task.MustKernel(spec) })
+	windows := task.SourceFile{Name: kernelFile.Name, Text: strings.ReplaceAll(kernelFile.Text, "\n", "\r\n")}
+	spec.Files = []task.SourceFile{windows}
+	require.NotPanics(t, func() { task.MustKernel(spec) })
+	edited := task.SourceFile{Name: kernelFile.Name, Text: kernelFile.Text + "\nconst edited = 1\n"}
+	spec.Files = []task.SourceFile{edited}
+	require.PanicsWithValue(t, "task: kernel Fill: zkernels_test_gompss.go is stale: it was not made from what is in kernels_test.go now: run gompss gen",
+		func() { task.MustKernel(spec) })
 }
 
 func TestAFailingKernelFailsItsTaskWithPlaceAndCause(t *testing.T) {

@@ -142,10 +142,13 @@ func readPackage(dir string) ([]codegen.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("gompss: %w", err)
 		}
-		out = append(out, codegen.File{Name: e.Name(), Text: string(text)})
+		out = append(out, codegen.File{Name: e.Name(), Text: string(withoutCR(text))})
 	}
 	return out, nil
 }
+
+// withoutCR returns text with the line ends that it has on Unix: git writes others on Windows.
+func withoutCR(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
 func hasKernels(f codegen.File) bool {
 	if !strings.Contains(f.Text, "//omp:") {
@@ -204,6 +207,7 @@ func (g *genRun) write(path string, text []byte) error {
 // compare says whether and why the file at path is not text.
 func compare(path string, text []byte, sources []codegen.File) error {
 	old, err := os.ReadFile(path)
+	old = withoutCR(old)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("gompss gen: %s: missing: run gompss gen", path)

@@ -19,8 +19,9 @@ var gompssKernelsSourceFiles = []task.SourceFile{
 
 // diffuseKernel runs Diffuse on any device.
 var diffuseKernel = task.MustKernel(task.KernelSpec{
-	Name:  "Diffuse",
-	Files: gompssKernelsSourceFiles,
+	Name:    "Diffuse",
+	Files:   gompssKernelsSourceFiles,
+	Sources: "f6752338ab44645d10078d2bc6133962",
 	Go: func(a *task.Args) {
 		Diffuse(devices.ScalarArg[int](a, 0), devices.ScalarArg[int](a, 1), devices.ScalarArg[int](a, 2), devices.ScalarArg[int](a, 3), devices.ScalarArg[float32](a, 4), devices.SliceArg[float32](a, 5), devices.SliceArg[float32](a, 6))
 	},
@@ -45,7 +46,7 @@ func diffuseRange(gompssFrom, gompssTo int64, n int, m int, lo int, hi int, rate
 			here := now[i*m+j]
 			next[i*m+j] = here + rate*(now[(i-1)*m+j]+now[(i+1)*m+j]+now[i*m+j-1]+now[i*m+j+1]-4*here)
 		}
-//line zkernels_gompss.go:49
+//line zkernels_gompss.go:50
 	}
 }
 

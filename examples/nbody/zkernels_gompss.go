@@ -24,8 +24,9 @@ var gompssKernelsSourceFiles = []task.SourceFile{
 
 // forcesKernel runs Forces on any device.
 var forcesKernel = task.MustKernel(task.KernelSpec{
-	Name:  "Forces",
-	Files: gompssKernelsSourceFiles,
+	Name:    "Forces",
+	Files:   gompssKernelsSourceFiles,
+	Sources: "0f7458d604ce6933b360c9ec6070c791",
 	Go: func(a *task.Args) {
 		Forces(devices.ScalarArg[int](a, 0), devices.ScalarArg[int](a, 1), devices.ScalarArg[float32](a, 2), devices.SliceArg[float32](a, 3), devices.SliceArg[float32](a, 4), devices.SliceArg[float32](a, 5), devices.SliceArg[float32](a, 6), devices.SliceArg[float32](a, 7), devices.SliceArg[float32](a, 8))
 	},
@@ -59,7 +60,7 @@ func forcesRange(gompssFrom, gompssTo int64, lo int, hi int, dt float32, px []fl
 		vx[i] += dt * fx
 		vy[i] += dt * fy
 		vz[i] += dt * fz
-//line zkernels_gompss.go:63
+//line zkernels_gompss.go:64
 	}
 }
 
@@ -70,8 +71,9 @@ func forcesTrips(lo int, hi int, dt float32, px []float32, py []float32, pz []fl
 
 // moveKernel runs Move on any device.
 var moveKernel = task.MustKernel(task.KernelSpec{
-	Name:  "Move",
-	Files: gompssKernelsSourceFiles,
+	Name:    "Move",
+	Files:   gompssKernelsSourceFiles,
+	Sources: "0f7458d604ce6933b360c9ec6070c791",
 	Go: func(a *task.Args) {
 		Move(devices.ScalarArg[int](a, 0), devices.ScalarArg[int](a, 1), devices.ScalarArg[float32](a, 2), devices.SliceArg[float32](a, 3), devices.SliceArg[float32](a, 4), devices.SliceArg[float32](a, 5), devices.SliceArg[float32](a, 6), devices.SliceArg[float32](a, 7), devices.SliceArg[float32](a, 8))
 	},
@@ -95,7 +97,7 @@ func moveRange(gompssFrom, gompssTo int64, lo int, hi int, dt float32, px []floa
 		px[i] += dt * vx[i]
 		py[i] += dt * vy[i]
 		pz[i] += dt * vz[i]
-//line zkernels_gompss.go:99
+//line zkernels_gompss.go:101
 	}
 }
 

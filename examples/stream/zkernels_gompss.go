@@ -19,9 +19,10 @@ var gompssKernelsSourceFiles = []task.SourceFile{
 
 // copyKernel runs Copy on any device.
 var copyKernel = task.MustKernel(task.KernelSpec{
-	Name:  "Copy",
-	Files: gompssKernelsSourceFiles,
-	Go:    func(a *task.Args) { Copy(devices.SliceArg[float64](a, 0), devices.SliceArg[float64](a, 1)) },
+	Name:    "Copy",
+	Files:   gompssKernelsSourceFiles,
+	Sources: "664a19e6fee35b1295b73f7151839049",
+	Go:      func(a *task.Args) { Copy(devices.SliceArg[float64](a, 0), devices.SliceArg[float64](a, 1)) },
 	Split: func(a *task.Args, from, to int64) {
 		copyRange(from, to, devices.SliceArg[float64](a, 0), devices.SliceArg[float64](a, 1))
 	},
@@ -40,7 +41,7 @@ func copyRange(gompssFrom, gompssTo int64, c []float64, a []float64) {
 	for i, gompssEnd := int(gompssFrom), int(gompssTo); i < gompssEnd; i++ {
 //line kernels.go:10
 		c[i] = a[i]
-//line zkernels_gompss.go:44
+//line zkernels_gompss.go:45
 	}
 }
 
@@ -51,8 +52,9 @@ func copyTrips(c []float64, a []float64) int64 {
 
 // scaleKernel runs Scale on any device.
 var scaleKernel = task.MustKernel(task.KernelSpec{
-	Name:  "Scale",
-	Files: gompssKernelsSourceFiles,
+	Name:    "Scale",
+	Files:   gompssKernelsSourceFiles,
+	Sources: "664a19e6fee35b1295b73f7151839049",
 	Go: func(a *task.Args) {
 		Scale(devices.SliceArg[float64](a, 0), devices.SliceArg[float64](a, 1), devices.ScalarArg[float64](a, 2))
 	},
@@ -74,7 +76,7 @@ func scaleRange(gompssFrom, gompssTo int64, b []float64, c []float64, s float64)
 	for i, gompssEnd := int(gompssFrom), int(gompssTo); i < gompssEnd; i++ {
 //line kernels.go:21
 		b[i] = s * c[i]
-//line zkernels_gompss.go:78
+//line zkernels_gompss.go:80
 	}
 }
 
@@ -85,8 +87,9 @@ func scaleTrips(b []float64, c []float64, s float64) int64 {
 
 // addKernel runs Add on any device.
 var addKernel = task.MustKernel(task.KernelSpec{
-	Name:  "Add",
-	Files: gompssKernelsSourceFiles,
+	Name:    "Add",
+	Files:   gompssKernelsSourceFiles,
+	Sources: "664a19e6fee35b1295b73f7151839049",
 	Go: func(a *task.Args) {
 		Add(devices.SliceArg[float64](a, 0), devices.SliceArg[float64](a, 1), devices.SliceArg[float64](a, 2))
 	},
@@ -108,7 +111,7 @@ func addRange(gompssFrom, gompssTo int64, c []float64, a []float64, b []float64)
 	for i, gompssEnd := int(gompssFrom), int(gompssTo); i < gompssEnd; i++ {
 //line kernels.go:32
 		c[i] = a[i] + b[i]
-//line zkernels_gompss.go:112
+//line zkernels_gompss.go:115
 	}
 }
 
@@ -119,8 +122,9 @@ func addTrips(c []float64, a []float64, b []float64) int64 {
 
 // triadKernel runs Triad on any device.
 var triadKernel = task.MustKernel(task.KernelSpec{
-	Name:  "Triad",
-	Files: gompssKernelsSourceFiles,
+	Name:    "Triad",
+	Files:   gompssKernelsSourceFiles,
+	Sources: "664a19e6fee35b1295b73f7151839049",
 	Go: func(a *task.Args) {
 		Triad(devices.SliceArg[float64](a, 0), devices.SliceArg[float64](a, 1), devices.SliceArg[float64](a, 2), devices.ScalarArg[float64](a, 3))
 	},
@@ -142,7 +146,7 @@ func triadRange(gompssFrom, gompssTo int64, a []float64, b []float64, c []float6
 	for i, gompssEnd := int(gompssFrom), int(gompssTo); i < gompssEnd; i++ {
 //line kernels.go:43
 		a[i] = b[i] + s*c[i]
-//line zkernels_gompss.go:146
+//line zkernels_gompss.go:150
 	}
 }
 
