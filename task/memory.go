@@ -237,6 +237,11 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 	if b, _, err := t.find(m); b != nil || err != nil {
 		return b, err // someone else was quicker, or a later slice reaches into another buffer
 	}
+	if pages == nil {
+		if err := allocated.check(m, t); err != nil {
+			return nil, err
+		}
+	}
 	table := t.load()
 	b := &buffer{id: deps.BufferID(len(table.byID)), memory: m, pages: pages, owner: owner, copied: copied}
 	b.measure()
@@ -250,6 +255,9 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 	if err := t.add(b); err != nil {
 		b.pinner.Unpin()
 		return nil, err
+	}
+	if pages != nil {
+		allocated.add(b, t)
 	}
 	if last >= 0 {
 		t.unused = t.unused[:last]
@@ -303,6 +311,7 @@ func (t *buffers) free(b *buffer) error {
 	}
 	b.pinner.Unpin()
 	if b.pages != nil {
+		allocated.free(b)
 		err = errors.Join(err, unmapPages(b.pages))
 	}
 	return err
@@ -340,6 +349,11 @@ func holdsPointers[T any]() bool {
 // every type and n*sizeof(T) <= len(pages).
 func sliceOfPages[T any](pages []byte, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(pages))), n)
+}
+
+// pageAt returns the page of an address, which need not be there: it is only named to the system. size is a power of 2.
+func pageAt(at pointer, size uintptr) []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(at, -int(uintptr(at)&(size-1)))), size)
 }
 
 // What follows reads package variables, to which a program has given pointers of their type (BindVariable): they have as many bytes as

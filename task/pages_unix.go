@@ -3,6 +3,7 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -26,3 +27,9 @@ func protectPages(pages []byte, open bool) error {
 }
 
 func unmapPages(pages []byte) error { return unix.Munmap(pages) }
+
+// mapped reports whether there is memory at an address. It does not touch it.
+func mapped(at pointer) bool {
+	size := uintptr(unix.Getpagesize())
+	return !errors.Is(unix.Msync(pageAt(at, size), unix.MS_ASYNC), unix.ENOMEM)
+}

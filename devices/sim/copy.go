@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"runtime/debug"
 	"unsafe"
 
 	"github.com/gompss/gompss/deps"
@@ -42,6 +43,29 @@ func (d *Device) move(t devices.Transfer) error {
 	if err != nil {
 		return d.wrap(what, err)
 	}
+	if err := copyRuns(to, from, t); err != nil {
+		return d.wrap(what, err)
+	}
+	return nil
+}
+
+// copyRuns copies the runs of a region.
+//
+// Errors: memory that the program has unmapped or protected meanwhile.
+func copyRuns(to, from []byte, t devices.Transfer) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		switch value := recover().(type) {
+		case nil:
+		case interface {
+			error
+			Addr() uintptr
+		}:
+			err = fmt.Errorf("no memory at %#x: %w", value.Addr(), value)
+		default:
+			panic(value)
+		}
+	}()
 	for lo, hi := range t.Region.Runs() {
 		a, b := deps.Bytes(lo)*t.Elem, deps.Bytes(hi)*t.Elem
 		copy(to[a:b], from[a:b])
