@@ -149,20 +149,26 @@ func (g *generator) parse() error {
 // declaredNames returns the package-level names of a declaration.
 func declaredNames(d ast.Decl) []string {
 	var out []string
+	for _, n := range declared(d) {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
+func declared(d ast.Decl) []*ast.Ident {
+	var out []*ast.Ident
 	switch d := d.(type) {
 	case *ast.FuncDecl:
 		if d.Recv == nil {
-			out = append(out, d.Name.Name)
+			out = append(out, d.Name)
 		}
 	case *ast.GenDecl:
 		for _, s := range d.Specs {
 			switch s := s.(type) {
 			case *ast.ValueSpec:
-				for _, n := range s.Names {
-					out = append(out, n.Name)
-				}
+				out = append(out, s.Names...)
 			case *ast.TypeSpec:
-				out = append(out, s.Name.Name)
+				out = append(out, s.Name)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -8,24 +9,28 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/gompss/gompss/codegen/ir"
 )
 
 // SourcesFor returns the files that the kernels of file need: file itself and those of its package that declare what
-// it uses, and so on; file first, then by name. pkg holds all files of the package, tests and generated ones left out.
+// it uses, and so on; file first, then by name. pkg holds all files of the package that are built together, tests and
+// generated ones left out.
 //
-// Errors: the syntax of file. What is wrong with the others Load says of those that are needed.
+// Errors: the syntax of file, and names that it needs and two files declare. What is wrong with the others Load says of
+// those that are needed.
 func SourcesFor(file string, pkg []File) ([]File, error) {
-	c := &closure{declares: map[string]int{}, taken: map[int]bool{}}
-	first := -1
+	c := &closure{declares: map[string]int{}, taken: map[int]bool{}, places: map[string]token.Pos{}, twice: map[string]Diagnostic{}}
+	first, fset := -1, token.NewFileSet()
 	for i, f := range pkg {
-		syntax, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Text, parser.SkipObjectResolution|parser.ParseComments)
+		syntax, err := parser.ParseFile(fset, f.Name, f.Text, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil && path.Base(f.Name) == path.Base(file) {
 			return nil, sortedErrors(syntaxErrors(err))
 		}
 		c.files = append(c.files, syntax)
 		for _, d := range syntax.Decls {
-			for _, n := range declaredNames(d) {
-				c.declares[n] = i
+			for _, n := range declared(d) {
+				c.declare(fset, i, n)
 			}
 		}
 		if path.Base(f.Name) == path.Base(file) {
@@ -41,6 +46,9 @@ func SourcesFor(file string, pkg []File) ([]File, error) {
 		}
 	}
 	c.clauses(first, map[ast.Node]bool{})
+	if len(c.errs) > 0 {
+		return nil, sortedErrors(c.errs)
+	}
 	out := []File{pkg[first]}
 	for i, f := range pkg {
 		if c.taken[i] && i != first {
@@ -68,6 +76,23 @@ type closure struct {
 	files    []*ast.File
 	declares map[string]int // the file of each package-level name
 	taken    map[int]bool
+	places   map[string]token.Pos  // where it is
+	twice    map[string]Diagnostic // what is wrong with names that two files declare
+	errs     []Diagnostic          // those that are needed
+}
+
+// declare notes that file i declares n.
+func (c *closure) declare(fset *token.FileSet, i int, n *ast.Ident) {
+	if n.Name == "_" || n.Name == "init" {
+		return
+	}
+	if before, ok := c.declares[n.Name]; ok && before != i && c.files[before].Name.Name == c.files[i].Name.Name {
+		at, other := fset.PositionFor(n.Pos(), false), fset.PositionFor(c.places[n.Name], false)
+		c.twice[n.Name] = Diagnostic{Pos: ir.Pos{File: path.Base(at.Filename), Line: at.Line, Col: at.Column}, What: "name " + n.Name,
+			Why:     fmt.Sprintf("it is declared at %s:%d:%d, too", path.Base(other.Filename), other.Line, other.Column),
+			Instead: "rename one, or leave a file out by a build constraint"}
+	}
+	c.declares[n.Name], c.places[n.Name] = i, n.Pos()
 }
 
 // use takes the files of everything that n names, and of what those declarations name.
@@ -90,6 +115,10 @@ func (c *closure) use(n ast.Node, seen map[ast.Node]bool) {
 
 // take takes file i for its declaration of name.
 func (c *closure) take(i int, name string, seen map[ast.Node]bool) {
+	if d, ok := c.twice[name]; ok {
+		c.errs = append(c.errs, d)
+		delete(c.twice, name)
+	}
 	if !c.taken[i] {
 		c.taken[i] = true
 		c.clauses(i, seen)

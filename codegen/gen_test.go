@@ -62,6 +62,19 @@ func TestSourcesFollowNames(t *testing.T) {
 	require.Empty(t, files)
 }
 
+func TestSourcesRefuseNamesOfTwoFiles(t *testing.T) {
+	kernel := File{"a.go", "package p\n\n//omp:task inout(x)\nfunc K(x []float32) { scale(x) }\n\nfunc init() {}\n"}
+	one := File{"b.go", "package p\n\nfunc scale(x []float32) { x[0] *= 2 }\n\nfunc unused() {}\n\nvar _ = 0\n\nfunc init() {}\n"}
+	other := File{"c.go", "package p\n\nvar _ = 0\n\nfunc init() {}\n\nfunc unused() {}\n\nfunc scale(x []float32) { x[0] *= 3 }\n"}
+	_, err := SourcesFor("a.go", []File{kernel, one, other})
+	require.EqualError(t, err, "c.go:9:6: name scale: it is declared at b.go:3:6, too; rename one, or leave a file out by a build constraint")
+	for _, alone := range []File{one, other} {
+		files, err := SourcesFor("a.go", []File{kernel, alone})
+		require.NoError(t, err)
+		require.Equal(t, []File{kernel, alone}, files)
+	}
+}
+
 func TestSourcesHash(t *testing.T) {
 	a, b := File{"a.go", "x"}, File{"b.go", "y"}
 	require.Equal(t, SourcesHash([]File{a, b}), SourcesHash([]File{b, a}))

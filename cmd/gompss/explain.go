@@ -74,11 +74,14 @@ func parseAround(flags *flag.FlagSet, args []string) (file string, err error) {
 // loadKernels returns the kernels of a file, or the one that is named; of a generic kernel the instance with the types in brackets, as in
 // Copy[float32], or without them one that was made to check it.
 func loadKernels(file, name string, warnings io.Writer) ([]*ir.Kernel, error) {
-	pkg, err := readPackage(filepath.Dir(file))
+	pkg, excluded, err := readPackage(filepath.Dir(file))
 	if err != nil {
 		return nil, err
 	}
 	base := filepath.Base(file)
+	if slices.ContainsFunc(excluded, func(f codegen.File) bool { return f.Name == base }) {
+		return nil, excludedError(file)
+	}
 	sources, err := codegen.SourcesFor(base, pkg)
 	switch {
 	case err != nil:
@@ -90,6 +93,7 @@ func loadKernels(file, name string, warnings io.Writer) ([]*ir.Kernel, error) {
 	if err != nil {
 		return nil, inFolder(filepath.Dir(file), err)
 	}
+	warnOfConstraints(warnings, sources)
 	for _, w := range loaded.Warnings() {
 		fmt.Fprintln(warnings, w.Error())
 	}

@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/build"
+	"go/build/constraint"
 	"go/parser"
 	"go/token"
 	"io"
@@ -16,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
 )
 
 // gen writes, or with -check only compares, the generated file of every file with kernels.
@@ -106,12 +109,20 @@ type genRun struct {
 }
 
 func (g *genRun) target(t target) error {
-	sources, err := readPackage(t.dir)
+	sources, excluded, err := readPackage(t.dir)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	var made []string
+	for _, f := range excluded {
+		if hasKernels(f) { // their wrappers are made where they are built
+			made = append(made, codegen.GeneratedName(f.Name))
+		}
+		if slices.Contains(t.files, f.Name) {
+			errs = append(errs, excludedError(filepath.Join(t.dir, f.Name)))
+		}
+	}
 	for _, f := range sources {
 		if !hasKernels(f) {
 			continue
@@ -127,24 +138,76 @@ func (g *genRun) target(t target) error {
 	return errors.Join(errs...)
 }
 
-// readPackage reads the Go files of a folder that kernels can be in, by their base names.
-func readPackage(dir string) ([]codegen.File, error) {
+// readPackage reads the Go files of a folder that kernels can be in, by their base names: those that go build takes on this
+// machine, and those that it leaves out.
+func readPackage(dir string) (built, excluded []codegen.File, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("gompss: %w", err)
+		return nil, nil, fmt.Errorf("gompss: %w", err)
 	}
-	var out []codegen.File
 	for _, e := range entries {
 		if e.IsDir() || !isSource(e.Name()) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
-			return nil, fmt.Errorf("gompss: %w", err)
+			return nil, nil, fmt.Errorf("gompss: %w", err)
 		}
-		out = append(out, codegen.File{Name: e.Name(), Text: string(withoutCR(text))})
+		f := codegen.File{Name: e.Name(), Text: string(withoutCR(text))}
+		switch ok, err := build.Default.MatchFile(dir, e.Name()); {
+		case err != nil:
+			return nil, nil, fmt.Errorf("gompss: %w", err)
+		case ok:
+			built = append(built, f)
+		default:
+			excluded = append(excluded, f)
+		}
 	}
-	return out, nil
+	return built, excluded, nil
+}
+
+func excludedError(path string) error {
+	return fmt.Errorf("gompss: %s: its name or its build constraint leaves it out of builds for %s/%s", path, build.Default.GOOS, build.Default.GOARCH)
+}
+
+// warnOfConstraints tells which files are not in every build, while the wrappers embed them in all.
+func warnOfConstraints(w io.Writer, sources []codegen.File) {
+	for _, f := range sources {
+		if why, line := conditional(f); why != "" {
+			d := codegen.Diagnostic{Pos: ir.Pos{File: f.Name, Line: line, Col: 1}, Severity: codegen.Warning, What: "file " + f.Name,
+				Why: why + " leaves it out of some builds, and accelerators and vector code run it in all", Instead: "keep what kernels need in files of every build"}
+			fmt.Fprintln(w, d.Error())
+		}
+	}
+}
+
+// conditional says what leaves f out of some builds, and on which line; "" where nothing does.
+func conditional(f codegen.File) (why string, line int) {
+	elsewhere := build.Default
+	elsewhere.GOOS, elsewhere.GOARCH = "elsewhere", "elsewhere"
+	elsewhere.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("package p\n")), nil }
+	if ok, err := elsewhere.MatchFile("", f.Name); err == nil && !ok {
+		return "its name", 1
+	}
+	fset := token.NewFileSet()
+	syntax, err := parser.ParseFile(fset, f.Name, f.Text, parser.ParseComments|parser.PackageClauseOnly)
+	if err != nil {
+		return "", 0
+	}
+	for _, group := range syntax.Comments {
+		for _, c := range group.List {
+			expr, err := constraint.Parse(c.Text)
+			if err != nil || c.Pos() > syntax.Package {
+				continue
+			}
+			varies := false
+			expr.Eval(func(tag string) bool { varies = varies || !strings.HasPrefix(tag, "go1."); return true })
+			if varies {
+				return c.Text, fset.Position(c.Pos()).Line
+			}
+		}
+	}
+	return "", 0
 }
 
 // withoutCR returns text with the line ends that it has on Unix: git writes others on Windows.
@@ -174,6 +237,7 @@ func (g *genRun) file(dir, name string, pkg []codegen.File) error {
 	if err != nil {
 		return inFolder(dir, err)
 	}
+	warnOfConstraints(g.stderr, sources)
 	for _, w := range loaded.Warnings() {
 		fmt.Fprintln(g.stderr, w.Error())
 	}
