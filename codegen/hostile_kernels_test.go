@@ -250,3 +250,39 @@ func HostileCap(n int, x, d, y []int) {
 		y[i] = cap(x[:d[i]]) + cap(x[i:d[i]+n]) - cap(x[:d[i]+1:d[i]+2])
 	}
 }
+
+// HostileEnds has small elements, and parts of another length in every iteration: more lanes than lengths fit into a vector.
+//
+//omp:target device(smp)
+//omp:task in(x) inout(y)
+func HostileEnds(n, at, shift int, x, y []float32) {
+	//omp:parallel for
+	for i := 0; i < n; i++ {
+		part := x[:i+shift+3]
+		y[i] = part[i] + part[at] + x[i : 2*i+shift][0]
+	}
+}
+
+// HostileEnd is HostileEnds with one access.
+//
+//omp:target device(smp)
+//omp:task in(x) inout(y)
+func HostileEnd(n, at int, x, y []float32) {
+	//omp:parallel for
+	for i := 0; i < n; i++ {
+		y[i] = x[:n-i][at]
+	}
+}
+
+// HostileCaps is HostileCap with elements and counts of 4 bytes.
+//
+//omp:target device(smp)
+//omp:task in(x) inout(y)
+func HostileCaps(n, shift int, x, y []int32) {
+	//omp:parallel for
+	for i := 0; i < n; i++ {
+		if cap(x[:i+shift]) > 3 {
+			y[i] = x[i] + int32(cap(x[:i+shift]))
+		}
+	}
+}

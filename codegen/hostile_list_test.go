@@ -171,5 +171,14 @@ var hostileCases = []hostileCase{
 		}
 		return []any{n, randomOf[int](r, 2*n+8), d, make([]int, n)}
 	}},
+	{HostileEnds, "HostileEnds", func(r *rand.Rand, n int) []any {
+		return []any{n, r.IntN(4), 1 + []int{0, 1, -1, -2, 8}[r.IntN(5)], realsOf[float32](r, 2*n+8-r.IntN(3)), make([]float32, n)}
+	}},
+	{HostileEnd, "HostileEnd", func(r *rand.Rand, n int) []any {
+		return []any{n, []int{-1, 0, 0, 1, n, n - 1}[r.IntN(6)], realsOf[float32](r, n), make([]float32, n)}
+	}},
+	{HostileCaps, "HostileCaps", func(r *rand.Rand, n int) []any {
+		return []any{n, []int{0, 1, 5, 6, -1}[r.IntN(5)], randomOf[int32](r, n+5), make([]int32, n)}
+	}},
 	{HostileUnsigned, "HostileUnsigned", func(r *rand.Rand, n int) []any { return []any{n, randomOf[uint32](r, n), randomOf[uint8](r, n)} }},
 }

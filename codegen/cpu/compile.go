@@ -471,11 +471,6 @@ func laneBytes(f *ir.For) int {
 				size = 8 // made an int
 			}
 		}
-		for _, w := range linearOf(e).withins {
-			if s.shape(w.Y).kind == varying {
-				size = 8
-			}
-		}
 	}
 	value = func(e ir.Expr) {
 		if e == nil {
@@ -535,6 +530,11 @@ func laneBytes(f *ir.For) int {
 		}
 		ir.StmtExprs(st, value)
 		return true
+	})
+	ir.Inspect(f.Body, nil, func(e ir.Expr) { // also those whose value is the same in all lanes: what it is compared with is not
+		if b, ok := e.(*ir.Binary); ok && b.Op == within && (s.shape(b.X).kind == varying || s.shape(b.Y).kind != uniform) {
+			size = 8
+		}
 	})
 	for _, r := range reductionsOf(f) { // also those of what the loop does not touch
 		if takesEight(r.Place.Type()) || r.Index != nil && takesEight(r.Index.Type()) {
