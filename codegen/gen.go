@@ -277,6 +277,9 @@ func (g *generator) params(decl *ast.FuncDecl) []wrapperParam {
 	var out []wrapperParam
 	for _, field := range decl.Type.Params.List {
 		typ := g.text(field.Type)
+		if rest, ok := field.Type.(*ast.Ellipsis); ok {
+			typ = "[]" + g.text(rest.Elt)
+		}
 		g.need(field.Type)
 		names := field.Names
 		if len(names) == 0 {
@@ -413,8 +416,12 @@ func (g *generator) writeWrapper(b *bytes.Buffer, w *wrapper) {
 		args[i] = p.arg
 	}
 	list := strings.Join(args, ", ")
+	whole := list // for the kernel itself, which may be variadic
+	if w.variadic() {
+		whole += "..."
+	}
 	if len(w.generic) > 0 {
-		g.writeGeneric(b, w, list)
+		g.writeGeneric(b, w, whole)
 		return
 	}
 	fmt.Fprintf(b, "\n// %s runs %s on any device.", kernelVar(w.name), w.name)
@@ -422,7 +429,7 @@ func (g *generator) writeWrapper(b *bytes.Buffer, w *wrapper) {
 		fmt.Fprintf(b, " It is not cut over workers: %s.", w.whole)
 	}
 	fmt.Fprintf(b, "\nvar %s = task.MustKernel(task.KernelSpec{\nName: %q,\nFiles: %s,\nSources: %q,\n", kernelVar(w.name), w.name, g.filesVar(), SourcesHash(g.opt.Sources))
-	fmt.Fprintf(b, "Go: func(a *task.Args) { %s(%s) },\n", w.name, list)
+	fmt.Fprintf(b, "Go: func(a *task.Args) { %s(%s) },\n", w.name, whole)
 	if w.split != nil {
 		fmt.Fprintf(b, "Split: func(a *task.Args, from, to int64) { %s(from, to, %s) },\n", w.split.rangeName, list)
 		fmt.Fprintf(b, "Trips: func(a *task.Args) int64 { return %s(%s) },\n", w.split.tripsName, list)
@@ -440,6 +447,16 @@ func (g *generator) writeWrapper(b *bytes.Buffer, w *wrapper) {
 	if w.split != nil {
 		b.WriteString(w.split.text)
 	}
+}
+
+// variadic reports whether the kernel's last parameter is of a type ...T; its wrapper takes a []T.
+func (w *wrapper) variadic() bool {
+	fields := w.decl.Type.Params.List
+	if len(fields) == 0 {
+		return false
+	}
+	_, ok := fields[len(fields)-1].Type.(*ast.Ellipsis)
+	return ok
 }
 
 // readArgument reads argument i as a value of type t, which is written typ.
