@@ -13,8 +13,12 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// maxDevices bounds the devices of one machine.
-const maxDevices = 64
+// maxAccelerators bounds the accelerators of one machine: sets of places have 64 bits, one of them for the CPU workers. maxWorkers bounds
+// these; it is smp.MaxWorkers.
+const (
+	maxAccelerators = 63
+	maxWorkers      = 1024
+)
 
 // Options are those of a Machine. The zero value works.
 type Options struct {
@@ -131,8 +135,8 @@ func (m *Machine) open(c Config) error {
 	for _, d := range opened {
 		m.add(d)
 	}
-	if len(m.spaces) > maxDevices {
-		return fmt.Errorf("devices: %d accelerators: at most %d are possible", len(m.spaces)-1, maxDevices-1)
+	if n := len(m.spaces) - 1; n > maxAccelerators {
+		return fmt.Errorf("devices: %d accelerators: at most %d are possible", n, maxAccelerators)
 	}
 	return nil
 }

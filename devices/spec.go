@@ -45,9 +45,13 @@ func (p *specParser) item() (Config, error) {
 	if p.take(':') {
 		column = p.column()
 		digits := p.word()
+		most := maxAccelerators
+		if c.Kind == SMP {
+			most = maxWorkers
+		}
 		n, err := strconv.Atoi(digits)
-		if err != nil || n <= 0 || n > maxDevices {
-			return c, specError(column, "%s: count %q: want a number from 1 to %d", word, digits, maxDevices)
+		if err != nil || n <= 0 || n > most {
+			return c, specError(column, "%s: count %q: want a number from 1 to %d", word, digits, most)
 		}
 		c.Count = n
 	}

@@ -3,6 +3,7 @@ package task
 import (
 	"fmt"
 	"hash/maphash"
+	"os"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -12,9 +13,23 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// CheckVariable is the environment variable that Options.Check is taken from: any value but "" and "0" turns it on, and "reads" also
+// CheckVariable is the environment variable that Options.Check is taken from: "1" and "on" turn it on, "0" and "off" do not, and "reads" also
 // Options.CheckReads.
 const CheckVariable = "GOMPSS_CHECK"
+
+// wantedChecks returns what CheckVariable asks for.
+func wantedChecks() (check, reads bool, err error) {
+	switch text := os.Getenv(CheckVariable); text {
+	case "", "0", "off":
+		return false, false, nil
+	case "1", "on":
+		return true, false, nil
+	case "reads":
+		return true, true, nil
+	default:
+		return false, false, fmt.Errorf("task: new: %s=%s: want 0, off, 1, on or reads", CheckVariable, text)
+	}
+}
 
 // This file verifies that the bodies of Go tasks, and kernels on CPU workers, touch only what they declare, as far as sums over memory can
 // tell. What a task declares as read must be the same after its body as before: no other task may write it meanwhile. On a machine

@@ -14,7 +14,7 @@ type LoopOption struct {
 	grain, tasks int
 	each         func(lo, hi int) []Option
 	option       Option
-	every        bool // option is there, if only Untied, which says nothing
+	every        bool // option is there
 }
 
 // Grain makes every task of a loop run at least n iterations, and less than twice as many, where there are so many.

@@ -25,7 +25,7 @@ import (
 func (rt *Runtime) observe(o *Options) error {
 	s, err := session.Open(orVariable(o.Trace, TraceVariable), orVariable(o.Dash, DashVariable), os.Stderr)
 	if err != nil {
-		return fmt.Errorf("task: new: %w", err)
+		return fmt.Errorf("task: new: %w", fromVariable(fromVariable(err, o.Dash, DashVariable), o.Trace, TraceVariable))
 	}
 	rt.session = s
 	var points []probe.Observer
@@ -56,6 +56,14 @@ func orVariable(value, name string) string {
 		return os.Getenv(name)
 	}
 	return value
+}
+
+// fromVariable adds the name of the variable to an error of what orVariable may have taken from there.
+func fromVariable(err error, value, name string) error {
+	if text := orVariable(value, name); value == "" && text != "" {
+		return fmt.Errorf("%s=%s: %w", name, text, err)
+	}
+	return err
 }
 
 // describe tells the recorder what the machine is.

@@ -44,7 +44,7 @@ type box struct {
 }
 
 const (
-	noOption optionKind = iota
+	noOption optionKind = iota // that nobody has made
 	accessOption
 	specialOption // at is a *special
 	labelOption
@@ -55,6 +55,7 @@ const (
 	finalOption
 	retryOption
 	apartOption
+	untiedOption
 	originOption // n is where the function of the program begins
 )
 
@@ -190,7 +191,7 @@ func Final(condition bool) Option { return Option{kind: finalOption, n: bit(cond
 
 // Untied says that the task may go on with another worker after waiting. Every task may; the option is there for programs
 // that are carried over.
-func Untied() Option { return Option{} }
+func Untied() Option { return Option{kind: untiedOption} }
 
 // Retry runs the task up to n times more if it fails, as long as that cannot be seen: what it writes only is written again,
 // and what it also reads is put back as it was before: elements that hold no Go pointers. A task that has submitted others is not run

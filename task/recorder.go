@@ -126,7 +126,7 @@ func (r *Recorder) latest() int {
 func simple(options []Option) bool {
 	for i := range options {
 		switch o := &options[i]; o.what() {
-		case noOption, labelOption, nowOption, originOption:
+		case untiedOption, labelOption, nowOption, originOption:
 		case finalOption:
 			if o.n != 0 {
 				return false

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -175,17 +174,18 @@ type Runtime struct {
 //
 // Errors: unknown devices or policies, with those known; what devices say. Close must be called in the end.
 func New(o Options) (*Runtime, error) {
-	if o.Devices == "" {
-		o.Devices = os.Getenv(DevicesVariable)
-	}
-	if o.Devices == "" {
-		o.Devices = string(devices.SMP)
+	spec := orVariable(o.Devices, DevicesVariable)
+	if spec == "" {
+		spec = string(devices.SMP)
 	}
 	rt := &Runtime{clock: clock.New(), host: -1, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*private{}}
 	rt.root.rt = rt
-	wanted := os.Getenv(CheckVariable)
-	reads := o.CheckReads || wanted == "reads"
-	rt.check = o.Check || reads || wanted != "" && wanted != "0"
+	check, reads, err := wantedChecks()
+	if err != nil {
+		return nil, err
+	}
+	reads = reads || o.CheckReads
+	rt.check = o.Check || reads || check
 	if reads {
 		o.Vector = VectorOff // faults are looked for in Go code
 	}
@@ -194,12 +194,11 @@ func New(o Options) (*Runtime, error) {
 	if err := rt.observe(&o); err != nil {
 		return nil, err
 	}
-	var err error
 	if rt.vectors, err = newVectors(orVariable(o.Vector, VectorVariable), vec.Processor{}); err != nil {
-		return nil, errors.Join(err, rt.session.Close())
+		return nil, errors.Join(fmt.Errorf("task: new: %w", fromVariable(err, o.Vector, VectorVariable)), rt.session.Close())
 	}
-	if rt.machine, err = devices.Open(o.Devices, o.Machine); err != nil {
-		return nil, errors.Join(fmt.Errorf("task: %w", err), rt.session.Close())
+	if rt.machine, err = devices.Open(spec, o.Machine); err != nil {
+		return nil, errors.Join(fmt.Errorf("task: %w", fromVariable(err, o.Devices, DevicesVariable)), rt.session.Close())
 	}
 	if err := rt.start(o, reads); err != nil {
 		return nil, errors.Join(fmt.Errorf("task: %w", err), rt.machine.Close(), rt.session.Close())

@@ -350,16 +350,23 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 	case finalOption:
 		r.need().final = r.final || o.n != 0
 	case retryOption:
-		r.need().retries = int(max(0, o.n))
+		if o.n < 0 {
+			return fmt.Errorf("retry: %d times", o.n)
+		}
+		r.need().retries = int(o.n)
 	case apartOption:
 		r.need().apart = true
 	case originOption:
 		r.need().origin = uintptr(o.n)
 	case tokenOption:
 		return r.need().settings.setTokens(devices.Kind(o.text()), int(o.more))
+	case noOption:
+		return errNoOption
 	}
 	return nil
 }
+
+var errNoOption = errors.New("an Option without a value: options are what In, Label and the like return")
 
 func (s *settings) setTokens(kind devices.Kind, n int) error {
 	if n < 0 {

@@ -46,7 +46,7 @@ func newVectors(choice string, p vec.Processor) (*vectors, error) {
 		return &vectors{options: o, off: err}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("task: new: %w", err)
+		return nil, err
 	}
 	return &vectors{options: o}, nil
 }

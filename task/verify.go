@@ -77,7 +77,7 @@ func (r *Recorder) sameAsBefore(s *step, nested bool, options []Option) bool {
 	for i := range options {
 		o := &options[i]
 		switch o.what() {
-		case noOption:
+		case untiedOption:
 		case labelOption:
 			label = o.text()
 		case finalOption:

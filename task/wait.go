@@ -312,6 +312,11 @@ func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 
 // WaitOn is Runtime.WaitOn for the children of a task and what it accesses.
 func (s *Scope) WaitOn(ctx context.Context, accesses ...Option) error {
+	for i := range accesses {
+		if o := &accesses[i]; !o.isAccess() && o.what() != apartOption {
+			return errNoAccess
+		}
+	}
 	t, err := s.submitWait(accesses)
 	if err != nil {
 		return err
@@ -337,6 +342,8 @@ func (s *Scope) WaitOn(ctx context.Context, accesses ...Option) error {
 	}
 	return fmt.Errorf("task: wait on %d accesses: %w", len(accesses), context.Cause(ctx))
 }
+
+var errNoAccess = errors.New("task: wait on: an option that is no access: it takes In, Out, InOut and the like, and NoCopyDeps")
 
 // submitWait submits a task that does nothing but wait for its accesses.
 func (s *Scope) submitWait(accesses []Option) (Task, error) {

@@ -123,7 +123,12 @@ func flag(to *bool, yes, no string) func(string) error {
 }
 
 func size(to *deps.Bytes) func(string) error {
-	return func(s string) (err error) { *to, err = devices.ParseBytes(s); return }
+	return func(s string) (err error) {
+		if *to, err = devices.ParseBytes(s); err == nil && *to == 0 {
+			err = fmt.Errorf("want more than 0 bytes")
+		}
+		return err
+	}
 }
 
 func rate(to *deps.Bytes) func(string) error {

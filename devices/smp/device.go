@@ -52,7 +52,7 @@ func open(c devices.Config) ([]devices.Device, error) {
 	}
 	n := c.Count
 	if n == 0 {
-		n = runtime.GOMAXPROCS(0)
+		n = min(runtime.GOMAXPROCS(0), MaxWorkers)
 	}
 	d, err := New(n)
 	if err != nil {
