@@ -9,7 +9,8 @@ import (
 )
 
 // Alloc returns a slice of n zero elements for tasks to work on. It lies outside the Go heap and is aligned to pages;
-// it lives until Free or the runtime's Close, and must not be used afterwards.
+// it lives until Free or the runtime's Close, and must not be used afterwards. Tasks of other runtimes cannot use it. Both are errors
+// of the submission that uses it, as long as nothing else lies where the slice was.
 //
 // Errors: elements that hold Go pointers, no memory.
 func Alloc[T any](rt *Runtime, n int) ([]T, error) {

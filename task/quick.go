@@ -48,6 +48,16 @@ func (q *plainQueue) add(r *record) {
 	}
 }
 
+// len returns how many records are in q.
+func (q *plainQueue) len() int64 {
+	if !q.some.Load() {
+		return 0
+	}
+	lock(&q.mu)
+	defer q.mu.Unlock()
+	return int64(q.count)
+}
+
 // next takes the first record. Requires: mu held, count > 0.
 func (q *plainQueue) next() *record {
 	at := &q.ring[q.first&uint32(len(q.ring)-1)]

@@ -93,6 +93,7 @@ type Live struct {
 // all.
 func (rt *Runtime) Live() Live {
 	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.waiting.Load() + rt.later.Load()), Running: int64(rt.busy.Load())}
+	l.Ready += rt.queued()
 	rt.mu.Lock()
 	for p, place := range rt.places {
 		id := sched.PlaceID(p)
@@ -110,4 +111,13 @@ func (rt *Runtime) Live() Live {
 	}
 	l.Blocked = max(0, rt.window.live()-l.Ready-l.Running)
 	return l
+}
+
+// queued returns how many plain tasks wait for a worker.
+func (rt *Runtime) queued() int64 {
+	n := rt.inbox.len()
+	for i := range rt.rooms {
+		n += rt.rooms[i].queue.len()
+	}
+	return n
 }

@@ -83,3 +83,24 @@ func TestManyWorkers(t *testing.T) {
 		require.NoError(t, rt.Close())
 	}
 }
+
+// Tasks that wait for a worker alone are ready.
+func TestLiveCountsReadyTasks(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:1"})
+	began, goOn := make(chan struct{}), make(chan struct{})
+	x := make([]int64, 1)
+	_, err := rt.Go(func() error { close(began); <-goOn; return nil }, task.Out(x))
+	require.NoError(t, err)
+	<-began
+	for range 4 {
+		_, err = rt.Go(nothing)
+		require.NoError(t, err)
+	}
+	_, err = rt.Go(nothing, task.In(x))
+	require.NoError(t, err)
+	live := rt.Live()
+	close(goOn)
+	require.NoError(t, rt.Wait())
+	require.EqualValues(t, []int64{1, 4, 1}, []int64{live.Blocked, live.Ready, live.Running})
+	require.Zero(t, rt.Live().Ready)
+}

@@ -404,6 +404,9 @@ func (rt *Runtime) stop() {
 // Close waits for all tasks, makes all data valid on the host, ends the workers and gives everything back: slices of
 // Alloc must not be used any more. It returns what Wait would, and a *LeakError if the runtime has lost sight of something.
 // Calls after the first return nil. A task body must not call it: there it is ErrInsideTask, and nothing is closed.
+//
+// From its beginning on the runtime takes no tasks of the program: what other goroutines, or bodies that still run, submit to it is
+// ErrClosed, while bodies may go on submitting to their Scope. Where bodies submit to the runtime, call Wait first.
 func (rt *Runtime) Close() error {
 	if !rt.closed.Load() && rt.window.live() > 0 && insideBody() {
 		return ErrInsideTask
