@@ -81,7 +81,11 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 // finish runs the checks that need the whole kernel, and infers the accesses that nobody wrote.
 func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
 	if (u.unknown != ir.Pos{}) && !u.hasErrors() && len(u.p.goErrors) == 0 {
-		u.report(Diagnostic{Pos: u.unknown, What: "expression", Why: "its type is not known", Instead: "write it in terms that go vet accepts"})
+		d, ok := u.p.foreignCause(u.unknown)
+		if !ok {
+			d = Diagnostic{Pos: u.unknown, What: "expression", Why: "its type is not known", Instead: "write it in terms that go vet accepts"}
+		}
+		u.report(d)
 	}
 	u.placeGlobals()
 	absorb(u.k.Body)
