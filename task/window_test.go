@@ -50,7 +50,11 @@ func TestManyTasksInConstantMemory(t *testing.T) {
 	resident = residentSize(t) - resident
 	require.NoError(t, rt.Wait())
 	require.Less(t, grown, int64(2<<20))
-	require.Less(t, resident, int64(16<<20))
+	most := int64(16 << 20)
+	if raceEnabled {
+		most *= 5 // the detector keeps four bytes for each that is touched, also of what the collector has not looked at yet
+	}
+	require.Less(t, resident, most)
 	var got, want [64]int64
 	copy(got[:], x)
 	for i := range n {
