@@ -52,8 +52,12 @@ func TestTheHeatSimulationInABrowser(t *testing.T) {
 	for range 4 {
 		b.key("+")
 	}
-	b.key("n")
-	b.until(`document.querySelector('.side b')`)
+	for range 3 {
+		b.key("n")
+	}
+	b.until(`document.querySelector('.side b')?.innerText.startsWith('Draw')`)
+	b.key("l") // what is drawn, on an accelerator
+	b.until(`document.querySelector('.side b')?.innerText.startsWith('Diffuse')`)
 	b.until(`document.querySelector('.side').innerText.includes('why there') || document.querySelector('.side').innerText.includes('no details')`)
 	b.shotTo(dir, "timeline")
 	b.check(address)
