@@ -21,6 +21,7 @@ type taskState struct {
 	Short, Skipped                              bool
 	Accesses                                    []string
 	Predecessors                                []deps.TaskID
+	EdgesGone                                   int64 // predecessors that are not kept
 	Considered                                  []candidate
 	Why                                         string
 }
@@ -42,7 +43,7 @@ func taskOf(r *run.Run, id deps.TaskID) *taskState {
 	}
 	s := &taskState{ID: t.ID, Last: t.Last, Name: run.Name(t), Kernel: t.Kernel, Variant: t.Variant, Place: r.PlaceName(t.Place), Err: t.Err, Worker: int(t.Worker),
 		Submit: t.Submit, Ready: t.Ready, Choice: t.Choice, Start: t.Start, End: t.End, Released: t.Release, Missing: t.Missing, Tokens: int(t.Tokens),
-		Short: t.Short, Skipped: t.Skipped, Predecessors: r.Predecessors(id)}
+		Short: t.Short, Skipped: t.Skipped, Predecessors: r.Predecessors(id), EdgesGone: r.EdgesGoneOf(id)}
 	for _, d := range r.DetailsOf(id) {
 		switch d.What {
 		case record.Accesses:

@@ -92,6 +92,9 @@ func (f *traceFlags) withRun(name string, stderr io.Writer, use func(r *runs.Run
 	if r.Gone > 0 {
 		fmt.Fprintf(stderr, "gompss trace: %s: what follows is of the last %d of %d tasks: -last 0 takes all\n", name, len(r.Tasks), int64(len(r.Tasks))+r.Gone)
 	}
+	if r.EdgesGone > 0 {
+		fmt.Fprintf(stderr, "gompss trace: %s: %d edges are left out, for what follows is to need little memory; the critical path is that of all: -last 0 takes all\n", name, r.EdgesGone)
+	}
 	return use(r)
 }
 

@@ -41,6 +41,9 @@ func title(r *run.Run) string {
 	if r.Gone > 0 {
 		text += fmt.Sprintf(", %d older tasks left out", r.Gone)
 	}
+	if r.EdgesGone > 0 {
+		text += fmt.Sprintf(", %d edges left out", r.EdgesGone)
+	}
 	if !r.Damage.Whole() {
 		text += ", " + r.Damage.String()
 	}

@@ -32,6 +32,10 @@ type Run struct {
 	oldest deps.TaskID // tasks up to this one are to go, and may still be among those that are packed
 
 	edges []Edge
+	// Of details that say which tasks others waited for, those beyond the first of a task, now and after the last thinning.
+	extra, extraKept int
+	// EdgesGone is how many edges to kept tasks are not among the details, of all tasks so far: see thin.
+	EdgesGone int64
 	// spare is memory for Finish to put records in order; its records mean nothing.
 	spare struct {
 		tasks   []probe.Task
@@ -55,11 +59,15 @@ func (r *Run) Take(b *record.Batch) error {
 	r.Details = append(r.Details, b.Details...)
 	r.Points = append(r.Points, b.Points...)
 	r.Dropped = b.Dropped
+	r.extra += extraWaits(b.Details)
 	if b.Packed.Len() > 0 {
 		r.keepPacked(&b.Packed)
 	}
 	if r.limit > 0 && r.len() > 2*r.limit {
 		r.forget()
+	}
+	if r.limit > 0 && r.extra > 2*(r.extraKept+r.len())+r.limit/8 {
+		r.thin()
 	}
 	return nil
 }
@@ -147,6 +155,8 @@ func (r *Run) forget() {
 	})
 	r.Gone += int64(n - len(r.Tasks))
 	r.Details = slices.DeleteFunc(r.Details, func(d record.Detail) bool { return d.Task <= oldest })
+	r.extra = extraWaits(r.Details)
+	r.extraKept = min(r.extra, r.extraKept)
 	r.Points = slices.DeleteFunc(r.Points, func(p probe.Point) bool { return p.Time < since && !lasting(p.Kind) })
 	if most := 4 * r.limit; len(r.Points) > most {
 		n := len(r.Points) - most
@@ -334,46 +344,6 @@ func (r *Run) DetailsOf(id deps.TaskID) []record.Detail {
 		hi++
 	}
 	return r.Details[lo:hi]
-}
-
-// Predecessors returns the tasks that a task waited for: those that were not over when it was submitted.
-func (r *Run) Predecessors(id deps.TaskID) []deps.TaskID {
-	var out []deps.TaskID
-	for _, d := range r.DetailsOf(id) {
-		if d.What == record.Waits {
-			for _, p := range d.Values[:d.Count] {
-				out = append(out, deps.TaskID(p))
-			}
-		}
-	}
-	return out
-}
-
-// An Edge is between two tasks of the run, by index.
-type Edge struct{ Pred, Succ int32 }
-
-// Edges returns all edges, by successor; it finds them once.
-func (r *Run) Edges() []Edge {
-	if r.edges != nil {
-		return r.edges
-	}
-	r.edges = make([]Edge, 0, len(r.Details)/2)
-	for i := range r.Details {
-		d := &r.Details[i]
-		if d.What != record.Waits {
-			continue
-		}
-		succ, ok := r.Index(d.Task)
-		if !ok {
-			continue
-		}
-		for _, p := range d.Values[:d.Count] {
-			if pred, ok := r.Index(deps.TaskID(p)); ok && pred < succ {
-				r.edges = append(r.edges, Edge{int32(pred), int32(succ)})
-			}
-		}
-	}
-	return r.edges
 }
 
 // Ran reports whether a task ran on some place.

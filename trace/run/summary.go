@@ -12,27 +12,29 @@ import (
 
 // A Summary is the numbers of a run. Durations are nanoseconds in JSON.
 type Summary struct {
-	Elapsed  time.Duration
-	Tasks    int64 // over: they ran, failed or were skipped
-	Failed   int64
-	Skipped  int64
-	Gone     int64  // counted in Tasks, in nothing else
-	Dropped  uint64 // records lost
-	Damage   string // of the file
-	Policy   string
-	Places   []PlaceUse
-	Kernels  []KernelUse
-	Links    []LinkUse
-	Critical time.Duration
-	Path     []Link
-	Chain    Chain
-	Short    int64         // tasks that lacked tokens at some time
-	Waited   time.Duration // by them, ready, until they got a place
-	Held     []TokenUse
-	Overhead time.Duration // of all lanes
-	Compiled int64
-	Cached   int64         // of these, found in a cache
-	Compile  time.Duration // for all of them
+	Elapsed time.Duration
+	Tasks   int64 // over: they ran, failed or were skipped
+	Failed  int64
+	Skipped int64
+	Gone    int64  // counted in Tasks, in nothing else
+	Dropped uint64 // records lost
+	// EdgesGone is how many edges were left out to bound the memory; the critical path is that of all.
+	EdgesGone int64
+	Damage    string // of the file
+	Policy    string
+	Places    []PlaceUse
+	Kernels   []KernelUse
+	Links     []LinkUse
+	Critical  time.Duration
+	Path      []Link
+	Chain     Chain
+	Short     int64         // tasks that lacked tokens at some time
+	Waited    time.Duration // by them, ready, until they got a place
+	Held      []TokenUse
+	Overhead  time.Duration // of all lanes
+	Compiled  int64
+	Cached    int64         // of these, found in a cache
+	Compile   time.Duration // for all of them
 	// CompileFirst is what of that was before the first submission, CompileAlone what was after it while no task ran.
 	CompileFirst, CompileAlone time.Duration
 	Notes                      []string // what else is worth knowing, in a sentence each
@@ -102,7 +104,7 @@ func (l *LinkUse) Rate() float64 {
 // Summary works out the numbers. Requires: Finish.
 func (r *Run) Summary() *Summary {
 	from, to := r.Bounds()
-	s := &Summary{Elapsed: to - from, Tasks: int64(len(r.Tasks)) + r.Gone, Gone: r.Gone, Dropped: r.Dropped, Damage: r.Damage.String(), Policy: r.Machine.Policy}
+	s := &Summary{Elapsed: to - from, Tasks: int64(len(r.Tasks)) + r.Gone, Gone: r.Gone, Dropped: r.Dropped, EdgesGone: r.EdgesGone, Damage: r.Damage.String(), Policy: r.Machine.Policy}
 	r.countTasks(s)
 	s.Held = r.sumTokens()
 	r.sumPlaces(s)

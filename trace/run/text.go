@@ -37,6 +37,9 @@ func (s *Summary) records() string {
 	if s.Gone > 0 {
 		text += fmt.Sprintf(", figures below are of the last %d tasks", s.Tasks-s.Gone)
 	}
+	if s.EdgesGone > 0 {
+		text += fmt.Sprintf(", %d edges are not kept: of each task those that decide are", s.EdgesGone)
+	}
 	if s.Damage != "" {
 		text += ", " + s.Damage
 	}

@@ -6,7 +6,7 @@ export interface LinkUse { From: string; To: string; Copies: number; Failed: num
 export interface PathLink { Sort: string; Count: number; Time: number }
 export interface Chain { Tasks: number[] | null; Run: number; Fetch: number; Queue: number; Tokens: number; Submit: number; Tell: number }
 export interface Summary {
-  Elapsed: number; Tasks: number; Failed: number; Skipped: number; Gone: number; Dropped: number; Damage: string; Policy: string
+  Elapsed: number; Tasks: number; Failed: number; Skipped: number; Gone: number; Dropped: number; EdgesGone: number; Damage: string; Policy: string
   Places: PlaceUse[] | null; Kernels: KernelUse[] | null; Links: LinkUse[] | null; Critical: number; Path: PathLink[] | null; Chain: Chain
   Held: { Kind: string; Limit: number; Tasks: number; Time: number }[] | null; Short: number; Waited: number; Overhead: number; Compiled: number; Cached: number; Compile: number; Notes: string[] | null
   Verdict: { Bound: string; Sentence: string; Evidence: string }
@@ -25,7 +25,7 @@ export interface State {
 export interface Task {
   ID: number; Last: number; Name: string; Kernel: string; Variant: string; Place: string; Err: string; Worker: number
   Submit: number; Ready: number; Choice: number; Start: number; End: number; Released: number; Missing: number; Tokens: number; Short: boolean; Skipped: boolean
-  Accesses: string[] | null; Predecessors: number[] | null; Considered: { Place: string; Meant: boolean; Known: boolean; Missing: number; Run: number; Ahead: number; Queued: number; Load: number; Need: number; Free: number }[] | null; Why: string
+  Accesses: string[] | null; Predecessors: number[] | null; EdgesGone: number; Considered: { Place: string; Meant: boolean; Known: boolean; Missing: number; Run: number; Ahead: number; Queued: number; Load: number; Need: number; Free: number }[] | null; Why: string
 }
 
 // The tasks, as arrays by number; see columns in trace/columns.go.

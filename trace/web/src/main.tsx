@@ -90,7 +90,7 @@ function TaskPanel({ c, s, src, picked, pick }: Props & { c: Columns }) {
       ['place', t.Place + (t.Place === 'smp' ? ' worker ' + t.Worker : '')], ['variant', t.Variant || '-'], ['ran', time(t.End - t.Start)], ['submitted', time(t.Submit)], ['waited for tasks', time(t.Ready - t.Submit)], ['waited for a place', time(t.Choice - t.Ready)],
       ['waited for data or the device', time(t.Start - t.Choice)], ['told after', time(t.Released - t.End)], ['tokens', t.Tokens], ['why there', t.Why],
       ['accesses', (t.Accesses ?? []).map((a) => <div>{a}</div>)],
-      ['waited for', (t.Predecessors ?? []).map(link)], ['made ready', [...c.successors(picked)].slice(0, 20).map((k) => link(c.id[k]))],
+      ['waited for', [(t.Predecessors ?? []).map(link), t.EdgesGone ? ` and ${count(t.EdgesGone)} more, which are not kept` : '']], ['made ready', [...c.successors(picked)].slice(0, 20).map((k) => link(c.id[k]))],
     ]} />
     {t.Considered && t.Considered.length > 0 && <><h2>what the policy saw when it became ready</h2>
       <Table head={['place', 'missing#', 'run#', 'ahead#', 'queued#', 'started#', 'tokens#']} rows={t.Considered.map((x) => [
@@ -244,7 +244,7 @@ function App({ src }: { src: Source }) {
   const u = s.Summary
   return <>
     <header><h1>gompss {s.Title}</h1><span role="status">{connection}{s.Live && !u.Tasks ? ': nothing has run yet' : ''}</span>
-      {(u.Dropped > 0 || u.Gone > 0 || u.Damage) && <span class="warn">showing {count(s.Shown)} of {count(u.Tasks)} tasks; dropped {count(u.Dropped)}{u.Damage ? '; ' + u.Damage : ''}</span>}
+      {(u.Dropped > 0 || u.Gone > 0 || u.EdgesGone > 0 || u.Damage) && <span class="warn">showing {count(s.Shown)} of {count(u.Tasks)} tasks; dropped {count(u.Dropped)}{u.EdgesGone ? `; ${count(u.EdgesGone)} edges are not kept` : ''}{u.Damage ? '; ' + u.Damage : ''}</span>}
       {(u.Places ?? []).some((p) => p.ClockError > 0) && <span class="dim">device clocks to within {time(Math.max(...u.Places!.map((p) => p.ClockError)))}</span>}</header>
     <nav aria-label="pages">{pages.map(([id, name]) => <a href={'#' + id} aria-current={id === current[0] ? 'page' : undefined}>{name}</a>)}</nav>
     <main id={current[0]}><Page s={s} c={c} src={src} picked={picked} pick={(i) => setPicked(c && i >= 0 ? c.id[i] : 0)} /></main>

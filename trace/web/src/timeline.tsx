@@ -106,6 +106,10 @@ export function draw(g: CanvasRenderingContext2D, width: number, c: Columns, s: 
 // mark shows the picked task, the copies that were made for it, and lines from its predecessors; the one that was over last is thick.
 function mark(g: CanvasRenderingContext2D, c: Columns, v: View, top: number, rows: number, k: number, scale: number, style: CSSStyleDeclaration): void {
   const x = (t: number) => label + (t - v.from) * scale, y = (lane: number) => axis + (lane - top) * rowHeight + rowHeight / 2
+  g.save()
+  g.beginPath()
+  g.rect(label, 0, g.canvas.width, axis + rows * rowHeight) // not over the names
+  g.clip()
   g.strokeStyle = style.getPropertyValue('--fg')
   g.lineWidth = 2
   g.strokeRect(x(c.start[k]), y(c.lane[k]) - rowHeight / 2 + 1, Math.max(2, c.run[k] * scale), rowHeight - 3)
@@ -118,6 +122,7 @@ function mark(g: CanvasRenderingContext2D, c: Columns, v: View, top: number, row
     g.lineTo(x(c.start[k]), y(c.lane[k]))
     g.stroke()
   }
+  g.restore()
 }
 
 export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i: number) => void }) {

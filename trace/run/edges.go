@@ -1,0 +1,158 @@
+package run
+
+import (
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/record"
+)
+
+// Predecessors returns the tasks that a task waited for: those that were not over when it was submitted. A run with a limit may not have
+// all of them: see EdgesGoneOf.
+func (r *Run) Predecessors(id deps.TaskID) []deps.TaskID {
+	var out []deps.TaskID
+	for _, d := range r.DetailsOf(id) {
+		if d.What == record.Waits {
+			for _, p := range d.Values[:d.Count] {
+				out = append(out, deps.TaskID(p))
+			}
+		}
+	}
+	return out
+}
+
+// EdgesGoneOf returns how many predecessors of a task Predecessors leaves out.
+func (r *Run) EdgesGoneOf(id deps.TaskID) (n int64) {
+	for _, d := range r.DetailsOf(id) {
+		if d.What == record.Waits && int(d.Count) <= goneAt {
+			n += d.Values[goneAt]
+		}
+	}
+	return n
+}
+
+// goneAt is where a detail of thinned edges, which are few, has the number of those that are not there.
+const goneAt = len(record.Detail{}.Values) - 1
+
+// An Edge is between two tasks of the run, by index.
+type Edge struct{ Pred, Succ int32 }
+
+// Edges returns all edges, by successor; it finds them once.
+func (r *Run) Edges() []Edge {
+	if r.edges != nil {
+		return r.edges
+	}
+	r.edges = make([]Edge, 0, len(r.Details)/2)
+	for i := range r.Details {
+		d := &r.Details[i]
+		if d.What != record.Waits {
+			continue
+		}
+		succ, ok := r.Index(d.Task)
+		if !ok {
+			continue
+		}
+		for _, p := range d.Values[:d.Count] {
+			if pred, ok := r.Index(deps.TaskID(p)); ok && pred < succ {
+				r.edges = append(r.edges, Edge{int32(pred), int32(succ)})
+			}
+		}
+	}
+	return r.edges
+}
+
+// extraWaits counts the details of edges that are not the first of their task, where those of a task lie together.
+func extraWaits(list []record.Detail) (n int) {
+	for i := 1; i < len(list); i++ {
+		if list[i].What == record.Waits && list[i-1].What == record.Waits && list[i].Task == list[i-1].Task {
+			n++
+		}
+	}
+	return n
+}
+
+// thin leaves out edges of tasks that waited for more others than one detail says. Where n tasks wait for m others each, as when phases
+// follow each other, there are n times m edges, and a run with a limit is to stay in a bounded memory. What is kept of a task that is over
+// is the predecessor that was over last and the one at the end of the longest chain: the critical path stays the same. Tasks that are not
+// over, or whose predecessors are not all here yet, keep what they have.
+//
+// Cost: O(tasks + edges), each time that the edges have doubled.
+func (r *Run) thin() {
+	r.Finish()
+	best, known := make([]time.Duration, len(r.Tasks)), make([]bool, len(r.Tasks))
+	out, at := r.Details[:0], 0
+	for i := range r.Tasks {
+		id, first := r.Tasks[i].ID, at
+		for at < len(r.Details) && r.Details[at].Task < id { // of tasks that are not over
+			at++
+		}
+		out = append(out, r.Details[first:at]...)
+		first = at
+		for at < len(r.Details) && r.Details[at].Task == id {
+			at++
+		}
+		var on int
+		on, best[i], known[i] = r.longest(r.Details[first:at], i, best, known)
+		if t := &r.Tasks[i]; Ran(t) {
+			best[i] += t.End - t.Start
+		}
+		if list := r.Details[first:at]; known[i] && extraWaits(list) > 0 {
+			out = r.fewer(out, list, on)
+		} else {
+			out = append(out, list...)
+		}
+	}
+	out = append(out, r.Details[at:]...)
+	clear(r.Details[len(out):])
+	r.Details = out
+	r.extra = extraWaits(out)
+	r.extraKept = r.extra
+}
+
+// longest returns the predecessor of task i, by index, at the end of the longest chain, -1 for none, and how long that chain is. It returns
+// ok false where a predecessor may still come.
+func (r *Run) longest(details []record.Detail, i int, best []time.Duration, known []bool) (on int, length time.Duration, ok bool) {
+	on, ok = -1, true
+	for k := range details {
+		d := &details[k]
+		if d.What != record.Waits {
+			continue
+		}
+		for _, p := range d.Values[:d.Count] {
+			pred, here := r.Index(deps.TaskID(p))
+			switch {
+			case here && pred < i:
+				if ok = ok && known[pred]; on < 0 || best[pred] > length {
+					on, length = pred, best[pred]
+				}
+			case !here && deps.TaskID(p) > r.oldest && r.Dropped == 0:
+				ok = false // its record has not come yet
+			}
+		}
+	}
+	return on, length, ok
+}
+
+// fewer appends the details of a task with two of its edges at most: from the task at index on, and from its last predecessor.
+func (r *Run) fewer(out, details []record.Detail, on int) []record.Detail {
+	id := details[0].Task
+	keep := record.Detail{Task: id, What: record.Waits}
+	last := r.Find(id).Last
+	for i := range details {
+		d := details[i]
+		if d.What != record.Waits {
+			out = append(out, d)
+			continue
+		}
+		for _, p := range d.Values[:d.Count] {
+			if deps.TaskID(p) == last || on >= 0 && deps.TaskID(p) == r.Tasks[on].ID {
+				keep.Values[keep.Count] = p
+				keep.Count++
+			} else {
+				keep.Values[goneAt]++
+			}
+		}
+	}
+	r.EdgesGone += keep.Values[goneAt]
+	return append(out, keep)
+}
