@@ -200,7 +200,7 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 			g, err = nil, refusal
 		}
 	}()
-	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{}, limits: map[limitKey]Reg{}, pooled: map[constKey]int{},
+	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{}, patterns: map[string]Reg{}, limits: map[limitKey]Reg{}, pooled: map[constKey]int{},
 		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]Reg{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
 		names: c.names, bounds: c.bounds, nested: c.stages, arrays: c.arrays, scratch: c.frame.scratch}
 	g.vex, g.text = !g.avx512, c.options.text

@@ -5,6 +5,8 @@
 // what stands between them), selected over virtual registers (gen*.go), allocated by linear scan (alloc.go) and encoded (encode.go, table.go).
 // Nests of two parallel loops around others run several rows at once (tile.go), which keeps sums in registers and each of them in its order.
 // A statement that has no vector form runs lane by lane in the vector loop (gen_serial.go), and Code.Notes says so.
+// Elements at constant distances, as the fields of structs, are loaded and stored as whole vectors that are permuted, or lane by lane where the
+// distance is long: gathers and scatters take a cycle or more for an element (gen_apart.go).
 // Parallel loops inside sequential code are stages that this code calls by way of Go, where they are long enough to be shared (nest.go).
 // A Runner runs the stages in short calls, and chooses vector width and kind of stores by where the slices lie (variant.go).
 //

@@ -92,6 +92,7 @@ type gen struct {
 	pointer           map[string]Reg // hoisted addresses, see hoist.go
 	entry             []step         // constants, loaded before everything
 	consts            map[constKey]Reg
+	patterns          map[string]Reg   // vectors of numbers that differ
 	pooled            map[constKey]int // constants used from memory
 	limits            map[limitKey]Reg
 	sites             []site

@@ -14,6 +14,7 @@ type target struct {
 	size4  bool  // of 4-byte indices
 	scale  uint8
 	root   *home
+	whole  bool // all lanes may be read, also those that are off
 }
 
 // access is an element access taken apart: slice, index, and what of the element.
@@ -201,7 +202,8 @@ func (g *gen) target(e ir.Expr) target {
 	if g.checks(a.at) {
 		g.checkAccess(a, l, s)
 	}
-	return target{mem: g.memOf(a, l), stride: s.stride * a.size, root: a.root}
+	whole := g.exec == nil || g.prefix == NoReg && g.safe[a.at] && a.at.Checked && len(l.withins) == 0
+	return target{mem: g.memOf(a, l), stride: s.stride * a.size, root: a.root, whole: whole}
 }
 
 // copyMem is the memory of unrolled copy u of an affine target.

@@ -20,6 +20,9 @@ func (g *gen) load(e ir.Expr, t *ir.Type) []Reg {
 		g.each(func(u int) { g.loadVector(out[u], g.copyMem(at, u), t, u) })
 		return out
 	}
+	if a, ok := g.apartOf(at, t); ok && at.whole {
+		return g.loadApart(a)
+	}
 	return g.gather(g.strided(at, t, e), t)
 }
 
@@ -191,6 +194,9 @@ func (g *gen) store(place ir.Expr, value ir.Expr) {
 		g.each(func(u int) { g.storeVector(g.copyMem(at, u), v[u], t, u) })
 		return
 	case at.index == nil:
+		if a, ok := g.apartOf(at, t); ok && g.storeApart(a, []column{{v: v}}) {
+			return
+		}
 		at = g.strided(at, t, place)
 	}
 	g.scatter(at, v, t)

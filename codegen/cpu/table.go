@@ -157,6 +157,7 @@ var forms = [numForms]form{
 	VPERMPS:         {"VPERMPS", lRVM, p66, m0F38, 0x16, 0, 0, tFull, 4, fVEX | fEVEX, "vvv"},
 	VPERMD:          {"VPERMD", lRVM, p66, m0F38, 0x36, 0, 0, tFull, 4, fVEX | fEVEX, "vvv"},
 	VPERMPD:         {"VPERMPD", lRVM, p66, m0F38, 0x16, 0, 1, tFull, 8, fEVEX, "vvv"},
+	VPERMPDImm:      {"VPERMPD", lRMI, p66, m0F3A, 0x01, 0, 1, tFull, 8, fVEX | fEVEX | fVexW, "vv"},
 	VPERMQ:          {"VPERMQ", lRVM, p66, m0F38, 0x36, 0, 1, tFull, 8, fEVEX, "vvv"},
 	VBLENDMPS:       {"VBLENDMPS", lRVM, p66, m0F38, 0x65, 0, 0, tFull, 4, fEVEX, "vvv"},
 	VBLENDMPD:       {"VBLENDMPD", lRVM, p66, m0F38, 0x65, 0, 1, tFull, 8, fEVEX, "vvv"},
@@ -334,6 +335,9 @@ var forms = [numForms]form{
 	VEXTRACTI64X4:   {"VEXTRACTI64X4", lMRI, p66, m0F3A, 0x3B, 0, 1, tOct32, 8, fEVEX | fLen256, "yv"},
 	VINSERTF128:     {"VINSERTF128", lRVMI, p66, m0F3A, 0x18, 0, 0, tQuad32, 4, fVEX | fLen256, "yyx"},
 	VINSERTF64X4:    {"VINSERTF64X4", lRVMI, p66, m0F3A, 0x1A, 0, 1, tOct32, 8, fEVEX | fLen256, "vvy"},
+	VINSERTF32X4:    {"VINSERTF32X4", lRVMI, p66, m0F3A, 0x18, 0, 0, tQuad32, 4, fEVEX | fLen256, "vvx"},
+	VBLENDPS:        {"VBLENDPS", lRVMI, p66, m0F3A, 0x0C, 0, 0, tFullMem, 4, fVEX, "vvv"},
+	VBLENDPD:        {"VBLENDPD", lRVMI, p66, m0F3A, 0x0D, 0, 0, tFullMem, 8, fVEX, "vvv"},
 	VINSERTI128:     {"VINSERTI128", lRVMI, p66, m0F3A, 0x38, 0, 0, tQuad32, 4, fVEX | fLen256, "yyx"},
 	VINSERTI64X4:    {"VINSERTI64X4", lRVMI, p66, m0F3A, 0x3A, 0, 1, tOct32, 8, fEVEX | fLen256, "vvy"},
 	VSHUFPS:         {"VSHUFPS", lRVMI, pNone, m0F, 0xC6, 0, 0, tFull, 4, fVEX | fEVEX, "vvv"},
@@ -382,6 +386,7 @@ var forms = [numForms]form{
 	SHRXQ:           {"SHRXQ", lRMV, pF2, m0F38, 0xF7, 0, 0, tFullMem, 8, fVEX | fNoLen | fVexW, "ggg"},
 	SARXQ:           {"SARXQ", lRMV, pF3, m0F38, 0xF7, 0, 0, tFullMem, 8, fVEX | fNoLen | fVexW, "ggg"},
 	BZHIQ:           {"BZHIQ", lRMV, pNone, m0F38, 0xF5, 0, 0, tFullMem, 8, fVEX | fNoLen | fVexW, "ggg"},
+	PDEPQ:           {"PDEPQ", lRVM, pF2, m0F38, 0xF5, 0, 0, tFullMem, 8, fVEX | fNoLen | fVexW, "ggg"},
 
 	// General registers: flags fLegacy; the element size is that of the immediate. b is the low byte of a register.
 	MOVQ:        {"MOVQ", lRM, pNone, m00, 0x8B, 0, 1, tFullMem, 0, fLegacy, "gg"},

@@ -1,0 +1,116 @@
+//go:build linux && amd64
+
+package codegen_test
+
+import (
+	_ "embed"
+	"math/rand/v2"
+	"reflect"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/cpu"
+)
+
+//go:embed apart_kernels_test.go
+var apartSource string
+
+// filled is n elements of any type without pointers, of small numbers.
+func filled[T any](r *rand.Rand, n int) []T {
+	x := make([]T, n)
+	var fill func(v reflect.Value)
+	fill = func(v reflect.Value) {
+		switch {
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				fill(reflect.NewAt(v.Field(i).Type(), v.Field(i).Addr().UnsafePointer()).Elem())
+			}
+		case v.Kind() == reflect.Array:
+			for i := range v.Len() {
+				fill(v.Index(i))
+			}
+		case v.CanFloat():
+			v.SetFloat(float64(float32(r.Float64()*8 - 4)))
+		case v.CanInt():
+			v.SetInt(int64(r.IntN(21) - 10))
+		default:
+			v.SetUint(uint64(r.IntN(250)))
+		}
+	}
+	for i := range x {
+		fill(reflect.ValueOf(x).Index(i))
+	}
+	return x
+}
+
+var apartCases = []practiceCase{
+	{ApartPair, "ApartPair", 0, func(r *rand.Rand, n int) []any { return []any{filled[apartPair](r, n), float32(1.5)} }},
+	{ApartPoint, "ApartPoint", 0, func(r *rand.Rand, n int) []any {
+		return []any{filled[apartPoint](r, n), filled[apartPoint](r, n), 0.25}
+	}},
+	{ApartPixel, "ApartPixel", 0, func(r *rand.Rand, n int) []any { return []any{filled[apartPixel](r, n), filled[apartPixel](r, n)} }},
+	{ApartMixed, "ApartMixed", 0, func(r *rand.Rand, n int) []any { return []any{filled[apartMixed](r, n), filled[int32](r, n)} }},
+	{ApartWide, "ApartWide", 0, func(r *rand.Rand, n int) []any { return []any{filled[apartWide](r, n), float32(0.5)} }},
+	{ApartLong, "ApartLong", 0, func(r *rand.Rand, n int) []any { return []any{filled[apartLong](r, n)} }},
+	{ApartSteps, "ApartSteps", 0, func(r *rand.Rand, n int) []any {
+		return []any{n, filled[float32](r, 4*n), filled[float32](r, 3*n)}
+	}},
+	{ApartBack, "ApartBack", 0, func(r *rand.Rand, n int) []any {
+		return []any{n, filled[float64](r, 3*n), filled[float64](r, 2*n)}
+	}},
+	{ApartTurned, "ApartTurned", 0, func(r *rand.Rand, n int) []any {
+		return []any{n, filled[float64](r, 2*n), filled[float64](r, 3*n), filled[int32](r, n)}
+	}},
+	{ApartInner, "ApartInner", 0, func(r *rand.Rand, n int) []any {
+		return []any{n, filled[int64](r, 5*n), filled[int64](r, 5*n)}
+	}},
+	{ApartFew, "ApartFew", 0, func(r *rand.Rand, n int) []any {
+		return []any{n, filled[int32](r, 7*n), filled[int32](r, 4*n), filled[float64](r, 2*n)}
+	}},
+	{ApartSame, "ApartSame", 0, func(r *rand.Rand, n int) []any { return []any{filled[apartPair](r, n), filled[apartPair](r, n)} }},
+}
+
+// TestElementsApartOnTheCPU has fields of structs and elements in steps, in order and turned, of every length of vector, between pages that
+// nobody may touch: what is loaded and stored in whole vectors must be the elements alone.
+func TestElementsApartOnTheCPU(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "apart_kernels_test.go", Text: apartSource})
+	require.NoError(t, err)
+	arena, err := cpu.NewArena()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { require.NoError(t, arena.Close()) }()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	for machine, o := range randomOptions(t) {
+		for _, unroll := range []int{0, 1, 2, 4} {
+			o.Unroll = unroll
+			if o.Past {
+				continue
+			}
+			for _, c := range apartCases {
+				t.Run(machine+"/"+c.name, func(t *testing.T) {
+					run, code := practiceKernel(t, p, arena, c, o)
+					for n := range 70 {
+						c.compare(t, run, code, n)
+					}
+					c.compare(t, run, code, 259+unroll)
+				})
+			}
+		}
+	}
+	c := apartCases[len(apartCases)-1] // both slices are one
+	for _, o := range cpuMachines(t) {
+		run, _ := practiceKernel(t, p, arena, c, o)
+		for n := range 70 {
+			x := filled[apartPair](rand.New(rand.NewPCG(1, uint64(n))), n)
+			want := append([]apartPair{}, x...)
+			ApartSame(want, want)
+			v := cpuValue(reflect.ValueOf(x))
+			require.NoError(t, run.Call([]cpu.Value{v, v}, nil))
+			require.Equal(t, want, x)
+		}
+	}
+}

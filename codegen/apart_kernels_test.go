@@ -1,0 +1,171 @@
+package codegen_test
+
+type apartPair struct{ a, b float32 }
+
+//omp:target device(smp)
+//omp:task inout(p)
+func ApartPair(p []apartPair, s float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(p); i++ {
+		a := p[i].a
+		p[i].a = p[i].b * s
+		p[i].b = a + s
+	}
+}
+
+type apartPoint struct{ x, y, z float64 }
+
+//omp:target device(smp)
+//omp:task inout(p) in(q)
+func ApartPoint(p, q []apartPoint, s float64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(p); i++ {
+		p[i].x += q[i].z * s
+		if p[i].x > q[i].y {
+			p[i].z = q[i].x - p[i].y
+		}
+	}
+}
+
+type apartPixel struct{ r, g, b, a int32 }
+
+//omp:target device(smp)
+//omp:task in(p) inout(q)
+func ApartPixel(p, q []apartPixel) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(q); i++ {
+		m := p[i].r + p[i].g + p[i].b
+		q[i].r = m - p[i].r
+		q[i].g = m ^ p[i].g
+		q[i].b = m & p[i].b
+		q[i].a = p[i].a
+	}
+}
+
+type apartMixed struct {
+	w    float64
+	n, m int32
+	f    float32
+	c    uint8
+}
+
+//omp:target device(smp)
+//omp:task inout(p) in(k)
+func ApartMixed(p []apartMixed, k []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(p); i++ {
+		p[i].w += float64(p[i].f)
+		if k[i] > 0 {
+			p[i].n, p[i].m = p[i].m, p[i].n+k[i]
+			p[i].f -= float32(k[i])
+			p[i].c++
+		} else if i+1 < len(p) {
+			p[i].f = float32(p[i].n) / 2
+		}
+	}
+}
+
+type apartWide struct {
+	v [7]float32
+	n int32
+}
+
+//omp:target device(smp)
+//omp:task inout(p)
+func ApartWide(p []apartWide, s float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(p); i++ {
+		for d := range 3 {
+			p[i].v[d] += s * p[i].v[d+3]
+			if p[i].v[d] < 0 {
+				p[i].v[d], p[i].v[d+3] = -p[i].v[d], -p[i].v[d+3]
+			} else if p[i].v[d] > 2 {
+				p[i].v[d], p[i].n = 2-p[i].v[d], int32(d)
+			}
+		}
+		p[i].n += int32(p[i].v[0]) * 3
+	}
+}
+
+type apartLong struct{ v [19]int64 }
+
+//omp:target device(smp)
+//omp:task inout(p)
+func ApartLong(p []apartLong) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(p); i++ {
+		p[i].v[18] = p[i].v[1] - p[i].v[7]
+		if p[i].v[3] > p[i].v[18] {
+			p[i].v[0] = p[i].v[18] * 3
+		}
+	}
+}
+
+//omp:target device(smp)
+//omp:task in(x) inout(y)
+func ApartSteps(n int, x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		y[3*i] = x[2*i] + x[4*n-1-2*i]
+		y[3*i+2] = x[2*i+1] - x[n-1-i]
+	}
+}
+
+//omp:target device(smp)
+//omp:task in(x) inout(y)
+func ApartBack(n int, x, y []float64) {
+	//omp:teams distribute parallel for
+	for i := n - 1; i >= 0; i-- {
+		y[2*i] = x[3*i+1]
+		y[2*i+1] = x[3*n-1-3*i] * 0.5
+	}
+}
+
+//omp:target device(smp)
+//omp:task in(x, k) inout(y)
+func ApartTurned(n int, x, y []float64, k []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		if k[i] > 0 {
+			y[3*n-1-3*i] = x[n-1-i]
+		}
+		if i+2 < n && k[i+2] < 5 {
+			y[3*n-2-3*i] = x[2*i+4]
+		}
+	}
+}
+
+//omp:target device(smp)
+//omp:task in(x) inout(y)
+func ApartInner(n int, x, y []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for j := 0; j < 5; j++ {
+			y[5*i+j] = x[5*i+4-j]*3 + y[5*i+(j+1)%5]
+		}
+	}
+}
+
+//omp:target device(smp)
+//omp:task in(x) inout(y, z)
+func ApartFew(n int, x, y []int32, z []float64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		z[2*i] = float64(x[7*i])
+		y[4*i], y[4*i+3] = x[7*i+6], int32(z[2*i+1])
+	}
+}
+
+// ApartSame writes and reads one place by two names.
+//
+//omp:target device(smp)
+//omp:task inout(p, q)
+func ApartSame(p, q []apartPair) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(p); i++ {
+		p[i].a = q[i].b + 1
+		q[i].b = p[i].a * 2
+		p[i].b = q[i].a + q[i].b
+		q[i].a = p[i].b - p[i].a
+	}
+}

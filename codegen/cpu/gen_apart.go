@@ -1,0 +1,395 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Elements that lie apart by a constant distance, as the fields of structs in a slice do. Gathers and scatters take a cycle an element on many
+// processors; here whole vectors of what lies between the first lane's element and the last one's are loaded and permuted, or permuted and
+// stored, and where the gaps are too long for that, the lanes are loaded and stored one by one at addresses that are known. Nothing before the
+// first lane's element or behind the last one's is read, and only the elements are written.
+
+// A window is one vector of what the lanes lie in.
+type window struct {
+	start  int64 // in elements, from the first
+	places []placed
+}
+
+// placed says which lane of which column an element of a window belongs to.
+type placed struct{ at, column, lane int }
+
+// windowsOf covers the elements lane*gap + column, without what holds none of them. Every element is in one window; the last one ends with
+// the last element.
+func windowsOf(lanes int, gap int64, columns []int64) []window {
+	most := int64(0)
+	for _, c := range columns {
+		most = max(most, c)
+	}
+	l := int64(lanes)
+	n := (l-1)*gap + most + 1
+	count := (n + l - 1) / l
+	all := make([]window, count)
+	for j := range all {
+		all[j].start = min(int64(j)*l, n-l)
+	}
+	for lane := range l {
+		for c, offset := range columns {
+			at := lane*gap + offset
+			w := &all[min(at/l, count-1)]
+			w.places = append(w.places, placed{int(at - w.start), c, int(lane)})
+		}
+	}
+	var out []window
+	for _, w := range all {
+		if len(w.places) > 0 {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// An apart is an access to elements that lie apart.
+type apart struct {
+	at      target
+	t       *ir.Type
+	w       Width
+	gap     int64 // in elements, from one lane to the next or, if turned, to the one before
+	turned  bool
+	windows bool // else lane by lane
+}
+
+// apartOf tells whether an affine access is one that whole vectors or single lanes serve.
+func (g *gen) apartOf(at target, t *ir.Type) (apart, bool) {
+	size := int64(t.Size)
+	a := apart{at: at, t: t, w: g.width(t), gap: at.stride / max(size, 1)}
+	if at.stride != int64(int32(at.stride)) {
+		return a, false
+	}
+	far := (at.stride + 8) * int64(g.lanes*(g.unroll+g.first))
+	if size < 4 || at.stride%size != 0 || g.lanes*int(size) != a.w.Bytes() || far != int64(int32(far)) || int64(at.mem.Disp)+far != int64(int32(int64(at.mem.Disp)+far)) {
+		return a, false
+	}
+	if a.gap < 0 {
+		a.gap, a.turned = -a.gap, true
+	}
+	a.windows = a.gap <= int64(g.lanes/2)
+	return a, true
+}
+
+// lowest is where copy u begins, the lane with the lowest address.
+func (g *gen) lowest(a apart, u int) Mem {
+	m := g.copyMem(a.at, u)
+	if a.turned {
+		m.Disp += int32(int64(g.lanes-1) * a.at.stride)
+	}
+	return m
+}
+
+// plus is m so many bytes further.
+func (m Mem) plus(bytes int64) Mem {
+	m.Disp += int32(bytes)
+	return m
+}
+
+// laneOf is the lane that the n-th element from the lowest belongs to.
+func (g *gen) laneOf(a apart, n int) int {
+	if a.turned {
+		return g.lanes - 1 - n
+	}
+	return n
+}
+
+// loadApart loads all lanes; those that are off become 0.
+func (g *gen) loadApart(a apart) []Reg {
+	out := make([]Reg, g.unroll)
+	g.each(func(u int) {
+		switch {
+		case !a.windows:
+			out[u] = g.loadLanesApart(a, u, 0, g.lanes)
+		case g.avx512:
+			out[u] = g.loadWindows512(a, u)
+		default:
+			out[u] = g.loadWindows(a, u)
+		}
+		if g.exec != nil {
+			g.clearOff(out[u], g.exec[u], a)
+		}
+	})
+	return out
+}
+
+// clearOff makes the lanes 0 that are off.
+func (g *gen) clearOff(d, m Reg, a apart) {
+	if g.avx512 {
+		g.emit(I(pick(a.t, VMOVUPSStore, VMOVUPDStore), a.w, RegArg(d), RegArg(d)).Masked(m, true))
+		return
+	}
+	g.op(VPAND, a.w, RegArg(d), RegArg(d), RegArg(g.maskFor(m, a.t)))
+}
+
+// loadWindows512 takes from every window what lies in it.
+func (g *gen) loadWindows512(a apart, u int) Reg {
+	size := int64(a.t.Size)
+	ws, m, d := windowsOf(g.lanes, a.gap, []int64{0}), g.lowest(a, u), g.vector()
+	op, from := pick(a.t, VPERMT2PS, VPERMT2PD), make([]int64, g.lanes)
+	g.op(pick(a.t, VMOVUPS, VMOVUPD), a.w, RegArg(d), MemArg(m.plus(ws[0].start*size)))
+	var there []int
+	for _, p := range ws[0].places {
+		lane := g.laneOf(a, p.lane)
+		from[lane], there = int64(p.at), append(there, lane)
+	}
+	if len(ws) == 1 {
+		g.op(op, a.w, RegArg(d), RegArg(g.pattern(from, int(size))), RegArg(d))
+		return d
+	}
+	for _, w := range ws[1:] {
+		for _, p := range w.places {
+			lane := g.laneOf(a, p.lane)
+			from[lane], there = int64(g.lanes+p.at), append(there, lane)
+		}
+		g.op(op, a.w, RegArg(d), RegArg(g.pattern(from, int(size))), MemArg(m.plus(w.start*size)))
+		for _, lane := range there {
+			from[lane] = int64(lane)
+		}
+	}
+	return d
+}
+
+// loadWindows is loadWindows512 where an instruction takes from one vector only.
+func (g *gen) loadWindows(a apart, u int) Reg {
+	size := int64(a.t.Size)
+	m, d := g.lowest(a, u), NoReg
+	for _, w := range windowsOf(g.lanes, a.gap, []int64{0}) {
+		from, here := make([]int64, g.lanes), 0
+		for _, p := range w.places {
+			lane := g.laneOf(a, p.lane)
+			from[lane], here = int64(p.at), here|1<<lane
+		}
+		d = g.merge(d, g.permuted(from, MemArg(m.plus(w.start*size)), a), here, a)
+	}
+	return d
+}
+
+// merge is d with the lanes of x that the bits name; x where there is no d.
+func (g *gen) merge(d, x Reg, lanes int, a apart) Reg {
+	if d == NoReg {
+		return x
+	}
+	r := g.vector()
+	g.op(pick(a.t, VBLENDPS, VBLENDPD), a.w, RegArg(r), RegArg(d), RegArg(x), ImmArg(int64(lanes)))
+	return r
+}
+
+// permuted takes element from[i] of x to lane i. It needs no AVX-512.
+func (g *gen) permuted(from []int64, x Arg, a apart) Reg {
+	d, imm := g.vector(), int64(0)
+	switch {
+	case a.w == W256 && a.t.Size == 4:
+		g.op(VPERMPS, a.w, RegArg(d), RegArg(g.pattern(from, 4)), x)
+	case a.w == W128 && a.t.Size == 8:
+		g.op(VPERMILPD, a.w, RegArg(d), x, ImmArg(from[0]|from[1]<<1))
+	default: // four lanes
+		for lane, at := range from {
+			imm |= at << (2 * lane)
+		}
+		g.op(map[bool]Op{true: VPERMILPS, false: VPERMPDImm}[a.t.Size == 4], a.w, RegArg(d), x, ImmArg(imm))
+	}
+	return d
+}
+
+// pattern is a register with these numbers, loaded once, at the entry.
+func (g *gen) pattern(numbers []int64, size int) Reg {
+	key := fmt.Sprint(size, numbers)
+	if r, ok := g.patterns[key]; ok {
+		return r
+	}
+	for len(g.pool)%64 != 0 {
+		g.pool = append(g.pool, 0)
+	}
+	at, r := len(g.pool), g.vector()
+	for _, n := range numbers {
+		g.poolWord(uint64(n), size)
+	}
+	g.entry = append(g.entry, step{Inst: I(VMOVUPS, widthOf(len(numbers)*size), RegArg(r), MemArg(Mem{Base: RIP, Index: NoReg, Disp: int32(at)}))})
+	g.patterns[key] = r
+	return r
+}
+
+// loadLanesApart loads n lanes from the first on, one by one.
+func (g *gen) loadLanesApart(a apart, u, first, n int) Reg {
+	d := g.vector()
+	if n == 1 {
+		m := g.copyMem(a.at, u).plus(int64(first) * a.at.stride)
+		g.op(pick(a.t, VMOVSSLoad, VMOVSDLoad), W128, RegArg(d), MemArg(m))
+		return d
+	}
+	x, y := g.loadLanesApart(a, u, first, n/2), g.loadLanesApart(a, u, first+n/2, n/2)
+	switch bytes := n * int(a.t.Size); {
+	case bytes == 64:
+		g.op(VINSERTF64X4, W512, RegArg(d), RegArg(x), RegArg(y), ImmArg(1))
+	case bytes == 32 && g.avx512:
+		g.op(VINSERTF32X4, W256, RegArg(d), RegArg(x), RegArg(y), ImmArg(1))
+	case bytes == 32:
+		g.op(VINSERTF128, W256, RegArg(d), RegArg(x), RegArg(y), ImmArg(1))
+	case bytes == 16:
+		g.op(VUNPCKLPD, W128, RegArg(d), RegArg(x), RegArg(y))
+	default:
+		g.op(VUNPCKLPS, W128, RegArg(d), RegArg(x), RegArg(y))
+	}
+	return d
+}
+
+// A column is what one field of all lanes is set to.
+type column struct {
+	offset int64 // in elements, from the lowest
+	v      []Reg
+}
+
+// storeApart stores columns that lie in the same elements of a slice, a being where the lowest of them lies. It tells whether there is a way.
+func (g *gen) storeApart(a apart, columns []column) bool {
+	offsets := make([]int64, len(columns))
+	for i, c := range columns {
+		offsets[i] = c.offset
+	}
+	masked := g.exec != nil
+	whole := !masked && int64(len(columns)) == a.gap
+	switch {
+	case a.windows && g.avx512 && (!masked || len(columns) == 1 && !a.turned):
+		g.each(func(u int) { g.storeWindows512(a, u, columns, windowsOf(g.lanes, a.gap, offsets)) })
+	case a.windows && whole && len(columns) > 1 && !g.avx512:
+		g.each(func(u int) { g.storeWindows(a, u, columns, windowsOf(g.lanes, a.gap, offsets)) })
+	case len(columns) > 1 || masked && g.avx512:
+		return false
+	default:
+		g.each(func(u int) { g.storeLanesApart(a, u, columns[0].v[u]) })
+	}
+	return true
+}
+
+// storeWindows512 permutes the columns to where they lie in every window, and stores what is theirs.
+func (g *gen) storeWindows512(a apart, u int, columns []column, ws []window) {
+	size, store := int64(a.t.Size), pick(a.t, VMOVUPSStore, VMOVUPDStore)
+	for _, w := range ws {
+		x, elements := g.columnsInWindow(a, u, columns, w), int64(0)
+		for _, p := range w.places {
+			elements |= 1 << p.at
+		}
+		in := I(store, a.w, MemArg(g.lowest(a, u).plus(w.start*size)), RegArg(x))
+		switch {
+		case g.exec != nil:
+			in = in.Masked(g.spreadMask(g.exec[u], w, elements), false)
+		case elements != 1<<g.lanes-1:
+			m := g.mask()
+			g.op(MOVQImm, W128, RegArg(CX), ImmArg(elements))
+			g.op(KMOVDSet, W128, RegArg(m), RegArg(CX))
+			in = in.Masked(m, false)
+		}
+		g.emit(in)
+	}
+}
+
+// spreadMask is the mask of the elements of a window whose lanes are on.
+func (g *gen) spreadMask(exec Reg, w window, elements int64) Reg {
+	m := g.mask()
+	to := g.constGeneral(elements)
+	g.maskBits(CX, exec)
+	if first := w.places[0].lane; first > 0 {
+		g.op(SHRQ, W128, RegArg(CX), ImmArg(int64(first)))
+	}
+	g.op(PDEPQ, W128, RegArg(CX), RegArg(CX), RegArg(to))
+	g.op(KMOVDSet, W128, RegArg(m), RegArg(CX))
+	return m
+}
+
+// columnsInWindow puts the columns that lie in a window where they lie.
+func (g *gen) columnsInWindow(a apart, u int, columns []column, w window) Reg {
+	size, from := int(a.t.Size), make([]int64, g.lanes)
+	op, d := pick(a.t, VPERMT2PS, VPERMT2PD), g.vector()
+	var there []placed
+	n := 0
+	for c := range columns {
+		here := placesOf(w, c)
+		if len(here) == 0 {
+			continue
+		}
+		n++
+		for _, p := range here {
+			from[p.at] = int64(g.laneOf(a, p.lane))
+			if n > 1 {
+				from[p.at] += int64(g.lanes)
+			}
+		}
+		there = append(there, here...)
+		if n == 1 {
+			g.move(d, columns[c].v[u])
+			if len(here) == len(w.places) {
+				g.op(op, a.w, RegArg(d), RegArg(g.pattern(from, size)), RegArg(d))
+				return d
+			}
+			continue
+		}
+		g.op(op, a.w, RegArg(d), RegArg(g.pattern(from, size)), RegArg(columns[c].v[u]))
+		for _, p := range there {
+			from[p.at] = int64(p.at)
+		}
+	}
+	return d
+}
+
+func placesOf(w window, column int) []placed {
+	var out []placed
+	for _, p := range w.places {
+		if p.column == column {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// storeWindows stores columns that fill all windows, without AVX-512.
+func (g *gen) storeWindows(a apart, u int, columns []column, ws []window) {
+	for _, w := range ws {
+		d := NoReg
+		for c := range columns {
+			from, here := make([]int64, g.lanes), 0
+			for _, p := range placesOf(w, c) {
+				from[p.at], here = int64(g.laneOf(a, p.lane)), here|1<<p.at
+			}
+			if here != 0 {
+				d = g.merge(d, g.permuted(from, RegArg(columns[c].v[u]), a), here, a)
+			}
+		}
+		g.op(pick(a.t, VMOVUPSStore, VMOVUPDStore), a.w, MemArg(g.lowest(a, u).plus(w.start*int64(a.t.Size))), RegArg(d))
+	}
+}
+
+// storeLanesApart stores the lanes that are on one by one.
+func (g *gen) storeLanesApart(a apart, u int, v Reg) {
+	bits := NoReg
+	if g.exec != nil {
+		bits = g.general()
+		g.maskBits(bits, g.exec[u])
+	}
+	per := 16 / int(a.t.Size)
+	parts := make([]Reg, g.lanes/per)
+	parts[0] = v
+	for q := 1; q < len(parts); q++ {
+		parts[q] = g.vector()
+		if g.avx512 {
+			g.op(VEXTRACTF32X4, a.w, RegArg(parts[q]), RegArg(v), ImmArg(int64(q)))
+		} else {
+			g.op(VEXTRACTF128, W256, RegArg(parts[q]), RegArg(v), ImmArg(int64(q)))
+		}
+	}
+	g.inLanes(bits, func(lane int) {
+		x := parts[lane/per]
+		if at := int64(lane % per); at > 0 {
+			y := g.vector()
+			g.op(pick(a.t, VPERMILPS, VPERMILPD), W128, RegArg(y), RegArg(x), ImmArg(at))
+			x = y
+		}
+		g.op(pick(a.t, VMOVSSStore, VMOVSDStore), W128, MemArg(g.copyMem(a.at, u).plus(int64(lane)*a.at.stride)), RegArg(x))
+	})
+}
