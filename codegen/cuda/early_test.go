@@ -9,7 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/cuda"
 )
 
-// With Early every kernel of the corpus waits before it does anything else, and no load may be moved in front of that; NVRTC takes it for
+// With Early every kernel of the corpus waits before it does anything else, where it is told to, and no load may be moved in front of that; NVRTC takes it for
 // generations that know the wait and for those that do not. Without, nothing of it is printed.
 func TestEarlyKernelsWaitFirst(t *testing.T) {
 	var sources []nvrtcSource
@@ -22,7 +22,13 @@ func TestEarlyKernelsWaitFirst(t *testing.T) {
 		for _, e := range early.Entries {
 			_, body, ok := strings.Cut(early.Text[strings.Index(early.Text, "\n"+e.Name+"("):], "\n{\n")
 			require.True(t, ok)
-			require.True(t, strings.HasPrefix(body, "\tgompss_early();\n"), "%s: %.60s", e.Name, body)
+			require.True(t, strings.HasPrefix(body, "\tif (early)\n\t\tgompss_early();\n"), "%s: %.60s", e.Name, body)
+			last, args := e.Args[len(e.Args)-1], make([]byte, e.ArgsSize)
+			require.Equal(t, cuda.Argument{Kind: cuda.Early, Offset: last.Offset, Size: 4}, last)
+			e.Wait(args, true)
+			require.EqualValues(t, 1, args[last.Offset])
+			e.Wait(args, false)
+			require.Zero(t, args[last.Offset])
 		}
 		if i%4 == 0 {
 			s := source(c.name, early)

@@ -28,6 +28,9 @@ func (p *printer) program() {
 func (p *printer) start(f *ir.Func) {
 	p.body = body{flat: map[*ir.Var]*flatSlice{}, copied: map[*ir.Var]*flatSlice{}, fn: f, labelNames: map[string]bool{}}
 	hidden := map[string]bool{"fault": true}
+	if p.opt.Early {
+		hidden["early"] = true
+	}
 	for name := range p.hidden {
 		hidden[name] = true
 	}
@@ -133,7 +136,7 @@ func (p *printer) entry(e *Entry) {
 	p.unchanging = readOnly(e.Launch.Body, p.prog.Params, p.prog.Funcs)
 	if p.opt.Early { // loads of what never changes may be moved in front of the wait
 		p.unchanging = nil
-		p.head = "\t" + p.use("gompss_early") + "();\n" + p.head
+		p.head = "\tif (early)\n\t\t" + p.use("gompss_early") + "();\n" + p.head
 	}
 	params := p.arguments(e, ir.Used(e.Launch.Body))
 	bounds := ""
@@ -266,6 +269,9 @@ func (p *printer) arguments(e *Entry, used *ir.VarSet) []string {
 	}
 	if p.fault {
 		add(Fault, nil, 8, 8, p.use("gompss_fault")+"* fault", false)
+	}
+	if p.opt.Early {
+		add(Early, nil, 4, 4, "int early", false)
 	}
 	return out
 }

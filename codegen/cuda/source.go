@@ -19,9 +19,10 @@ type Options struct {
 	Lines bool
 	// MaxThreads bounds the threads of a team where the launch itself has no constant bound; 0 is no bound.
 	MaxThreads int
-	// Early has each kernel wait, at its beginning, for the kernels that it is behind, and let those behind it be set up meanwhile, where
-	// an edge of a graph is made for that (sm_90 and later; elsewhere, and on other edges, it does nothing). Off: no GPU has measured it
-	// in generated kernels yet.
+	// Early gives each kernel an argument by which it waits, at its beginning, for the kernels that it is behind, and lets those behind
+	// it be set up meanwhile, where an edge of a graph is made for that (sm_90 and later; on other edges it does nothing).
+	// It is an argument because a launch without such edges must not pay for it.
+	// Source: measured on an H200, STREAM copy in teams of 128 threads: 4270 GB/s without the wait, 3390 with it.
 	Early bool
 }
 
@@ -50,6 +51,15 @@ type Entry struct {
 	Promises   []ir.Expr // with Index32: over parameters, to be within Limit both ways at every launch
 }
 
+// Wait writes whether the kernel is to wait for those before it into its arguments. Without Options.Early there is nothing to be written.
+func (e *Entry) Wait(args []byte, wait bool) {
+	for i := range e.Args {
+		if a := &e.Args[i]; a.Kind == Early {
+			args[a.Offset] = map[bool]byte{true: 1}[wait]
+		}
+	}
+}
+
 // An ArgKind says what an Argument holds.
 type ArgKind uint8
 
@@ -60,9 +70,10 @@ const (
 	Length                  // len of a slice
 	Capacity                // cap of a slice
 	Fault                   // the address of the fault record
+	Early                   // with Options.Early: whether to wait for the kernels before (Entry.Wait)
 )
 
-// An Argument is one argument of a kernel. Var is a parameter or scratchpad of the program, nil for Fault.
+// An Argument is one argument of a kernel. Var is a parameter or scratchpad of the program, nil for Fault and Early.
 type Argument struct {
 	Kind   ArgKind
 	Var    *ir.Var

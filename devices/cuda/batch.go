@@ -157,15 +157,20 @@ func (d *Device) sendGraph(s *stream, list []*operation) error {
 			return err
 		}
 	}
-	g := &s.graphs[bits.Len(uint(len(list)))-1]
+	early, k := d.allEarly(list), bits.Len(uint(len(list)))-1
+	g := &s.graphs[k]
+	if early {
+		g = &s.early[k]
+	}
 	if g.exec == 0 {
-		if err := d.buildBatch(g, list); err != nil {
+		if err := d.buildBatch(g, list, early); err != nil {
+			d.noEdges.Store(d.noEdges.Load() || early)
 			return errors.Join(err, g.free(d))
 		}
 	} else {
 		for i, op := range list {
 			r, _ := op.lone()
-			n := r.node()
+			n := r.node(early)
 			if err := d.setNode(g.exec, g.nodes[i], &n); err != nil {
 				return err
 			}
@@ -175,13 +180,16 @@ func (d *Device) sendGraph(s *stream, list []*operation) error {
 }
 
 // node describes the one kernel of r, whose parameters are packed.
-func (r *run) node() kernelNode {
+func (r *run) node(early bool) kernelNode {
 	e, g := &r.version.source.Entries[0], r.grids[0]
+	params := bytesOfWords(r.packed)[:e.ArgsSize]
+	e.Wait(params, early)
 	return kernelNode{function: r.version.entries[0].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
-		params: bytesOfWords(r.packed)[:e.ArgsSize], early: r.device.options.Early}
+		params: params, early: early}
 }
 
-func (d *Device) buildBatch(g *batchGraph, list []*operation) error {
+// buildBatch makes g, for kernels that all wait by themselves if early says so: others take their places later, and edges stay.
+func (d *Device) buildBatch(g *batchGraph, list []*operation, early bool) error {
 	b := newBlock()
 	defer b.free()
 	if err := d.driver.do(cuGraphCreate, b.at(0), 0); err != nil {
@@ -191,7 +199,7 @@ func (d *Device) buildBatch(g *batchGraph, list []*operation) error {
 	var after []uint64
 	for _, op := range list {
 		r, _ := op.lone()
-		n := r.node()
+		n := r.node(early)
 		id, err := d.addNode(g.graph, &n, after)
 		if err != nil {
 			return err

@@ -144,6 +144,9 @@ func (b *binding) packOne(a *cuda.Argument, out []byte, at func(deps.BufferID) (
 	case cuda.Fault:
 		binary.LittleEndian.PutUint64(out, fault)
 		return nil
+	case cuda.Early:
+		putInt(out, 0)
+		return nil
 	case cuda.Length, cuda.Capacity:
 		length, capacity, _ := b.Slice(a.Var)
 		if a.Kind == cuda.Capacity {

@@ -127,7 +127,7 @@ func (d *Device) build(k *devices.Kernel, v *version) error {
 		return errors.New("it has no device program")
 	}
 	var err error
-	if v.source, err = cuda.Print(v.program, cuda.Options{Index32: v.index32, Lines: true, Early: d.options.Early}); err != nil {
+	if v.source, err = cuda.Print(v.program, cuda.Options{Index32: v.index32, Lines: true, Early: d.waits}); err != nil {
 		return err
 	}
 	code, cached, err := d.platform.compile(k.Name, v.source.Text, v.source.Hash, d.chip.arch(), v.source.Options)

@@ -32,6 +32,8 @@ type Device struct {
 	peers       []bool // by index: their memory can be read from here
 	mirrors     mirrorTable
 	lost        atomic.Pointer[devices.DeviceError]
+	waits       bool        // generated kernels can wait for what they are behind; see early.go
+	noEdges     atomic.Bool // the driver refused to make a graph in which they do
 	stuck       atomic.Bool // something never ended: the driver may block for ever in calls that wait
 
 	toDevice, toHost, between *stream
@@ -125,9 +127,7 @@ func (d *Device) identify() error {
 		*a.to = int(b.int32(0))
 	}
 	d.chip.maxPitch = deps.Bytes(pitch)
-	if d.options.Early && (d.chip.major < 9 || d.driver.fns[cuGraphAddDependencies] == 0) {
-		return fmt.Errorf("early=on: %s, %s, driver for CUDA %s: sm_90 and CUDA 12.3 are needed", d.model, d.chip.arch(), release(d.driver.version))
-	}
+	d.waits = !d.options.NoEarly && d.chip.major >= 9 && d.driver.fns[cuGraphAddDependencies] != 0
 	if virtual == 0 || pools == 0 || unified == 0 {
 		return fmt.Errorf("%s: virtual memory management %d, memory pools %d, unified addresses %d: all are needed",
 			d.model, virtual, pools, unified)
@@ -365,7 +365,7 @@ func (d *Device) freeAll() error {
 			continue
 		}
 		for i := range s.graphs {
-			free(s.graphs[i].free(d))
+			free(errors.Join(s.graphs[i].free(d), s.early[i].free(d)))
 		}
 	}
 	for _, p := range d.programs {

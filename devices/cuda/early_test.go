@@ -4,10 +4,12 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
 )
 
@@ -23,7 +25,7 @@ func sequenceOf(t *testing.T, n int, after func(i int) []int) *devices.Kernel {
 	return out
 }
 
-// Recorded steps get edges that let the next kernel start early where two are a piece of a chain, when that is asked for, and else none.
+// Recorded steps get edges that let the next kernel start early where two are a piece of a chain, unless it was said that none should.
 func TestEarlyEdgesAreThoseOfChains(t *testing.T) {
 	fork := func(i int) []int { // 0 -> 1, 2; 1 -> 3; 2 -> 4; 3, 4 -> 5 -> 6
 		return [][]int{nil, {0}, {0}, {1}, {2}, {3, 4}, {5}}[i]
@@ -36,7 +38,7 @@ func TestEarlyEdgesAreThoseOfChains(t *testing.T) {
 		want  int
 	}{{"chain", 20, inChain, true, 19}, {"chain, off", 20, inChain, false, 0}, {"fork and join", 7, fork, true, 3}, {"fork and join, off", 7, fork, false, 0}} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newSubject(t, Options{Early: c.early})
+			s := newSubject(t, Options{NoEarly: !c.early})
 			k := sequenceOf(t, c.n, c.after)
 			require.NoError(t, s.d.Prepare(k))
 			edges, ran := calls(t, earlyEdge), calls(t, "kernel")
@@ -50,11 +52,11 @@ func TestEarlyEdgesAreThoseOfChains(t *testing.T) {
 	}
 }
 
-// What is sent together is a chain with such edges; where they cannot be made it goes one by one.
+// What is sent together is a chain with such edges; where they cannot be made it goes one by one, and later without them.
 func TestEarlyEdgesOfWhatIsSentTogether(t *testing.T) {
 	for _, fails := range []int{0, 1, 5} {
 		t.Run(fmt.Sprint("edge ", fails, " fails"), func(t *testing.T) {
-			s := newSubject(t, Options{Early: true})
+			s := newSubject(t, Options{})
 			before := calls(t, earlyEdge)
 			if fails > 0 {
 				failNext(t, earlyEdge, fails, 1)
@@ -67,21 +69,107 @@ func TestEarlyEdgesOfWhatIsSentTogether(t *testing.T) {
 				require.Equal(t, ran+16, calls(t, "kernel"), "each ran once")
 			}
 			require.Greater(t, calls(t, earlyEdge), before)
+			require.Equal(t, fails == 0, s.d.edges())
 			s.close()
 		})
 	}
 }
 
-// A GPU that cannot do it says so when it is opened.
-func TestEarlyNeedsItsDriver(t *testing.T) {
+// A recorded sequence whose early edges the driver refuses is a graph with ordinary ones.
+func TestEarlyEdgesThatAreRefused(t *testing.T) {
+	for _, function := range []string{earlyEdge, "cuGraphInstantiateWithFlags"} {
+		s := newSubject(t, Options{})
+		k := sequenceOf(t, 9, inChain)
+		require.NoError(t, s.d.Prepare(k))
+		failNext(t, function, 1, 304)
+		graphs, ran := calls(t, "cuGraphLaunch"), calls(t, "kernel")
+		for range 2 {
+			require.NoError(t, waitFor(s.d.Launch(&devices.Launch{Kernel: k, Args: &devices.Args{}}, nil)))
+		}
+		require.Equal(t, graphs+2, calls(t, "cuGraphLaunch"))
+		require.Equal(t, ran+18, calls(t, "kernel"))
+		require.False(t, s.d.edges())
+		s.close()
+	}
+}
+
+// Kernels that take much of the GPU while they wait have ordinary edges in front of them, and so have those written by hand, which do not
+// wait: an early edge is where the kernel behind it is told to wait, and nowhere else.
+func TestEarlyEdgesAreForKernelsThatWait(t *testing.T) {
+	s := newSubject(t, Options{})
+	small, byHand := benchKernel(t, "Triad"), &devices.Kernel{Name: "ByHand", Natives: []devices.Native{{Kind: Kind, Entry: "by_hand",
+		Source: "extern \"C\" __global__ void\nby_hand(long long n)\n{\n}\n", Shape: func(*devices.Args) devices.NDRange {
+			return devices.NDRange{Items: [3]int64{1}, Team: [3]int64{1}}
+		}}}}
+	args := func(n int64) []devices.Arg {
+		x := devices.Arg{Type: ir.SliceOf(ir.Float64Type), Len: n, Cap: n}
+		return []devices.Arg{x, x, x, {Type: ir.Float64Type}}
+	}
+	const few, many = 100, 20000 // the second are more than 256 threads for each of the 4 multiprocessors
+	k := &devices.Kernel{Name: "sequence"}
+	for i, n := range []int64{few, few, many, few, 0, few, few} { // 0: by hand
+		step := devices.Step{Kernel: small, Args: args(n), After: inChain(i)}
+		if n == 0 {
+			step.Kernel, step.Args = byHand, []devices.Arg{{Type: ir.IntType}}
+		}
+		k.Steps = append(k.Steps, step)
+	}
+	require.NoError(t, s.d.Prepare(k))
+	r, _, err := s.d.sequence(s.d.program(k).graph)
+	require.NoError(t, err)
+	var early, told []bool
+	for _, one := range r.steps {
+		require.NoError(t, one.nodes(s.d, 0, func(n *kernelNode) error {
+			early = append(early, n.early)
+			told = append(told, n.params != nil && n.params[len(n.params)-4] == 1)
+			return nil
+		}))
+	}
+	require.Equal(t, []bool{true, true, false, true, false, true, true}, early)
+	require.Equal(t, early, told)
+	edges := calls(t, earlyEdge)
+	require.NoError(t, waitFor(s.d.Launch(&devices.Launch{Kernel: k, Args: &devices.Args{}}, nil)))
+	require.Equal(t, edges+4, calls(t, earlyEdge), "in front of all such kernels but the first")
+	s.close()
+}
+
+// What goes together with a kernel that takes much of the GPU has ordinary edges, in a graph of its own: kernels are put into graphs that
+// were made for others, whose edges stay.
+func TestEarlyAndOrdinaryGraphsAreKeptApart(t *testing.T) {
+	s := newSubject(t, Options{Streams: 1})
+	made := func(list [6]batchGraph) bool {
+		return slices.ContainsFunc(list[:], func(g batchGraph) bool { return g.exec != 0 })
+	}
+	for round, n := range []int64{100, 20000, 100, 20000} {
+		s.more = n - 100
+		edges, ran := calls(t, earlyEdge), calls(t, "kernel")
+		for _, e := range s.together(16, inChain) {
+			require.NoError(t, waitFor(e))
+		}
+		require.Equal(t, ran+16, calls(t, "kernel"))
+		if n > 100 {
+			require.Equal(t, edges, calls(t, earlyEdge))
+		}
+		require.True(t, made(s.d.kernels[0].early))
+		require.Equal(t, round > 0, made(s.d.kernels[0].graphs))
+	}
+	s.close()
+}
+
+// Without the driver's call, or on an older GPU, all edges are ordinary.
+func TestEarlyEdgesNeedTheirDriver(t *testing.T) {
 	needFake(t)
 	drv, err := theDriver()
 	require.NoError(t, err)
 	at := drv.fns[cuGraphAddDependencies]
 	drv.fns[cuGraphAddDependencies] = 0
 	defer func() { drv.fns[cuGraphAddDependencies] = at }()
-	_, err = Open(1, devices.SpaceID{Device: 1}, Options{Early: true})
-	require.ErrorContains(t, err, "early=on")
-	require.ErrorContains(t, err, "CUDA 12.3")
-	noneLive(t)
+	s := newSubject(t, Options{})
+	require.False(t, s.d.edges())
+	k := sequenceOf(t, 9, inChain)
+	require.NoError(t, s.d.Prepare(k))
+	ran := calls(t, "kernel")
+	require.NoError(t, waitFor(s.d.Launch(&devices.Launch{Kernel: k, Args: &devices.Args{}}, nil)))
+	require.Equal(t, ran+9, calls(t, "kernel"))
+	s.close()
 }

@@ -109,8 +109,8 @@ func (r *sequenceRun) start(op *operation) error {
 		return nil
 	}
 	if g.exec == 0 {
-		if err := r.build(op.stream); err != nil {
-			return errors.Join(err, g.free(r.device))
+		if err := r.buildEither(op.stream); err != nil {
+			return err
 		}
 	}
 	for i, s := range g.slots {
@@ -177,6 +177,23 @@ func (r *sequenceRun) provide(s *stream) error {
 			one.binding.place(uint64(g.scratch) + uint64(at))
 			at += one.scratch
 		}
+	}
+	return nil
+}
+
+// buildEither makes the graph, with ordinary edges alone where the driver refuses others. Requires: as for build.
+func (r *sequenceRun) buildEither(s *stream) error {
+	d, early := r.device, r.device.edges()
+	err := r.build(s)
+	if err == nil {
+		return nil
+	}
+	if err = errors.Join(err, r.graph.free(d)); !early {
+		return err
+	}
+	d.noEdges.Store(true)
+	if err = r.build(s); err != nil {
+		return errors.Join(err, r.graph.free(d))
 	}
 	return nil
 }
@@ -302,10 +319,11 @@ func (r *run) nodes(d *Device, fault uint64, f func(*kernelNode) error) error {
 	for i := range r.version.entries {
 		e, g := &r.version.source.Entries[i], r.grids[i]
 		n := &kernelNode{function: r.version.entries[i].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
-			params: make([]byte, e.ArgsSize), early: d.options.Early}
+			params: make([]byte, e.ArgsSize), early: d.edges() && d.leavesRoom(e, g)}
 		if err := r.binding.pack(e, n.params, d.mirrorAt, fault); err != nil {
 			return err
 		}
+		e.Wait(n.params, n.early)
 		if err := f(n); err != nil {
 			return err
 		}

@@ -32,9 +32,7 @@ type Options struct {
 	NoPeer    bool          // GPUs do not copy from each other: what goes between them goes through the host
 	Timed     bool          // events say when their work ran on the GPU: two more calls of the driver for each
 	NoPin     bool          // host memory is not pinned: copies are slower and wait for the host
-	// Early lets the kernels of a graph, recorded or sent together, be set up while the one before them in a chain still runs (sm_90 and
-	// later). Off: it was measured with kernels written by hand, not with generated ones.
-	Early bool
+	NoEarly   bool          // no kernel is set up while the one before it still runs; see early.go
 	// Attend says which goroutine starts what follows; see attendant.go.
 	Attend Attendance
 
@@ -92,7 +90,7 @@ func (o *Options) setters() map[string]func(string) error {
 		"timelimit":  func(s string) (err error) { o.TimeLimit, err = time.ParseDuration(s); return },
 		"peer":       off(&o.NoPeer),
 		"pin":        off(&o.NoPin),
-		"early":      on(&o.Early),
+		"early":      off(&o.NoEarly),
 		"attend": func(s string) error {
 			when, ok := attendances[s]
 			if !ok {
@@ -101,15 +99,6 @@ func (o *Options) setters() map[string]func(string) error {
 			o.Attend = when
 			return nil
 		},
-	}
-}
-
-// on sets to for the word on and clears it for the word off.
-func on(to *bool) func(string) error {
-	return func(s string) error {
-		err := off(to)(s)
-		*to = !*to
-		return err
 	}
 }
 
