@@ -83,6 +83,7 @@ type Chain struct {
 	Tasks  []deps.TaskID
 	Run    time.Duration // bodies
 	Fetch  time.Duration // from the choice of a place to the start: copies, and kernels before it on an accelerator
+	Behind time.Duration // that part of Fetch in which the accelerator ran others; of a Summary
 	Queue  time.Duration // ready, and no place took it
 	Tokens time.Duration // that part of Queue in which tasks were short of tokens
 	Kind   string        // of the places whose tokens most of that was for
@@ -90,6 +91,7 @@ type Chain struct {
 	Tell   time.Duration // from the end of a task until its successor was ready
 	Late   int           // tasks that were over before the next on the chain was submitted
 	Before time.Duration // that they ran
+	Most   Link          // the sort of tasks on it that ran for the longest; of a Summary
 }
 
 // Chain follows the run back from its end. Before a task that was ready when it was submitted comes the task that was over last before
@@ -132,6 +134,26 @@ func (r *Run) Chain() Chain {
 	}
 	c.Kind = r.mostOf(short)
 	return c
+}
+
+// waitBehind says for how long the tasks of a chain waited behind others of their accelerator, and what most of it is.
+func (r *Run) waitBehind(c *Chain, busy [][]Span) {
+	sorts := map[string]Link{}
+	for _, id := range c.Tasks {
+		t := r.Find(id)
+		l := sorts[Sort(t)]
+		l = Link{Sort(t), l.Count + 1, l.Time + t.End - t.Start}
+		if sorts[l.Sort] = l; l.Time > c.Most.Time || l.Time == c.Most.Time && l.Sort < c.Most.Sort {
+			c.Most = l
+		}
+		if int(t.Place) >= len(busy) {
+			continue
+		}
+		spans := busy[t.Place]
+		for i := sort.Search(len(spans), func(i int) bool { return spans[i].To > t.Choice }); i < len(spans) && spans[i].From < t.Start; i++ {
+			c.Behind += max(0, min(spans[i].To, t.Start)-max(spans[i].From, t.Choice))
+		}
+	}
 }
 
 // mostOf returns the kind of the place with the longest time.

@@ -61,15 +61,19 @@ type Lane struct {
 }
 
 // Lanes returns the lanes of all places, with how they spent the time between the bounds.
-func (r *Run) Lanes() []Lane { return r.lanes(true) }
+func (r *Run) Lanes() []Lane {
+	return r.lanes(func(l *Lane, d *division) { l.segment(d) })
+}
 
-func (r *Run) lanes(segments bool) []Lane {
+// lanes is Lanes, and calls also for each lane instead of setting its segments.
+func (r *Run) lanes(also func(l *Lane, d *division)) []Lane {
 	lanes := r.TaskLanes()
 	copies := r.copiesByPlace()
 	from, to := r.Bounds()
 	for i := range lanes {
 		d := r.divide(&lanes[i], copies[lanes[i].Place], Span{from, to})
-		lanes[i].spend(&d, segments)
+		lanes[i].spend(&d)
+		also(&lanes[i], &d)
 	}
 	return lanes
 }
@@ -195,12 +199,12 @@ func (r *Run) divide(l *Lane, copies []Span, all Span) (d division) {
 	return division{Busy: busy, Transferring: subtract(moving, busy), Overhead: subtract(working, moving), Idle: subtract([]Span{all}, working)}
 }
 
-// spend sets the times of a lane, and its segments.
-func (l *Lane) spend(d *division, segments bool) {
+// spend sets the times of a lane.
+func (l *Lane) spend(d *division) {
 	l.Busy, l.Transfer, l.Overhead, l.Idle = length(d[Busy]), length(d[Transferring]), length(d[Overhead]), length(d[Idle])
-	if !segments {
-		return
-	}
+}
+
+func (l *Lane) segment(d *division) {
 	l.Segments = make([]Segment, 0, len(d[Busy])+len(d[Transferring])+len(d[Overhead])+len(d[Idle]))
 	for state, spans := range d {
 		l.enter(State(state), spans)

@@ -67,7 +67,22 @@ func (d slowDevice) Prepare(k *devices.Kernel) error {
 	return d.Device.Prepare(k)
 }
 
+// A lateDevice takes long to launch what it is given.
+type lateDevice struct{ *sim.Device }
+
+func (d lateDevice) Launch(l *devices.Launch, after []devices.Event) devices.Event {
+	time.Sleep(20 * time.Millisecond)
+	return d.Device.Launch(l, after)
+}
+
 func init() {
+	devices.Register("late", func(c devices.Config) ([]devices.Device, error) {
+		d, err := sim.Open(1, c.First, sim.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return []devices.Device{lateDevice{d[0]}}, nil
+	})
 	devices.Register("slow", func(c devices.Config) ([]devices.Device, error) {
 		d, err := sim.Open(1, c.First, sim.Options{})
 		if err != nil {
@@ -226,6 +241,25 @@ func TestVerdictsOfRealRuns(t *testing.T) {
 			_, err := kernel(t, Reads).With(task.On("sim:0")).Submit(rt, 8*elements, make([]float32, 8*elements), sum)
 			require.NoError(t, err)
 		}, "transfers", "bound by transfers host -> sim:0", "sim:0 waited for copies"},
+		{"a runtime that takes long to launch", "late:1", func(rt *task.Runtime) {
+			each(rt, kernel(t, Works), 20, everywhere)
+		}, "runtime", "bound by what the runtime does before tasks start on sim:0", "ran and copied nothing"},
+		{"chains between waits", "smp:1,sim:4(speed=20MB/s)", func(rt *task.Runtime) {
+			for range 5 {
+				x := make([]float32, elements)
+				for i := range 4 {
+					_, err := kernel(t, Works).With(task.On(fmt.Sprintf("sim:%d", i))).Submit(rt, elements, x)
+					require.NoError(t, err)
+				}
+				require.NoError(t, rt.Wait())
+			}
+		}, "chain", "bound by a chain of tasks, each after the one before", "most of it is Works x 20"},
+		{"a device in turn that has most of the work", "smp:1,sim:4(speed=8MB/s)", func(rt *task.Runtime) {
+			for step := range 6 {
+				each(rt, kernel(t, Works), 3, func(int) string { return fmt.Sprintf("sim:%d", step%4) })
+				require.NoError(t, rt.Wait())
+			}
+		}, "chain", "bound by the order of tasks", "behind others of the same device, while those of kind sim are busy"},
 		{"a kernel that takes long to make", "slow:1", func(rt *task.Runtime) {
 			_, err := kernel(t, Works).Submit(rt, 8, make([]float32, 8))
 			require.NoError(t, err)

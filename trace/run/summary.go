@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -57,6 +58,8 @@ type PlaceUse struct {
 	Busy, Transfer, Overhead, Idle time.Duration
 	Busiest                        string        // the lane that was busy the longest
 	Most                           time.Duration // and for how long
+	Longest                        time.Duration // of the times of overhead at a stretch
+	Before                         deps.TaskID   // the task that started after it
 	Memory, Peak                   deps.Bytes    // 0 for host memory
 	Evictions                      int64
 	Evicted                        deps.Bytes
@@ -107,13 +110,14 @@ func (r *Run) Summary() *Summary {
 	s := &Summary{Elapsed: to - from, Tasks: int64(len(r.Tasks)) + r.Gone, Gone: r.Gone, Dropped: r.Dropped, EdgesGone: r.EdgesGone, Damage: r.Damage.String(), Policy: r.Machine.Policy}
 	r.countTasks(s)
 	s.Held = r.sumTokens()
-	r.sumPlaces(s)
+	busy := r.sumPlaces(s)
 	r.sumMemory(s)
 	r.sumCompiling(s)
 	s.Kernels = r.sumKernels()
 	s.Links = r.sumLinks()
 	path := r.Critical()
 	s.Critical, s.Path, s.Chain = path.Length, r.Collapse(path), r.Chain()
+	r.waitBehind(&s.Chain, busy)
 	s.Verdict, s.Notes = s.judge(), r.notes(s)
 	return s
 }
@@ -155,11 +159,18 @@ func (r *Run) sumTokens() (out []TokenUse) {
 	return out
 }
 
-func (r *Run) sumPlaces(s *Summary) {
+// sumPlaces returns when each accelerator ran tasks, by place.
+func (r *Run) sumPlaces(s *Summary) (busy [][]Span) {
+	busy = make([][]Span, len(r.Machine.Places))
 	for _, p := range r.Machine.Places {
 		s.Places = append(s.Places, PlaceUse{Name: p.Name, Kind: p.Kind, Description: p.Description, Memory: p.Memory, ClockError: p.ClockError})
 	}
-	for _, l := range r.lanes(false) {
+	for _, l := range r.lanes(func(l *Lane, d *division) {
+		if p := &s.Places[l.Place]; p.Memory > 0 {
+			busy[l.Place] = d[Busy]
+			p.Longest, p.Before = r.longestWait(l, d[Overhead])
+		}
+	}) {
 		p := &s.Places[l.Place]
 		p.Lanes++
 		p.Tasks += int64(len(l.Tasks))
@@ -171,6 +182,21 @@ func (r *Run) sumPlaces(s *Summary) {
 		p.Idle += l.Idle
 		s.Overhead += l.Overhead
 	}
+	return busy
+}
+
+// longestWait returns the longest of the times of overhead of a lane, and the task that started at its end.
+func (r *Run) longestWait(l *Lane, overhead []Span) (longest time.Duration, before deps.TaskID) {
+	for _, s := range overhead {
+		if s.To-s.From <= longest {
+			continue
+		}
+		longest, before = s.To-s.From, 0
+		if i := sort.Search(len(l.Tasks), func(i int) bool { return r.Tasks[l.Tasks[i]].Start >= s.To }); i < len(l.Tasks) {
+			before = r.Tasks[l.Tasks[i]].ID
+		}
+	}
+	return longest, before
 }
 
 // sumMemory follows what was backed and taken away, what came back after that, and what was compiled.

@@ -3,6 +3,8 @@ package run
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -10,7 +12,7 @@ import (
 
 // A Verdict says in one sentence what bound the run, and what in the numbers shows it.
 type Verdict struct {
-	Bound    string // compile, tasks, memory, transfers, tokens, path, load, devices, submission, balance, nothing
+	Bound    string // compile, tasks, memory, transfers, tokens, path, load, devices, runtime, submission, chain, balance, nothing
 	Sentence string
 	Evidence string
 }
@@ -29,6 +31,8 @@ const (
 	muchAgain     = 0.5                   // of the bytes that came to an accelerator, what came again after an eviction
 	lateTasks     = 0.4                   // of the elapsed time, between the end of a task and the submission of the next
 	oneByOne      = 0.7                   // of the elapsed time, with the tasks before such submissions
+	muchOverhead  = 0.4                   // of the time of an accelerator
+	longChain     = 0.6                   // of the elapsed time, of the tasks of the chain to the end and those before them on their accelerators
 )
 
 // judge finds the verdict: the first test that holds, from the most special to the most general.
@@ -36,7 +40,7 @@ func (s *Summary) judge() Verdict {
 	if s.Tasks == 0 || s.Elapsed <= 0 {
 		return Verdict{"nothing", "nothing ran", "no task is in the records"}
 	}
-	tests := []func() (Verdict, bool){s.boundByCompiling, s.smallTasks, s.boundByTransfers, s.boundByTokens, s.boundByPath, s.boundByLoad, s.boundByDevices, s.boundBySubmission}
+	tests := []func() (Verdict, bool){s.boundByCompiling, s.smallTasks, s.boundByTransfers, s.boundByTokens, s.boundByPath, s.boundByLoad, s.boundByDevices, s.boundByRuntime, s.boundBySubmission, s.boundByChain}
 	for _, test := range tests {
 		if v, ok := test(); ok {
 			return v
@@ -209,6 +213,50 @@ func (s *Summary) boundByDevices() (Verdict, bool) {
 	p := &s.Places[best]
 	return Verdict{"devices", "bound by the work on " + p.Name,
 		fmt.Sprintf("it was busy %.0f %% of the time; the critical path is %.0f %% of the elapsed time, so more or faster devices help", 100*p.Share(p.Busy), percent(s.Critical, s.Elapsed))}, true
+}
+
+// boundByRuntime finds the accelerator that had a task to run and neither ran nor copied anything for the longest: the runtime was at work,
+// or waited for the system, as when memory of the program is locked for copies the first time.
+func (s *Summary) boundByRuntime() (Verdict, bool) {
+	worst := -1
+	for i := range s.Places {
+		if p := &s.Places[i]; p.Memory > 0 && (worst < 0 || p.Share(p.Overhead) > s.Places[worst].Share(s.Places[worst].Overhead)) {
+			worst = i
+		}
+	}
+	if worst < 0 || s.Places[worst].Share(s.Places[worst].Overhead) < muchOverhead {
+		return Verdict{}, false
+	}
+	p := &s.Places[worst]
+	return Verdict{"runtime", "bound by what the runtime does before tasks start on " + p.Name,
+		fmt.Sprintf("for %v of %v a task was ready for %s, which ran and copied nothing; the longest of these waits was %v, for task %d", Round(p.Overhead), Round(s.Elapsed), p.Name, Round(p.Longest), p.Before)}, true
+}
+
+// boundByChain finds a chain of tasks to the end that ran, or waited behind others on their accelerators, for most of the time, though no place
+// was busy for as long: waits of the program cut a critical path into pieces, or each step waits for the place that has most of its tasks.
+func (s *Summary) boundByChain() (Verdict, bool) {
+	c := &s.Chain
+	if float64(c.Run+c.Behind) < longChain*float64(s.Elapsed) {
+		return Verdict{}, false
+	}
+	if c.Run >= c.Behind {
+		return Verdict{"chain", "bound by a chain of tasks, each after the one before: shorter tasks on it help, more devices do not",
+			fmt.Sprintf("on the chain of tasks to the end they run for %v of %v (%.0f %%), and %d times the next was submitted after that, where a critical path ends; most of it is %s x %d with %v",
+				Round(c.Run), Round(s.Elapsed), percent(c.Run, s.Elapsed), c.Late, c.Most.Sort, c.Most.Count, Round(c.Most.Time))}, true
+	}
+	return Verdict{"chain", "bound by the order of tasks: those that others wait for are behind others on their devices",
+		fmt.Sprintf("on the chain of tasks to the end they run for %v of %v and wait %v behind others of the same device, while %s", Round(c.Run), Round(s.Elapsed), Round(c.Behind), s.kindsInWords())}, true
+}
+
+// kindsInWords says how busy the lanes of each kind of accelerator were.
+func (s *Summary) kindsInWords() string {
+	var text []string
+	for i := range s.Places {
+		if p := &s.Places[i]; p.Memory > 0 && !slices.ContainsFunc(s.Places[:i], func(u PlaceUse) bool { return u.Kind == p.Kind }) {
+			text = append(text, fmt.Sprintf("those of kind %s are busy %.0f %% of the time on average", p.Kind, 100*s.busyKind(p.Kind)))
+		}
+	}
+	return strings.Join(text, ", ")
 }
 
 // boundBySubmission finds a program that submits its tasks late, or one after the other.
