@@ -268,7 +268,7 @@ func (o *Options) specs() ([]machine, error) {
 		out = append(out, machine{fmt.Sprintf("cuda:%d", n), n})
 	}
 	n := min(4, gpus)
-	return append(out, machine{fmt.Sprintf("cuda:%d,smp:%d", n, cpuWorkers(n)), n + 1}), nil
+	return append(out, machine{fmt.Sprintf("cuda:%d,smp:%d", n, cpuWorkers(n)), n}), nil
 }
 
 // countGPUs opens them all, and closes them again.

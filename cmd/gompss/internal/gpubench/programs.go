@@ -33,7 +33,7 @@ type program struct {
 	reads, writes deps.Bytes
 }
 
-// An application makes programs: parts is how many devices share the work, runs how often it will be run.
+// An application makes programs: parts is how many accelerators share the work, runs how often it will be run.
 type application struct {
 	name  string
 	goal  string // of several devices against one

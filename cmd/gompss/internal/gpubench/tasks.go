@@ -12,11 +12,15 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// A machine is a specification of devices and how many parts work is cut into for them.
+// A machine is a specification of devices and how many parts work is cut into for them: the accelerators, so that a program is the same
+// with CPU workers beside them and without, and neither has blocks that its accelerators cannot share evenly.
 type machine struct {
 	spec  string
 	parts int
 }
+
+// alone reports whether it is one accelerator and nothing else.
+func (m machine) alone() bool { return m.parts == 1 && !strings.Contains(m.spec, string(devices.SMP)) }
 
 // cpuWorkers leaves three processors for each GPU: the threads that enqueue, that tell of what is over, and that start what follows.
 func cpuWorkers(gpus int) int { return max(1, runtime.GOMAXPROCS(0)-3*gpus) }
@@ -27,7 +31,13 @@ func machinesOf(spec string) ([]machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []machine{{spec, len(m.Devices())}}, m.Close()
+	parts := 0
+	for _, d := range m.Devices() {
+		if d.Properties().Kind != devices.SMP {
+			parts++
+		}
+	}
+	return []machine{{spec, max(1, parts)}}, m.Close()
 }
 
 // playAll makes the rows of tasks and applications on each machine.
@@ -95,7 +105,7 @@ func (o *Options) taskRows(m machine) error {
 		{"host cost of a task with 3 accesses", "us/task", "5", 16, 1, n, true, true},
 		{"tasks in 64 chains, 8 submitters", "tasks/s", "800000 on 4", 64, 8, 10 * n, false, false},
 	}
-	if m.parts == 1 {
+	if m.alone() {
 		for _, c := range []struct {
 			name string
 			tick int
@@ -114,7 +124,7 @@ func (o *Options) taskRows(m machine) error {
 		}
 	}
 	for _, c := range list {
-		if c.one && m.parts > 1 {
+		if c.one && !m.alone() {
 			continue
 		}
 		took, submitted, err := crowd(m.spec, c.chains, c.submitters, c.n, c.three)
