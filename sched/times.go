@@ -43,18 +43,22 @@ const (
 	outlierRun    = 4
 )
 
-// After settled durations only each learnEach-th counts, unless it is an outlier: what is known does not change, and there are many.
+// After settled durations only each learnEach-th counts: what is known does not change, and there are many. Of outliers it is seen whether
+// they come in a row.
 const (
 	settled   = 4 * keptTimes
 	learnEach = 8
 )
 
-// A history is the latest durations of one key.
+// A history is the latest durations of one key. What is expected is their mean, and not their median: kernels that share an accelerator
+// end one soon after the other, so that most are told as short and a few as long, and it is their sum that keeps the accelerator busy. A
+// long outlier counts as outlierFactor times the median, so that a few of them among many do not keep others from it.
 type history struct {
 	took    []time.Duration // a ring once it is full
 	next    int
 	odd     []time.Duration // outliers since the last that was none
-	middle  time.Duration
+	median  time.Duration
+	middle  time.Duration // their mean
 	samples int64
 }
 
@@ -109,25 +113,44 @@ func (t *Times) Learn(it *Item, kind devices.Kind, took time.Duration) {
 
 func (h *history) add(took time.Duration) {
 	h.samples++
-	if h.samples > settled && h.samples%learnEach != 0 && len(h.odd) == 0 && took < outlierFactor*h.middle && took > h.middle/outlierFactor {
+	odd := took >= outlierFactor*h.median || took <= h.median/outlierFactor
+	counts := h.samples <= settled || h.samples%learnEach == 0
+	if !counts && len(h.odd) == 0 && !odd {
 		return // as ever
 	}
-	if h.samples > fewTimes && (took >= outlierFactor*h.middle || took <= h.middle/outlierFactor) {
-		if h.odd = append(h.odd, took); len(h.odd) < outlierRun {
-			return
-		}
+	if odd = odd && h.samples > fewTimes; !odd {
+		h.odd = h.odd[:0]
+	} else if h.odd = append(h.odd, took); len(h.odd) == outlierRun {
 		h.took, h.next = append(h.took[:0], h.odd...), 0
-	} else if len(h.took) < keptTimes {
+		h.odd = h.odd[:0]
+		h.sum()
+		return
+	} else {
+		took = min(took, outlierFactor*h.median)
+	}
+	if !counts {
+		return
+	}
+	if len(h.took) < keptTimes {
 		h.took = append(h.took, took)
 	} else {
 		h.took[h.next] = took
 		h.next = (h.next + 1) % keptTimes
 	}
-	h.odd = h.odd[:0]
+	h.sum()
+}
+
+// sum sets the median and the mean.
+func (h *history) sum() {
 	var room [keptTimes]time.Duration
 	sorted := append(room[:0], h.took...)
 	slices.Sort(sorted)
-	h.middle = sorted[len(sorted)/2]
+	h.median = sorted[len(sorted)/2]
+	sum := time.Duration(0)
+	for _, t := range sorted {
+		sum += min(t, outlierFactor*h.median)
+	}
+	h.middle = sum / time.Duration(len(sorted))
 }
 
 // A timeEntry is a history as it is kept in a file.
