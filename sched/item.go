@@ -62,6 +62,9 @@ type Item struct {
 	Missing []deps.Bytes
 	// Work is what the task touches: the measure of how long it runs, as long as nothing better is known.
 	Work deps.Bytes
+	// Changes says that it reads and writes some data, and Home are the accelerators that have all of those, if there are any.
+	Changes bool
+	Home    PlaceSet
 	// Version names what runs, where it is known how long that takes: the kernel. Took is how long it ran, set before Done, or 0.
 	Version string
 	Took    time.Duration
@@ -80,6 +83,9 @@ type Item struct {
 	expect time.Duration // what it takes of its place, in a ledger
 	flying bool          // and counted as in flight there
 	trial  bool          // and as one whose time is not known
+	homed  bool          // counted among those that make at their home there
+	back   PlaceID       // of a trial on the host: where it runs if that is stopped, and one more; 0 for none
+	kept   time.Duration // and what is kept free for it there
 	again  bool          // meant for a place where it is known to be slow, to see whether it still is
 	lane   *lane
 	seen   []probe.Candidate // what the policy saw when it was pushed

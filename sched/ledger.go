@@ -20,9 +20,11 @@ func newLedger(s *State) ledger {
 	return ledger{state: s, queued: make([]time.Duration, n), flying: make([]time.Duration, n), trying: map[timeKey]int{}}
 }
 
-// bytesPerSecond is what a link is taken to carry, and moveLatency what it takes besides, to weigh moving against running.
+// bytesPerSecond is what a link is taken to carry, and moveLatency what it takes besides, to weigh moving against running. A good
+// link to an accelerator carries quickLink times as much: what is known to run slowly on the host runs there only if that pays even so.
 const (
 	bytesPerSecond = 8 << 30
+	quickLink      = 6
 	moveLatency    = 10 * time.Microsecond
 )
 
@@ -199,10 +201,10 @@ func (l *ledger) over(it *Item, p PlaceID) time.Duration {
 	return l.busy(p) + d
 }
 
-// soonest returns the place where it would be over first, of those where its time is known; false when there is none.
-func (l *ledger) soonest(it *Item) (PlaceID, bool) {
+// soonest returns the one of some places where it would be over first, of those where its time is known; false when there is none.
+func (l *ledger) soonest(it *Item, of PlaceSet) (PlaceID, bool) {
 	best, first := PlaceID(-1), time.Duration(0)
-	for rest := it.Allowed; rest != 0; {
+	for rest := of; rest != 0; {
 		p := rest.First()
 		rest = rest.Without(p)
 		d, known := l.expect(it, p)
@@ -210,7 +212,26 @@ func (l *ledger) soonest(it *Item) (PlaceID, bool) {
 			best, first = p, l.busy(p)+d
 		}
 	}
-	return best, best >= 0
+	if best < 0 || !l.state.Places[best].Host {
+		return best, best >= 0
+	}
+	if q, ok := l.soonest(it, of&l.accelerators(it)); ok && !l.paysOnHost(it, best, q, l.busy(best), l.busy(q)) {
+		return q, true
+	}
+	return best, true
+}
+
+// paysOnHost reports whether the host, which has so much to do before it, is done with it before accelerator q would be. If it is slower
+// there, links are taken for good ones, and what it writes has to come to the accelerators after all.
+func (l *ledger) paysOnHost(it *Item, host, q PlaceID, ahead, wait time.Duration) bool {
+	here, _ := l.expect(it, host)
+	there, _ := l.expect(it, q)
+	quick := it.runs[l.state.pool[q]].run
+	if it.runs[l.state.pool[host]].run >= trialFactor*quick {
+		here += moving(it.Work)
+		there = quick + (there-quick)/quickLink
+	}
+	return ahead+here < wait+there
 }
 
 // free returns the one of some places where an item would be over first, as far as is known.
@@ -236,14 +257,31 @@ func (l *ledger) hopeless(it *Item, p PlaceID) bool {
 	if n == 0 {
 		return false
 	}
-	best, ok := l.soonest(it)
+	best, ok := l.soonest(it, it.Allowed)
 	return ok && best != p && moving(n) > l.over(it, best)
 }
 
-// tryingOnHost reports whether p is the host and one like it is being tried there: that one tells soon enough, and each that turns out
-// to be slow holds up a program whose data belong on accelerators.
-func (l *ledger) tryingOnHost(it *Item, p PlaceID) bool {
-	return l.state.Places[p].Host && l.trying[keyFor(it, l.state.Places[p].Kind)] > 0
+// noTrial reports whether p is the host and it is not to be tried there: one like it is, which tells soon enough, and each that turns out
+// to be slow holds up a program whose data belong on accelerators; or it could not be stopped, for nobody else has what it changes, and
+// others that can come soon.
+func (l *ledger) noTrial(it *Item, p PlaceID) bool {
+	if !l.state.Places[p].Host {
+		return false
+	}
+	return l.trying[keyFor(it, l.state.Places[p].Kind)] > 0 || it.Changes && it.Home == 0 && l.seldom(it)
+}
+
+// stoppable is after how many runs on accelerators it is tried on the host although it cannot be stopped there.
+const stoppable = 256
+
+// seldom reports whether it has run on accelerators, and less often than stoppable.
+func (l *ledger) seldom(it *Item) bool {
+	for rest := l.accelerators(it); rest != 0; rest = rest.Without(rest.First()) {
+		if n := it.runs[l.state.pool[rest.First()]].samples; n > 0 {
+			return n < stoppable
+		}
+	}
+	return false
 }
 
 // push enters it in the queue of p.
@@ -252,15 +290,41 @@ func (l *ledger) push(it *Item, p PlaceID) {
 	l.queued[p] += it.expect
 }
 
+// keep keeps time of accelerator q free for it, which is tried on the host: most often it runs there in the end, and what comes
+// meanwhile is dealt out as if it were there.
+func (l *ledger) keep(it *Item, q PlaceID) {
+	d, _ := l.expect(it, q)
+	it.back, it.kept = q+1, time.Duration(float64(d)*l.part(it, q))
+	l.queued[q] += it.kept
+}
+
+// unkeep takes that back.
+func (l *ledger) unkeep(it *Item) {
+	if it.back > 0 {
+		l.queued[it.back-1] -= it.kept
+		it.kept = 0
+	}
+}
+
 // remove takes it out of the queue that it is in.
 func (l *ledger) remove(it *Item) {
+	l.unkeep(it)
 	l.queued[it.at] -= it.expect
 	l.leave(it)
 }
 
 // pop enters it, which was removed, among what p runs.
 func (l *ledger) pop(it *Item, p PlaceID) {
+	meant := it.at
 	l.enter(it, p)
+	switch {
+	case !it.trial || !l.state.Places[p].Host:
+		it.back = 0
+	case it.back > 0:
+		l.keep(it, it.back-1)
+	case it.state == queued && it.Allowed.Has(meant) && !l.state.Places[meant].Host:
+		l.keep(it, meant)
+	}
 	it.Limit = l.limit(it, p)
 	it.flying = true
 	l.flying[p] += it.expect
@@ -275,6 +339,7 @@ func (l *ledger) Granted(it *Item, p PlaceID) {
 // done takes it from what its place runs, and learns how long it ran.
 func (l *ledger) done(it *Item) {
 	if it.flying {
+		l.unkeep(it)
 		it.flying = false
 		l.flying[it.at] -= it.expect
 		l.leave(it)

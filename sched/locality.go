@@ -11,8 +11,11 @@ import (
 // be used by any accelerator, so there a byte counts as a byte.
 const homeFactor = 32
 
-// homeSlack is what part of the cost of moving an item the places may differ by that count as equal for one that has no home yet.
-const homeSlack = 8
+// waitPart is how many items in line count as one that has its home at a place, for one that has no home yet: the line is that of a moment.
+const waitPart = 16
+
+// nearFactor is how much dearer than it takes a move between accelerators is.
+const nearFactor = 4
 
 // locality gives each item to the place where the fewest bytes must be moved, among equals to the one with the least
 // to do. A place with nothing of its own takes items meant for others: where that moves nothing more, where the
@@ -23,50 +26,81 @@ const homeSlack = 8
 type locality struct {
 	ledger
 	queues []queue // by place
-	given  []int   // by place: items ever meant for it
-	homes  []int   // by place: of those, the ones whose data were moved there for that
+	given  []int        // by place: items ever meant for it
+	homes  []deps.Bytes // by place: what those work on whose data were moved there for that
 	len    int
 }
 
 func newLocality(s *State) Policy {
-	return &locality{ledger: newLedger(s), queues: make([]queue, len(s.Places)), given: make([]int, len(s.Places)), homes: make([]int, len(s.Places))}
+	return &locality{ledger: newLedger(s), queues: make([]queue, len(s.Places)), given: make([]int, len(s.Places)), homes: make([]deps.Bytes, len(s.Places))}
 }
 
 func (l *locality) Push(it *Item) {
 	l.ask(it)
 	p := l.choose(it)
 	l.given[p]++
-	if it.missing(p) > it.Work/2 {
-		l.homes[p]++
+	if !it.homed {
+		l.settle(it, l.keeper(it, p))
 	}
 	l.ledger.push(it, p)
 	l.queues[p].push(it, it.Priority)
 	l.len++
 }
 
+// keeper returns the accelerator that has what it works on in the end, if it is meant for p.
+func (l *locality) keeper(it *Item, p PlaceID) PlaceID {
+	if it.back > 0 {
+		return it.back - 1
+	}
+	return p
+}
+
+// settle counts it at p, if it makes that its home.
+func (l *locality) settle(it *Item, p PlaceID) {
+	if it.homed = !l.state.Places[p].Host && l.homeless(it, it.missing(p)); it.homed {
+		l.homes[p] += it.Work
+	}
+}
+
 // choose returns the place that it is meant for.
 func (l *locality) choose(it *Item) PlaceID {
-	if it.Version != "" && it.Allowed.Len() > 1 {
-		if l.state.kindsOf(it) > 1 {
-			if rare, n := l.rarest(it, l.candidates(it)); n < fewTimes && !l.hopeless(it, rare) {
-				if !l.tryingOnHost(it, rare) {
-					return rare
-				}
-				// Not the nearest: what one accelerator has got before others must not draw all that follow.
-				return l.free(it, it.Allowed.Without(rare))
-			}
-		}
-		if p, ok := l.soonest(it); ok && l.heavy(it, p) {
-			return p
-		} else if ok {
-			return l.nearest(it, it.Allowed&l.alike(p))
-		}
+	if q := it.back - 1; q >= 0 && it.Allowed.Has(q) { // its trial was stopped
+		it.back = 0
+		return q
+	}
+	if it.Version == "" || it.Allowed.Len() == 1 {
+		return l.nearest(it, it.Allowed)
 	}
 	of := l.candidates(it)
-	if it.Version != "" {
-		if p := l.free(it, of); l.heavy(it, p) {
-			return p // by a guess; what has run once must not stand in line for the few bytes of its data
+	if l.state.kindsOf(it) > 1 {
+		if rare, n := l.rarest(it, of); n < fewTimes && !l.hopeless(it, rare) {
+			rest := it.Allowed.Without(rare)
+			if !l.state.Places[rare].Host {
+				return rare
+			}
+			if l.noTrial(it, rare) {
+				return l.place(it, rest)
+			}
+			l.keep(it, l.place(it, rest))
+			return rare
 		}
+	}
+	return l.place(it, of)
+}
+
+// place returns the one of some places that it is meant for, by what is known of its time.
+func (l *locality) place(it *Item, of PlaceSet) PlaceID {
+	if p, ok := l.soonest(it, of); ok {
+		if l.heavy(it, p) {
+			return p
+		}
+		return l.nearest(it, of&l.alike(p))
+	}
+	if p := l.free(it, of); l.heavy(it, p) {
+		return p // by a guess; what has run once must not stand in line for the few bytes of its data
+	}
+	if home := of & it.Home; home != 0 {
+		return l.nearest(it, home) // what it only reads is soon elsewhere, too
 	}
 	return l.nearest(it, of)
 }
@@ -114,17 +148,21 @@ func (l *locality) nearest(it *Item, of PlaceSet) PlaceID {
 // better reports whether p is a better place for it than q.
 func (l *locality) better(it *Item, p, q PlaceID) bool {
 	a, b := it.missing(p), it.missing(q)
-	if !l.state.Places[p].Host && !l.state.Places[q].Host && min(a, b) > it.Work/2 && l.homes[p] != l.homes[q] {
-		// At home on neither: it will stay where it is moved to, so that it counts who has got more, unless others wait there.
-		if x, y := a*homeFactor+l.wait(it, p), b*homeFactor+l.wait(it, q); max(x, y)-min(x, y) <= max(x, y)/homeSlack {
-			return l.homes[p] < l.homes[q]
+	accelerators := !l.state.Places[p].Host && !l.state.Places[q].Host
+	if accelerators && l.homeless(it, min(a, b)) {
+		// It will stay where it is moved to: what counts is who has got more, and a little who has more to do.
+		if x, y := l.homes[p]+a+l.wait(it, p)/waitPart, l.homes[q]+b+l.wait(it, q)/waitPart; x != y {
+			return x < y
 		}
 	}
 	if a != b {
-		if l.state.Places[p].Host || l.state.Places[q].Host {
+		if !accelerators {
 			return a < b
 		}
 		// Between accelerators the wait counts too: a few bytes of a neighbour's edge are no reason to stand in line.
+		if k := l.state.pool[p]; k == l.state.pool[q] && it.runs[k].known && it.Work > 0 {
+			return l.busy(p)+dear(it, a, it.runs[k].run) < l.busy(q)+dear(it, b, it.runs[k].run)
+		}
 		return a*homeFactor+l.wait(it, p) < b*homeFactor+l.wait(it, q)
 	}
 	// cross-multiplied loads per unit of width
@@ -134,6 +172,23 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 		return x < y
 	}
 	return l.given[p] < l.given[q]
+}
+
+// homeless reports whether no accelerator has yet what it works on, of which so much at least is missing.
+func (l *locality) homeless(it *Item, missing deps.Bytes) bool {
+	if it.Changes {
+		return it.Home == 0
+	}
+	return missing > it.Work/2
+}
+
+// dear is what moving n bytes for it between accelerators costs, where it runs so long: nearFactor times what that takes, as what comes
+// next may have to move them back; or, for what runs so shortly that a line of many is over by then, what homeFactor says.
+func dear(it *Item, n deps.Bytes, run time.Duration) time.Duration {
+	if n == 0 {
+		return 0
+	}
+	return min(nearFactor*moving(n), time.Duration(homeFactor*float64(n)/float64(it.Work)*float64(run)))
 }
 
 // wait is what p has to run before it, in bytes worked on, as far as one can know: as much each as it is itself.
@@ -150,8 +205,13 @@ func (l *locality) Pop(p PlaceID) *Item {
 		it = l.steal(p)
 	}
 	if it != nil {
+		meant := l.keeper(it, it.at)
 		l.Remove(it)
 		l.ledger.pop(it, p)
+		if it.homed && l.keeper(it, p) != meant { // somebody else took it
+			l.homes[meant] -= it.Work
+			l.settle(it, p)
+		}
 	}
 	return it
 }
@@ -210,8 +270,13 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait time.Duration) 
 	}
 	switch n := it.missing(p); {
 	case l.state.Places[p].Host && both && !known && it.Version != "": // a trial, where it costs no more than it may tell
-		return l.state.Short(it, q) || wait > 0 && !l.tryingOnHost(it, p) && !l.hopeless(it, p)
-	case known && both && (!same || l.heavy(it, p)):
+		return l.state.Short(it, q) || wait > 0 && !l.noTrial(it, p) && !l.hopeless(it, p)
+	case known && both && !same && l.state.Places[p].Host:
+		return wait > 0 && l.paysOnHost(it, p, q, l.flying[p], wait)
+	case known && both && same && !l.heavy(it, p) && it.Work > 0:
+		run := it.runs[l.state.pool[p]].run
+		return wait > 0 && (l.state.Short(it, q) || l.flying[p]+run+dear(it, it.missing(p), run) <= wait+dear(it, it.missing(q), run))
+	case known && both:
 		return wait > 0 && l.flying[p]+here < wait+there
 	case !same && both && n > 0 && moving(n) > wait+there:
 		return l.state.Short(it, q)
@@ -239,6 +304,9 @@ func (s *State) WorthMoving(it *Item, p, q PlaceID, others int, extra deps.Bytes
 	here, known := s.Times.Expect(it, s.Places[p].Kind)
 	if there, both := s.Times.Expect(it, s.Places[q].Kind); known && both && s.heavyRun(it, here) {
 		return there+moving(extra) < here*time.Duration(others+1)
+	}
+	if known && it.Work > 0 {
+		return others > 0 && time.Duration(others)*here >= dear(it, extra, here)
 	}
 	return others > 0 && deps.Bytes(others)*it.Work >= extra*homeFactor
 }

@@ -131,7 +131,11 @@ func (m *modelled) push(j *job) {
 			back += m.sizes[d]
 		}
 	}
+	it.Changes, it.Home = slices.ContainsFunc(j.writes, func(d int) bool { return slices.Contains(j.reads, d) }), 0
 	for p := 1; p < len(m.places); p++ {
+		if it.Changes && changed[p] == 0 {
+			it.Home = it.Home.With(PlaceID(p))
+		}
 		it.Missing[p] += changed[p] - leastChanged
 	}
 	if back > 0 {
@@ -191,6 +195,9 @@ func (m *modelled) begin(j *job, p PlaceID) {
 		}
 		if l := j.it.Limit; l > 0 && l < j.full && canStop {
 			j.stopped, j.left = true, l.Seconds()
+			if j.full > 2*l { // seen early
+				j.left /= 4
+			}
 		} else {
 			j.left = j.full.Seconds()
 		}

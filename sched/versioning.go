@@ -38,13 +38,13 @@ func (v *versioning) choose(it *Item) PlaceID {
 	}
 	if it.Version != "" {
 		if rare, n := v.rarest(it, v.candidates(it)); (n < fewTimes || v.pushes%exploreEach == 0) && !v.hopeless(it, rare) {
-			if !v.tryingOnHost(it, rare) {
+			if !v.noTrial(it, rare) {
 				it.again = n >= fewTimes
 				return rare
 			}
 			return v.free(it, it.Allowed.Without(rare))
 		}
-		if p, ok := v.soonest(it); ok {
+		if p, ok := v.soonest(it, it.Allowed); ok {
 			return p
 		}
 	}
