@@ -81,6 +81,7 @@ type Item struct {
 	passed int32
 	short  bool          // was refused for want of tokens since it was pushed
 	expect time.Duration // what it takes of its place, in a ledger
+	own    time.Duration // and of that the time that it runs
 	flying bool          // and counted as in flight there
 	trial  bool          // and as one whose time is not known
 	homed  bool          // counted among those that make at their home there

@@ -12,12 +12,14 @@ type ledger struct {
 	state  *State
 	queued []time.Duration // by place: what its queue is expected to take of it
 	flying []time.Duration // by place: what was popped and is not done
+	work   []time.Duration // by place: both, without what is moved for it
+	going  []time.Duration // by place: flying, without that
 	trying map[timeKey]int // items queued or in flight whose time is not known yet
 }
 
 func newLedger(s *State) ledger {
 	n := len(s.Places)
-	return ledger{state: s, queued: make([]time.Duration, n), flying: make([]time.Duration, n), trying: map[timeKey]int{}}
+	return ledger{state: s, queued: make([]time.Duration, n), flying: make([]time.Duration, n), work: make([]time.Duration, n), going: make([]time.Duration, n), trying: map[timeKey]int{}}
 }
 
 // bytesPerSecond is what a link is taken to carry, and moveLatency what it takes besides, to weigh moving against running. A good
@@ -288,6 +290,7 @@ func (l *ledger) seldom(it *Item) bool {
 func (l *ledger) push(it *Item, p PlaceID) {
 	l.enter(it, p)
 	l.queued[p] += it.expect
+	l.work[p] += it.own
 }
 
 // keep keeps time of accelerator q free for it, which is tried on the host: most often it runs there in the end, and what comes
@@ -296,12 +299,14 @@ func (l *ledger) keep(it *Item, q PlaceID) {
 	d, _ := l.expect(it, q)
 	it.back, it.kept = q+1, time.Duration(float64(d)*l.part(it, q))
 	l.queued[q] += it.kept
+	l.work[q] += it.kept
 }
 
 // unkeep takes that back.
 func (l *ledger) unkeep(it *Item) {
 	if it.back > 0 {
 		l.queued[it.back-1] -= it.kept
+		l.work[it.back-1] -= it.kept
 		it.kept = 0
 	}
 }
@@ -310,6 +315,7 @@ func (l *ledger) unkeep(it *Item) {
 func (l *ledger) remove(it *Item) {
 	l.unkeep(it)
 	l.queued[it.at] -= it.expect
+	l.work[it.at] -= it.own
 	l.leave(it)
 }
 
@@ -328,6 +334,8 @@ func (l *ledger) pop(it *Item, p PlaceID) {
 	it.Limit = l.limit(it, p)
 	it.flying = true
 	l.flying[p] += it.expect
+	l.work[p] += it.own
+	l.going[p] += it.own
 }
 
 // Granted enters an item that was never pushed.
@@ -342,6 +350,8 @@ func (l *ledger) done(it *Item) {
 		l.unkeep(it)
 		it.flying = false
 		l.flying[it.at] -= it.expect
+		l.work[it.at] -= it.own
+		l.going[it.at] -= it.own
 		l.leave(it)
 	}
 	if it.Took > 0 && it.Version != "" {
@@ -351,7 +361,8 @@ func (l *ledger) done(it *Item) {
 
 func (l *ledger) enter(it *Item, p PlaceID) {
 	d, known := l.expect(it, p)
-	it.at, it.expect = p, time.Duration(float64(d)*l.part(it, p))
+	part := l.part(it, p)
+	it.at, it.expect, it.own = p, time.Duration(float64(d)*part), time.Duration(float64(it.runs[l.state.pool[p]].run)*part)
 	if it.trial = !known && it.Version != ""; it.trial {
 		l.trying[keyFor(it, l.state.Places[p].Kind)]++
 	}

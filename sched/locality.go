@@ -25,7 +25,7 @@ const nearFactor = 4
 // is over first, and is taken over by a place that is done with it first. Kinds that an item may run on are each tried a few times.
 type locality struct {
 	ledger
-	queues []queue // by place
+	queues []queue      // by place
 	given  []int        // by place: items ever meant for it
 	homes  []deps.Bytes // by place: what those work on whose data were moved there for that
 	len    int
@@ -161,7 +161,7 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 		}
 		// Between accelerators the wait counts too: a few bytes of a neighbour's edge are no reason to stand in line.
 		if k := l.state.pool[p]; k == l.state.pool[q] && it.runs[k].known && it.Work > 0 {
-			return l.busy(p)+dear(it, a, it.runs[k].run) < l.busy(q)+dear(it, b, it.runs[k].run)
+			return l.work[p]+dear(it, a, it.runs[k].run) < l.work[q]+dear(it, b, it.runs[k].run)
 		}
 		return a*homeFactor+l.wait(it, p) < b*homeFactor+l.wait(it, q)
 	}
@@ -240,26 +240,27 @@ func (l *locality) steal(p PlaceID) *Item {
 }
 
 func (l *locality) stealFrom(q, p PlaceID) *Item {
-	ahead, wait := l.state.load[q], l.flying[q]
+	ahead, wait, work := l.state.load[q], l.flying[q], l.going[q]
 	for _, ln := range l.queues[q].lanes {
 		if !ln.allowed.Has(p) {
 			continue
 		}
 		it := ln.head
 		for n := 0; it != nil && n < scanLimit; n++ {
-			if l.worth(it, q, p, ahead+n, wait) && l.state.Admit(it, p) {
+			if l.worth(it, q, p, ahead+n, wait, work) && l.state.Admit(it, p) {
 				return it
 			}
 			wait += it.expect
+			work += it.own
 			it = it.next
 		}
 	}
 	return nil
 }
 
-// worth reports whether p should take it from q, where so many items are ahead of it, which take so long. What q can start at
+// worth reports whether p should take it from q, where so many items are ahead of it, which take so long, and so long without what is moved for them. What q can start at
 // once stays; what p has in flight itself comes first there, too.
-func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait time.Duration) bool {
+func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait, work time.Duration) bool {
 	same := l.state.Places[p].Kind == l.state.Places[q].Kind
 	here, known := l.expect(it, p)
 	there, both := l.expect(it, q)
@@ -275,7 +276,7 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait time.Duration) 
 		return wait > 0 && l.paysOnHost(it, p, q, l.flying[p], wait)
 	case known && both && same && !l.heavy(it, p) && it.Work > 0:
 		run := it.runs[l.state.pool[p]].run
-		return wait > 0 && (l.state.Short(it, q) || l.flying[p]+run+dear(it, it.missing(p), run) <= wait+dear(it, it.missing(q), run))
+		return work > 0 && (l.state.Short(it, q) || l.going[p]+run+dear(it, it.missing(p), run) <= work+dear(it, it.missing(q), run))
 	case known && both:
 		return wait > 0 && l.flying[p]+here < wait+there
 	case !same && both && n > 0 && moving(n) > wait+there:
