@@ -217,21 +217,23 @@ func (l *ledger) soonest(it *Item, of PlaceSet) (PlaceID, bool) {
 	if best < 0 || !l.state.Places[best].Host {
 		return best, best >= 0
 	}
-	if q, ok := l.soonest(it, of&l.accelerators(it)); ok && !l.paysOnHost(it, best, q, l.busy(best), l.busy(q)) {
+	if q, ok := l.soonest(it, of&l.accelerators(it)); ok && !l.paysOnHost(it, best, q, l.busy(best), l.busy(q), l.work[q]) {
 		return q, true
 	}
 	return best, true
 }
 
-// paysOnHost reports whether the host, which has so much to do before it, is done with it before accelerator q would be. If it is slower
-// there, links are taken for good ones, and what it writes has to come to the accelerators after all.
-func (l *ledger) paysOnHost(it *Item, host, q PlaceID, ahead, wait time.Duration) bool {
+// paysOnHost reports whether the host, which has so much to do before it, is done with it before accelerator q would be, where it waits so
+// long, for work alone of that. If it is slower on the host, links are taken for good ones, and what it writes has to come to the
+// accelerators after all.
+func (l *ledger) paysOnHost(it *Item, host, q PlaceID, ahead, wait, work time.Duration) bool {
 	here, _ := l.expect(it, host)
 	there, _ := l.expect(it, q)
 	quick := it.runs[l.state.pool[q]].run
 	if it.runs[l.state.pool[host]].run >= trialFactor*quick {
 		here += moving(it.Work)
 		there = quick + (there-quick)/quickLink
+		wait = work + (wait-work)/quickLink
 	}
 	return ahead+here < wait+there
 }

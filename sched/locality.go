@@ -273,7 +273,7 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait, work time.Dura
 	case l.state.Places[p].Host && both && !known && it.Version != "": // a trial, where it costs no more than it may tell
 		return l.state.Short(it, q) || wait > 0 && !l.noTrial(it, p) && !l.hopeless(it, p)
 	case known && both && !same && l.state.Places[p].Host:
-		return wait > 0 && l.paysOnHost(it, p, q, l.flying[p], wait)
+		return wait > 0 && l.paysOnHost(it, p, q, l.flying[p], wait, work)
 	case known && both && same && !l.heavy(it, p) && it.Work > 0:
 		run := it.runs[l.state.pool[p]].run
 		return work > 0 && (l.state.Short(it, q) || l.going[p]+run+dear(it, it.missing(p), run) <= work+dear(it, it.missing(q), run))

@@ -120,9 +120,8 @@ func (rt *Runtime) estimate(s *record) {
 		}
 		missing = append(missing, n)
 	}
-	if rt.accelerated > 1 {
-		rt.addMoves(s, missing)
-	}
+	s.item.Changes, s.item.Home = false, 0
+	rt.addMoves(s, missing)
 	if rt.host >= 0 && s.item.Allowed.Has(rt.host) && least >= 0 {
 		if back := rt.machine.ReturnBytes(s.data()); back > 0 {
 			missing[rt.host] += back + least
@@ -131,7 +130,7 @@ func (rt *Runtime) estimate(s *record) {
 	s.item.Missing, s.item.Work = missing, s.work
 }
 
-// addMoves adds to what is missing at accelerators what s reads and writes and another one has.
+// addMoves adds to what is missing at accelerators what s reads and writes and another one has, and says which have all of that.
 func (rt *Runtime) addMoves(s *record, missing []deps.Bytes) {
 	var room [4]deps.Access
 	changed := room[:0]
@@ -143,6 +142,7 @@ func (rt *Runtime) addMoves(s *record, missing []deps.Bytes) {
 	if len(changed) == 0 {
 		return
 	}
+	s.item.Changes = true
 	var more [sched.MaxPlaces]deps.Bytes
 	least := deps.Bytes(-1)
 	for rest := s.item.Allowed; rest != 0; {
@@ -153,6 +153,9 @@ func (rt *Runtime) addMoves(s *record, missing []deps.Bytes) {
 		}
 		if missing[p] > 0 {
 			more[p] = rt.machine.MissingBytes(changed, rt.spaces[p])
+		}
+		if more[p] == 0 {
+			s.item.Home = s.item.Home.With(p)
 		}
 		if least < 0 || more[p] < least {
 			least = more[p]

@@ -21,6 +21,8 @@ type tryout struct {
 	limit  time.Duration
 	late   atomic.Bool // the time is up, and chunks are left out
 	done   atomic.Int64
+	begun  atomic.Int64
+	all    int64 // iterations
 	mu     mutex
 	left   []span // chunks that were left out
 	full   time.Duration
@@ -41,15 +43,33 @@ func (rt *Runtime) tryoutOf(r *record) *tryout {
 	return &tryout{rt: rt, r: r, began: rt.now(), limit: r.item.Limit}
 }
 
+// earlyPart is the part of the time after which a tryout is stopped that will need more than hopelessFactor times that; until earlyLeast
+// workers may be on their way.
+const (
+	earlyPart      = 4
+	earlyLeast     = 200 * time.Microsecond
+	hopelessFactor = 2
+)
+
+// isLate reports whether the time is up, or is known to be too short: by the iterations that have begun, as if they were over.
+func (t *tryout) isLate() bool {
+	spent := t.rt.now() - t.began
+	if spent < max(earlyLeast, t.limit/earlyPart) {
+		return spent > t.limit
+	}
+	return spent > t.limit || float64(spent)*float64(t.all) > hopelessFactor*float64(t.limit)*float64(t.begun.Load())
+}
+
 // run runs a chunk, unless the time is up.
 func (t *tryout) run(lo, hi int64, body func(lo, hi int64)) {
-	if t.late.Load() || t.rt.now()-t.began > t.limit {
+	if t.late.Load() || t.isLate() {
 		t.late.Store(true)
 		t.mu.Lock()
 		t.left = append(t.left, span{lo, hi})
 		t.mu.Unlock()
 		return
 	}
+	t.begun.Add(hi - lo)
 	body(lo, hi)
 	t.done.Add(hi - lo)
 }
@@ -62,6 +82,8 @@ func (t *tryout) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
 		return nil
 	}
 	t.done.Store(lo)
+	t.begun.Store(lo)
+	t.all = hi
 	chunk := func(lo, hi int64) {
 		for ; lo < hi; lo += grain { // one worker gets all at once
 			t.run(lo, min(lo+grain, hi), body)
