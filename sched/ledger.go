@@ -266,26 +266,31 @@ func (l *ledger) hopeless(it *Item, p PlaceID) bool {
 }
 
 // noTrial reports whether p is the host and it is not to be tried there: one like it is, which tells soon enough, and each that turns out
-// to be slow holds up a program whose data belong on accelerators; or it could not be stopped, for nobody else has what it changes, and
-// others that can come soon.
+// to be slow holds up a program whose data belong on accelerators; or it could not be stopped there, as nobody else has what it changes,
+// and others that can may come.
 func (l *ledger) noTrial(it *Item, p PlaceID) bool {
 	if !l.state.Places[p].Host {
 		return false
 	}
-	return l.trying[keyFor(it, l.state.Places[p].Kind)] > 0 || it.Changes && it.Home == 0 && l.seldom(it)
+	return l.trying[keyFor(it, l.state.Places[p].Kind)] > 0 || it.Changes && it.Home == 0 && l.ranLess(it, tryUnstopped)
 }
 
-// stoppable is after how many runs on accelerators it is tried on the host although it cannot be stopped there.
-const stoppable = 256
+// A trial on the host waits for one that costs less until so many like it have run on accelerators: one that can be stopped, and one
+// behind which others wait.
+const (
+	tryUnstopped = 256
+	tryCritical  = 32
+)
 
-// seldom reports whether it has run on accelerators, and less often than stoppable.
-func (l *ledger) seldom(it *Item) bool {
-	for rest := l.accelerators(it); rest != 0; rest = rest.Without(rest.First()) {
-		if n := it.runs[l.state.pool[rest.First()]].samples; n > 0 {
-			return n < stoppable
+// ranLess reports whether it may run on accelerators, and has done so less than n times.
+func (l *ledger) ranLess(it *Item, n int64) bool {
+	set := l.accelerators(it)
+	for rest := set; rest != 0; rest = rest.Without(rest.First()) {
+		if it.runs[l.state.pool[rest.First()]].samples >= n {
+			return false
 		}
 	}
-	return false
+	return set != 0
 }
 
 // push enters it in the queue of p.

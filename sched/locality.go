@@ -78,7 +78,7 @@ func (l *locality) choose(it *Item) PlaceID {
 			if !l.state.Places[rare].Host {
 				return rare
 			}
-			if l.noTrial(it, rare) {
+			if l.noTrial(it, rare) || l.critical(it) {
 				return l.place(it, rest)
 			}
 			l.keep(it, l.place(it, rest))
@@ -86,6 +86,16 @@ func (l *locality) choose(it *Item) PlaceID {
 		}
 	}
 	return l.place(it, of)
+}
+
+// critical reports whether an accelerator has nothing to do, so that others may be waiting for it, and not it for others.
+func (l *locality) critical(it *Item) bool {
+	for rest := l.accelerators(it); rest != 0; rest = rest.Without(rest.First()) {
+		if l.work[rest.First()] == 0 {
+			return l.ranLess(it, tryCritical)
+		}
+	}
+	return false
 }
 
 // place returns the one of some places that it is meant for, by what is known of its time.
@@ -155,13 +165,13 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 			return x < y
 		}
 	}
-	if a != b {
+	if a != b || accelerators && it.Home.Has(p) != it.Home.Has(q) {
 		if !accelerators {
 			return a < b
 		}
 		// Between accelerators the wait counts too: a few bytes of a neighbour's edge are no reason to stand in line.
 		if k := l.state.pool[p]; k == l.state.pool[q] && it.runs[k].known && it.Work > 0 {
-			return l.work[p]+dear(it, a, it.runs[k].run) < l.work[q]+dear(it, b, it.runs[k].run)
+			return l.work[p]+away(it, p, it.runs[k].run) < l.work[q]+away(it, q, it.runs[k].run)
 		}
 		return a*homeFactor+l.wait(it, p) < b*homeFactor+l.wait(it, q)
 	}
@@ -172,6 +182,18 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 		return x < y
 	}
 	return l.given[p] < l.given[q]
+}
+
+// awayPart is what part of what it works on counts as missing besides where it has not got its home.
+const awayPart = 4
+
+// away is what it costs to run it at p, for that long, and not where all of its data are. What it changes has its home there from then on.
+func away(it *Item, p PlaceID, run time.Duration) time.Duration {
+	n := it.missing(p)
+	if it.Home != 0 && !it.Home.Has(p) {
+		n += it.Work / awayPart
+	}
+	return dear(it, n, run)
 }
 
 // homeless reports whether no accelerator has yet what it works on, of which so much at least is missing.
@@ -271,12 +293,12 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait, work time.Dura
 	}
 	switch n := it.missing(p); {
 	case l.state.Places[p].Host && both && !known && it.Version != "": // a trial, where it costs no more than it may tell
-		return l.state.Short(it, q) || wait > 0 && !l.noTrial(it, p) && !l.hopeless(it, p)
+		return l.state.Short(it, q) || wait > 0 && !l.noTrial(it, p) && !l.critical(it) && !l.hopeless(it, p)
 	case known && both && !same && l.state.Places[p].Host:
 		return wait > 0 && l.paysOnHost(it, p, q, l.flying[p], wait, work)
 	case known && both && same && !l.heavy(it, p) && it.Work > 0:
 		run := it.runs[l.state.pool[p]].run
-		return work > 0 && (l.state.Short(it, q) || l.going[p]+run+dear(it, it.missing(p), run) <= work+dear(it, it.missing(q), run))
+		return work > 0 && (l.state.Short(it, q) || l.going[p]+run+away(it, p, run) <= work+away(it, q, run))
 	case known && both:
 		return wait > 0 && l.flying[p]+here < wait+there
 	case !same && both && n > 0 && moving(n) > wait+there:
