@@ -47,7 +47,7 @@ func Box(b BufferID, offset int64, shape, lo, hi []int64) (Region, error) {
 	for k := n - 1; k >= 0; k-- {
 		unknown := k == 0 && shape[0] < 0
 		if lo[k] < 0 || hi[k] > shape[k] && !unknown {
-			return Region{}, fmt.Errorf("deps: box: dimension %d: [%d:%d] is outside of 0 to %d", k, lo[k], hi[k], shape[k])
+			return Region{}, fmt.Errorf("deps: box: dimension %d: [%d:%d] is outside of 0 to %d", k+1, lo[k], hi[k], shape[k])
 		}
 		empty = empty || hi[k] <= lo[k]
 		dims[k] = Dim{hi[k] - lo[k], stride}

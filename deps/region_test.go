@@ -246,7 +246,7 @@ func TestTilesOfOneMatrixJoin(t *testing.T) {
 
 func TestBadRegions(t *testing.T) {
 	_, err := Box(1, 0, []int64{4, 4}, []int64{0, 0}, []int64{5, 4})
-	require.ErrorContains(t, err, "dimension 0: [0:5] is outside of 0 to 4")
+	require.ErrorContains(t, err, "dimension 1: [0:5] is outside of 0 to 4")
 	_, err = Box(1, 0, nil, nil, nil)
 	require.Error(t, err)
 	_, err = Strided(1, 0, []Dim{{3, 2}, {3, 3}})

@@ -17,7 +17,9 @@ import (
 type PanicError struct {
 	Value any
 	Stack []byte
-	At    ir.Pos // the line of a kernel that Go's run time panicked at, if the stack names it; it has no column
+	// At is the line that panicked, or, in a kernel, the innermost one of its files where Go's run time panicked; the zero Pos if the stack
+	// does not name it. It has no column.
+	At ir.Pos
 }
 
 func (e *PanicError) Error() string {
@@ -63,15 +65,45 @@ func (k *Kernel) lineIn(stack []byte) ir.Pos {
 		}
 	}
 	for line := range bytes.Lines(stack) {
-		place, isPlace := strings.CutPrefix(strings.TrimRight(string(line), "\n"), "\t")
-		place, _, _ = strings.Cut(place, " +0x")
-		colon := strings.LastIndexByte(place, ':')
-		if !isPlace || colon < 0 {
-			continue
+		if at := placeIn(line); files[at.File] {
+			return at
 		}
-		n, err := strconv.Atoi(place[colon+1:])
-		if file := path.Base(place[:colon]); err == nil && files[file] {
-			return ir.Pos{File: file, Line: n}
+	}
+	return ir.Pos{}
+}
+
+// placeIn returns the file and line that a line of a stack names, the zero Pos if it names none.
+func placeIn(line []byte) ir.Pos {
+	place, isPlace := strings.CutPrefix(strings.TrimRight(string(line), "\n"), "\t")
+	place, _, _ = strings.Cut(place, " +0x")
+	colon := strings.LastIndexByte(place, ':')
+	if !isPlace || colon < 0 {
+		return ir.Pos{}
+	}
+	n, err := strconv.Atoi(place[colon+1:])
+	if err != nil {
+		return ir.Pos{}
+	}
+	return ir.Pos{File: path.Base(place[:colon]), Line: n}
+}
+
+// Panicked returns the error of a function that is no kernel and panicked with value on a stack as debug.Stack prints it.
+func Panicked(value any, stack []byte) *PanicError {
+	return &PanicError{Value: value, Stack: stack, At: raised(stack)}
+}
+
+// raised returns the line that panicked: the innermost one below the call of panic that does not belong to Go's run time.
+func raised(stack []byte) ir.Pos {
+	below, ours := false, false
+	for line := range bytes.Lines(stack) {
+		switch {
+		case below && ours && line[0] == '\t':
+			return placeIn(line)
+		case line[0] == '\t':
+		case bytes.HasPrefix(line, []byte("panic(")):
+			below = true
+		case below:
+			ours = !bytes.HasPrefix(line, []byte("runtime."))
 		}
 	}
 	return ir.Pos{}

@@ -22,7 +22,7 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 	if n < 0 || size > 0 && n > (1<<62)/size {
 		return nil, fmt.Errorf("task: alloc: %d elements of %s: not a size", n, t)
 	}
-	if rt.closed.Load() {
+	if rt.refuses() {
 		return nil, ErrClosed
 	}
 	if n == 0 || size == 0 {
@@ -49,7 +49,7 @@ func Free[T any](rt *Runtime, x []T) error { return rt.drop("free", memoryOf(x),
 //
 // Errors: a slice that overlaps a buffer without lying in it, elements of another size.
 func Register[T any](rt *Runtime, x []T) error {
-	if rt.closed.Load() {
+	if rt.refuses() {
 		return ErrClosed
 	}
 	if cap(x) == 0 {

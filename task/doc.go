@@ -33,7 +33,9 @@
 // # Data
 //
 // Tasks work on buffers: slices of Alloc, which lie outside the Go heap until Free, or ordinary slices, which become
-// buffers up to their capacity on first use and are kept in place and alive until Unregister or Close. Parts of a
+// buffers up to their capacity on first use and are kept in place and alive until Unregister or Close: a program that goes on making new slices
+// calls Unregister, when it is done with one, or Free, and Stats.Buffers counts those that are left. Memory that was first used in a
+// Scope is forgotten with the task. Parts of a
 // buffer are sub-slices of it; the first use should be of the whole, or Register it. All uses of a buffer have one
 // element size. A program must not touch what a submitted task uses before Wait, or WaitOn for that part.
 //
@@ -62,7 +64,7 @@
 // among themselves; what they access must be inside what their parent accesses, or memory that was first used in the
 // scope, which is forgotten with it. The parent is over, for its successors, when its body has returned and its children
 // are over. Waiting in a body (Scope.Wait, Scope.WaitOn, Task.WaitContext with Scope.Context) costs no worker: see
-// RATIONALE.md.
+// RATIONALE.md. A body waits with its own Scope: what would wait for itself, or keep a worker, is ErrInsideTask.
 //
 // Lock order: Scope.lending and Scope.turn, then Scope.submitting, before the locks of deps, Machine and buffers;
 // Runtime.mu is held over calls of sched and over behind.mu, which is innermost. No lock but lending and turn is held over bodies, and

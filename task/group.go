@@ -78,7 +78,8 @@ func (g *Group) Cancel(cause error) {
 // which no other Wait tells then; what depends on what they access may be submitted again. It does not make data valid on the host: see
 // Runtime.WaitOn. In the body of a task the worker runs other tasks meanwhile.
 //
-// Errors: also the context's, of Until, and then the tasks and the group go on; ErrInsideTask for a group of the program in a body.
+// Errors: also the context's, of Until, and then the tasks and the group go on; ErrInsideTask for a group of the program in a body, and
+// for one of another task's Scope, in which the caller may be itself.
 func (g *Group) Wait(options ...WaitOption) error {
 	if rec := g.home.records; rec != nil {
 		if rec.scope != g.home {
@@ -91,6 +92,9 @@ func (g *Group) Wait(options ...WaitOption) error {
 	wait := func() { err = g.sleep(ctx) }
 	if g.home.program() && g.live.Load() > 0 && insideBody() {
 		return ErrInsideTask
+	}
+	if err := g.home.misplaced(); err != nil {
+		return err
 	}
 	if g.home.program() || g.live.Load() == 0 {
 		wait()

@@ -104,3 +104,102 @@ func TestWaitsAtTheScopeOnOneWorker(t *testing.T) {
 	require.NoError(t, rt.Wait())
 	require.EqualValues(t, 201, x[0])
 }
+
+// A body that waits with the scope of another task, or for itself, is told so: it hung, or took the worker of the other body away.
+func TestWaitsForOneself(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		for _, waiting := range []bool{true, false} { // whether the parent waits when its child does
+			t.Run(fmt.Sprint(workers, waiting), func(t *testing.T) { waitForOneself(t, workers, waiting) })
+		}
+	}
+}
+
+func waitForOneself(t *testing.T, workers int, waiting bool) {
+	rt := open(t, task.Options{Devices: fmt.Sprintf("smp:%d", workers)})
+	x := make([]int64, 8)
+	require.NoError(t, task.Register(rt, x))
+	type at struct {
+		parent, child   *task.Scope
+		parentTask, own task.Task
+		group           *task.Group // of the parent, with the child
+		outer           *task.Group // of the program, with the parent
+	}
+	waits := map[string]func(at) error{
+		"parent's scope":    func(a at) error { return a.parent.Wait() },
+		"wait on":           func(a at) error { return a.parent.WaitOn(a.child.Context(), task.InOut(x)) },
+		"parent's task":     func(a at) error { return a.parentTask.WaitContext(a.child.Context()) },
+		"own task":          func(a at) error { return a.own.WaitContext(a.child.Context()) },
+		"parent's context":  func(a at) error { return a.own.WaitContext(a.parent.Context()) },
+		"own group":         func(a at) error { return a.group.Wait() },
+		"group of parent":   func(a at) error { return a.outer.Wait() },
+		"plain wait":        func(a at) error { return a.own.Wait() },
+		"close":             func(at) error { return rt.Close() },
+		"if at the parent":  func(a at) error { _, err := a.parent.Go(nothing, task.If(false)); return err },
+		"grandchild":        func(a at) error { return below(a.child, func() error { return a.parent.Wait() }) },
+		"grandchild, child": func(a at) error { return below(a.child, func() error { return a.child.Wait() }) },
+	}
+	for name, wait := range waits {
+		var got error
+		var a at
+		known := make(chan struct{})
+		a.outer = task.NewGroup(rt)
+		parent, err := a.outer.GoScope(func(s *task.Scope) error {
+			a.parent = s
+			a.group = task.NewGroup(s)
+			begun := make(chan struct{})
+			own, err := a.group.GoScope(func(c *task.Scope) error {
+				<-begun
+				a.child = c
+				got = wait(a)
+				return nil
+			}, task.InOut(x))
+			a.own = own
+			<-known
+			close(begun)
+			if !waiting {
+				return err
+			}
+			return errors.Join(err, s.Wait())
+		}, task.InOut(x))
+		require.NoError(t, err)
+		a.parentTask = parent
+		close(known)
+		require.NoError(t, rt.Wait(), name)
+		if !waiting && errors.Is(got, task.ErrScopeOver) { // also true: the parent has returned
+			continue
+		}
+		require.ErrorIs(t, got, task.ErrInsideTask, name)
+	}
+}
+
+// below calls f in a child of s and waits for it.
+func below(s *task.Scope, f func() error) (got error) {
+	_, err := s.Go(func() error { got = f(); return nil })
+	return errors.Join(err, s.Wait(), got)
+}
+
+// Who is no body may wait with a scope, as may the body where a child has run on its stack; when the body has returned nobody may.
+func TestWhoMayWaitWithAScope(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:2"})
+	var left *task.Scope
+	_, err := rt.GoScope(func(s *task.Scope) error {
+		left = s
+		for range 3 {
+			_, err := s.Go(nothing)
+			if err = errors.Join(err, s.Wait()); err != nil {
+				return err
+			}
+		}
+		_, err := s.Go(nothing, task.If(false))
+		beside := make(chan error)
+		go func() {
+			_, err := s.Go(nothing)
+			beside <- errors.Join(err, s.Wait())
+		}()
+		return errors.Join(err, <-beside)
+	})
+	require.NoError(t, err)
+	require.NoError(t, rt.Wait())
+	require.ErrorIs(t, left.Wait(), task.ErrScopeOver)
+	require.ErrorIs(t, left.WaitOn(t.Context()), task.ErrScopeOver)
+}

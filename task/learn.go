@@ -42,6 +42,23 @@ func (l *learned) load(file string) error {
 	return nil
 }
 
+// check returns an error when save could not write the file: who has let a program learn for hours should have been told before.
+func (l *learned) check() error {
+	if l.file == "" || !l.on {
+		return nil
+	}
+	f, err := l.create()
+	if err != nil {
+		return fmt.Errorf("learned times: %s: cannot be written: %w", l.file, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// create makes a file beside that of l.
+func (l *learned) create() (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(l.file), filepath.Base(l.file)+".*")
+}
+
 // save writes the file, which others may be reading: it is there as a whole or not at all. Requires: no task in flight.
 func (l *learned) save() error {
 	if l.file == "" || !l.on {
@@ -51,7 +68,7 @@ func (l *learned) save() error {
 	if err != nil {
 		return fmt.Errorf("task: close: learned times: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(l.file), filepath.Base(l.file)+".*")
+	f, err := l.create()
 	if err != nil {
 		return fmt.Errorf("task: close: learned times: %w", err)
 	}

@@ -60,3 +60,22 @@ func TestLearnedTimesAreKept(t *testing.T) {
 	_, err = task.New(task.Options{Devices: "smp:1", Policy: "versioning", Learned: file})
 	require.ErrorContains(t, err, "learned times")
 }
+
+// A file that Close could not write is an error of New, under the policy that would write it.
+func TestLearnedTimesThatCannotBeKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "no such folder", "times.json")
+	o := task.Options{Devices: "smp:1", Policy: "versioning", Learned: file}
+	_, err := task.New(o)
+	require.ErrorContains(t, err, "task: learned times: "+file+": cannot be written: ")
+	o.Policy = "fifo"
+	rt, err := task.New(o)
+	require.NoError(t, err)
+	require.NoError(t, rt.Close())
+	o.Policy, o.Learned = "versioning", filepath.Join(t.TempDir(), "times.json")
+	rt, err = task.New(o)
+	require.NoError(t, err)
+	left, err := os.ReadDir(filepath.Dir(o.Learned))
+	require.NoError(t, err)
+	require.Empty(t, left, "what the look has made")
+	require.NoError(t, rt.Close())
+}

@@ -15,9 +15,13 @@ import (
 // worker meanwhile, and makes what the task accesses valid on the host: the body may use it again. It returns a
 // *FailedError for the children that failed since the last Wait; a failure that no Wait has told of makes the task fail.
 //
-// Errors: also the context's, of Until, and then the children go on.
+// Errors: also the context's, of Until, and then the children go on; ErrInsideTask in the body of another task, such as a child, which would
+// wait for itself; ErrScopeOver when the body has returned.
 func (s *Scope) Wait(options ...WaitOption) error {
 	o := waitOptions(options)
+	if err := s.misplaced(); err != nil {
+		return err
+	}
 	s.endReductions()
 	if err := s.waitChildren(o.ctx); err != nil {
 		return err
@@ -88,6 +92,8 @@ func (s *Scope) keepsNothing() bool { return len(s.owner.settings.tokens) == 0 }
 // stack grows by one task for each nesting level. Requires: lending held.
 func (s *Scope) runHere(next *record, more bool) {
 	worker := s.worker
+	s.above.Store(goroutine())
+	defer s.above.Store(0)
 	s.worker = smp.None // while a child has it; for good when it ends the goroutine (runtime.Goexit)
 	next, worker = s.rt.runOnHost(next, worker)
 	for more && next != nil && next.home == s && !next.parked && worker != smp.None {
@@ -207,6 +213,7 @@ func (s *Scope) end() int {
 	s.lending.Lock() // a goroutine of the body that still waits has the worker
 	defer s.lending.Unlock()
 	s.submitting.Lock()
+	s.body.Store(bodyOver)
 	s.over = true
 	s.resting.Add(1)
 	var ready recordList

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
 )
 
 // A replay runs the steps of an iteration: on the worker that has the task, its owner, and on those that are idle.
@@ -370,7 +371,7 @@ func (r *replay) call(d *desk, i int32, s *step) (err error) {
 			return
 		}
 		if value := recover(); value != nil {
-			err = &PanicError{Value: value, Stack: debug.Stack()}
+			err = devices.Panicked(value, debug.Stack())
 			return
 		}
 		r.fail(i, errGoexit)

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"os"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gompss/gompss/task"
@@ -19,26 +22,42 @@ func TestRandomWaits(t *testing.T) {
 	if testing.Short() && n == defaultWaitSeeds {
 		n /= 10
 	}
+	checked := isChecked()
+	if checked && n == defaultWaitSeeds {
+		n /= 20
+	}
 	for i := range n {
 		seed := *firstSeed + uint64(i)
-		require.NoError(t, newWaits(t, seed).run(), "seed %d", seed)
+		require.NoError(t, newWaits(t, seed, checked).run(), "seed %d", seed)
 	}
 }
 
-const defaultWaitSeeds = 400
+// isChecked reports whether the environment asks for the check of bodies.
+func isChecked() bool {
+	check := os.Getenv(task.CheckVariable)
+	return check != "" && check != "0" && check != "off"
+}
+
+const (
+	defaultWaitSeeds = 400
+	// blocksChecked is how many bodies of a program block where bodies are checked, one at a time: the task that such a body waits for is
+	// given the turn only when its patience, a fifth of a second, has run out.
+	blocksChecked = 3
+)
 
 var waitSeeds = flag.Int("waitseeds", defaultWaitSeeds, "programs that TestRandomWaits runs")
 
 const waitCells = 8
 
 type waits struct {
-	rt    *task.Runtime
-	r     *rand.Rand
-	x     []int64
-	want  []int64
-	slots chan struct{} // for bodies that keep their worker: one worker is left
-	asked chan chan struct{}
-	done  chan error
+	rt     *task.Runtime
+	r      *rand.Rand
+	x      []int64
+	want   []int64
+	blocks atomic.Int64  // how many bodies may still block
+	slots  chan struct{} // for bodies that keep their worker: one worker is left
+	asked  chan chan struct{}
+	done   chan error
 }
 
 // An act is a task, or a step.
@@ -62,11 +81,15 @@ const (
 	addedByWides = 3
 )
 
-func newWaits(t *testing.T, seed uint64) *waits {
+func newWaits(t *testing.T, seed uint64, checked bool) *waits {
 	w := &waits{r: rand.New(rand.NewPCG(seed, 91)), x: make([]int64, waitCells), want: make([]int64, waitCells), asked: make(chan chan struct{}), done: make(chan error, 1)}
 	workers := 1 + w.r.IntN(3)
 	w.slots = make(chan struct{}, workers-1)
 	policy := []string{"", "", "random", "fifo"}[w.r.IntN(4)]
+	w.blocks.Store(math.MaxInt64)
+	if checked {
+		w.blocks.Store(blocksChecked)
+	}
 	window := 0
 	if workers == 1 { // else who submits what a body waits for may have to wait for that body to make room
 		window = []int{0, 3, 20}[w.r.IntN(3)]
@@ -93,9 +116,11 @@ func (w *waits) block() {
 	default:
 		return
 	}
-	gate := make(chan struct{})
-	w.asked <- gate
-	<-gate
+	if w.blocks.Add(-1) >= 0 {
+		gate := make(chan struct{})
+		w.asked <- gate
+		<-gate
+	}
 	<-w.slots
 }
 

@@ -59,8 +59,8 @@ type Options struct {
 	Machine devices.Options
 	// Vector chooses how kernels run on the CPU workers: see VectorAuto; "" takes GOMPSS_VECTOR.
 	Vector string
-	// Learned is a file for what the versioning policy learns: read at the start if it is there, written by Close. "" keeps
-	// nothing.
+	// Learned is a file for what the versioning policy learns: read at the start if it is there, written by Close. New fails where
+	// that could not be done. "" keeps nothing.
 	Learned string
 	// Check verifies that tasks on CPU workers write only what they declare, as far as sums over memory can tell (check.go), one at a time,
 	// which makes them slow; false takes GOMPSS_CHECK.
@@ -112,6 +112,7 @@ type Runtime struct {
 	fence    fence
 	quick    bool // plain tasks go past the scheduler
 	closed   atomic.Bool
+	finished atomic.Bool           // and no body runs any more: see refuses
 	unruled  atomic.Pointer[error] // what the policy broke with
 	// Until here all is written rarely, and read by all for every task. What follows is kept apart from it and by who writes it.
 	_ line128
@@ -222,6 +223,9 @@ func (rt *Runtime) start(o Options, reads bool) error {
 		return err
 	}
 	rt.learned.on = rt.sched.Learns() && (len(rt.places) > 1 || o.Learned != "")
+	if err = rt.learned.check(); err != nil {
+		return err
+	}
 	rt.learned.free, rt.learned.ended = make([]time.Duration, len(rt.places)), make([]time.Duration, len(rt.places))
 	rt.counts = newCounts(rt.places)
 	rt.hostAt = rt.machine.HostAt

@@ -26,7 +26,7 @@ var ErrScopeOver = errors.New("task: the body whose scope this is has returned")
 //
 // Between submitting a child and waiting for it, the body must not touch what the child uses. A Scope is valid until the
 // body returns. Its methods may be called from any goroutine, but the body must not return before they do. The body of a child has a Scope of
-// its own: with that of its parent it would wait for itself, which nobody notices.
+// its own: with that of its parent it would wait for itself, and is refused (ErrInsideTask).
 type Scope struct {
 	rt    *Runtime
 	owner *record // nil for the tasks of the program; valid until the task is over
@@ -53,6 +53,9 @@ type Scope struct {
 	waiting atomic.Int32  // how somebody waits for the children
 	turn    mutex         // held by who waits for the children
 	quiet   chan struct{} // for who waits without having lent the worker; made when first needed, as is resume
+
+	body  atomic.Uintptr // the goroutine that runs the body: see goroutine; bodyOver when it has returned, 0 where there is none
+	above atomic.Uintptr // the goroutine of the body on whose stack a child runs
 
 	lending mutex    // held by who has lent the worker, until it has one again
 	worker  int      // that the body runs on, smp.None when there is none; guarded by lending
@@ -137,7 +140,7 @@ func (s *Scope) enter(ctx context.Context) error {
 			return ErrScopeOver
 		case !s.program() || ctx == nil:
 			return nil
-		case s.rt.closed.Load():
+		case s.rt.refuses():
 			s.submitting.Unlock()
 			return ErrClosed
 		case s.rt.window.room(), insideBody(): // a body, which should use its scope, would wait for room as a worker

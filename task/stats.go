@@ -1,6 +1,7 @@
 package task
 
 import (
+	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
 )
@@ -11,6 +12,10 @@ type Stats struct {
 	Failed    int64 // by themselves
 	Skipped   int64 // because of others
 	InFlight  int64
+	// Buffers is how many slices and variables the runtime knows, of Alloc and ordinary ones, and Known their size. They are kept until Free,
+	// Unregister or Close.
+	Buffers int64
+	Known   deps.Bytes
 	// ByDevice counts the tasks that ran, by the device's name ("smp" for all CPU workers); MostAtOnce is how many were
 	// there at the same time, by kind: granted, with tokens taken, and not over.
 	ByDevice   map[string]int64
@@ -59,6 +64,12 @@ func (rt *Runtime) Stats() Stats {
 		rt.machine.Settle()
 	}
 	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.seen(), Counters: rt.machine.Counters()}
+	for _, b := range rt.buffers.list() {
+		if !b.copied {
+			s.Buffers++
+			s.Known += b.size()
+		}
+	}
 	rt.failing.Lock()
 	s.Failed, s.Skipped = rt.broken, rt.skipped
 	rt.failing.Unlock()

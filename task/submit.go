@@ -88,7 +88,7 @@ func (s *Scope) submitGo(r *record, options []Option) (Task, error) {
 // begin takes a record and the lock of submission; giveUp or commit gives the lock back.
 func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 	rt := s.rt
-	if s.program() && rt.closed.Load() {
+	if s.program() && rt.refuses() {
 		return nil, ErrClosed
 	}
 	var ctx context.Context
@@ -123,14 +123,14 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 
 // closedError says why no task of the program may be submitted, in group g if that is not nil.
 func (rt *Runtime) closedError(g *Group) error {
-	if rt.closed.Load() {
+	if rt.refuses() {
 		return ErrClosed
 	}
 	ctx := rt.contextOf(g)
 	if ctx.Err() == nil {
 		return nil
 	}
-	if rt.closed.Load() { // meanwhile: Close ends the context
+	if rt.refuses() { // meanwhile: Close ends the context
 		return ErrClosed
 	}
 	return fmt.Errorf("task: submit: %w", context.Cause(ctx))
@@ -155,6 +155,9 @@ func (s *Scope) commit(r *record) Task {
 	var enough <-chan struct{}
 	if !now && !s.program() && s.rt.window.full() { // then it waits for room, and nobody has asked for the task
 		now, enough = true, r.context().Done()
+	}
+	if now && !r.now && s.misplaced() != nil { // nor has it asked whether it would wait for itself
+		now, enough = false, nil
 	}
 	id, late := s.commitLocked(r, &ready)
 	follows := s.rt.lines != nil && detail.added(id)
@@ -473,7 +476,7 @@ func (rt *Runtime) addBox(r *record, o *Option) error {
 	total := int64(1)
 	for i, n := range box.shape {
 		if n < 0 || box.hi[i] < box.lo[i] {
-			return fmt.Errorf("%s: box of shape %v: dimension %d: [%d:%d] of %d", mode, box.shape, i, box.lo[i], box.hi[i], n)
+			return fmt.Errorf("%s: box of shape %v: dimension %d: [%d:%d] of %d", mode, box.shape, i+1, box.lo[i], box.hi[i], n)
 		}
 		if total *= n; total > m.len {
 			return fmt.Errorf("%s: box of shape %v: needs more than the %d elements of the slice", mode, box.shape, m.len)

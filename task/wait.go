@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/trace/probe"
@@ -71,7 +68,8 @@ func (t Task) Wait() error {
 }
 
 // WaitContext is Wait until ctx is done. With the context of a Scope, or one derived from it, the worker runs other tasks meanwhile; with
-// any other the body of a task would keep its worker, and WaitContext is ErrInsideTask there.
+// any other, that of another task's Scope among them, the body of a task would keep its worker, and WaitContext is ErrInsideTask there. So it
+// is where the task would wait for itself: for its own task, or one that it is inside of.
 func (t Task) WaitContext(ctx context.Context) error {
 	over := false
 	wait := func() {
@@ -84,7 +82,10 @@ func (t Task) WaitContext(ctx context.Context) error {
 	switch s := scopeOf(ctx); {
 	case t.record == nil || t.record.taskID() != t.id:
 		wait()
-	case s != nil:
+	case s != nil && s.body.Load() != bodyOver:
+		if err := s.refuses(t); err != nil {
+			return err
+		}
 		s.block(wait)
 	case insideBody():
 		return ErrInsideTask
@@ -200,45 +201,6 @@ func (rt *Runtime) Wait(options ...WaitOption) error {
 	}
 }
 
-// ErrInsideTask says that what waits for tasks was called by the body of a task, which it may wait for, and which keeps a worker: Wait,
-// WaitOn and Close of a Runtime, submission to it with If(false), Task.Wait, Task.WaitContext and Future.Value with a context that is no
-// Scope's, Wait of a Group of the program, Replay, Free and Unregister. In a body, Scope.Wait and Scope.WaitOn wait for the
-// tasks of its own; to wait for those of another runtime there, call Wait on another goroutine.
-var ErrInsideTask = errors.New("task: wait or close: called in the body of a task: use its Scope, as GoScope gives it")
-
-// insideBody reports whether the body of a task is on the stack of the caller.
-func insideBody() bool {
-	var few [64]uintptr
-	pcs := few[:]
-	n := runtime.Callers(2, pcs)
-	for n == len(pcs) { // a body may recurse
-		pcs = make([]uintptr, 4*len(pcs))
-		n = runtime.Callers(2, pcs)
-	}
-	for _, pc := range pcs[:n] {
-		f := runtime.FuncForPC(pc - 1)
-		if f == nil {
-			continue
-		}
-		if _, name, ok := strings.Cut(f.Name(), "/task."); ok && slices.Contains(callsBodies[:], name) {
-			return true
-		}
-	}
-	return false
-}
-
-// keepsWorker returns ErrInsideTask when r, which is about to be submitted, is waited for where the body of a task submits it to the
-// runtime: that would keep a worker.
-func (r *record) keepsWorker() error {
-	if r.now && r.home.program() && insideBody() {
-		return ErrInsideTask
-	}
-	return nil
-}
-
-// callsBodies are what calls bodies: of tasks, of steps of a replay, of chunks of a wide task.
-var callsBodies = [...]string{"(*Runtime).runBody", "(*replay).call", "(*wide).chunk"}
-
 // A WaitOption says how to wait.
 type WaitOption struct {
 	ctx  context.Context
@@ -310,12 +272,15 @@ func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 	return rt.root.WaitOn(ctx, accesses...)
 }
 
-// WaitOn is Runtime.WaitOn for the children of a task and what it accesses.
+// WaitOn is Runtime.WaitOn for the children of a task and what it accesses. Errors: also those of Scope.Wait.
 func (s *Scope) WaitOn(ctx context.Context, accesses ...Option) error {
 	for i := range accesses {
 		if o := &accesses[i]; !o.isAccess() && o.what() != apartOption {
 			return errNoAccess
 		}
+	}
+	if err := s.misplaced(); err != nil {
+		return err
 	}
 	t, err := s.submitWait(accesses)
 	if err != nil {
@@ -399,42 +364,4 @@ func (rt *Runtime) stop() {
 		r.fail("", cause)
 		rt.retireUnscheduled(r)
 	}
-}
-
-// Close waits for all tasks, makes all data valid on the host, ends the workers and gives everything back: slices of
-// Alloc must not be used any more. It returns what Wait would, and a *LeakError if the runtime has lost sight of something.
-// Calls after the first return nil. A task body must not call it: there it is ErrInsideTask, and nothing is closed.
-//
-// From its beginning on the runtime takes no tasks of the program: what other goroutines, or bodies that still run, submit to it is
-// ErrClosed, while bodies may go on submitting to their Scope. Where bodies submit to the runtime, call Wait first.
-func (rt *Runtime) Close() error {
-	if !rt.closed.Load() && rt.window.live() > 0 && insideBody() {
-		return ErrInsideTask
-	}
-	if rt.closed.Swap(true) {
-		return nil
-	}
-	began := rt.now()
-	err := rt.Wait(Reading())
-	if broke := rt.unruled.Load(); broke != nil {
-		err = errors.Join(err, fmt.Errorf("task: close: %w", *broke))
-	}
-	rt.describing.wait()
-	rt.unhook()
-	rt.cancel(nil)
-	if rt.workers != nil {
-		rt.workers.Close()
-	}
-	rt.cleaning.Wait()
-	rt.checkNone()
-	err = errors.Join(err, rt.leak())
-	for _, b := range rt.buffers.close() {
-		rt.buffers.remove(b)
-		err = errors.Join(err, rt.buffers.free(b))
-	}
-	err = errors.Join(err, rt.leakOfMemory(), rt.learned.save(), rt.leaks, rt.vectors.close(), rt.machine.Close())
-	if rt.watched() {
-		rt.observePhase(probe.PhaseClose, began)
-	}
-	return errors.Join(err, rt.session.Close())
 }

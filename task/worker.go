@@ -197,7 +197,7 @@ func (rt *Runtime) bodyBroke(r *record, value any) {
 		r.fail("smp", r.kernel.device.Panicked(value, stack))
 		return
 	}
-	r.fail("smp", &PanicError{Value: value, Stack: stack})
+	r.fail("smp", devices.Panicked(value, stack))
 }
 
 // dieWith ends r on a goroutine that is on its way out; another one goes on as its worker.
@@ -254,6 +254,7 @@ func (rt *Runtime) callBody(r *record) error {
 		if r.inner == nil { // else it is checked
 			r.inner = newScope(r)
 		}
+		r.inner.body.Store(goroutine())
 		return r.nested(r.inner)
 	}
 	return r.body()

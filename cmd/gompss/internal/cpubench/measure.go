@@ -10,8 +10,6 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
 )
@@ -106,11 +104,11 @@ func measureType[T float32 | float64](options cpu.Options, dir, typ, ctype strin
 	}
 	bytes := poolSize(list, size)
 	bytes = (bytes + hugePage - 1) / hugePage * hugePage
-	whole, err := unix.Mmap(-1, 0, bytes+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	whole, err := mapPool(bytes + hugePage)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unix.Munmap(whole), arena.Close()) }()
+	defer func() { err = errors.Join(err, unmapPool(whole), arena.Close()) }()
 	mem := fromHugePage(whole, bytes)
 	wishHugePages(mem)
 	var refs []*reference
@@ -131,7 +129,7 @@ func measureType[T float32 | float64](options cpu.Options, dir, typ, ctype strin
 		if err := each(us, refs, s); err != nil {
 			return fmt.Errorf("bench: %s %s %s: %w", s.name, typ, s.size, err)
 		}
-		if err := unix.Madvise(mem, unix.MADV_DONTNEED); err != nil {
+		if err := clearPool(mem); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,66 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// Close waits for all tasks, makes all data valid on the host, ends the workers and gives everything back: slices of
+// Alloc must not be used any more. It returns what Wait would, and a *LeakError if the runtime has lost sight of something.
+// Calls after the first return nil, also while that one waits. A task body must not call it: there it is ErrInsideTask, and nothing is closed.
+//
+// From its beginning on the runtime takes no more tasks of the program: what goroutines submit to it is ErrClosed. The bodies that run go on
+// submitting, to it and to their Scope, and Close waits for what they submit. That is the bodies alone, and not goroutines that they started.
+func (rt *Runtime) Close() error {
+	if !rt.closed.Load() && rt.window.live() > 0 && insideBody() {
+		return ErrInsideTask
+	}
+	if rt.closed.Swap(true) {
+		return nil
+	}
+	began := rt.now()
+	err := rt.finish()
+	if broke := rt.unruled.Load(); broke != nil {
+		err = errors.Join(err, fmt.Errorf("task: close: %w", *broke))
+	}
+	rt.describing.wait()
+	rt.unhook()
+	rt.cancel(nil)
+	if rt.workers != nil {
+		rt.workers.Close()
+	}
+	rt.cleaning.Wait()
+	rt.checkNone()
+	err = errors.Join(err, rt.leak())
+	for _, b := range rt.buffers.close() {
+		rt.buffers.remove(b)
+		err = errors.Join(err, rt.buffers.free(b))
+	}
+	err = errors.Join(err, rt.leakOfMemory(), rt.learned.save(), rt.leaks, rt.vectors.close(), rt.machine.Close())
+	if rt.watched() {
+		rt.observePhase(probe.PhaseClose, began)
+	}
+	return errors.Join(err, rt.session.Close())
+}
+
+// finish waits until nothing is in flight whose body could submit more, and takes nothing from there on, of the bodies of other runtimes
+// either.
+func (rt *Runtime) finish() error {
+	for !rt.finished.Load() {
+		rt.root.endReductions()
+		if err := rt.window.wait(0, nil); err != nil {
+			return err
+		}
+		rt.root.submitting.Lock()
+		rt.finished.Store(rt.window.live() == 0 && len(rt.root.reductions) == 0)
+		rt.root.submitting.Unlock()
+	}
+	return rt.Wait(Reading())
+}
+
+// refuses reports whether the caller may submit nothing any more.
+func (rt *Runtime) refuses() bool {
+	return rt.closed.Load() && (rt.finished.Load() || !insideBody())
+}

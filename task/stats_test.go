@@ -1,0 +1,35 @@
+package task_test
+
+import (
+	"testing"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task"
+	"github.com/stretchr/testify/require"
+)
+
+// Slices that tasks have used are counted until they are given up; what was first used in a scope goes with its task.
+func TestStatsCountWhatIsKept(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:1"})
+	kept, err := task.Alloc[int64](rt, 1<<10)
+	require.NoError(t, err)
+	for i := range 10 {
+		x := make([]int64, 100)
+		_, err := rt.Go(nothing, task.InOut(x))
+		require.NoError(t, err)
+		_, err = rt.GoScope(func(s *task.Scope) error {
+			_, err := s.Go(nothing, task.InOut(make([]int64, 100)))
+			return err
+		})
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait())
+		if i >= 3 {
+			require.NoError(t, task.Unregister(rt, x))
+		}
+	}
+	s := rt.Stats()
+	require.EqualValues(t, 4, s.Buffers)
+	require.Equal(t, deps.Bytes(3*800+8<<10), s.Known)
+	require.NoError(t, task.Free(rt, kept))
+	require.EqualValues(t, 3, rt.Stats().Buffers)
+}
