@@ -35,18 +35,29 @@ func watched(l *launch, c *Code, old bool, err *error) {
 	}
 	l.block[wordStatus] = statusDone
 	tidy()
-	*err = c.fault(l.block, recover())
+	*err = c.fault(l.block, addressOf(recover()))
 }
 
-// fault says where the address of a fault lies.
-func (c *Code) fault(b *block, cause any) error {
-	e := &FaultError{Kernel: c.Kernel.Name, At: c.Kernel.At}
+// caught notes in the block that the code that ran on it came to a fault, and where.
+func (b *block) caught(cause any) {
+	b[wordStatus], b[wordIndex] = statusFault, uint64(addressOf(cause))
+	tidy()
+}
+
+// addressOf is the address of a fault, 0 where the system does not say.
+func addressOf(cause any) uintptr {
 	if a, ok := cause.(interface {
 		runtime.Error
 		Addr() uintptr
 	}); ok {
-		e.Addr = a.Addr()
+		return a.Addr()
 	}
+	return 0
+}
+
+// fault says where the address of a fault lies.
+func (c *Code) fault(b *block, addr uintptr) error {
+	e := &FaultError{Kernel: c.Kernel.Name, At: c.Kernel.At, Addr: addr}
 	word := wordParams
 	for _, v := range c.params {
 		if v.Type.Kind != ir.Slice {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"unsafe"
@@ -79,6 +80,83 @@ func TestFaultsAreErrors(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFaultsInShortCalls: a kernel that a Launcher knows to be short is called another way, on which faults are errors, too, checks fail, and
+// what faults of the goroutine are afterwards is what they were before.
+func TestFaultsInShortCalls(t *testing.T) {
+	arena, err := cpu.NewArena()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { require.NoError(t, arena.Close()) }()
+	page := unix.Getpagesize()
+	n := 3 * page / 8
+	good := make([]float64, n)
+	unreadable, lo, hi := holed(t, n, unix.PROT_NONE)
+	k, err := loadKernels(t).Kernel("Triad64")
+	require.NoError(t, err)
+	for machine, o := range machines() {
+		if have, err := cpu.Detect(); err != nil || o.AVX512 && !have.AVX512 {
+			continue
+		}
+		for _, panics := range []bool{false, true} {
+			t.Run(fmt.Sprint(machine, "/", panics), func(t *testing.T) {
+				r, err := cpu.NewKernelRunner(arena, k, o)
+				require.NoError(t, err)
+				defer debug.SetPanicOnFault(debug.SetPanicOnFault(panics))
+				var on cpu.Launcher
+				for range 300 { // more than there are untimed calls between two timed ones
+					require.NoError(t, on.Call(r, values([]any{good, good, good, 2.0}), nil))
+					err := on.Call(r, values([]any{good, unreadable, good, 2.0}), nil)
+					var fault *cpu.FaultError
+					require.ErrorAs(t, err, &fault)
+					require.Equal(t, "b", fault.Slice)
+					require.True(t, lo <= fault.Index && fault.Index < hi, fault.Error())
+					err = on.Call(r, values([]any{good, good, good[:n-5], 2.0}), nil)
+					var bounds *cpu.BoundsError
+					require.ErrorAs(t, err, &bounds)
+					require.EqualValues(t, n-5, bounds.Index)
+					require.Equal(t, panics, debug.SetPanicOnFault(panics))
+				}
+			})
+		}
+	}
+}
+
+// TestLauncherWhileItIsInUse: a kernel that runs while another one of the same goroutine shares a loop gets memory of its own, and a panic of
+// who shares leaves the Launcher as good as new.
+func TestLauncherWhileItIsInUse(t *testing.T) {
+	arena, err := cpu.NewArena()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { require.NoError(t, arena.Close()) }()
+	k, err := loadKernels(t).Kernel("Triad64")
+	require.NoError(t, err)
+	r, err := cpu.NewKernelRunner(arena, k, cpu.Options{})
+	require.NoError(t, err)
+	const n = 1000
+	a, b, x, one := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range one {
+		one[i] = float64(i)
+	}
+	var on cpu.Launcher
+	for range 300 {
+		require.Panics(t, func() {
+			_ = on.Call(r, values([]any{a, one, one, 2.0}), func(*cpu.Loop) error { panic("mine") })
+			panic("brief: it was not shared")
+		})
+		require.NoError(t, on.Call(r, values([]any{a, one, one, 2.0}), func(l *cpu.Loop) error {
+			if err := on.Call(r, values([]any{b, one, x, 3.0}), nil); err != nil {
+				return err
+			}
+			return l.Run(0, n)
+		}))
+		require.Equal(t, 3*one[n-1], a[n-1])
+		a[n-1] = 0
+	}
+	require.Equal(t, one, b)
 }
 
 // TestFaultNearNilIsAnError hands a kernel a slice whose memory is gone altogether.

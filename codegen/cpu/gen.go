@@ -38,6 +38,7 @@ const (
 	statusDone     = 0
 	statusReturned = 1<<31 - 1 // the kernel has returned: no stage follows
 	statusRunning  = 1 << 31   // set by Go: the code has not come back
+	statusFault    = 1<<31 + 1 // and this: it never will; the address is in wordIndex
 )
 
 func blockWord(i int) Arg { return MemArg(At(DI, int32(8*i))) }

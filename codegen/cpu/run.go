@@ -37,7 +37,7 @@ func (a *Arena) Install(c *Code) (*Program, error) {
 	}
 	p := &Program{Code: c, entry: entry}
 	p.rounds.Store(pauseRounds)
-	if c.plain && !c.far && c.scratch == 0 {
+	if c.plain && !c.far && c.scratch == 0 && len(c.caps) == 0 {
 		p.direct = entry + uintptr(c.stages[1].entry)
 		if n := c.stages[0].count; n.lo == 0 && n.step == 1 && !n.inclusive {
 			p.from, p.until = n.loConst, n.hi
@@ -86,17 +86,29 @@ func slotsOf(params []*ir.Var) []slot {
 // and length at once is twice as fast as one by one, and these copies are a good part of a short call.
 func (b *block) bind(slots []slot, args []Value) (bytes int64) {
 	args = args[:len(slots)]
-	to := unsafe.Pointer(&b[wordParams])
+	to := uintptr(8 * wordParams)
 	for i := range slots {
-		a := &args[i]
+		a, at := &args[i], unsafe.Add(unsafe.Pointer(b), to)
 		if !slots[i].slice {
-			*(*uint64)(to) = a.Bits
-			to = unsafe.Add(to, 8)
+			*(*uint64)(at) = a.Bits
+			to += 8
 			continue
 		}
-		*(*[2]uint64)(to) = *(*[2]uint64)(unsafe.Pointer(&a.Addr))
+		*(*[2]uint64)(at) = *(*[2]uint64)(unsafe.Pointer(&a.Addr))
 		bytes += a.Len * slots[i].size
-		to = unsafe.Add(to, 16)
+		to += 16
+	}
+	return bytes
+}
+
+// bytes is how many bytes the slices have that were bound.
+func (b *block) bytes(slots []slot) (bytes int64) {
+	word := wordParams
+	for _, s := range slots {
+		if word++; s.slice {
+			bytes += int64(b[word]) * s.size
+			word++
+		}
 	}
 	return bytes
 }

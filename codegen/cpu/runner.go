@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -27,13 +28,18 @@ type Runner struct {
 	slots    []slot                 // of the parameters, which are the same for all variants
 	variants *variants              // nil: there is but one program
 	pace     []atomic.Int64         // of every stage: picoseconds that an iteration took lately
+	first    *atomic.Int64          // of them, of the loop of a plain kernel
+	reach    int64                  // bytes up to which program is the variant to run
 	idle     atomic.Pointer[launch] // one that nobody uses; quicker than the pool
 	pool     sync.Pool
 }
 
 // NewRunner returns a runner of p.
 func NewRunner(p *Program) *Runner {
-	return &Runner{program: p, slots: slotsOf(p.Code.params), pace: make([]atomic.Int64, len(p.Code.stages)), pool: sync.Pool{New: func() any { return newLaunch() }}}
+	r := &Runner{program: p, slots: slotsOf(p.Code.params), pace: make([]atomic.Int64, len(p.Code.stages)), reach: math.MaxInt64,
+		pool: sync.Pool{New: func() any { return newLaunch() }}}
+	r.first = &r.pace[len(r.pace)-1]
+	return r
 }
 
 // Program is what the runner runs.
@@ -49,7 +55,9 @@ func (r *Runner) ProgramFor(args []Value) *Program {
 type launch struct {
 	block   *block
 	loop    Loop
-	untimed int // calls since the last that was timed
+	untimed int  // calls since the last that was timed
+	busy    bool // it runs what is long, or has not come back from that
+	watched bool // faults of the goroutine were panics before the call
 	before  [maxSums]uint64
 	scratch []byte  // memory for local arrays: kept from launch to launch
 	runner  *Runner // of what runs, and who shares loops in its sequential code
@@ -111,10 +119,10 @@ type Loop struct {
 // iterations when it returns; nil runs them here.
 // The caller keeps what the arguments point at alive. A failed check is a *BoundsError, a fault a *FaultError. With share nil it does not
 // allocate.
-func (r *Runner) Call(args []Value, share func(*Loop) error) (err error) {
-	l := r.take()
-	err = r.callOn(l, args, share)
-	r.giveBack(l) // a launch that panicked is left to the collector: who knows what still uses it
+func (r *Runner) Call(args []Value, share func(*Loop) error) error {
+	x := Launcher{r.take()}
+	err := x.Call(r, args, share)
+	r.giveBack(x.launch) // a launch that panicked is left to the collector: who knows what still uses it
 	return err
 }
 
@@ -123,66 +131,106 @@ func (r *Runner) Call(args []Value, share func(*Loop) error) (err error) {
 type Launcher struct{ launch *launch }
 
 // Call is Runner.Call.
+//
+// What it does for a plain kernel is a good part of the time of a short call, and most of that is what it stores: while the processor writes
+// what the kernel before has stored, one store a cycle, all that come after wait. So it keeps everything in registers up to the call.
 func (x *Launcher) Call(r *Runner, args []Value, share func(*Loop) error) error {
-	l := x.launch
-	if l == nil {
-		l = newLaunch()
+	l, p := x.launch, r.program
+	if l == nil || l.busy || p.direct == 0 {
+		return x.long(r, args, share)
 	}
-	x.launch = nil // one that panicked is left to the collector
-	err := r.callOn(l, args, share)
-	x.launch = l
+	if l.block.bind(r.slots, args) > r.reach || !l.short(r, p, share == nil) {
+		return r.longOn(l, share)
+	}
+	l.enter(p.direct)
+	if l.block[wordStatus] != statusDone {
+		return p.ended(l)
+	}
+	return nil
+}
+
+// short tells whether the plain kernel whose arguments are in the block takes one call, which need not be timed, and readies that. What is not
+// alone and takes more than a brief call might be worth sharing.
+func (l *launch) short(r *Runner, p *Program, alone bool) bool {
+	b, trips := l.block, int64(0)
+	if p.until > 0 {
+		trips = int64(b[p.until&wordMask]) - p.from
+	} else {
+		trips = p.Code.stages[0].count.trips(b)
+	}
+	expected := trips * r.first.Load() // picoseconds
+	if expected <= 0 || l.untimed >= seldomer {
+		return false
+	}
+	if expected >= int64(brief)*1000 && (!alone || expected >= int64(callTime)*900 || l.untimed >= seldom) {
+		return false
+	}
+	l.untimed++
+	b[wordLo], b[wordHi], b[wordStatus] = 0, uint64(trips), statusRunning
+	return true
+}
+
+// enter calls the code of a plain kernel, watched as runOn does it at half the price. A fault in it is what the status says then.
+func (l *launch) enter(code uintptr) {
+	if old := debug.SetPanicOnFault(true); old != l.watched {
+		l.watched = old
+	}
+	defer func() {
+		debug.SetPanicOnFault(l.watched)
+		if l.block[wordStatus] == statusRunning {
+			l.block.caught(recover())
+		}
+	}()
+	call(code, unsafe.Pointer(l.block))
+}
+
+// ended is the error of a plain kernel that did not run to its end.
+func (p *Program) ended(l *launch) error {
+	if b := l.block; b[wordStatus] == statusFault {
+		b[wordStatus] = statusDone
+		return p.Code.fault(b, uintptr(b[wordIndex]))
+	}
+	return p.goOn(p.Code.stages[1], l)
+}
+
+// long is Call of what may take several calls of code, and of what shares loops: other kernels may run on this goroutine meanwhile, and get
+// another launch.
+func (x *Launcher) long(r *Runner, args []Value, share func(*Loop) error) error {
+	if x.launch == nil || x.launch.busy {
+		x.launch = newLaunch()
+	}
+	l := x.launch
+	l.block.bind(r.slots, args)
+	if len(r.program.Code.caps) > 0 {
+		l.block.bindCaps(r.program.Code, args)
+	}
+	return r.longOn(l, share)
+}
+
+// longOn is long once the arguments are in the block. A launch that panicked stays busy and is left to the collector.
+func (r *Runner) longOn(l *launch, share func(*Loop) error) error {
+	p := r.choose(l.block.bytes(r.slots))
+	if p != r.program && p.direct != 0 && l.short(r, p, share == nil) {
+		l.enter(p.direct)
+		if l.block[wordStatus] != statusDone {
+			return p.ended(l)
+		}
+		return nil
+	}
+	l.busy = true
+	err := r.runOn(l, p, share)
+	l.busy = false
 	return err
 }
 
-func (r *Runner) callOn(l *launch, args []Value, share func(*Loop) error) (err error) {
-	b := l.block
-	p := r.program
-	if bytes := b.bind(r.slots, args); bytes > caches.first {
-		p = r.choose(bytes)
-	}
-	if len(p.Code.caps) > 0 {
-		b.bindCaps(p.Code, args)
-	}
-	old := debug.SetPanicOnFault(true)
-	defer func() { // watched, at half the price
-		debug.SetPanicOnFault(old)
-		if b[wordStatus] == statusRunning {
-			b[wordStatus] = statusDone
-			tidy()
-			err = p.Code.fault(b, recover())
-		}
-	}()
-	if p.direct != 0 {
-		if trips := p.trips(b); r.brief(trips) && l.untimed < seldomer {
-			l.untimed++
-			b[wordLo], b[wordHi], b[wordBudget], b[wordStatus] = 0, uint64(trips), pauseRounds, statusRunning
-			call(p.direct, unsafe.Pointer(b))
-			if b[wordStatus] == statusDone {
-				return nil
-			}
-			return p.goOn(p.Code.stages[1], l)
-		}
-	}
+func (r *Runner) runOn(l *launch, p *Program, share func(*Loop) error) (err error) {
+	defer watched(l, p.Code, debug.SetPanicOnFault(true), &err)
 	l.room(p)
 	if len(p.Code.nested) > 0 {
 		l.runner, l.share = r, share
-		r.setThresholds(p, b, share == nil)
+		r.setThresholds(p, l.block, share == nil)
 	}
 	return r.stages(p, l, share)
-}
-
-// brief tells whether so many iterations of a plain kernel are expected to take but one brief call: they need not be timed.
-func (r *Runner) brief(trips int64) bool {
-	expected := trips * r.pace[1].Load()
-	return expected > 0 && expected < int64(brief)*1000
-}
-
-// trips counts the iterations of a plain kernel.
-func (p *Program) trips(b *block) int64 {
-	if p.until > 0 {
-		return int64(b[p.until&wordMask]) - p.from
-	}
-	return p.Code.stages[0].count.trips(b)
 }
 
 func (r *Runner) stages(p *Program, l *launch, share func(*Loop) error) error {

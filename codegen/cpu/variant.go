@@ -51,7 +51,10 @@ func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
 		p = v.program[cached].Load()
 	}
 	r := NewRunner(p)
-	r.variants = v
+	r.variants, r.reach = v, caches.first
+	if halves512 || !v.streams {
+		r.reach = caches.far - 1
+	}
 	return r, nil
 }
 

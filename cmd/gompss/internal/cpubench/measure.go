@@ -166,7 +166,10 @@ func (o *ours[T]) measure(s spec, refs []*reference, p pace) (*Row, error) {
 		row.Note = "runs as Go: " + v.refused.Error()
 	}
 	row.fill(s, times, refs)
-	return row, nil
+	if row.Fast > 0 && row.Fast < least && row.Note == "" {
+		row.Note, err = o.reason(v, s, times, refs, row.Best)
+	}
+	return row, err
 }
 
 // times are nanoseconds of one run, by variant, ours first, and round.
@@ -248,7 +251,7 @@ func rounds(turns []turn, first []time.Duration, p pace) ([][]float64, error) {
 				continue
 			}
 			reps := max(1, int(p.round/max(first[i], 1)))
-			if reps > 1 { // what the others have put into the caches in their turns is no matter of this one
+			if first[i] < p.row/5 { // what the others have left in the caches, and not written back yet, is no matter of this one
 				if _, err := t(1); err != nil {
 					return nil, err
 				}
