@@ -100,16 +100,16 @@ func cpuValue(v reflect.Value) cpu.Value {
 	return cpu.Value{Bits: uint64(deviceArg(0, v.Interface()).Bits)}
 }
 
-// cpuMachines are the instruction sets and widths that the corpus runs with here.
+// cpuMachines are the instruction sets and widths that the corpus runs with here, in lanes whatever that costs, and single numbers.
 func cpuMachines(t testing.TB) map[string]cpu.Options {
 	t.Helper()
 	o, err := cpu.Detect()
 	if err != nil {
 		t.Skip(err)
 	}
-	out := map[string]cpu.Options{"avx2": {}}
+	out := map[string]cpu.Options{"avx2": {Single: cpu.SingleNever}, "single": {AVX512: o.AVX512, Single: cpu.SingleAlways}}
 	if o.AVX512 {
-		out["avx512"], out["avx512vl"] = cpu.Options{AVX512: true}, cpu.Options{AVX512: true, Width: cpu.W256}
+		out["avx512"], out["avx512vl"] = cpu.Options{AVX512: true, Single: cpu.SingleNever}, cpu.Options{AVX512: true, Width: cpu.W256, Single: cpu.SingleNever}
 	}
 	return out
 }

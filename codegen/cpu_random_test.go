@@ -290,9 +290,10 @@ func (g *goRuns) run(t testing.TB, which int, args []any) (out []any, ended bool
 // randomOptions are the machines and shapes of code that random kernels run as.
 func randomOptions(t testing.TB) map[string]cpu.Options {
 	out := cpuMachines(t)
-	out["avx2 once"] = cpu.Options{Unroll: 1}
+	out["avx2 once"] = cpu.Options{Unroll: 1, Single: cpu.SingleNever}
+	out["avx2 single"] = cpu.Options{Single: cpu.SingleAlways}
 	if _, ok := out["avx512"]; ok {
-		out["avx512 past"] = cpu.Options{AVX512: true, Past: true}
+		out["avx512 past"] = cpu.Options{AVX512: true, Past: true, Single: cpu.SingleNever}
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 
@@ -304,6 +305,10 @@ func BenchmarkPractice(b *testing.B) {
 	require.NoError(b, err)
 	defer func() { require.NoError(b, arena.Close()) }()
 	for machine, o := range cpuMachines(b) {
+		if machine == "single" {
+			continue
+		}
+		o.Single = cpu.SingleAuto
 		for _, c := range practiceCases {
 			b.Run(c.name+"/"+machine, func(b *testing.B) {
 				run, _ := practiceKernel(b, p, arena, c, o)
@@ -327,6 +332,27 @@ func BenchmarkPractice(b *testing.B) {
 				b.ReportMetric(0, "ns/op")
 			})
 		}
+	}
+}
+
+// TestWalksOfTheirOwnRunOneAfterTheOther: lanes that each walk a row of another length gather every element; where that takes longer than one
+// row after the other, the code is that, and says so and what to change.
+func TestWalksOfTheirOwnRunOneAfterTheOther(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "practice_kernels_test.go", Text: practiceSource})
+	require.NoError(t, err)
+	for name, single := range map[string]bool{"PracticeMaskedCSR": true, "PracticeHash": true, "PracticeFind": true, "PracticePrefix": true,
+		"PracticeMandelbrot": false, "PracticeKMeans": false, "PracticeMean": false, "PracticeSoftmax": false, "PracticeGCD": false, "PracticeSearch": false} {
+		k, err := p.Kernel(name)
+		require.NoError(t, err)
+		code, err := cpu.Compile(codegen.ForCPU(k), cpu.Options{AVX512: true})
+		require.NoError(t, err)
+		said := strings.Contains(strings.Join(code.Notes, "\n"), "runs one iteration after the other: in lanes")
+		require.Equal(t, single, said, "%s: %v", name, code.Notes)
+		require.Equal(t, single, code.Lanes == 1, name)
+		o := cpu.Options{AVX512: true, Single: cpu.SingleNever}
+		code, err = cpu.Compile(codegen.ForCPU(k), o)
+		require.NoError(t, err)
+		require.Greater(t, code.Lanes, 1, name)
 	}
 }
 

@@ -123,6 +123,9 @@ func cpuDecisionOn(k *ir.Kernel, p cpu.Processor, m cpu.Memory) string {
 		return fmt.Sprintf("CPU: the Go function runs on this machine: %v", why)
 	}
 	text := fmt.Sprintf("CPU: the iterations of the loop at %s -> lanes: %s, %d lanes, %d vectors at a time", code.Loop, o.Name(), code.Lanes, code.Unroll)
+	if code.Lanes == 1 {
+		text = fmt.Sprintf("CPU: the iterations of the loop at %s -> machine code of single numbers, in chunks that the workers share", code.Loop)
+	}
 	for _, n := range code.Notes {
 		text += "\n  CPU: " + n
 	}

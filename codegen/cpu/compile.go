@@ -15,9 +15,10 @@ type Options struct {
 	Unroll int   // unrolled copies; 0: as many as the registers allow
 	// ShareFrom is how many iterations of a parallel loop inside sequential code are worth sharing; 0: what takes long enough.
 	ShareFrom int
-	Past      bool // stores past the caches where possible
-	text      bool // with Code.Lines
-	few       bool // hand out one register of each class and spill the rest: for tests
+	Single    Single // whether parallel loops may run without lanes
+	Past      bool   // stores past the caches where possible
+	text      bool   // with Code.Lines
+	few       bool   // hand out one register of each class and spill the rest: for tests
 }
 
 // A Code is the vectorised variant of one kernel.
@@ -150,6 +151,15 @@ type compiler struct {
 
 // stage selects and allocates one stage with as many unrolled copies as the registers allow.
 func (c *compiler) stage(s *stage, sites []site) (*gen, error) {
+	if s.loop != nil && !s.nested && !s.alone {
+		if why, ok := c.single(s.loop); ok {
+			if g, _, err := c.unrolled(s, 1, true, sites); err == nil {
+				g.note("%s", why)
+				s.sums, s.round = g.sums, g.round
+				return g, nil
+			}
+		}
+	}
 	unrolls := []int{4, 2, 1}
 	if c.options.Unroll > 0 {
 		unrolls = []int{c.options.Unroll}
@@ -157,7 +167,7 @@ func (c *compiler) stage(s *stage, sites []site) (*gen, error) {
 	var best *gen
 	least := 1 << 30
 	for i, u := range unrolls {
-		g, spilled, err := c.unrolled(s, u, sites)
+		g, spilled, err := c.unrolled(s, u, false, sites)
 		if err != nil {
 			if best != nil {
 				break
@@ -190,7 +200,7 @@ func isRefusal(err error) bool {
 	return ok
 }
 
-func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled int, err error) {
+func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g *gen, spilled int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			refusal, ok := r.(*Refusal)
@@ -205,9 +215,10 @@ func (c *compiler) unrolled(s *stage, unroll int, sites []site) (g *gen, spilled
 		names: c.names, bounds: c.bounds, nested: c.stages, arrays: c.arrays, scratch: c.frame.scratch}
 	g.vex, g.text = !g.avx512, c.options.text
 	g.steps = make([]step, 0, max(c.steps, 256))
-	if g.avx512 && c.options.Width != W256 {
+	if g.avx512 && c.options.Width != W256 && !single {
 		g.bytes = 64
 	}
+	g.single = single
 	g.lanes = g.bytes / 8
 	s.sums = nil
 	g.enter(s, c.frame)
@@ -261,6 +272,13 @@ func (g *gen) parallelStage(s *stage, f frame) {
 	g.inLoop = true
 	g.refuseShared(s.loop)
 	g.openLeague(s, f)
+	if g.single {
+		g.sawLanes, g.sawLoop = 1, s.loop.At
+		g.cutLoop = g.cut(s.loop)
+		g.uniformFor(g.cutLoop)
+		g.closeLeague(s)
+		return
+	}
 	lanes := g.chooseLanes(s.loop)
 	if lanes == s.loop {
 		g.lanesFor[s.loop] = true

@@ -77,6 +77,7 @@ type gen struct {
 	sawLoop           ir.Pos
 	round             int64 // iterations of the parallel loop that a round takes
 	sums              []leagueSum
+	single            bool // the parallel loop runs one iteration after the other
 	inLoop            bool // a stage of a parallel loop
 	notes             []string
 	cutLoop           *ir.For   // that loop, restricted to a chunk

@@ -15,6 +15,7 @@ type target struct {
 	scale  uint8
 	root   *home
 	whole  bool // all lanes may be read, also those that are off
+	even   bool // the indices may be neighbours
 }
 
 // access is an element access taken apart: slice, index, and what of the element.
@@ -234,7 +235,7 @@ func (g *gen) gatherIndex(a access) target {
 	if index.Type().Kind == ir.Uint32 {
 		index = toInt(index)
 	}
-	t := target{mem: At(a.root.gp, int32(a.inner)), root: a.root, size4: container(index.Type()) == 4, scale: 1}
+	t := target{mem: At(a.root.gp, int32(a.inner)), root: a.root, size4: container(index.Type()) == 4, scale: 1, even: g.shapes != nil && g.shapes.computed(index)}
 	t.index = g.vec(index)
 	if a.at.Checked && !g.safe[a.at] && !g.always[a.at] {
 		g.checkGather(a, t)

@@ -70,17 +70,60 @@ func (g *gen) uniformFor(s *ir.For) {
 	g.shared = nil
 	g.markSafe(s)
 	g.place(top)
-	g.list(s.Body)
-	g.place(f.nextTo)
-	if s != g.cutLoop {
-		g.pausePoint()
+	if g.runsInPieces(s, step) {
+		g.pieces(s, f, h.gp, hi, k, top)
+	} else {
+		g.list(s.Body)
+		g.place(f.nextTo)
+		if s != g.cutLoop {
+			g.pausePoint()
+		}
+		g.addConst(h.gp, step)
+		g.op(CMPQ, W128, RegArg(h.gp), RegArg(hi))
+		g.again(k, top)
 	}
-	g.addConst(h.gp, step)
-	g.op(CMPQ, W128, RegArg(h.gp), RegArg(hi))
-	g.again(k, top)
 	g.place(f.breakTo)
 	restore()
 	g.loops = g.loops[:len(g.loops)-1]
+}
+
+// piece is how many rounds an inner loop of single numbers takes between two looks at whether it is to pause: they are as short as that look.
+const piece = 64
+
+// runsInPieces tells the loops without loops inside.
+func (g *gen) runsInPieces(s *ir.For, step int64) bool {
+	if !g.single || g.shapes != nil || s == g.cutLoop || step != 1 || s.Rel != ir.Lt {
+		return false
+	}
+	innermost := true
+	ir.WalkStmts(s.Body, func(s ir.Stmt) bool {
+		switch s.(type) {
+		case *ir.For, *ir.While:
+			innermost = false
+		}
+		return innermost
+	})
+	return innermost
+}
+
+// pieces runs the rounds up to hi, of which there is one at least; top is where a piece begins.
+func (g *gen) pieces(s *ir.For, f *loopFrame, i, hi Reg, k cond, top label) {
+	until, round := g.general(), g.newLabel()
+	most := g.constGeneral(piece)
+	g.move(until, hi)
+	g.op(SUBQ, W128, RegArg(until), RegArg(i))
+	g.op(CMPQ, W128, RegArg(until), RegArg(most)) // without a sign: hi lies above i
+	g.op(CMOVQHI, W128, RegArg(until), RegArg(most))
+	g.op(ADDQ, W128, RegArg(until), RegArg(i))
+	g.place(round)
+	g.list(s.Body)
+	g.place(f.nextTo)
+	g.addConst(i, 1)
+	g.op(CMPQ, W128, RegArg(i), RegArg(until))
+	g.again(k, round)
+	g.pause(piece)
+	g.op(CMPQ, W128, RegArg(i), RegArg(hi))
+	g.again(k, top)
 }
 
 func (g *gen) loopCond(s *ir.For) cond {

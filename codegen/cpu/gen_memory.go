@@ -140,7 +140,7 @@ func (g *gen) gather(at target, t *ir.Type) []Reg {
 	}
 	w := widthOf(g.lanes * max(isize, container(t)))
 	out := g.vectors(g.unroll)
-	g.each(func(u int) {
+	one := func(u int) {
 		// The mask is consumed, and the destination keeps what lanes that are off held: zero, not garbage from a false dependence.
 		m := g.newMask()
 		if g.exec != nil {
@@ -155,8 +155,20 @@ func (g *gen) gather(at target, t *ir.Type) []Reg {
 			return
 		}
 		g.op(gatherOp(at.size4, t, false), w, RegArg(out[u]), mem, RegArg(m))
+	}
+	g.each(func(u int) {
+		if !g.mayBeEven(at, t) {
+			one(u)
+			return
+		}
+		g.evenly(at, u, func(m Mem) { g.loadVector(out[u], m, t, u) }, func() { one(u) })
 	})
 	return out
+}
+
+// mayBeEven tells the accesses that are worth a look at whether their elements are neighbours: all lanes are on, and fill a vector.
+func (g *gen) mayBeEven(at target, t *ir.Type) bool {
+	return at.even && g.exec == nil && int64(at.scale) == int64(t.Size) && t.Size >= 4 && g.lanes*int(t.Size) == g.width(t).Bytes()
 }
 
 func (g *gen) maskForGather(m Reg, t *ir.Type) Reg { return g.maskFor(m, t) }
@@ -288,6 +300,19 @@ func (g *gen) storeSmall(m Mem, v Reg, t *ir.Type, u int) {
 
 // scatter writes elements anywhere.
 func (g *gen) scatter(at target, v []Reg, t *ir.Type) {
+	if g.mayBeEven(at, t) {
+		all := g.unroll
+		g.each(func(u int) {
+			one := at
+			one.even, one.index = false, at.index[u:u+1]
+			g.evenly(at, u, func(m Mem) { g.storeVector(m, v[u], t, u) }, func() {
+				g.unroll = 1
+				g.scatter(one, v[u:u+1], t)
+				g.unroll = all
+			})
+		})
+		return
+	}
 	if !g.avx512 || t.Size < 4 {
 		g.scatterLanes(at, v, t)
 		return

@@ -118,7 +118,7 @@ func toInt(e ir.Expr) ir.Expr {
 }
 
 // of is the view that a slice-valued expression is; ok is false where it is not known what it is a part of.
-func (v *views) of(e ir.Expr) (*view, bool) {
+func (v *views) of(e ir.Expr, out *[]ir.Stmt) (*view, bool) {
 	switch e := e.(type) {
 	case *ir.Ref:
 		if x, ok := v.slices[e.Var]; ok {
@@ -130,7 +130,7 @@ func (v *views) of(e ir.Expr) (*view, bool) {
 		n := &ir.Len{X: e, At: e.At}
 		return &view{base: e, off: number(0, e.At), n: n, cap: v.capacity(e, n)}, true
 	case *ir.Reslice:
-		return v.part(e)
+		return v.part(e, out)
 	}
 	return nil, false
 }
@@ -149,12 +149,13 @@ func (v *views) capacity(e *ir.Ref, n ir.Expr) ir.Expr {
 	return &ir.Ref{Var: c, At: e.At}
 }
 
-func (v *views) part(e *ir.Reslice) (*view, bool) {
+// part is the view that e cuts. Where there is a list of statements, the bounds become variables, so that each is computed and checked once.
+func (v *views) part(e *ir.Reslice, out *[]ir.Stmt) (*view, bool) {
 	var from *view
 	if t := e.X.Type(); t.Kind == ir.Array {
 		n := number(t.Len, e.At)
 		from = &view{base: e.X, off: number(0, e.At), n: n, cap: n}
-	} else if x, ok := v.of(e.X); ok {
+	} else if x, ok := v.of(e.X, out); ok {
 		from = x
 	} else {
 		return nil, false
@@ -162,15 +163,23 @@ func (v *views) part(e *ir.Reslice) (*view, bool) {
 	name := ir.Source(e)
 	lo, hi, most := number(0, e.At), from.n, from.cap
 	if e.Max != nil {
-		most = v.limited(e, toInt(e.Max), from.cap, name)
+		most = v.once(v.limited(e, toInt(e.Max), from.cap, name), out)
 	}
 	if e.Hi != nil {
-		hi = v.limited(e, toInt(e.Hi), most, name)
+		hi = v.once(v.limited(e, toInt(e.Hi), most, name), out)
 	}
 	if e.Lo != nil {
-		lo = v.limited(e, toInt(e.Lo), hi, name)
+		lo = v.once(v.limited(e, toInt(e.Lo), hi, name), out)
 	}
 	return &view{base: from.base, off: plus(ir.Add, from.off, lo), n: plus(ir.Sub, hi, lo), cap: plus(ir.Sub, most, lo)}, true
+}
+
+// once is e, as a variable where that can be declared.
+func (v *views) once(e ir.Expr, out *[]ir.Stmt) ir.Expr {
+	if out == nil {
+		return e
+	}
+	return v.fixed(e, "bound", out)
 }
 
 // limited is a bound of e that must not pass another one.
@@ -213,16 +222,16 @@ func (v *views) expr(e ir.Expr) ir.Expr {
 				return v.element(w, e.I, e.Checked, x.Var.Name, e.At)
 			}
 		case *ir.Reslice:
-			if w, ok := v.part(x); ok {
+			if w, ok := v.part(x, nil); ok {
 				return v.element(w, e.I, e.Checked, ir.Source(x), e.At)
 			}
 		}
 	case *ir.Len:
-		if w, ok := v.of(e.X); ok && !sameLen(w.n, e) {
+		if w, ok := v.of(e.X, nil); ok && !sameLen(w.n, e) {
 			return w.n
 		}
 	case *ir.Cap:
-		if w, ok := v.of(e.X); ok {
+		if w, ok := v.of(e.X, nil); ok {
 			if r, ok := e.X.(*ir.Reslice); ok && r.Checked && r.Hi != nil && r.Lo == nil {
 				return plus(ir.Add, w.cap, v.checked(number(0, e.At), plus(ir.Add, w.n, number(1, e.At)), ir.Source(r), r.At)) // the end counts, too
 			}
@@ -297,11 +306,11 @@ func (v *views) declare(s *ir.Decl) []ir.Stmt {
 	if s.Init == nil {
 		return v.declareLater(s)
 	}
-	w, ok := v.of(s.Init)
+	var out []ir.Stmt
+	w, ok := v.of(s.Init, &out)
 	if !ok {
 		return []ir.Stmt{s}
 	}
-	var out []ir.Stmt
 	if v.assigned[s.Var] {
 		x := v.variables(s, w.base)
 		v.slices[s.Var] = x
@@ -384,7 +393,7 @@ func (v *views) baseOf(x *ir.Var, depth int) ir.Expr {
 
 func (v *views) assign(s *ir.Assign, x *ir.Var) []ir.Stmt {
 	have := v.slices[x]
-	w, ok := v.of(s.Value)
+	w, ok := v.of(s.Value, nil)
 	if have == nil || !ok || !have.vars {
 		return []ir.Stmt{s}
 	}

@@ -31,6 +31,7 @@ type shapes struct {
 	of     map[*ir.Var]shape
 	inside map[*ir.Var]bool // declared in the loop
 	once   map[*ir.Var]bool // never assigned after its declaration
+	inits  map[*ir.Var]ir.Expr
 }
 
 // analyseShapes finds the shapes of all variables in the body of a lanes loop: a fixed point from "all uniform" up.
@@ -38,7 +39,13 @@ type shapes struct {
 // Source: uniform and varying as in ISPC; the affine shape is that of stride analysis in outer-loop vectorisers.
 func analyseShapes(f *ir.For, step int64) *shapes {
 	s := &shapes{lane: f.Var, step: step, of: map[*ir.Var]shape{f.Var: affineShape(step)}, inside: map[*ir.Var]bool{f.Var: true},
-		once: map[*ir.Var]bool{}}
+		once: map[*ir.Var]bool{}, inits: map[*ir.Var]ir.Expr{}}
+	ir.WalkStmts(f.Body, func(x ir.Stmt) bool {
+		if d, ok := x.(*ir.Decl); ok && d.Init != nil {
+			s.inits[d.Var] = d.Init
+		}
+		return true
+	})
 	for _, v := range ir.Declared(f.Body).List() {
 		s.inside[v] = true
 		s.once[v] = true

@@ -85,10 +85,13 @@ func (p *Program) paused(took time.Duration) {
 
 // pausePoint stands where a loop goes round that Go does not cut into chunks: one inside a parallel loop, as a chunk is never shorter than one
 // iteration, and all in sequential code.
-func (g *gen) pausePoint() {
+func (g *gen) pausePoint() { g.pause(1) }
+
+// pause is a pausePoint that stands for so many rounds.
+func (g *gen) pause(rounds int64) {
 	back, cold := g.newLabel(), g.newLabel()
 	n := g.newSite(site{kind: sitePause})
-	g.op(ADDQImm, W128, blockWord(wordBudget), ImmArg(-1))
+	g.op(ADDQImm, W128, blockWord(wordBudget), ImmArg(-rounds))
 	g.jump(condS, cold)
 	g.place(back)
 	g.later(cold, func() {

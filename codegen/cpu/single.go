@@ -1,0 +1,192 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A Single says whether parallel loops may run one iteration after the other in every chunk, with code for single numbers. Lanes that walk rows
+// of their own, each of another length, gather every element and wait for the longest row: that can cost more than it gains.
+type Single uint8
+
+// The values of Single.
+const (
+	SingleAuto   Single = iota // where lanes are expected to be slower
+	SingleNever                // lanes, whatever they cost
+	SingleAlways               // also where lanes are faster: for tests
+)
+
+// weight is what a part of a loop is expected to cost in cycles: all lanes at once, and one of them alone.
+type weight struct{ lanes, one float64 }
+
+func (w *weight) add(lanes, one float64) { w.lanes, w.one = w.lanes+lanes, w.one+one }
+
+// weighing adds up the cost of the iterations of one loop.
+type weighing struct {
+	*shapes
+	avx512  bool
+	count   float64 // lanes
+	walks   ir.Pos  // the first loop that lanes leave at different times and that gathers
+	gathers int     // in such loops
+	unfit   bool    // something in it is only good in vectors
+}
+
+// roundTrips is how often loops inside are expected to go round. The others are cycles, of one number alone: several of them begin in one.
+const (
+	roundTrips   = 8
+	perOperation = 0.4
+	perLoad      = 0.5
+)
+
+// single tells whether a parallel loop is better run one iteration after the other, and why.
+func (c *compiler) single(loop *ir.For) (why string, ok bool) {
+	switch c.options.Single {
+	case SingleNever:
+		return "", false
+	case SingleAlways:
+		return fmt.Sprintf("the loop at %s runs one iteration after the other: it was asked for", loop.At), true
+	}
+	d := loop.Directive
+	step, constant := constStep(loop)
+	if !constant || loop.Rel == ir.Ne || d == nil || d.Parts&ir.Simd != 0 || d.Simdlen > 0 || d.Collapse > 1 || len(d.Reductions) > 0 || len(d.Lastprivate) > 0 || !plainInside(loop) {
+		return "", false
+	}
+	bytes := 32
+	if c.options.AVX512 && c.options.Width != W256 {
+		bytes = 64
+	}
+	w := &weighing{shapes: analyseShapes(loop, step), avx512: c.options.AVX512, count: float64(bytes / laneBytes(loop))}
+	total := w.list(loop.Body, false)
+	if w.unfit || w.gathers == 0 || total.lanes/w.count*0.8 < total.one {
+		return "", false
+	}
+	return fmt.Sprintf("the loop at %s runs one iteration after the other: in lanes, each would walk the loop at %s on its own, with gathers and scatters at %d places, and wait for "+
+		"the longest, about %.1f times the work; to have lanes, write //omp:simd above that inner loop, or store the rows so that neighbouring iterations read neighbours",
+		loop.At, w.walks, w.gathers, total.lanes/w.count/total.one), true
+}
+
+// plainInside tells the bodies without directives of their own and without atomic updates.
+func plainInside(loop *ir.For) bool {
+	plain := true
+	ir.WalkStmts(loop.Body, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.For:
+			plain = plain && s.Directive == nil
+		case *ir.Atomic, *ir.Construct:
+			plain = false
+		}
+		return plain
+	})
+	return plain
+}
+
+// list weighs statements; walking says that lanes are in a loop that they leave one by one.
+func (w *weighing) list(body []ir.Stmt, walking bool) (sum weight) {
+	for _, s := range body {
+		ir.StmtExprs(s, func(e ir.Expr) { w.expr(e, walking, &sum) })
+		if a, ok := s.(*ir.Assign); ok {
+			w.store(a.Place, walking, &sum)
+		}
+		walk, at := false, s.Pos()
+		switch s := s.(type) {
+		case *ir.For:
+			walk = (&shapeWalk{shapes: w.shapes}).variesFor(s) || (&shapeWalk{shapes: w.shapes}).leavesSplit(s.Body)
+		case *ir.While:
+			walk = s.Cond != nil && w.shape(s.Cond).kind != uniform || (&shapeWalk{shapes: w.shapes}).leavesSplit(s.Body)
+		case *ir.If:
+			sum.add(3, 0.5)
+			inner := w.list(s.Then, walking)
+			other := w.list(s.Else, walking)
+			sum.add(inner.lanes+other.lanes, inner.one+other.one)
+			continue
+		default:
+			ir.Lists(s, func(inner []ir.Stmt) {
+				x := w.list(inner, walking)
+				sum.add(x.lanes, x.one)
+			})
+			continue
+		}
+		before := w.gathers
+		var inner weight
+		ir.Lists(s, func(list []ir.Stmt) {
+			x := w.list(list, walking || walk)
+			inner.add(x.lanes, x.one)
+		})
+		if walk && before == 0 && w.gathers > 0 {
+			w.walks = at
+		}
+		lanes := 1.0
+		if walk {
+			lanes = 8
+		}
+		sum.add(roundTrips*(lanes+inner.lanes), roundTrips*(1.2+inner.one))
+	}
+	return sum
+}
+
+// expr weighs what evaluating e takes.
+func (w *weighing) expr(e ir.Expr, walking bool, sum *weight) {
+	if e == nil {
+		return
+	}
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Index:
+			w.access(x, walking, 1.2, sum)
+		case *ir.Math:
+			w.unfit = w.unfit || x.Fn != ir.IMin && x.Fn != ir.IMax
+			sum.add(1, 1)
+		case *ir.Binary:
+			w.operation(x, sum)
+		case *ir.Convert, *ir.Select, *ir.Unary:
+			sum.add(1, perOperation)
+		}
+		return true
+	})
+}
+
+func (w *weighing) operation(e *ir.Binary, sum *weight) {
+	switch {
+	case e.Op == ir.Div && e.T.IsFloat():
+		sum.add(8, 4)
+	case e.Op == ir.Div || e.Op == ir.Rem:
+		sum.add(20, 8)
+	case e.Op == ir.Mul && wide(e.T) && !w.avx512 && w.shape(e).kind == varying:
+		sum.add(8, 1)
+	default:
+		sum.add(1, perOperation)
+	}
+}
+
+// access weighs a load, or, with more for each lane, a store.
+func (w *weighing) access(x *ir.Index, walking bool, each float64, sum *weight) {
+	if x.X.Type().Kind != ir.Slice {
+		return
+	}
+	sh := w.shape(x.I)
+	switch {
+	case sh.kind == uniform, sh.kind == affine && sh.stride == 1:
+		sum.add(1, perLoad)
+		return
+	case sh.kind == affine:
+		sum.add(w.count*0.6, perLoad)
+		return
+	}
+	if walking {
+		w.gathers++
+	}
+	if x.Type().Size < 4 {
+		each = 4
+	} else if !w.avx512 {
+		each += 0.3
+	}
+	sum.add(w.count*each, perLoad)
+}
+
+// store adds what a store takes more than the load that expr has taken it for.
+func (w *weighing) store(place ir.Expr, walking bool, sum *weight) {
+	if x, ok := place.(*ir.Index); ok && x.X.Type().Kind == ir.Slice && w.shape(x.I).kind == varying {
+		sum.add(w.count, 0.3)
+	}
+}
