@@ -7,6 +7,7 @@
 // A statement that has no vector form runs lane by lane in the vector loop (gen_serial.go), and Code.Notes says so.
 // Elements at constant distances, as the fields of structs, are loaded and stored as whole vectors that are permuted, or lane by lane where the
 // distance is long: gathers and scatters take a cycle or more for an element (gen_apart.go).
+// Loops whose iterations each walk a row of their own run without lanes where these would cost more (single.go).
 // Parallel loops inside sequential code are stages that this code calls by way of Go, where they are long enough to be shared (nest.go).
 // A Runner runs the stages in short calls, and chooses vector width and kind of stores by where the slices lie (variant.go).
 //
