@@ -366,7 +366,11 @@ func (g *generator) sourceVar(file string) string {
 // file writes the generated file.
 func (g *generator) file() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n%s%s\n\npackage %s\n\n", GeneratedHeader, sourcesLine, SourcesHash(g.opt.Sources), g.syntax.Name.Name)
+	fmt.Fprintf(&b, "%s\n%s%s\n\n", GeneratedHeader, sourcesLine, SourcesHash(g.opt.Sources))
+	if built := Constraint(g.opt.File, g.syntax); built != nil { // the name of this file says nothing, and it has no sense where the kernels are not
+		fmt.Fprintf(&b, "//go:build %s\n\n", built)
+	}
+	fmt.Fprintf(&b, "package %s\n\n", g.syntax.Name.Name)
 	g.imports["github.com/gompss/gompss/task"] = ""
 	if slices.ContainsFunc(g.wraps, func(w wrapper) bool { return len(w.params) > 0 }) {
 		g.imports["github.com/gompss/gompss/devices"] = ""

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/build"
 	"io"
 	"path/filepath"
 	"runtime/debug"
@@ -30,7 +31,8 @@ func explain(args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(io.Discard)
 	kernel := flags.String("kernel", "", "")
 	emit := flags.String("emit", "", "")
-	file, err := parseAround(flags, args)
+	tags := flags.String("tags", goTags(), "")
+	places, err := parseAround(flags, args)
 	if err != nil {
 		return err
 	}
@@ -38,84 +40,132 @@ func explain(args []string, stdout, stderr io.Writer) error {
 	if !known {
 		return usageError("-emit %s: want ir, device, cuda or asm", *emit)
 	}
-	kernels, err := loadKernels(file, *kernel, stderr)
+	targets, err := findTargets(places)
 	if err != nil {
 		return err
 	}
+	e := &explainRun{build: withTags(*tags), kernel: *kernel, emit: emitter, positions: *emit == "", stdout: stdout, stderr: stderr}
 	var errs []error
-	for i, k := range kernels {
-		if i > 0 {
-			fmt.Fprintln(stdout)
-		}
-		errs = append(errs, emitter(k, stdout, stderr))
+	for _, t := range targets {
+		errs = append(errs, e.target(t))
+	}
+	if e.printed == 0 && errors.Join(errs...) == nil {
+		return e.nothing(places)
 	}
 	return errors.Join(errs...)
 }
 
-// parseAround lets flags stand behind the one file, too.
-func parseAround(flags *flag.FlagSet, args []string) (file string, err error) {
+// parseAround lets flags stand behind and between the files, too.
+func parseAround(flags *flag.FlagSet, args []string) (places []string, err error) {
 	for len(args) > 0 {
 		if err := flags.Parse(args); err != nil {
-			return "", usageError("%v", err)
+			return nil, usageError("%v", err)
 		}
 		if args = flags.Args(); len(args) > 0 {
-			if file != "" {
-				return "", usageError("more than one file: %s and %s", file, args[0])
-			}
-			file, args = args[0], args[1:]
+			places, args = append(places, args[0]), args[1:]
 		}
 	}
-	if file == "" {
-		return "", usageError("no file")
-	}
-	return file, nil
+	return places, nil
 }
 
-// loadKernels returns the kernels of a file, or the one that is named; of a generic kernel the instance with the types in brackets, as in
-// Copy[float32], or without them one that was made to check it.
-func loadKernels(file, name string, warnings io.Writer) ([]*ir.Kernel, error) {
-	pkg, excluded, err := readPackage(filepath.Dir(file))
+// explainRun carries the options of one call.
+type explainRun struct {
+	build          *build.Context
+	kernel         string // "" for all
+	emit           func(k *ir.Kernel, w, warnings io.Writer) error
+	positions      bool // are in what is printed, for people
+	stdout, stderr io.Writer
+	printed        int
+}
+
+// nothing is the error of places without what was asked for.
+func (e *explainRun) nothing(places []string) error {
+	where := strings.Join(places, ", ")
+	if where == "" {
+		where = "."
+	}
+	if e.kernel != "" {
+		return fmt.Errorf("gompss: %s: no kernel %s", where, e.kernel)
+	}
+	return fmt.Errorf("gompss: %s: no kernels: put //omp:target above a function", where)
+}
+
+// target explains the files of a folder that are asked for.
+func (e *explainRun) target(t target) error {
+	pkg, excluded, err := readPackage(e.build, t.dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, f := range excluded {
+		if slices.Contains(t.files, f.Name) {
+			errs = append(errs, excludedError(e.build, filepath.Join(t.dir, f.Name)))
+		}
+	}
+	for _, f := range pkg {
+		if t.files == nil && hasKernels(f) && e.mayHave(f) || slices.Contains(t.files, f.Name) {
+			errs = append(errs, e.file(t.dir, f.Name, pkg))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// mayHave reports whether the kernel that is asked for may stand in f: of a folder, the other files need not be right.
+func (e *explainRun) mayHave(f codegen.File) bool {
+	name, _, _ := strings.Cut(e.kernel, "[")
+	return strings.Contains(f.Text, name)
+}
+
+func (e *explainRun) file(dir, name string, pkg []codegen.File) error {
+	stdout, stderr := e.stdout, io.Writer(&placed{dir, e.stderr})
+	if e.positions {
+		stdout = &placed{dir, stdout}
+	}
+	kernels, err := loadKernels(name, e.kernel, pkg, stderr)
+	if err != nil {
+		return inFolder(dir, err)
+	}
+	var errs []error
+	for _, k := range kernels {
+		if e.printed++; e.printed > 1 {
+			fmt.Fprintln(stdout)
+		}
+		errs = append(errs, e.emit(k, stdout, stderr))
+	}
+	return inFolder(dir, errors.Join(errs...))
+}
+
+// loadKernels returns the kernels of a file of a package, or the one that is named, none if it is not there; of a generic kernel the instance with the types in
+// brackets, as in Copy[float32], or without them one that was made to check it.
+func loadKernels(file, name string, pkg []codegen.File, warnings io.Writer) ([]*ir.Kernel, error) {
+	sources, err := codegen.SourcesFor(file, pkg)
 	if err != nil {
 		return nil, err
 	}
-	base := filepath.Base(file)
-	if slices.ContainsFunc(excluded, func(f codegen.File) bool { return f.Name == base }) {
-		return nil, excludedError(file)
-	}
-	sources, err := codegen.SourcesFor(base, pkg)
-	switch {
-	case err != nil:
-		return nil, inFolder(filepath.Dir(file), err)
-	case sources == nil:
-		return nil, fmt.Errorf("gompss: %s: no such Go file", file)
-	}
-	loaded, err := codegen.LoadFile(base, sources...)
+	loaded, err := codegen.LoadFile(file, sources...)
 	if err != nil {
-		return nil, inFolder(filepath.Dir(file), err)
+		return nil, err
 	}
-	warnOfConstraints(warnings, sources)
+	warnOfConstraints(warnings, file, sources)
 	for _, w := range loaded.Warnings() {
 		fmt.Fprintln(warnings, w.Error())
 	}
 	if generic, types, ok := strings.Cut(strings.TrimSuffix(name, "]"), "["); ok {
+		if !strings.Contains(sources[0].Text, "func "+generic+"[") {
+			return nil, nil
+		}
 		k, err := loaded.Instance(generic, typeArguments(types)...)
 		return []*ir.Kernel{k}, err
 	}
 	kernels := slices.DeleteFunc(loaded.Kernels(), func(k *ir.Kernel) bool {
-		return k.At.File != base || name != "" && k.Name != name
+		return k.At.File != file || name != "" && k.Name != name
 	})
 	for generic, k := range loaded.Samples() {
-		if k != nil && k.At.File == base && (name == "" || name == generic) {
+		if k != nil && k.At.File == file && (name == "" || name == generic) {
 			kernels = append(kernels, k)
 		}
 	}
 	slices.SortFunc(kernels, func(a, b *ir.Kernel) int { return cmp.Compare(a.At.Line, b.At.Line) })
-	switch {
-	case len(kernels) == 0 && name != "":
-		return nil, fmt.Errorf("gompss: %s: no kernel %s", file, name)
-	case len(kernels) == 0:
-		return nil, fmt.Errorf("gompss: %s: no kernels: put //omp:target above a function", file)
-	}
 	return kernels, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/build"
-	"go/build/constraint"
 	"go/parser"
 	"go/token"
 	"io"
@@ -18,7 +17,6 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen"
-	"github.com/gompss/gompss/codegen/ir"
 )
 
 // gen writes, or with -check only compares, the generated file of every file with kernels.
@@ -26,6 +24,7 @@ func gen(args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("gen", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	check := flags.Bool("check", false, "")
+	tags := flags.String("tags", goTags(), "")
 	if err := flags.Parse(args); err != nil {
 		return usageError("%v", err)
 	}
@@ -33,7 +32,7 @@ func gen(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	g := &genRun{check: *check, stdout: stdout, stderr: stderr}
+	g := &genRun{check: *check, build: withTags(*tags), stdout: stdout, stderr: stderr}
 	var errs []error
 	for _, t := range targets {
 		if err := g.target(t); err != nil {
@@ -67,11 +66,11 @@ func findTargets(args []string) ([]target, error) {
 		at, err := os.Stat(arg)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("gompss gen: %w", err)
+			return nil, fmt.Errorf("gompss: %w", err)
 		case at.IsDir():
 			out = append(out, target{dir: arg})
 		case !isSource(arg):
-			return nil, fmt.Errorf("gompss gen: %s: not a Go file that kernels are written in", arg)
+			return nil, fmt.Errorf("gompss: %s: not a Go file that kernels are written in", arg)
 		default:
 			out = append(out, target{dir: filepath.Dir(arg), files: []string{filepath.Base(arg)}})
 		}
@@ -93,7 +92,7 @@ func foldersBelow(root string) ([]target, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("gompss gen: %w", err)
+		return nil, fmt.Errorf("gompss: %w", err)
 	}
 	return out, nil
 }
@@ -105,11 +104,12 @@ func isSource(name string) bool {
 // genRun carries the options of one call.
 type genRun struct {
 	check          bool
+	build          *build.Context
 	stdout, stderr io.Writer
 }
 
 func (g *genRun) target(t target) error {
-	sources, excluded, err := readPackage(t.dir)
+	sources, excluded, err := readPackage(g.build, t.dir)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (g *genRun) target(t target) error {
 			made = append(made, codegen.GeneratedName(f.Name))
 		}
 		if slices.Contains(t.files, f.Name) {
-			errs = append(errs, excludedError(filepath.Join(t.dir, f.Name)))
+			errs = append(errs, excludedError(g.build, filepath.Join(t.dir, f.Name)))
 		}
 	}
 	for _, f := range sources {
@@ -136,78 +136,6 @@ func (g *genRun) target(t target) error {
 		errs = append(errs, g.orphans(t.dir, made))
 	}
 	return errors.Join(errs...)
-}
-
-// readPackage reads the Go files of a folder that kernels can be in, by their base names: those that go build takes on this
-// machine, and those that it leaves out.
-func readPackage(dir string) (built, excluded []codegen.File, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, nil, fmt.Errorf("gompss: %w", err)
-	}
-	for _, e := range entries {
-		if e.IsDir() || !isSource(e.Name()) {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			return nil, nil, fmt.Errorf("gompss: %w", err)
-		}
-		f := codegen.File{Name: e.Name(), Text: string(withoutCR(text))}
-		switch ok, err := build.Default.MatchFile(dir, e.Name()); {
-		case err != nil:
-			return nil, nil, fmt.Errorf("gompss: %w", err)
-		case ok:
-			built = append(built, f)
-		default:
-			excluded = append(excluded, f)
-		}
-	}
-	return built, excluded, nil
-}
-
-func excludedError(path string) error {
-	return fmt.Errorf("gompss: %s: its name or its build constraint leaves it out of builds for %s/%s", path, build.Default.GOOS, build.Default.GOARCH)
-}
-
-// warnOfConstraints tells which files are not in every build, while the wrappers embed them in all.
-func warnOfConstraints(w io.Writer, sources []codegen.File) {
-	for _, f := range sources {
-		if why, line := conditional(f); why != "" {
-			d := codegen.Diagnostic{Pos: ir.Pos{File: f.Name, Line: line, Col: 1}, Severity: codegen.Warning, What: "file " + f.Name,
-				Why: why + " leaves it out of some builds, and accelerators and vector code run it in all", Instead: "keep what kernels need in files of every build"}
-			fmt.Fprintln(w, d.Error())
-		}
-	}
-}
-
-// conditional says what leaves f out of some builds, and on which line; "" where nothing does.
-func conditional(f codegen.File) (why string, line int) {
-	elsewhere := build.Default
-	elsewhere.GOOS, elsewhere.GOARCH = "elsewhere", "elsewhere"
-	elsewhere.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("package p\n")), nil }
-	if ok, err := elsewhere.MatchFile("", f.Name); err == nil && !ok {
-		return "its name", 1
-	}
-	fset := token.NewFileSet()
-	syntax, err := parser.ParseFile(fset, f.Name, f.Text, parser.ParseComments|parser.PackageClauseOnly)
-	if err != nil {
-		return "", 0
-	}
-	for _, group := range syntax.Comments {
-		for _, c := range group.List {
-			expr, err := constraint.Parse(c.Text)
-			if err != nil || c.Pos() > syntax.Package {
-				continue
-			}
-			varies := false
-			expr.Eval(func(tag string) bool { varies = varies || !strings.HasPrefix(tag, "go1."); return true })
-			if varies {
-				return c.Text, fset.Position(c.Pos()).Line
-			}
-		}
-	}
-	return "", 0
 }
 
 // withoutCR returns text with the line ends that it has on Unix: git writes others on Windows.
@@ -237,11 +165,12 @@ func (g *genRun) file(dir, name string, pkg []codegen.File) error {
 	if err != nil {
 		return inFolder(dir, err)
 	}
-	warnOfConstraints(g.stderr, sources)
+	stderr := &placed{dir, g.stderr}
+	warnOfConstraints(stderr, name, sources)
 	for _, w := range loaded.Warnings() {
-		fmt.Fprintln(g.stderr, w.Error())
+		fmt.Fprintln(stderr, w.Error())
 	}
-	warn := func(d codegen.Diagnostic) { fmt.Fprintln(g.stderr, d.Error()) }
+	warn := func(d codegen.Diagnostic) { fmt.Fprintln(stderr, d.Error()) }
 	text, err := codegen.Generate(loaded, codegen.GenerateOptions{File: name, Sources: sources, Warn: warn})
 	if err != nil {
 		return inFolder(dir, err)
@@ -252,9 +181,6 @@ func (g *genRun) file(dir, name string, pkg []codegen.File) error {
 	}
 	return g.write(path, text)
 }
-
-// inFolder says where the files of an error are, whose positions have base names.
-func inFolder(dir string, err error) error { return fmt.Errorf("gompss: in %s:\n%w", dir, err) }
 
 func (g *genRun) write(path string, text []byte) error {
 	old, err := os.ReadFile(path)

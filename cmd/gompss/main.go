@@ -1,7 +1,7 @@
 // Command gompss shows what the compiler makes of kernels and writes typed wrappers for them.
 //
-//	gompss gen [-check] [files, folders or folder/...]   write zFILE_gompss.go beside every file with kernels
-//	gompss explain [-kernel K] [-emit ir|device|cuda|asm] FILE   where each loop went and why, or the code itself
+//	gompss gen [-check] [-tags LIST] [files, folders or folder/...]   write zFILE_gompss.go beside every file with kernels
+//	gompss explain [-kernel K] [-emit ir|device|cuda|asm] [-tags LIST] [files, folders or folder/...]   where each loop went and why, or the code itself
 //	gompss bench tasks [-pattern P] [-width W] [-steps S] [-json]   what a task costs
 //	gompss bench cpu [-quick] [-json] [-only ROWS]        the CPU's vector code beside C compiled by gcc and clang
 //	gompss bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-trials]   GPUs beside hand-written CUDA, and programs on several
@@ -32,8 +32,8 @@ type command struct {
 }
 
 var commands = []command{
-	{"gen", "gen [-check] [files, folders or folder/...]", genAbout, gen},
-	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] FILE", explainAbout, explain},
+	{"gen", "gen [-check] [-tags LIST] [files, folders or folder/...]", genAbout, gen},
+	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] [-tags LIST] [files, folders or folder/...]", explainAbout, explain},
 	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-trials]", "", bench},
 	{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, report [-o OUT] FILE; all with [-last N]", traceAbout, traceCommand},
 	{"dash", "dash [-addr HOST:PORT] [-last N] FILE", dashAbout, dash},
@@ -45,14 +45,17 @@ var commands = []command{
 const (
 	genAbout = `Writes zFILE_gompss.go beside every FILE.go with kernels: a kernel and a submit function for each. Without arguments
 it looks at the current folder; folder/... takes the folders below, too.
-  -check   write nothing; fail where a generated file is missing or stale
+  -check       write nothing; fail where a generated file is missing or stale
+  -tags LIST   the build tags of go build -tags; those of GOFLAGS where nothing is said
 `
-	explainAbout = `Says where each loop and array of the kernels in FILE went and why, or prints a stage of their code.
+	explainAbout = `Says where each loop and array of kernels went and why, or prints a stage of their code. Without files or folders it looks
+at the current folder; folder/... takes the folders below, too.
   -kernel K      of kernel K alone; 'K[float32]' is generic kernel K with these types, and K alone has types that fit
   -emit ir       the loop IR
   -emit device   the device IR
   -emit cuda     the CUDA C++
   -emit asm      the vector code of the CPU
+  -tags LIST     the build tags of go build -tags; those of GOFLAGS where nothing is said
 `
 	traceAbout = `Reads trace files, which programs write with GOMPSS_TRACE=file:PATH.
   summary FILE     where the time went, and what bound the run

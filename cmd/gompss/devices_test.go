@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/devices"
+)
+
+// rowsOfOptions are the rows of the table of docs/devices.md: kind, option, example.
+var rowsOfOptions = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| `(\\w+)` \\| `([^`]+)` \\| (\\S[^|]*) \\| \\S")
+
+// The table of options has those that are parsed, no others, and its examples are taken.
+func TestOptionsOfDevicesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/devices.md")
+	require.NoError(t, err)
+	documented, examples := map[string][]string{}, map[string]string{}
+	for _, row := range rowsOfOptions.FindAllStringSubmatch(string(text), -1) {
+		documented[row[1]] = append(documented[row[1]], row[2])
+		examples[row[1]] += row[2] + "=" + row[3] + ","
+		if word := strings.Trim(row[4], "`"); word != row[4] && !strings.Contains(word, "`") { // a value, not a description
+			examples[row[1]] += row[2] + "=" + word + ","
+		}
+	}
+	kinds := devices.Kinds()
+	require.Subset(t, kinds, []devices.Kind{"smp", "sim"})
+	for _, kind := range kinds {
+		_, err := devices.Open(string(kind)+"("+examples[string(kind)]+"nothing=1)", devices.Options{})
+		require.ErrorContains(t, err, `unknown parameter "nothing": known are `, kind)
+		_, known, _ := strings.Cut(err.Error(), "known are ")
+		slices.Sort(documented[string(kind)])
+		require.Equal(t, known, strings.Join(documented[string(kind)], ", "), kind)
+	}
+}
