@@ -20,7 +20,7 @@
 // which ages it: after Patience such times nobody else takes. Between two of them, and before the first, others take kP times at the most.
 // When it has run the next one is the first; one that was reserved before lets nobody take either, and runs when what is in flight is over.
 //
-// A Scheduler is not safe for concurrent use: its owner has the lock. No method blocks or calls the owner back.
+// A Scheduler is not safe for concurrent use: its owner has the lock, but for what beside.go has. No method blocks or calls the owner back.
 //
 // Source: Ozen, PhD thesis, section 4.1 (resources tokens out of 100 per device kind; a task short of tokens on one
 // kind goes to another). Differs: tokens are taken under the scheduler's lock with the choice, not by separate

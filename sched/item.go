@@ -88,6 +88,7 @@ type Item struct {
 	back   PlaceID       // of a trial on the host: where it runs if that is stopped, and one more; 0 for none
 	kept   time.Duration // and what is kept free for it there
 	again  bool          // meant for a place where it is known to be slow, to see whether it still is
+	counts counts        // its time, where it is learned
 	lane   *lane
 	seen   []probe.Candidate // what the policy saw when it was pushed
 	prev   *Item
@@ -97,6 +98,7 @@ type Item struct {
 // An expected is how long an item runs on a kind of device, if that is known.
 type expected struct {
 	run     time.Duration
+	median  time.Duration
 	samples int64 // 0 where it never ran
 	known   bool
 }

@@ -11,15 +11,13 @@ import (
 type ledger struct {
 	state  *State
 	queued []time.Duration // by place: what its queue is expected to take of it
-	flying []time.Duration // by place: what was popped and is not done
-	work   []time.Duration // by place: both, without what is moved for it
-	going  []time.Duration // by place: flying, without that
+	own    []time.Duration // by place: queued, without what is moved for it; what was popped and is not done is in State.places
 	trying map[timeKey]int // items queued or in flight whose time is not known yet
 }
 
 func newLedger(s *State) ledger {
 	n := len(s.Places)
-	return ledger{state: s, queued: make([]time.Duration, n), flying: make([]time.Duration, n), work: make([]time.Duration, n), going: make([]time.Duration, n), trying: map[timeKey]int{}}
+	return ledger{state: s, queued: make([]time.Duration, n), own: make([]time.Duration, n), trying: map[timeKey]int{}}
 }
 
 // bytesPerSecond is what a link is taken to carry, and moveLatency what it takes besides, to weigh moving against running. A good
@@ -59,11 +57,11 @@ func (l *ledger) ask(it *Item) {
 		asked[k] = true
 		it.runs[k] = expected{}
 		if h := l.state.Times.of(it, l.state.Places[p].Kind); h != nil {
-			it.runs[k] = expected{run: h.middle, samples: h.samples, known: h.samples >= fewTimes}
+			it.runs[k] = h.expected()
 		} else if it.Version == "" {
 			continue
 		} else if h := l.state.Times.near(it, l.state.Places[p].Kind); h != nil {
-			it.runs[k].run = h.middle // a guess
+			it.runs[k].run = h.expected().run // a guess
 		}
 	}
 	l.believeSlow(it)
@@ -95,8 +93,10 @@ func (l *ledger) quickestNear(it *Item) (run time.Duration) {
 	for rest := l.accelerators(it); rest != 0; {
 		p := rest.First()
 		rest = rest.Without(p)
-		if h := l.state.Times.near(it, l.state.Places[p].Kind); h != nil && h.samples >= fewTimes && (run == 0 || h.middle < run) {
-			run = h.middle
+		if h := l.state.Times.near(it, l.state.Places[p].Kind); h != nil {
+			if e := h.expected(); e.known && (run == 0 || e.run < run) {
+				run = e.run
+			}
 		}
 	}
 	return run
@@ -169,7 +169,10 @@ func (l *ledger) part(it *Item, p PlaceID) float64 {
 }
 
 // busy is how long p has to do with what it has.
-func (l *ledger) busy(p PlaceID) time.Duration { return l.queued[p] + l.flying[p] }
+func (l *ledger) busy(p PlaceID) time.Duration { return l.queued[p] + l.state.flying(p) }
+
+// work is busy without what is moved.
+func (l *ledger) work(p PlaceID) time.Duration { return l.own[p] + l.state.going(p) }
 
 // tried is how often it ran on the kind of p, or is about to.
 func (l *ledger) tried(it *Item, p PlaceID) int64 {
@@ -217,7 +220,7 @@ func (l *ledger) soonest(it *Item, of PlaceSet) (PlaceID, bool) {
 	if best < 0 || !l.state.Places[best].Host {
 		return best, best >= 0
 	}
-	if q, ok := l.soonest(it, of&l.accelerators(it)); ok && !l.paysOnHost(it, best, q, l.busy(best), l.busy(q), l.work[q]) {
+	if q, ok := l.soonest(it, of&l.accelerators(it)); ok && !l.paysOnHost(it, best, q, l.busy(best), l.busy(q), l.work(q)) {
 		return q, true
 	}
 	return best, true
@@ -297,7 +300,7 @@ func (l *ledger) ranLess(it *Item, n int64) bool {
 func (l *ledger) push(it *Item, p PlaceID) {
 	l.enter(it, p)
 	l.queued[p] += it.expect
-	l.work[p] += it.own
+	l.own[p] += it.own
 }
 
 // keep keeps time of accelerator q free for it, which is tried on the host: most often it runs there in the end, and what comes
@@ -306,14 +309,14 @@ func (l *ledger) keep(it *Item, q PlaceID) {
 	d, _ := l.expect(it, q)
 	it.back, it.kept = q+1, time.Duration(float64(d)*l.part(it, q))
 	l.queued[q] += it.kept
-	l.work[q] += it.kept
+	l.own[q] += it.kept
 }
 
 // unkeep takes that back.
 func (l *ledger) unkeep(it *Item) {
 	if it.back > 0 {
 		l.queued[it.back-1] -= it.kept
-		l.work[it.back-1] -= it.kept
+		l.own[it.back-1] -= it.kept
 		it.kept = 0
 	}
 }
@@ -322,7 +325,7 @@ func (l *ledger) unkeep(it *Item) {
 func (l *ledger) remove(it *Item) {
 	l.unkeep(it)
 	l.queued[it.at] -= it.expect
-	l.work[it.at] -= it.own
+	l.own[it.at] -= it.own
 	l.leave(it)
 }
 
@@ -339,10 +342,7 @@ func (l *ledger) pop(it *Item, p PlaceID) {
 		l.keep(it, meant)
 	}
 	it.Limit = l.limit(it, p)
-	it.flying = true
-	l.flying[p] += it.expect
-	l.work[p] += it.own
-	l.going[p] += it.own
+	l.state.fly(it, p)
 }
 
 // Granted enters an item that was never pushed.
@@ -355,24 +355,28 @@ func (l *ledger) Granted(it *Item, p PlaceID) {
 func (l *ledger) done(it *Item) {
 	if it.flying {
 		l.unkeep(it)
-		it.flying = false
-		l.flying[it.at] -= it.expect
-		l.work[it.at] -= it.own
-		l.going[it.at] -= it.own
+		l.state.land(it)
 		l.leave(it)
 	}
 	if it.Took > 0 && it.Version != "" {
-		l.state.Times.Learn(it, l.state.Places[it.at].Kind, it.Took)
+		l.state.Times.learn(it, l.state.Places[it.at].Kind, it.Took, it.counts)
+		it.counts = countsAsEver
 	}
 }
 
 func (l *ledger) enter(it *Item, p PlaceID) {
 	d, known := l.expect(it, p)
-	part := l.part(it, p)
-	it.at, it.expect, it.own = p, time.Duration(float64(d)*part), time.Duration(float64(it.runs[l.state.pool[p]].run)*part)
+	it.at = p
+	l.share(it, p, d)
 	if it.trial = !known && it.Version != ""; it.trial {
 		l.trying[keyFor(it, l.state.Places[p].Kind)]++
 	}
+}
+
+// share says what it takes of p, where it is for so long.
+func (l *ledger) share(it *Item, p PlaceID, d time.Duration) {
+	part := l.part(it, p)
+	it.expect, it.own = time.Duration(float64(d)*part), time.Duration(float64(it.runs[l.state.pool[p]].run)*part)
 }
 
 func (l *ledger) leave(it *Item) {

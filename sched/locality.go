@@ -91,7 +91,7 @@ func (l *locality) choose(it *Item) PlaceID {
 // critical reports whether an accelerator has nothing to do, so that others may be waiting for it, and not it for others.
 func (l *locality) critical(it *Item) bool {
 	for rest := l.accelerators(it); rest != 0; rest = rest.Without(rest.First()) {
-		if l.work[rest.First()] == 0 {
+		if l.work(rest.First()) == 0 {
 			return l.ranLess(it, tryCritical)
 		}
 	}
@@ -171,13 +171,13 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 		}
 		// Between accelerators the wait counts too: a few bytes of a neighbour's edge are no reason to stand in line.
 		if k := l.state.pool[p]; k == l.state.pool[q] && it.runs[k].known && it.Work > 0 {
-			return l.work[p]+away(it, p, it.runs[k].run) < l.work[q]+away(it, q, it.runs[k].run)
+			return l.work(p)+away(it, p, it.runs[k].run) < l.work(q)+away(it, q, it.runs[k].run)
 		}
 		return a*homeFactor+l.wait(it, p) < b*homeFactor+l.wait(it, q)
 	}
 	// cross-multiplied loads per unit of width
-	x := (l.queues[p].len + l.state.load[p]) * l.state.Places[q].Width
-	y := (l.queues[q].len + l.state.load[q]) * l.state.Places[p].Width
+	x := (l.queues[p].len + l.state.Load(p)) * l.state.Places[q].Width
+	y := (l.queues[q].len + l.state.Load(q)) * l.state.Places[p].Width
 	if x != y {
 		return x < y
 	}
@@ -215,7 +215,7 @@ func dear(it *Item, n deps.Bytes, run time.Duration) time.Duration {
 
 // wait is what p has to run before it, in bytes worked on, as far as one can know: as much each as it is itself.
 func (l *locality) wait(it *Item, p PlaceID) deps.Bytes {
-	return deps.Bytes((l.queues[p].len+l.state.load[p])/max(1, l.state.Places[p].Width)) * it.Work
+	return deps.Bytes((l.queues[p].len+l.state.Load(p))/max(1, l.state.Places[p].Width)) * it.Work
 }
 
 func (l *locality) Pop(p PlaceID) *Item {
@@ -262,7 +262,7 @@ func (l *locality) steal(p PlaceID) *Item {
 }
 
 func (l *locality) stealFrom(q, p PlaceID) *Item {
-	ahead, wait, work := l.state.load[q], l.flying[q], l.going[q]
+	ahead, wait, work := l.state.Load(q), l.state.flying(q), l.state.going(q)
 	for _, ln := range l.queues[q].lanes {
 		if !ln.allowed.Has(p) {
 			continue
@@ -295,12 +295,12 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait, work time.Dura
 	case l.state.Places[p].Host && both && !known && it.Version != "": // a trial, where it costs no more than it may tell
 		return l.state.Short(it, q) || wait > 0 && !l.noTrial(it, p) && !l.critical(it) && !l.hopeless(it, p)
 	case known && both && !same && l.state.Places[p].Host:
-		return wait > 0 && l.paysOnHost(it, p, q, l.flying[p], wait, work)
+		return wait > 0 && l.paysOnHost(it, p, q, l.state.flying(p), wait, work)
 	case known && both && same && !l.heavy(it, p) && it.Work > 0:
 		run := it.runs[l.state.pool[p]].run
-		return work > 0 && (l.state.Short(it, q) || l.going[p]+run+away(it, p, run) <= work+away(it, q, run))
+		return work > 0 && (l.state.Short(it, q) || l.state.going(p)+run+away(it, p, run) <= work+away(it, q, run))
 	case known && both:
-		return wait > 0 && l.flying[p]+here < wait+there
+		return wait > 0 && l.state.flying(p)+here < wait+there
 	case !same && both && n > 0 && moving(n) > wait+there:
 		return l.state.Short(it, q)
 	}
@@ -310,7 +310,7 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait, work time.Dura
 	if it.trial && !same {
 		return l.state.Short(it, q)
 	}
-	rounds := ahead/max(1, l.state.Places[q].Width) - l.state.load[p]/max(1, l.state.Places[p].Width)
+	rounds := ahead/max(1, l.state.Places[q].Width) - l.state.Load(p)/max(1, l.state.Places[p].Width)
 	extra := it.missing(p) - it.missing(q)
 	if rounds <= 0 || extra <= 0 {
 		return rounds > 0

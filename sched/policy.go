@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // A Policy keeps ready items and chooses among them. Its owner calls it under one lock. One of Register that panics, or pops what it must
@@ -39,13 +40,11 @@ type State struct {
 	Places []Place
 	Seed   uint64
 	Times  *Times // what has been learned
-	load   []int  // by place: items popped and not done
+	places []inPlace
+	idle   atomic.Uint64 // the places with nothing in flight
 	pools  []pool
 	pool   []int // by place
 }
-
-// Load returns the number of items that were popped for p and are not done.
-func (s *State) Load(p PlaceID) int { return s.load[p] }
 
 // Admit reports whether it could be granted to p now: p is allowed and has the tokens. A policy calls it on items in
 // the order in which they should run, for the first one refused is the one that ages.

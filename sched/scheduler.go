@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/gompss/gompss/devices"
 )
@@ -32,8 +33,9 @@ type Scheduler struct {
 	viewer  viewer  // policy, if it is one
 	watched bool
 	name    string
+	ledger  *ledger // of policy, if it has one
 	order   uint64
-	retired PlaceSet
+	retired atomic.Uint64 // PlaceSet
 }
 
 // New returns a scheduler without items.
@@ -44,7 +46,8 @@ func New(o Options) (*Scheduler, error) {
 	if o.Policy == "" {
 		o.Policy = DefaultPolicy
 	}
-	s := &Scheduler{name: o.Policy, watched: o.Watched, State: State{Places: o.Places, Seed: o.Seed, load: make([]int, len(o.Places)), Times: o.Times}}
+	s := &Scheduler{name: o.Policy, watched: o.Watched, State: State{Places: o.Places, Seed: o.Seed, places: make([]inPlace, len(o.Places)), Times: o.Times}}
+	s.idle.Store(1<<len(o.Places) - 1)
 	if s.Times == nil {
 		s.Times = &Times{}
 	}
@@ -61,6 +64,9 @@ func New(o Options) (*Scheduler, error) {
 	}
 	s.granter, _ = s.policy.(granter)
 	s.viewer, _ = s.policy.(viewer)
+	if l, ok := s.policy.(interface{ book() *ledger }); ok {
+		s.ledger = l.book()
+	}
 	return s, nil
 }
 
@@ -121,7 +127,7 @@ func (s *Scheduler) Push(it *Item) bool {
 	if it.state != idle || it.Allowed == 0 {
 		panic("gompss: bug: sched: push of an item that is queued, in flight or not prepared")
 	}
-	if it.Allowed &^= s.retired; it.Allowed == 0 {
+	if it.Allowed &^= PlaceSet(s.retired.Load()); it.Allowed == 0 {
 		return false
 	}
 	s.order++
@@ -155,7 +161,7 @@ func (s *Scheduler) grant(it *Item, p PlaceID) {
 		panic("gompss: bug: sched: a policy popped an item that was not pushed or not admitted")
 	}
 	it.state, it.at = inFlight, p
-	s.load[p]++
+	s.more(p)
 }
 
 // unreserve forgets that it waits for tokens.
@@ -173,7 +179,7 @@ func (s *Scheduler) unreserve(it *Item) {
 // Follows reports whether p could be granted it without asking the policy: a prepared item that was not pushed, whose tokens are
 // there and wanted by nobody who waits for them.
 func (s *Scheduler) Follows(it *Item, p PlaceID) bool {
-	if it.state != idle || !it.Allowed.Has(p) || s.retired.Has(p) {
+	if it.state != idle || !it.Allowed.Has(p) || s.Retired(p) {
 		return false
 	}
 	if !it.needs {
@@ -183,9 +189,9 @@ func (s *Scheduler) Follows(it *Item, p PlaceID) bool {
 	return s.pools[k].spare(it, k)
 }
 
-// Grant gives p an item that follows: it is in flight then, as if it had been pushed and popped.
+// Grant gives p an item that follows: it is in flight then, as if it had been pushed and popped. p may have been retired meanwhile.
 func (s *Scheduler) Grant(it *Item, p PlaceID) {
-	if !s.Follows(it, p) {
+	if it.state != idle || !it.Allowed.Has(p) || it.needs && !s.pools[s.pool[p]].spare(it, s.pool[p]) {
 		panic("gompss: bug: sched: grant of an item that is queued, in flight or has no business there")
 	}
 	if k := s.pool[p]; it.needs {
@@ -197,14 +203,14 @@ func (s *Scheduler) Grant(it *Item, p PlaceID) {
 // start puts it in flight at p, past the policy.
 func (s *Scheduler) start(it *Item, p PlaceID) {
 	it.state, it.at, it.seen = inFlight, p, it.seen[:0]
-	s.load[p]++
+	s.more(p)
 	if s.granter != nil {
 		s.granter.Granted(it, p)
 	}
 }
 
 // Retired reports whether p was taken out.
-func (s *Scheduler) Retired(p PlaceID) bool { return s.retired.Has(p) }
+func (s *Scheduler) Retired(p PlaceID) bool { return PlaceSet(s.retired.Load()).Has(p) }
 
 // Done takes an item out of flight and gives its tokens back. The item may be pushed again.
 func (s *Scheduler) Done(it *Item) {
@@ -215,7 +221,7 @@ func (s *Scheduler) Done(it *Item) {
 	if it.needs {
 		s.pools[k].free += int(it.need[k])
 	}
-	s.load[it.at]--
+	s.fewer(it.at)
 	it.state = idle
 	if s.learner != nil {
 		s.learner.Done(it)
@@ -233,7 +239,7 @@ func (s *Scheduler) Resume(it *Item, p PlaceID) {
 
 // Retire takes a place out for good and returns the ready items that can run nowhere else; those are no longer held.
 func (s *Scheduler) Retire(p PlaceID) []*Item {
-	s.retired = s.retired.With(p)
+	s.retired.Or(uint64(PlaceSet(0).With(p)))
 	var moved, orphans []*Item
 	s.policy.Each(func(it *Item) {
 		if it.Allowed.Has(p) {

@@ -3,9 +3,11 @@ package sched
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"sort"
+	"sync/atomic"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -14,9 +16,9 @@ import (
 
 // Times is what has been learned of how long tasks run: for each version of a task (its kernel), kind of device and size class,
 // which is the power of two of the bytes that it works on. Devices of one kind learn together. The zero Times knows nothing.
-// Not safe for concurrent use.
+// Not safe for concurrent use, but for what Scheduler.GrantBeside looks up.
 type Times struct {
-	known map[timeKey]*history
+	known atomic.Pointer[map[timeKey]*history] // replaced, never changed
 	// lately has some of them that were asked for: most tasks are like others before them, and to compare is less than to look up.
 	lately [8]struct {
 		key timeKey
@@ -28,6 +30,14 @@ type timeKey struct {
 	version string
 	kind    devices.Kind
 	class   int8
+}
+
+// all returns what is known, for reading.
+func (t *Times) all() map[timeKey]*history {
+	if known := t.known.Load(); known != nil {
+		return *known
+	}
+	return nil
 }
 
 // keptTimes is how many of the latest durations count, and fewTimes how many there must be before a history is believed.
@@ -54,12 +64,18 @@ const (
 // end one soon after the other, so that most are told as short and a few as long, and it is their sum that keeps the accelerator busy. A
 // long outlier counts as outlierFactor times the median, so that a few of them among many do not keep others from it.
 type history struct {
-	took    []time.Duration // a ring once it is full
-	next    int
-	odd     []time.Duration // outliers since the last that was none
-	median  time.Duration
-	middle  time.Duration // their mean
-	samples int64
+	took []time.Duration // a ring once it is full
+	next int
+	odd  []time.Duration // outliers since the last that was none
+	// What others look up beside the lock.
+	median  atomic.Int64 // nanoseconds
+	middle  atomic.Int64 // their mean
+	samples atomic.Int64
+}
+
+func (h *history) expected() expected {
+	n := h.samples.Load()
+	return expected{run: time.Duration(h.middle.Load()), median: time.Duration(h.median.Load()), samples: n, known: n >= fewTimes}
 }
 
 func keyFor(it *Item, kind devices.Kind) timeKey {
@@ -71,7 +87,7 @@ func (t *Times) of(it *Item, kind devices.Kind) *history {
 	k := keyFor(it, kind)
 	l := &t.lately[(len(k.version)+len(k.kind)+int(k.class))%len(t.lately)]
 	if l.of == nil || l.key != k {
-		l.key, l.of = k, t.known[k]
+		l.key, l.of = k, t.all()[k]
 	}
 	return l.of
 }
@@ -80,10 +96,10 @@ func (t *Times) of(it *Item, kind devices.Kind) *history {
 func (t *Times) near(it *Item, kind devices.Kind) *history {
 	k := keyFor(it, kind)
 	k.class--
-	below := t.known[k]
+	below := t.all()[k]
 	k.class += 2
-	above := t.known[k]
-	if below == nil || above != nil && above.samples > below.samples {
+	above := t.all()[k]
+	if below == nil || above != nil && above.samples.Load() > below.samples.Load() {
 		return above
 	}
 	return below
@@ -92,33 +108,58 @@ func (t *Times) near(it *Item, kind devices.Kind) *history {
 // Expect returns how long it will run on a kind of device, and false when too little is known.
 func (t *Times) Expect(it *Item, kind devices.Kind) (time.Duration, bool) {
 	h := t.of(it, kind)
-	if h == nil || h.samples < fewTimes {
+	if h == nil {
 		return 0, false
 	}
-	return h.middle, true
+	e := h.expected()
+	return e.run, e.known
 }
 
 // Learn notes how long an item ran on a kind of device.
 func (t *Times) Learn(it *Item, kind devices.Kind, took time.Duration) {
+	t.learn(it, kind, took, countsAsEver)
+}
+
+// counts says how the time of an item counts that is learned.
+type counts uint8
+
+const (
+	countsAsEver  counts = iota // as the next one
+	countsForEach               // for learnEach of which others were left out
+	countsInRow                 // to see whether outliers come in a row
+)
+
+func (t *Times) learn(it *Item, kind devices.Kind, took time.Duration, as counts) {
 	h := t.of(it, kind)
 	if h == nil {
 		h = &history{}
-		if t.known == nil {
-			t.known = map[timeKey]*history{}
+		known := maps.Clone(t.all())
+		if known == nil {
+			known = map[timeKey]*history{}
 		}
-		t.known[keyFor(it, kind)] = h
+		known[keyFor(it, kind)] = h
+		t.known.Store(&known)
 	}
-	h.add(took)
+	h.add(took, as)
 }
 
-func (h *history) add(took time.Duration) {
-	h.samples++
-	odd := took >= outlierFactor*h.median || took <= h.median/outlierFactor
-	counts := h.samples <= settled || h.samples%learnEach == 0
-	if !counts && len(h.odd) == 0 && !odd {
+func (h *history) add(took time.Duration, as counts) {
+	var samples int64
+	switch as {
+	case countsAsEver:
+		samples = h.samples.Add(1)
+	case countsForEach:
+		samples = h.samples.Add(learnEach)
+	default:
+		samples = h.samples.Load()
+	}
+	median := time.Duration(h.median.Load())
+	odd := isOutlier(took, median)
+	enters := samples <= settled || as == countsForEach || as == countsAsEver && samples%learnEach == 0
+	if !enters && len(h.odd) == 0 && !odd {
 		return // as ever
 	}
-	if odd = odd && h.samples > fewTimes; !odd {
+	if odd = odd && samples > fewTimes; !odd {
 		h.odd = h.odd[:0]
 	} else if h.odd = append(h.odd, took); len(h.odd) == outlierRun {
 		h.took, h.next = append(h.took[:0], h.odd...), 0
@@ -126,9 +167,9 @@ func (h *history) add(took time.Duration) {
 		h.sum()
 		return
 	} else {
-		took = min(took, outlierFactor*h.median)
+		took = min(took, outlierFactor*median)
 	}
-	if !counts {
+	if !enters {
 		return
 	}
 	if len(h.took) < keptTimes {
@@ -145,12 +186,17 @@ func (h *history) sum() {
 	var room [keptTimes]time.Duration
 	sorted := append(room[:0], h.took...)
 	slices.Sort(sorted)
-	h.median = sorted[len(sorted)/2]
+	median := sorted[len(sorted)/2]
 	sum := time.Duration(0)
 	for _, t := range sorted {
-		sum += min(t, outlierFactor*h.median)
+		sum += min(t, outlierFactor*median)
 	}
-	h.middle = sum / time.Duration(len(sorted))
+	h.median.Store(int64(median))
+	h.middle.Store(int64(sum) / int64(len(sorted)))
+}
+
+func isOutlier(took, median time.Duration) bool {
+	return took >= outlierFactor*median || took <= median/outlierFactor
 }
 
 // A timeEntry is a history as it is kept in a file.
@@ -164,7 +210,7 @@ type timeEntry struct {
 // MarshalJSON writes what has been learned, in a fixed order.
 func (t *Times) MarshalJSON() ([]byte, error) {
 	entries := []timeEntry{}
-	for k, h := range t.known {
+	for k, h := range t.all() {
 		e := timeEntry{Version: k.version, Kind: k.kind, Class: k.class}
 		for i := range h.took {
 			e.Nanos = append(e.Nanos, int64(h.took[(h.next+i)%len(h.took)]))

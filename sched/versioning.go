@@ -73,12 +73,12 @@ func (v *versioning) steal(p PlaceID) *Item {
 		if PlaceID(q) == p || v.queues[q].len == 0 {
 			continue
 		}
-		wait := v.flying[q]
+		wait := v.state.flying(PlaceID(q))
 		for _, l := range v.queues[q].lanes {
 			it := l.head
 			for n := 0; it != nil && n < scanLimit && l.allowed.Has(p); n++ {
 				d, _ := v.expect(it, p)
-				if (v.flying[p]+d < wait || v.state.Short(it, PlaceID(q))) && v.state.Admit(it, p) {
+				if (v.state.flying(p)+d < wait || v.state.Short(it, PlaceID(q))) && v.state.Admit(it, p) {
 					return it
 				}
 				wait += it.expect

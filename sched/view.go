@@ -27,7 +27,7 @@ func (s *Scheduler) look(it *Item) {
 		p := rest.First()
 		rest = rest.Without(p)
 		k := s.pool[p]
-		c := probe.Candidate{Place: int16(p), Missing: it.missing(p), Load: int32(s.load[p]), Need: it.need[k], Free: int32(s.pools[k].free)}
+		c := probe.Candidate{Place: int16(p), Missing: it.missing(p), Load: int32(s.Load(p)), Need: it.need[k], Free: int32(s.pools[k].free)}
 		if s.viewer != nil {
 			queued, ahead, run, known := s.viewer.view(it, p)
 			c.Queued, c.Ahead, c.Run, c.Known = int32(queued), max(0, ahead), run, known
@@ -73,11 +73,12 @@ type Learned struct {
 // List returns what has been learned, by version, kind and size.
 func (t *Times) List() []Learned {
 	var out []Learned
-	for k, h := range t.known {
+	for k, h := range t.all() {
 		if len(h.took) == 0 {
 			continue
 		}
-		l := Learned{Version: k.version, Kind: k.kind, Samples: h.samples, Kept: len(h.took), Middle: h.middle, Least: slices.Min(h.took), Most: slices.Max(h.took)}
+		e := h.expected()
+		l := Learned{Version: k.version, Kind: k.kind, Samples: e.samples, Kept: len(h.took), Middle: e.run, Least: slices.Min(h.took), Most: slices.Max(h.took)}
 		if k.class > 0 {
 			l.Size = 1 << (k.class - 1)
 		}

@@ -7,12 +7,13 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// This file is what is left to the attendant of an accelerator while that is awake: to start what stands in line, and to take out of
-// flight what is over. Who submits then only submits, who hears of what is over only looks for who may start by that, and Runtime.mu is
-// taken once for all that has gathered.
+// This file is what goes past Runtime.mu and the scheduler. Followers are granted to their place, and taken out of flight, with nothing but
+// what is kept for that place, so that several accelerators do not wait for each other; what has tokens, or is to be learned from, goes
+// the way of all others.
 //
-// Nothing waits for ever because of that: who leaves something to the attendant looks afterwards whether it is awake still, and else
-// does it. What stands in line becomes ready in the ordinary way in any case.
+// While the attendant of an accelerator is awake it is left to that to start what stands in line: who submits then only submits, and who
+// hears of what is over only tells. Nothing waits for ever because of that: what stands in line becomes ready in the ordinary way in any
+// case.
 
 // A crowd says whether several goroutines submit kernel tasks, by what the latest of them saw.
 type crowd struct {
@@ -40,67 +41,83 @@ func (c *crowd) is() bool { return c.left.Load() > 0 }
 // attended reports whether the attendant is awake.
 func (b *behind) attended() bool { return b.beside != nil && b.beside.Attends() }
 
-// attend does what has gathered for p, and reports whether there was something.
+// attend starts what stands in the line of p and has room, and reports whether there was something.
 func (rt *Runtime) attend(p sched.PlaceID) bool {
 	b := &rt.behind[p]
-	looks := b.waiting.Load() && int(b.tasks.Load()) < farBehind
-	if b.gone.Load() == 0 && !looks {
+	if !b.waiting.Load() || int(b.tasks.Load()) >= farBehind {
 		return false
 	}
-	lock(&b.mu)
-	left := b.left
-	b.left = recordList{}
-	b.gone.Store(0)
 	b.waiting.Store(false) // who finds no room will be found when somebody leaves
-	b.mu.Unlock()
-	some := left.head != nil
-	var starts recordList
-	lock(&rt.mu)
-	for r := left.head; r != nil; r = r.link {
-		rt.leave(r) // it has no tokens
-	}
-	if some && rt.sched.Len() > 0 {
-		rt.takeAccelerators(&starts)
-	}
-	for range startsAtOnce {
-		r := rt.takeFollower(p)
-		if r == nil {
-			break
-		}
-		starts.push(r)
-		b.waiting.Store(true) // there may be more
-	}
-	rt.unlock()
-	some = some || starts.head != nil
-	for r := starts.pop(); r != nil; r = starts.pop() {
-		rt.startOn(r)
-	}
-	for r := left.pop(); r != nil; r = left.pop() {
-		rt.complete(rt.conclude(r, smp.None))
-	}
-	return some
+	return rt.startFollowers(p)
 }
 
-// leavesLater leaves it to the attendant to take r out of flight, which is over and has made nobody ready, and reports whether that is
-// done. What failed, holds tokens or has a parent goes at once, and all where somebody waits for a place.
-func (rt *Runtime) leavesLater(r *record) bool {
-	if rt.lines == nil || !rt.crowd.is() || r.kind != kernelBody || r.err != nil || len(r.settings.tokens) > 0 || !r.home.program() || rt.waiting.Load() > 0 {
+// startFollowers starts some of those who stand in the line of p, as far as there is room, and reports whether there were some.
+func (rt *Runtime) startFollowers(p sched.PlaceID) bool {
+	b := &rt.behind[p]
+	var starts recordList
+	n := 0
+	lock(&b.mu)
+	r, tokens := rt.nextFollower(p, false)
+	for r != nil {
+		starts.push(r)
+		if n++; n == startsAtOnce {
+			break
+		}
+		r, tokens = rt.nextFollower(p, false)
+	}
+	b.mu.Unlock()
+	if (n == startsAtOnce || n > 0 && tokens) && !b.waiting.Load() {
+		b.waiting.Store(true) // there may be more
+	}
+	for r := starts.pop(); r != nil; r = starts.pop() {
+		rt.grantFollower(r, p)
+		rt.startOn(r)
+	}
+	return n > 0 || tokens && rt.startWithTokens(p)
+}
+
+// startWithTokens starts the first of those who stand in the line of p, if there is room and it can have its tokens.
+func (rt *Runtime) startWithTokens(p sched.PlaceID) bool {
+	lock(&rt.mu)
+	r := rt.takeFollower(p)
+	if r != nil {
+		rt.sched.Grant(&r.item, p)
+		rt.granted(&r.item)
+	}
+	rt.unlock()
+	if r == nil {
 		return false
 	}
+	rt.behind[p].waiting.Store(true)
+	rt.startOn(r)
+	return true
+}
+
+// leavesBeside takes r out of flight, which is over on an accelerator and has made nobody ready, past the scheduler, and reports whether that
+// could be done: where r has no tokens that others may want, and the policy learns nothing from it.
+func (rt *Runtime) leavesBeside(r *record) bool {
 	p := r.item.Place()
-	b := &rt.behind[p]
-	if !b.attended() {
+	if r.kind != kernelBody || p == rt.host || r.err != nil || len(r.settings.tokens) > 0 {
 		return false
 	}
 	if rt.learned.on {
-		r.ended = rt.now()
+		r.item.Took = rt.timeOf(r, p)
 	}
-	lock(&b.mu)
-	b.left.push(r)
-	b.gone.Add(1)
-	b.mu.Unlock()
-	if !b.attended() {
-		rt.attend(p)
+	if !rt.sched.DoneBeside(&r.item) {
+		return false
+	}
+	rt.counts.end(p)
+	rt.counts.ran[p].n.Add(1)
+	if rt.waiting.Load() > 0 { // r may have been what they wait for
+		rt.schedule(nil, nil, smp.None)
+		return true
+	}
+	b := &rt.behind[p]
+	if b.standing.Load() == 0 {
+		return true
+	}
+	if b.waiting.Store(true); !b.attended() {
+		rt.startFollowers(p)
 	}
 	return true
 }

@@ -50,7 +50,8 @@ func (rt *Runtime) retire(r *record, worker int) *record {
 		rt.graphRelease(s, &over, &ready)
 		rt.complete(rt.conclude(s, smp.None))
 	}
-	if worker == smp.None && ready.head == nil && rt.leavesLater(done) {
+	if worker == smp.None && ready.head == nil && rt.leavesBeside(done) {
+		rt.complete(rt.conclude(done, smp.None))
 		return nil
 	}
 	next := rt.schedule(done, &ready, worker)
@@ -188,6 +189,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	}
 	if ready != nil {
 		wake += rt.enter(ready, &orphans, &waits)
+		rt.tellWaiting() // before it looks for room: who leaves without the lock looks for this afterwards
 	}
 	var next *record
 	if worker != smp.None {
@@ -237,12 +239,12 @@ func (rt *Runtime) retireUnscheduled(r *record) {
 // leave takes r out of flight. It returns how many sleeping workers that gives work to. Requires: mu held.
 func (rt *Runtime) leave(r *record) int {
 	p := r.item.Place()
-	if rt.learned.on && p != rt.host {
+	if rt.learned.on && p != rt.host && r.item.Took == 0 {
 		r.item.Took = rt.timeOf(r, p)
 	}
 	rt.sched.Done(&r.item)
 	rt.counts.end(p)
-	rt.counts.ran[p]++
+	rt.counts.ran[p].n.Add(1)
 	if len(r.settings.tokens) > 0 {
 		return min(rt.sched.Len(), 1) // its tokens may be what another waits for
 	}
@@ -319,7 +321,8 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 			if rt.lines != nil && rt.behind[p].attended() {
 				rt.behind[p].waiting.Store(true)
 			} else if r := rt.takeFollower(id); r != nil {
-				starts.push(r)
+				rt.sched.Grant(&r.item, id)
+				starts.push(rt.granted(&r.item))
 				took = true
 			}
 		}
@@ -433,6 +436,7 @@ func (rt *Runtime) again(r *record) {
 	rt.mu.Lock()
 	rt.counts.end(r.item.Place())
 	rt.sched.Done(&r.item)
+	r.item.Took = 0
 	rt.unlock()
 	rt.estimate(r)
 	starts.push(r)
@@ -440,11 +444,7 @@ func (rt *Runtime) again(r *record) {
 }
 
 // countRun counts a plain task that ran on no worker to its end.
-func (rt *Runtime) countRun() {
-	rt.mu.Lock()
-	rt.counts.ran[rt.host]++
-	rt.unlock()
-}
+func (rt *Runtime) countRun() { rt.counts.ran[rt.host].n.Add(1) }
 
 // conclude closes the books on a task that is over and lets its record go. It returns the parent if that is over too. worker is
 // the one that has run it as a plain task, if there is one.

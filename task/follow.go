@@ -39,17 +39,19 @@ const (
 // startsAtOnce is how many followers are started before somebody looks for what is over.
 const startsAtOnce = 8
 
-// A behind counts the tasks that follow at a place and whose predecessors are not over, and keeps what its attendant is to do.
+// A behind counts the tasks that follow at a place and whose predecessors are not over.
 type behind struct {
 	tasks   atomic.Int32
 	bytes   atomic.Int64
 	waiting atomic.Bool       // the line is worth a look
-	beside  devices.Attentive // whose goroutine starts followers, and takes those out of flight that are over; nil for none
-	gone    atomic.Int32      // length of left, to be looked at without the lock
+	beside  devices.Attentive // whose goroutine starts followers; nil for none
 	_       line128
-	mu      mutex      // guards left, and the line of the place
-	left    recordList // over, and to be taken out of flight
-	_       line128
+	mu      mutex         // guards what follows, and the line of the place
+	free    time.Duration // when the accelerator was done with the kernel before, as it was told, where somebody learns
+	ended   time.Duration // the same by the clock of the device, where that is asked for
+	// standing is the length of the line, to be looked at without the lock.
+	standing atomic.Int32
+	_        line128
 }
 
 // follows counts r in, leads counts it out: its predecessors are over.
@@ -78,6 +80,7 @@ type follower struct {
 	detail *detail // of r
 	word   uint64
 	work   deps.Bytes
+	tokens bool // it needs some
 }
 
 // A line is the tasks that would follow at one place, in order.
@@ -109,10 +112,11 @@ func (l *line) pop() follower {
 
 // letFollow makes the graphs tell of tasks that can follow.
 func (rt *Runtime) letFollow() {
+	rt.behind = make([]behind, len(rt.places))
 	if !rt.accelerators || rt.observer != nil {
 		return
 	}
-	rt.lines, rt.behind = make([]line, len(rt.places)), make([]behind, len(rt.places))
+	rt.lines = make([]line, len(rt.places))
 	rt.followAt = func(n *deps.Node, stream int) { rt.follow(n.Owner.(*record), sched.PlaceID(stream-1)) }
 	for p, d := range rt.machine.Devices() {
 		if a, ok := d.(devices.Attentive); ok {
@@ -141,36 +145,61 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 	id := r.id.Load() << stageBits
 	r.followAt = p
 	b := &rt.behind[p]
-	if b.attended() && (rt.accelerated == 1 || here == 0 && rt.idling.Load() == 0) {
+	if rt.accelerated > 1 && (here > 0 || rt.idle() != 0) && !rt.staysAt(r, p, here) { // else nobody has more, and nobody would rather have it
+		return
+	}
+	switch {
+	case rt.sched.Retired(p):
+	case b.attended() || !rt.followsNow(r, p, id):
 		rt.standInLine(r, p, id)
+	case !r.adding.CompareAndSwap(id|isAdded, id|startWhenAdded):
+		rt.startOn(r)
+	}
+}
+
+// followsNow grants r to p and reports true, unless others stand in line, or there is no room, or tokens are lacking. id is that of the
+// task, shifted.
+func (rt *Runtime) followsNow(r *record, p sched.PlaceID, id uint64) bool {
+	if len(r.settings.tokens) == 0 {
+		if !rt.joinBehind(r, p, id) {
+			return false
+		}
+		rt.grantFollower(r, p)
+		return true
+	}
+	lock(&rt.mu)
+	defer rt.unlock()
+	if !rt.sched.Follows(&r.item, p) || !rt.joinBehind(r, p, id) {
+		return false
+	}
+	rt.sched.Grant(&r.item, p)
+	rt.granted(&r.item)
+	return true
+}
+
+// joinBehind counts r among those that follow at p, unless others stand in line or there is no room.
+func (rt *Runtime) joinBehind(r *record, p sched.PlaceID, id uint64) bool {
+	b := &rt.behind[p]
+	lock(&b.mu)
+	defer b.mu.Unlock()
+	if !rt.lines[p].empty() || !rt.roomBehind(r.work, p) {
+		return false
+	}
+	r.follow.Store(id | following)
+	b.follows(r)
+	return true
+}
+
+// grantFollower grants r, which follows at p and needs no tokens, to that.
+func (rt *Runtime) grantFollower(r *record, p sched.PlaceID) {
+	if rt.sched.GrantBeside(&r.item, p) {
+		rt.counts.grant(p)
 		return
 	}
 	lock(&rt.mu)
-	if rt.accelerated > 1 && (here > 0 || rt.idle() != 0) { // else nobody has more, and nobody would rather have it
-		rt.unlock()
-		if !rt.staysAt(r, p, here) {
-			return
-		}
-		lock(&rt.mu)
-	}
-	now := !b.attended() && rt.emptyLine(p) && rt.roomBehind(r.work, p)
-	now = now && rt.sched.Follows(&r.item, p)
-	switch {
-	case rt.sched.Retired(p):
-		rt.unlock()
-		return
-	case now:
-		r.follow.Store(id | following)
-		b.follows(r)
-		rt.sched.Grant(&r.item, p)
-		rt.granted(&r.item)
-	default:
-		rt.standInLine(r, p, id)
-	}
+	rt.sched.Grant(&r.item, p)
+	rt.granted(&r.item)
 	rt.unlock()
-	if now && !r.adding.CompareAndSwap(id|isAdded, id|startWhenAdded) {
-		rt.startOn(r)
-	}
 }
 
 // The low bits of record.adding, below the id of the task: one that follows while it is being submitted is started when no lock is held.
@@ -206,9 +235,7 @@ func (rt *Runtime) staysAt(r *record, p sched.PlaceID, here deps.Bytes) bool {
 		others = others.Without(rt.host)
 	}
 	if here == 0 { // nobody has more
-		lock(&rt.mu)
 		others &= rt.idle()
-		rt.unlock()
 	}
 	for ; others != 0; others = others.Without(others.First()) {
 		id := others.First()
@@ -220,12 +247,11 @@ func (rt *Runtime) staysAt(r *record, p sched.PlaceID, here deps.Bytes) bool {
 	return true
 }
 
-// idle returns the places but the host that have nothing to do. Requires: mu held.
-func (rt *Runtime) idle() (set sched.PlaceSet) {
-	for p := range rt.places {
-		if sched.PlaceID(p) != rt.host && rt.sched.Load(sched.PlaceID(p)) == 0 {
-			set = set.With(sched.PlaceID(p))
-		}
+// idle returns the places but the host that have nothing to do.
+func (rt *Runtime) idle() sched.PlaceSet {
+	set := rt.sched.Idle()
+	if rt.host >= 0 {
+		set = set.Without(rt.host)
 	}
 	return set
 }
@@ -243,21 +269,15 @@ func (rt *Runtime) standInLine(r *record, p sched.PlaceID, id uint64) {
 	b := &rt.behind[p]
 	lock(&b.mu)
 	r.follow.Store(id | inLine)
-	rt.lines[p].push(follower{r, r.detail, id | inLine, r.work})
+	rt.lines[p].push(follower{r, r.detail, id | inLine, r.work, len(r.settings.tokens) > 0})
+	b.standing.Add(1)
 	if !b.waiting.Load() {
 		b.waiting.Store(true)
 	}
 	b.mu.Unlock()
 }
 
-func (rt *Runtime) emptyLine(p sched.PlaceID) bool {
-	b := &rt.behind[p]
-	lock(&b.mu)
-	defer b.mu.Unlock()
-	return rt.lines[p].empty()
-}
-
-// takeFollower returns the first in the line of p, granted, or nil. Requires: mu held.
+// takeFollower is nextFollower for one that needs tokens, too. It is counted, and not granted yet. Requires: mu held.
 func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 	if rt.lines == nil {
 		return nil
@@ -265,23 +285,34 @@ func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 	b := &rt.behind[p]
 	lock(&b.mu)
 	defer b.mu.Unlock()
+	r, _ := rt.nextFollower(p, true)
+	return r
+}
+
+// nextFollower takes the first that may follow out of the line of p, or returns nil; tokens says that it needs some, for which mu must be
+// held. Requires: behind.mu of p held.
+func (rt *Runtime) nextFollower(p sched.PlaceID, held bool) (r *record, tokens bool) {
+	b := &rt.behind[p]
 	for l := &rt.lines[p]; !l.empty(); {
 		f := l.list[l.head]
-		if f.detail.follow.Load() == f.word && !rt.roomBehind(f.work, p) {
-			return nil // or, if it became ready meanwhile, next time
-		}
-		if f.detail.follow.Load() == f.word && !rt.sched.Retired(p) && !rt.sched.Follows(&f.r.item, p) {
-			return nil // it lacks tokens
+		if f.detail.follow.Load() == f.word {
+			switch { // or, if it becomes ready meanwhile, next time
+			case !rt.roomBehind(f.work, p):
+				return nil, false
+			case f.tokens && !held:
+				return nil, true
+			case f.tokens && !rt.sched.Retired(p) && !rt.sched.Follows(&f.r.item, p):
+				return nil, false // it lacks them
+			}
 		}
 		l.pop()
-		if rt.sched.Retired(p) || !f.detail.follow.CompareAndSwap(f.word, f.word&^inLine|following) {
-			continue
+		b.standing.Add(-1)
+		if !rt.sched.Retired(p) && f.detail.follow.CompareAndSwap(f.word, f.word&^inLine|following) {
+			b.follows(f.r)
+			return f.r, false
 		}
-		b.follows(f.r)
-		rt.sched.Grant(&f.r.item, p)
-		return rt.granted(&f.r.item)
 	}
-	return nil
+	return nil, false
 }
 
 // leads says that the predecessors of r, which follows, are over; by was the last, nil where r was submitted too late to know.

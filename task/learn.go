@@ -18,9 +18,7 @@ type learned struct {
 	on    bool
 	file  string
 	times *sched.Times
-	tell  time.Duration   // when a recorder is told next; guarded by Runtime.mu
-	free  []time.Duration // by place: when an accelerator was done with the kernel before, as it was told; guarded by Runtime.mu
-	ended []time.Duration // the same by the clock of the device, where that is asked for
+	tell  time.Duration // when a recorder is told next; guarded by Runtime.mu
 }
 
 // load reads the file, if there is one yet.
@@ -82,21 +80,21 @@ func (l *learned) save() error {
 	return nil
 }
 
-// timeOf returns how long the kernel of r ran on its accelerator, which it shared with those launched before. Requires: mu held.
+// timeOf returns how long the kernel of r ran on its accelerator, which it shared with those launched before.
 func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
-	now := r.ended
-	if r.ended = 0; now == 0 {
-		now = rt.now()
-	}
-	began := max(r.began, rt.learned.free[p])
-	rt.learned.free[p] = max(now, rt.learned.free[p])
+	b := &rt.behind[p]
+	lock(&b.mu)
+	defer b.mu.Unlock()
+	now := rt.now()
+	began := max(r.began, b.free)
+	b.free = max(now, b.free)
 	switch {
 	case r.err != nil || r.kind != kernelBody:
 		return 0
 	case r.set.Space != devices.Host && r.set.Ended > r.set.Began:
 		began, now = r.set.Began, r.set.Ended
-		if before := rt.learned.ended[p]; before < now {
-			began, rt.learned.ended[p] = max(began, before), now
+		if before := b.ended; before < now {
+			began, b.ended = max(began, before), now
 		}
 	}
 	return max(1, now-began)

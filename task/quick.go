@@ -258,6 +258,12 @@ func (rt *Runtime) takePlain(worker int) *record {
 
 // unlock unlocks mu, and tells those who look without it what there is for workers.
 func (rt *Runtime) unlock() {
+	rt.tellWaiting()
+	rt.mu.Unlock()
+}
+
+// tellWaiting is what unlock tells. Requires: mu held.
+func (rt *Runtime) tellWaiting() {
 	waiting := rt.handedLen + int32(rt.sched.Len())
 	if rt.quick {
 		waiting -= rt.low
@@ -271,12 +277,6 @@ func (rt *Runtime) unlock() {
 	if rt.quick && rt.low != rt.later.Load() {
 		rt.later.Store(rt.low)
 	}
-	if rt.accelerated > 1 {
-		if idle := uint64(rt.idle()); idle != rt.idling.Load() {
-			rt.idling.Store(idle)
-		}
-	}
-	rt.mu.Unlock()
 }
 
 // Ready reports whether there may be something for a worker.

@@ -81,7 +81,6 @@ type detail struct {
 	bound    bool          // uses have their private copies
 	work     deps.Bytes
 	began    time.Duration // on an accelerator, where somebody learns
-	ended    time.Duration // likewise, where it is taken out of flight later
 	launch   devices.Launch
 	args     devices.Args
 	set      devices.WorkingSet

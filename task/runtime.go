@@ -143,11 +143,10 @@ type Runtime struct {
 	handed    recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
 	rooms     []room     // by worker
 	gathered  gatherings
-	arrived   recordList    // on the host: data are there, ready to run
-	fetching  int           // on the host: data are on their way
-	lines     []line        // by place: who would follow there; nil when nobody may
-	behind    []behind      // by place: who does
-	idling    atomic.Uint64 // idle, as of the last unlock
+	arrived   recordList // on the host: data are there, ready to run
+	fetching  int        // on the host: data are on their way
+	lines     []line     // by place: who would follow there; nil when nobody may
+	behind    []behind   // by place: who does
 	counts    counts
 	learned   learned
 
@@ -226,7 +225,6 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	if err = rt.learned.check(); err != nil {
 		return err
 	}
-	rt.learned.free, rt.learned.ended = make([]time.Duration, len(rt.places)), make([]time.Duration, len(rt.places))
 	rt.counts = newCounts(rt.places)
 	rt.hostAt = rt.machine.HostAt
 	rt.describe()

@@ -1,6 +1,8 @@
 package task
 
 import (
+	"sync/atomic"
+
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
@@ -24,17 +26,28 @@ type Stats struct {
 	devices.Counters
 }
 
-// counts is guarded by Runtime.mu.
+// counts are written by all who start and end tasks.
 type counts struct {
-	ran   []int64 // by place
-	kind  []int   // index of the kind of each place
+	ran   []placeCount
+	kind  []int // index of the kind of each place
 	kinds []devices.Kind
-	now   []int // by kind: granted and not over
-	most  []int
+	held  []kindCount
+}
+
+// A placeCount is how many tasks ran at a place.
+type placeCount struct {
+	n atomic.Int64
+	_ line128
+}
+
+// A kindCount is how many tasks were granted to places of a kind and are not over, and the most at once.
+type kindCount struct {
+	now, most atomic.Int64
+	_         line128
 }
 
 func newCounts(places []sched.Place) counts {
-	c := counts{ran: make([]int64, len(places))}
+	c := counts{ran: make([]placeCount, len(places))}
 	seen := map[devices.Kind]int{}
 	for _, p := range places {
 		k, ok := seen[p.Kind]
@@ -45,18 +58,18 @@ func newCounts(places []sched.Place) counts {
 		}
 		c.kind = append(c.kind, k)
 	}
-	c.now, c.most = make([]int, len(seen)), make([]int, len(seen))
+	c.held = make([]kindCount, len(seen))
 	return c
 }
 
 func (c *counts) grant(p sched.PlaceID) {
-	k := c.kind[p]
-	if c.now[k]++; c.now[k] > c.most[k] {
-		c.most[k] = c.now[k]
+	k := &c.held[c.kind[p]]
+	n := k.now.Add(1)
+	for most := k.most.Load(); n > most && !k.most.CompareAndSwap(most, n); most = k.most.Load() {
 	}
 }
 
-func (c *counts) end(p sched.PlaceID) { c.now[c.kind[p]]-- }
+func (c *counts) end(p sched.PlaceID) { c.held[c.kind[p]].now.Add(-1) }
 
 // Stats returns what the runtime has done so far: all of it when no task is in flight.
 func (rt *Runtime) Stats() Stats {
@@ -77,10 +90,10 @@ func (rt *Runtime) Stats() Stats {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	for p, place := range rt.places {
-		s.ByDevice[place.Name] = rt.counts.ran[p]
+		s.ByDevice[place.Name] = rt.counts.ran[p].n.Load()
 	}
 	for k, kind := range rt.counts.kinds {
-		s.MostAtOnce[kind] = rt.counts.most[k]
+		s.MostAtOnce[kind] = int(rt.counts.held[k].most.Load())
 	}
 	if rt.quick {
 		s.ByDevice[rt.places[rt.host].Name] += rt.window.ran()
