@@ -8,8 +8,8 @@ import (
 
 // A Domain is one nesting level of the graph: it orders the nodes submitted to it. The zero Domain is empty and ready.
 //
-// Submit, Busy, Forget and Reset are called by one goroutine at a time; the order of Submit calls is the program order. Complete and
-// Launch may be called from any goroutine at any time.
+// Submit, Enter, Busy, Forget and Reset are called by one goroutine at a time; the order of Submit and Enter calls is the program order.
+// Settle, Complete and Launch may be called from any goroutine at any time.
 type Domain struct {
 	// Edges, when set before the first Submit, is called for every node that has edges, before it can become ready: for traces. preds is
 	// good until it returns.
@@ -45,6 +45,12 @@ type Domain struct {
 // use of a region also searches for those. m tasks that all wait for the same n have O(n+m) edges, also where the n are on parts of
 // the region of the m, or the m on parts of that of the n; n*m where Edges or Follow is set. No allocation in the steady state.
 func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
+	return d.Settle(n, d.Enter(n, accesses))
+}
+
+// Enter is the part of Submit that finds the predecessors of n, and makes n one of those that come later: all that the order of
+// submission is for. Settle, with what Enter returns, must follow, and is the part that others need not wait for.
+func (d *Domain) Enter(n *Node, accesses []Access) (edges int32) {
 	n.begin(accesses)
 	d.next++
 	if n.ID == 0 {
@@ -52,23 +58,25 @@ func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 	}
 	n.mark = n.ID
 	if d.Follow != nil {
-		return d.submitFollowing(n, accesses)
+		n.spill().unlaunched.Add(1) // nobody tells of n before it is settled
 	}
-	edges := d.enterAll(n, accesses)
+	edges = d.enterAll(n, accesses)
 	if len(d.found) > 0 {
 		d.tellEdges(n.ID)
+	}
+	return edges
+}
+
+// Settle tells of the stream where n may follow its predecessors, if there is one, and reports whether n is ready.
+func (d *Domain) Settle(n *Node, edges int32) (ready bool) {
+	if d.Follow != nil {
+		if stream := n.more.streamBehind(); stream != 0 {
+			d.Follow(n, stream)
+		}
 	}
 	perturb()
 	// Predecessors that completed since have been subtracted already; the last one to come to 0 makes n ready.
 	return edges == 0 || n.pending.Add(edges) == 0
-}
-
-// submitFollowing is Submit where nodes may follow others before those are complete.
-func (d *Domain) submitFollowing(n *Node, accesses []Access) (ready bool) {
-	m := n.spill()
-	m.unlaunched.Add(1) // nobody tells of n before all its edges are there
-	edges := d.enterAll(n, accesses)
-	return d.submitted(n, edges, m.streamBehind())
 }
 
 // A Ref names a task of a domain, in flight or over, whatever its node is used for since. The zero Ref is over.
@@ -86,26 +94,14 @@ func (d *Domain) SubmitAfter(n *Node, preds []Ref) (ready bool) {
 		n.ID = TaskID(d.next)
 	}
 	n.mark = n.ID
-	if d.Follow == nil {
-		return d.submitted(n, d.enterAfter(n, preds), 0)
+	if d.Follow != nil {
+		n.spill().unlaunched.Add(1)
 	}
-	m := n.spill()
-	m.unlaunched.Add(1)
 	edges := d.enterAfter(n, preds)
-	return d.submitted(n, edges, m.streamBehind())
-}
-
-// submitted tells of the edges of n, and of the stream where it may follow its predecessors, if that is not 0. It reports whether
-// n is ready.
-func (d *Domain) submitted(n *Node, edges int32, stream int) (ready bool) {
 	if len(d.found) > 0 {
 		d.tellEdges(n.ID)
 	}
-	if stream != 0 {
-		d.Follow(n, stream)
-	}
-	perturb()
-	return edges == 0 || n.pending.Add(edges) == 0
+	return d.Settle(n, edges)
 }
 
 // enterAfter makes n one that may be waited for, and a successor of preds. It returns the number of its edges.

@@ -68,17 +68,7 @@ func (g *graph) taint(r *record) {
 
 // graphAdd finds the predecessors of r and reports whether it has none. Requires: the submitting of its home held.
 func (rt *Runtime) graphAdd(r *record) bool {
-	g := &r.home.graph
-	if g.domain == nil {
-		g.domain = rt.getDomain(r.home)
-	}
-	if r.node.Owner == nil {
-		r.node.Owner = r
-	}
-	r.node.ID = r.taskID()
-	if rt.lines != nil {
-		r.adding.Store(r.id.Load()<<stageBits | isAdded)
-	}
+	g := rt.graphFor(r)
 	if r.isStep() {
 		return rt.addStep(r)
 	}
@@ -96,6 +86,31 @@ func (rt *Runtime) graphAdd(r *record) bool {
 		rt.observeAccesses(home, id, nil)
 	}
 	return ready
+}
+
+// graphEnter is the part of graphAdd, for a task that nobody looks at, that needs the lock: Settle with the edges is left to do.
+func (rt *Runtime) graphEnter(r *record) (edges int32) {
+	g := rt.graphFor(r)
+	if e := g.tainted(r.accesses); e != nil {
+		r.poison.Store(e)
+	}
+	return g.domain.Enter(&r.node, r.accesses)
+}
+
+// graphFor prepares the node of r for the graph that it belongs to.
+func (rt *Runtime) graphFor(r *record) *graph {
+	g := &r.home.graph
+	if g.domain == nil {
+		g.domain = rt.getDomain(r.home)
+	}
+	if r.node.Owner == nil {
+		r.node.Owner = r
+	}
+	r.node.ID = r.taskID()
+	if rt.lines != nil {
+		r.adding.Store(r.id.Load()<<stageBits | isAdded)
+	}
+	return g
 }
 
 // getDomain returns an empty domain for s. Those of nested tasks are used again and again, with their memory.

@@ -150,7 +150,6 @@ func (s *Scope) commit(r *record) Task {
 		s.closeReductions(r, &ready)
 		s.joinReductions(r)
 	}
-	detail := r.detail // r may be over, and another task, once it is in the graph
 	now := r.now || !s.program() && s.final
 	var enough <-chan struct{}
 	if !now && !s.program() && s.rt.window.full() { // then it waits for room, and nobody has asked for the task
@@ -159,9 +158,7 @@ func (s *Scope) commit(r *record) Task {
 	if now && !r.now && s.misplaced() != nil { // nor has it asked whether it would wait for itself
 		now, enough = false, nil
 	}
-	id, late := s.commitLocked(r, &ready)
-	follows := s.rt.lines != nil && detail.added(id)
-	s.submitting.Unlock()
+	id, late, follows := s.enterGraph(r, &ready)
 	if follows {
 		s.rt.startOn(r)
 	}
@@ -179,6 +176,29 @@ func (s *Scope) commit(r *record) Task {
 	s.rt.startAll(&ready)
 	s.awaitTask(t, enough) // who submits asks the task for its error
 	return t
+}
+
+// enterGraph enters r into the graph and gives the lock of submission back. late is as in commitLocked; follows says that r is to be started
+// behind its predecessors. Where that may be and nobody looks on, what is r's alone is done without the lock: who comes next need not wait.
+func (s *Scope) enterGraph(r *record, ready *recordList) (id deps.TaskID, late, follows bool) {
+	rt, detail := s.rt, r.detail // r may be over, and another task, once it is in the graph
+	if rt.lines == nil || rt.recorder != nil || r.kind != kernelBody || r.isStep() {
+		id, late = s.commitLocked(r, ready)
+		follows = rt.lines != nil && detail.added(id)
+		s.submitting.Unlock()
+		return id, late, follows
+	}
+	id = s.number(r)
+	edges := rt.graphEnter(r)
+	domain := s.graph.domain
+	s.submitting.Unlock()
+	perturb()
+	if domain.Settle(&r.node, edges) {
+		if late = r.granted(); !late {
+			ready.push(r)
+		}
+	}
+	return id, late, detail.added(id)
 }
 
 // take takes r out of the list, if it is the last one there.
@@ -228,8 +248,20 @@ func (s *Scope) runNow(r *record) bool {
 // when r had been granted to a place already. Requires: submitting held.
 func (s *Scope) commitLocked(r *record, ready *recordList) (id deps.TaskID, late bool) {
 	rt := s.rt
+	id = s.number(r)
+	if rt.graphAdd(r) {
+		if late = rt.lines != nil && r.granted(); !late {
+			ready.push(r)
+		}
+	}
+	return id, late
+}
+
+// number counts r in and gives it its number. Requires: submitting held.
+func (s *Scope) number(r *record) deps.TaskID {
+	rt := s.rt
 	rt.fence.use(r)
-	id = deps.TaskID(rt.window.enter())
+	id := deps.TaskID(rt.window.enter())
 	r.id.Store(uint64(id))
 	if r.kind == waitBody {
 		rt.waits.Add(1)
@@ -238,12 +270,7 @@ func (s *Scope) commitLocked(r *record, ready *recordList) (id deps.TaskID, late
 	if rt.watched() {
 		rt.observeSubmit(r, id)
 	}
-	if rt.graphAdd(r) {
-		if late = rt.lines != nil && r.granted(); !late {
-			ready.push(r)
-		}
-	}
-	return id, late
+	return id
 }
 
 // startAll starts tasks that were submitted and have no predecessors.
