@@ -40,6 +40,7 @@ type Device struct {
 	kernels                   []*stream
 	enqueueing                sync.Mutex // held by who enqueues
 	turn                      uint32     // of kernels; under enqueueing
+	launchings                launchings
 	engine                    engine
 	later                     later
 	spare                     eventPool

@@ -21,23 +21,70 @@ type launching struct {
 	run    run
 	grids  [2]grid
 	params [16]uint64
+	next   *launching // in a list of those that nobody uses
 }
 
-var launchings = sync.Pool{New: func() any { return new(launching) }}
+// launchings are those of a device that nobody uses. Who launches and who enqueues are different threads: a sync.Pool would look for what one
+// of them has put with all processors, each time.
+type launchings struct {
+	mu   sync.Mutex
+	list *launching
+	n    int
+	_    [128]byte
+	// What was given back lately, up to launchingsAtOnce; under Device.enqueueing.
+	back, last *launching
+	backs      int
+}
+
+const (
+	launchingsAtOnce = 16
+	keptLaunchings   = 1024
+)
+
+func (l *launchings) get() *launching {
+	lock(&l.mu)
+	defer l.mu.Unlock()
+	o := l.list
+	if o == nil {
+		return new(launching)
+	}
+	l.list, o.next = o.next, nil
+	l.n--
+	return o
+}
+
+// put gives o back. Requires: enqueueing held.
+func (l *launchings) put(o *launching) {
+	if l.backs == 0 {
+		l.last = o
+	}
+	o.next, l.back = l.back, o
+	if l.backs++; l.backs < launchingsAtOnce {
+		return
+	}
+	lock(&l.mu)
+	if l.n < keptLaunchings {
+		l.last.next, l.list = l.list, l.back
+		l.n += l.backs
+	}
+	l.mu.Unlock()
+	l.back, l.last, l.backs = nil, nil, 0
+}
 
 // newLaunching returns the operation of an event.
 func newLaunching(e *event) *launching {
-	o := launchings.Get().(*launching)
+	o := e.device.launchings.get()
 	o.operation = operation{event: e, part: o}
 	o.run = run{grids: o.grids[:0]}
 	return o
 }
 
-// spent says that nobody needs op any more: its work has been enqueued, or will not be.
+// spent says that nobody needs op any more: its work has been enqueued, or will not be. Requires: enqueueing held, if it is a launch.
 func (op *operation) spent() {
 	if o := op.part; o != nil {
+		d := op.event.device
 		o.operation, o.run = operation{}, run{}
-		launchings.Put(o)
+		d.launchings.put(o)
 	}
 }
 
