@@ -67,9 +67,9 @@
 // RATIONALE.md. A body waits with its own Scope: what would wait for itself, or keep a worker, is ErrInsideTask.
 //
 // Lock order: Scope.lending and Scope.turn, then Scope.submitting, before the locks of deps, Machine and buffers;
-// Runtime.mu is held over calls of sched and over behind.mu, which is innermost. No lock but lending and turn is held over bodies, and
-// none over observers of the runtime's own points, or calls of devices that start work. The program's submitting is held
-// over the flush of Wait, which no task can need.
+// Runtime.mu is held over calls of sched, but for those of tasks that go past it (attend.go), and over behind.mu, which is innermost. No lock
+// but lending and turn is held over bodies, and none over observers of the runtime's own points, or calls of devices that start work. The
+// program's submitting is held over the flush of Wait, which no task can need.
 //
 // # Relaxed accesses
 //
