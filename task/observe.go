@@ -100,7 +100,7 @@ func (rt *Runtime) observeSubmit(r *record, id deps.TaskID) {
 			}
 		}
 		r.need()
-		r.seen = probe.Task{ID: id, Submit: rt.soon(), Kernel: r.kernelName(), Label: r.label, Place: -1}
+		r.seen = probe.Task{ID: id, Parent: r.home.id(), Submit: rt.soon(), Kernel: r.kernelName(), Label: r.label, Place: -1}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // A taskState is all that a page shows of one task.
 type taskState struct {
-	ID, Last                                    deps.TaskID
+	ID, Last, Parent                            deps.TaskID
 	Name, Kernel, Variant, Place, Err           string
 	Worker                                      int
 	Submit, Ready, Choice, Start, End, Released time.Duration
@@ -41,7 +41,7 @@ func taskOf(r *run.Run, id deps.TaskID) *taskState {
 	if t == nil {
 		return nil
 	}
-	s := &taskState{ID: t.ID, Last: t.Last, Name: run.Name(t), Kernel: t.Kernel, Variant: t.Variant, Place: r.PlaceName(t.Place), Err: t.Err, Worker: int(t.Worker),
+	s := &taskState{ID: t.ID, Last: t.Last, Parent: r.ParentOf(id), Name: run.Name(t), Kernel: t.Kernel, Variant: t.Variant, Place: r.PlaceName(t.Place), Err: t.Err, Worker: int(t.Worker),
 		Submit: t.Submit, Ready: t.Ready, Choice: t.Choice, Start: t.Start, End: t.End, Released: t.Release, Missing: t.Missing, Tokens: int(t.Tokens),
 		Short: t.Short, Skipped: t.Skipped, Predecessors: r.Predecessors(id), EdgesGone: r.EdgesGoneOf(id)}
 	for _, d := range r.DetailsOf(id) {

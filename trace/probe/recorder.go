@@ -11,7 +11,9 @@ import (
 type Task struct {
 	ID deps.TaskID
 	// Last is the predecessor that was over last, which made the task ready; 0 when it waited for none.
-	Last   deps.TaskID
+	Last deps.TaskID
+	// Parent is the task whose body submitted it; 0 for the program.
+	Parent deps.TaskID
 	Submit time.Duration
 	Ready  time.Duration
 	// Choice is when it was given to its place; on a CPU worker, where nothing lies between the two, it is Start.

@@ -20,6 +20,14 @@ type Batch struct {
 // Len returns how many records are in b; what is packed counts by tasks.
 func (b *Batch) Len() int { return len(b.Tasks) + b.Packed.Len() + len(b.Details) + len(b.Points) }
 
+// take appends a task, and a detail that says whose body submitted it: files have tasks without that.
+func (b *Batch) take(t *probe.Task) {
+	b.Tasks = append(b.Tasks, *t)
+	if t.Parent != 0 {
+		b.Details = append(b.Details, Detail{Task: t.ID, What: Inside, Count: 1, Values: [6]int64{int64(t.Parent)}})
+	}
+}
+
 // Clone returns a copy.
 func (b *Batch) Clone() *Batch {
 	c := *b
@@ -36,6 +44,7 @@ const (
 	Waits                           // Count predecessors
 	_                               // was used by the first files
 	Candidate                       // a place that the task might have run at: see Detail.Candidate
+	Inside                          // Values[0]: the task whose body submitted this one
 )
 
 // A Detail is something about a task that has no place in probe.Task; there may be several of a kind for a task.

@@ -217,7 +217,7 @@ func (r *Recorder) hand(b *Batch, thorough bool) bool {
 	n := 0
 	for i, of := range r.tasks {
 		for k := 1; k > 0; n += k {
-			if k = of.take(r.ends[i], largestBatch-len(b.Tasks), func(t *probe.Task) { b.Tasks = append(b.Tasks, *t) }); len(b.Tasks) == largestBatch {
+			if k = of.take(r.ends[i], largestBatch-len(b.Tasks), b.take); len(b.Tasks) == largestBatch {
 				r.deliver(b)
 			}
 		}

@@ -18,6 +18,8 @@ type Path struct {
 // Critical returns a path whose tasks take the longest time to run: no number of devices makes the run shorter than that. Edges to
 // tasks that were over when the successor was submitted are not in the records; they delayed nothing.
 //
+// A task whose body submitted others runs for as long as it would have if no device had been short: see nest.
+//
 // Cost: O(tasks + edges).
 func (r *Run) Critical() Path {
 	n := len(r.Tasks)
@@ -29,17 +31,14 @@ func (r *Run) Critical() Path {
 	for i := range via {
 		via[i] = -1
 	}
-	links, end := r.Edges(), 0
+	links, end, spans := r.Edges(), 0, r.spans()
 	for i, k := 0, 0; i < n; i++ {
 		for ; k < len(links) && int(links[k].Succ) == i; k++ {
 			if p := links[k].Pred; via[i] < 0 || best[p] > best[i] {
 				best[i], via[i] = best[p], p
 			}
 		}
-		if t := &r.Tasks[i]; Ran(t) {
-			best[i] += t.End - t.Start
-		}
-		if best[i] > best[end] {
+		if best[i] += r.weigh(i, spans); best[i] > best[end] {
 			end = i
 		}
 	}
@@ -63,16 +62,19 @@ type Link struct {
 // Collapse joins neighbours of one sort on a path.
 func (r *Run) Collapse(p Path) []Link {
 	var out []Link
+	spans := r.spans()
 	for _, id := range p.Tasks {
-		t := r.Find(id)
+		i, ok := r.Index(id)
+		if !ok {
+			continue
+		}
+		t := &r.Tasks[i]
 		if n := len(out); n == 0 || out[n-1].Sort != Sort(t) {
 			out = append(out, Link{Sort: Sort(t)})
 		}
 		last := &out[len(out)-1]
 		last.Count++
-		if Ran(t) {
-			last.Time += t.End - t.Start
-		}
+		last.Time += r.weigh(i, spans)
 	}
 	return out
 }
@@ -83,7 +85,7 @@ type Chain struct {
 	Tasks  []deps.TaskID
 	Run    time.Duration // bodies
 	Fetch  time.Duration // from the choice of a place to the start: copies, and kernels before it on an accelerator
-	Behind time.Duration // that part of Fetch in which the accelerator ran others; of a Summary
+	Behind time.Duration // that part of Fetch and Queue in which the accelerator ran others; of a Summary
 	Queue  time.Duration // ready, and no place took it
 	Tokens time.Duration // that part of Queue in which tasks were short of tokens
 	Kind   string        // of the places whose tokens most of that was for
@@ -150,8 +152,8 @@ func (r *Run) waitBehind(c *Chain, busy [][]Span) {
 			continue
 		}
 		spans := busy[t.Place]
-		for i := sort.Search(len(spans), func(i int) bool { return spans[i].To > t.Choice }); i < len(spans) && spans[i].From < t.Start; i++ {
-			c.Behind += max(0, min(spans[i].To, t.Start)-max(spans[i].From, t.Choice))
+		for i := sort.Search(len(spans), func(i int) bool { return spans[i].To > t.Ready }); i < len(spans) && spans[i].From < t.Start; i++ {
+			c.Behind += max(0, min(spans[i].To, t.Start)-max(spans[i].From, t.Ready))
 		}
 	}
 }

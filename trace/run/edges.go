@@ -80,6 +80,7 @@ func extraWaits(list []record.Detail) (n int) {
 func (r *Run) thin() {
 	r.Finish()
 	best, known := make([]time.Duration, len(r.Tasks)), make([]bool, len(r.Tasks))
+	spans := r.spans()
 	out, at := r.Details[:0], 0
 	for i := range r.Tasks {
 		id, first := r.Tasks[i].ID, at
@@ -93,9 +94,7 @@ func (r *Run) thin() {
 		}
 		var on int
 		on, best[i], known[i] = r.longest(r.Details[first:at], i, best, known)
-		if t := &r.Tasks[i]; Ran(t) {
-			best[i] += t.End - t.Start
-		}
+		best[i] += r.weigh(i, spans)
 		if list := r.Details[first:at]; known[i] && extraWaits(list) > 0 {
 			out = r.fewer(out, list, on)
 		} else {
@@ -106,7 +105,7 @@ func (r *Run) thin() {
 	clear(r.Details[len(out):])
 	r.Details = out
 	r.extra = extraWaits(out)
-	r.extraKept = r.extra
+	r.extraKept, r.edges, r.nested = r.extra, nil, nil
 }
 
 // longest returns the predecessor of task i, by index, at the end of the longest chain, -1 for none, and how long that chain is. It returns

@@ -17,7 +17,7 @@ func (r *Run) notes(s *Summary) (out []string) {
 	if s.Tasks == s.Gone {
 		return nil
 	}
-	out = append(r.refusals(), r.goFunctions(s)...)
+	out = append(r.failures(s), append(r.refusals(), r.goFunctions(s)...)...)
 	var unused, again []string
 	for i := range s.Places {
 		p := &s.Places[i]
@@ -35,6 +35,22 @@ func (r *Run) notes(s *Summary) (out []string) {
 		out = append(out, strings.Join(unused, ", ")+" ran no task")
 	}
 	return out
+}
+
+// failures says how many tasks failed, and of the first where and why.
+func (r *Run) failures(s *Summary) []string {
+	first := -1
+	for i := range r.Tasks {
+		if t := &r.Tasks[i]; t.Err != "" && !t.Skipped && (first < 0 || t.Release < r.Tasks[first].Release) {
+			first = i
+		}
+	}
+	if first < 0 {
+		return nil
+	}
+	t := &r.Tasks[first]
+	why, _, _ := strings.Cut(strings.TrimSpace(t.Err), "\n")
+	return []string{fmt.Sprintf("%d tasks failed, and %d were skipped because of that; the first was task %d: %s", s.Failed, s.Skipped, t.ID, strings.TrimPrefix(why, "task: "))}
 }
 
 // refusals says which kernels devices would not run, once for each kernel and kind.

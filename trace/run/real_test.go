@@ -132,6 +132,9 @@ func runWith(t *testing.T, o task.Options, program func(rt *task.Runtime)) *run.
 	return r.Summary()
 }
 
+// turns is what parents take turns with.
+var turns = make([]int, 1)
+
 const elements = 1 << 16 // 256 KiB
 
 func arrays(n int) (out [][]float32) {
@@ -173,7 +176,7 @@ func TestVerdictsOfRealRuns(t *testing.T) {
 		{"a device that has enough to do", "smp:2,sim:1(speed=20MB/s)", func(rt *task.Runtime) {
 			each(rt, kernel(t, Works), 20, everywhere)
 		}, "devices", "bound by the work on sim:0", "more or faster devices help"},
-		{"a chain", "smp:2,sim:2(speed=20MB/s)", func(rt *task.Runtime) {
+		{"a chain", "smp:2,sim:2(speed=8MB/s)", func(rt *task.Runtime) {
 			x := make([]float32, elements)
 			for range 20 {
 				_, err := kernel(t, Works).With(task.On("sim")).Submit(rt, elements, x)
@@ -241,10 +244,23 @@ func TestVerdictsOfRealRuns(t *testing.T) {
 			_, err := kernel(t, Reads).With(task.On("sim:0")).Submit(rt, 8*elements, make([]float32, 8*elements), sum)
 			require.NoError(t, err)
 		}, "transfers", "bound by transfers host -> sim:0", "sim:0 waited for copies"},
+		{"nested tasks for which there are too few workers", "smp:2", func(rt *task.Runtime) {
+			for range 4 {
+				_, err := rt.GoScope(func(s *task.Scope) error {
+					for range 8 {
+						if _, err := s.Go(func() error { time.Sleep(10 * time.Millisecond); return nil }, task.Label("child")); err != nil {
+							return err
+						}
+					}
+					return s.Wait()
+				}, task.Label("parent"), task.InOut(turns))
+				require.NoError(t, err)
+			}
+		}, "devices", "bound by the work on smp", "more or faster devices help"},
 		{"a runtime that takes long to launch", "late:1", func(rt *task.Runtime) {
 			each(rt, kernel(t, Works), 20, everywhere)
 		}, "runtime", "bound by what the runtime does before tasks start on sim:0", "ran and copied nothing"},
-		{"chains between waits", "smp:1,sim:4(speed=20MB/s)", func(rt *task.Runtime) {
+		{"chains between waits", "smp:1,sim:4(speed=8MB/s)", func(rt *task.Runtime) {
 			for range 5 {
 				x := make([]float32, elements)
 				for i := range 4 {
@@ -285,6 +301,65 @@ func TestVerdictsOfRealRuns(t *testing.T) {
 			require.Contains(t, s.Verdict.Evidence, c.evidence)
 		})
 	}
+}
+
+// A nested task names the one whose body submitted it, in a file too; the others name none.
+func TestParentsAreRecorded(t *testing.T) {
+	var file bytes.Buffer
+	r := run.New(0)
+	rec := record.New(record.Options{Sinks: []record.Sink{r, record.NewWriter(&file)}})
+	rt, err := task.New(task.Options{Devices: "smp:2", Observer: rec})
+	require.NoError(t, err)
+	for range 3 {
+		_, err := rt.GoScope(func(s *task.Scope) error {
+			_, err := s.GoScope(func(s *task.Scope) error {
+				_, err := s.Go(func() error { return nil }, task.Label("inner"))
+				return err
+			}, task.Label("middle"))
+			return err
+		}, task.Label("outer"))
+		require.NoError(t, err)
+	}
+	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Close())
+	require.NoError(t, rec.Close())
+	read, err := run.Read(&file)
+	require.NoError(t, err)
+	for _, r := range []*run.Run{r, read} {
+		require.Len(t, r.Tasks, 9)
+		for i := range r.Tasks {
+			x := &r.Tasks[i]
+			parent := ""
+			if p := r.Find(r.ParentOf(x.ID)); p != nil {
+				parent = p.Label
+			}
+			require.Equal(t, map[string]string{"outer": "", "middle": "outer", "inner": "middle"}[x.Label], parent)
+		}
+	}
+}
+
+// A run with failures says how many, and which was the first.
+func TestANoteOfFailures(t *testing.T) {
+	r := run.New(0)
+	rec := record.New(record.Options{Sinks: []record.Sink{r}})
+	rt, err := task.New(task.Options{Devices: "smp:2", Observer: rec})
+	require.NoError(t, err)
+	x := make([]int, 1)
+	for i := range 5 {
+		_, err := rt.Go(func() error {
+			if i == 2 {
+				return errors.New("no more\nof this")
+			}
+			return nil
+		}, task.InOut(x), task.Label(fmt.Sprintf("step %d", i)))
+		require.NoError(t, err)
+	}
+	require.Error(t, rt.Wait())
+	require.NoError(t, rt.Close())
+	require.NoError(t, rec.Close())
+	notes := strings.Join(r.Summary().Notes, "\n")
+	require.Contains(t, notes, "1 tasks failed, and 2 were skipped because of that; the first was task 3: step 2 (real_test.go:")
+	require.NotContains(t, notes, "of this")
 }
 
 // What no verdict says is in the notes: what runs as a Go function and why, what a memory was too small for, who had nothing to do.

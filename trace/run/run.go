@@ -31,7 +31,8 @@ type Run struct {
 	limit  int
 	oldest deps.TaskID // tasks up to this one are to go, and may still be among those that are packed
 
-	edges []Edge
+	edges  []Edge
+	nested []time.Duration // see spans
 	// Of details that say which tasks others waited for, those beyond the first of a task, now and after the last thinning.
 	extra, extraKept int
 	// EdgesGone is how many edges to kept tasks are not among the details, of all tasks so far: see thin.
@@ -162,7 +163,7 @@ func (r *Run) forget() {
 		n := len(r.Points) - most
 		r.Points = slices.DeleteFunc(r.Points, func(p probe.Point) bool { n--; return n >= 0 && !lasting(p.Kind) })
 	}
-	r.edges = nil
+	r.edges, r.nested = nil, nil
 }
 
 // forgetPacked drops what is packed and has only tasks up to the oldest, and returns the earliest submission of the rest.
@@ -214,7 +215,7 @@ func (r *Run) Finish() {
 	r.Tasks = slices.CompactFunc(r.Tasks, func(a, b probe.Task) bool { return a.ID == b.ID }) // a damaged file may have one twice
 	r.Details, r.spare.details = sorted(r.Details, r.spare.details, func(d *record.Detail) uint64 { return uint64(d.Task) })
 	r.Points, r.spare.points = sorted(r.Points, r.spare.points, func(p *probe.Point) uint64 { return uint64(p.Begin) })
-	r.edges = nil
+	r.edges, r.nested = nil, nil
 }
 
 // Copy makes r a copy of from, in the memory that r has: what becomes of one then is nothing to the other.
@@ -224,7 +225,7 @@ func (r *Run) Copy(from *Run) {
 	r.Tasks, r.Details, r.Points = append(mine.Tasks[:0], from.Tasks...), append(mine.Details[:0], from.Details...), append(mine.Points[:0], from.Points...)
 	r.packed = append(mine.packed[:0], from.packed...) // what they point to is only added to from now on
 	r.idle, r.copied, from.copied = nil, true, true
-	r.edges, r.spare = nil, mine.spare
+	r.edges, r.nested, r.spare = nil, nil, mine.spare
 }
 
 // sorted returns list in order of a key, equals as they were, and memory for the next time: that of spare, or of list where spare is used.

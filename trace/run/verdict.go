@@ -30,7 +30,7 @@ const (
 	muchCompiled  = 0.3                   // of the elapsed time and what was compiled before it, while no task ran
 	muchAgain     = 0.5                   // of the bytes that came to an accelerator, what came again after an eviction
 	lateTasks     = 0.4                   // of the elapsed time, between the end of a task and the submission of the next
-	oneByOne      = 0.7                   // of the elapsed time, with the tasks before such submissions
+	mostlyOne     = 0.7                   // of the elapsed time, with the tasks before such submissions
 	muchOverhead  = 0.4                   // of the time of an accelerator
 	longChain     = 0.6                   // of the elapsed time, of the tasks of the chain to the end and those before them on their accelerators
 )
@@ -169,12 +169,15 @@ func (s *Summary) boundByPath() (Verdict, bool) {
 }
 
 // boundByLoad finds a kind of which one lane is busy most of the time and the others are not: the work could be spread better, and the
-// critical path does not forbid it.
+// critical path does not forbid it. Tasks that are submitted one after the other could not.
 func (s *Summary) boundByLoad() (Verdict, bool) {
 	type load struct {
 		lanes      int
 		busy, most time.Duration
 		where      string
+	}
+	if s.oneByOne() {
+		return Verdict{}, false
 	}
 	kinds := map[string]*load{}
 	for i := range s.Places {
@@ -259,6 +262,12 @@ func (s *Summary) kindsInWords() string {
 	return strings.Join(text, ", ")
 }
 
+// oneByOne reports whether tasks were submitted one after the other.
+func (s *Summary) oneByOne() bool {
+	c := &s.Chain
+	return c.Late > 1 && float64(c.Submit+c.Before) >= mostlyOne*float64(s.Elapsed)
+}
+
 // boundBySubmission finds a program that submits its tasks late, or one after the other.
 func (s *Summary) boundBySubmission() (Verdict, bool) {
 	c, all := &s.Chain, float64(s.Elapsed)
@@ -266,7 +275,7 @@ func (s *Summary) boundBySubmission() (Verdict, bool) {
 	case float64(c.Submit) >= lateTasks*all:
 		return Verdict{"submission", "bound by submission: the program submits tasks too late",
 			fmt.Sprintf("on the chain of tasks to the end, %v of %v passed between the end of a task and the submission of the next", Round(c.Submit), Round(s.Elapsed))}, true
-	case c.Late > 1 && float64(c.Submit+c.Before) >= oneByOne*all:
+	case s.oneByOne():
 		return Verdict{"submission", "bound by submission: the program submits tasks one after the other",
 			fmt.Sprintf("on the chain of tasks to the end, %d tasks were over before the next was submitted, and ran for %v of %v", c.Late, Round(c.Before), Round(s.Elapsed))}, true
 	}

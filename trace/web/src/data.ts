@@ -23,7 +23,7 @@ export interface State {
   From: number; To: number; Shown: number; Links: number
 }
 export interface Task {
-  ID: number; Last: number; Name: string; Kernel: string; Variant: string; Place: string; Err: string; Worker: number
+  ID: number; Last: number; Parent: number; Name: string; Kernel: string; Variant: string; Place: string; Err: string; Worker: number
   Submit: number; Ready: number; Choice: number; Start: number; End: number; Released: number; Missing: number; Tokens: number; Short: boolean; Skipped: boolean
   Accesses: string[] | null; Predecessors: number[] | null; EdgesGone: number; Considered: { Place: string; Meant: boolean; Known: boolean; Missing: number; Run: number; Ahead: number; Queued: number; Load: number; Need: number; Free: number }[] | null; Why: string
 }

@@ -87,7 +87,7 @@ function TaskPanel({ c, s, src, picked, pick }: Props & { c: Columns }) {
   return <div class="side" aria-live="polite">
     <b>{t.Name} {t.ID}</b>{t.Err && <p class="warn">{t.Err}</p>}
     <Table head={['', '']} rows={[
-      ['place', t.Place + (t.Place === 'smp' ? ' worker ' + t.Worker : '')], ['variant', t.Variant || '-'], ['ran', time(t.End - t.Start)], ['submitted', time(t.Submit)], ['waited for tasks', time(t.Ready - t.Submit)], ['waited for a place', time(t.Choice - t.Ready)],
+      ['place', t.Place + (t.Place === 'smp' ? ' worker ' + t.Worker : '')], ['variant', t.Variant || '-'], ['ran', time(t.End - t.Start)], ['submitted', t.Parent ? <>{time(t.Submit)} by {link(t.Parent)}</> : time(t.Submit)], ['waited for tasks', time(t.Ready - t.Submit)], ['waited for a place', time(t.Choice - t.Ready)],
       ['waited for data or the device', time(t.Start - t.Choice)], ['told after', time(t.Released - t.End)], ['tokens', t.Tokens], ['why there', t.Why],
       ['accesses', (t.Accesses ?? []).map((a) => <div>{a}</div>)],
       ['waited for', [(t.Predecessors ?? []).map(link), t.EdgesGone ? ` and ${count(t.EdgesGone)} more, which are not kept` : '']], ['made ready', [...c.successors(picked)].slice(0, 20).map((k) => link(c.id[k]))],
