@@ -12,6 +12,8 @@ type corpusCase struct {
 	args   func(n int, r *rand.Rand) []any
 	// tolerance is the relative difference that reordered float sums may make; 0 asks for the same bits.
 	tolerance float64
+	// ulps bounds the difference of functions of math in units of the last place, where it is not 0, and tolerance has no part in it.
+	ulps float64
 	// variables returns what the program gives the kernel of the package variables that it reads, by their names.
 	variables func() []any
 }

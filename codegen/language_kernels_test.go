@@ -212,13 +212,16 @@ func LangMath(x, y []float64) {
 }
 
 //omp:target
-//omp:task inout(x) in(y)
-func LangTranscendental(x, y []float64) {
+//omp:task inout(x, narrow) in(y)
+func LangTranscendental(x [][11]float64, narrow [][3]float32, y []float64) {
 	//omp:teams distribute parallel for
-	for i := range x {
-		v := y[i%len(y)]
-		x[i] = math.Exp(v) + math.Log(v+2) + math.Sin(v*9) + math.Cos(v*9) + math.Tan(v) + math.Atan2(v, 2) + math.Pow(v+2, v) + math.Tanh(v) + math.Cbrt(v) + math.Log1p(v*v) + math.Erf(v)
-		x[i] += float64(float32(math.Exp(float64(float32(v)))))
+	for i := range y {
+		v := y[i]
+		x[i][0], x[i][1], x[i][2], x[i][3] = math.Exp(v), math.Log(v+2), math.Sin(v*9), math.Cos(v*9)
+		x[i][4], x[i][5], x[i][6], x[i][7] = math.Tan(v), math.Atan2(v, 2), math.Pow(v+2, v), math.Tanh(v)
+		x[i][8], x[i][9], x[i][10] = math.Cbrt(v), math.Log1p(v*v), math.Erf(v)
+		w := float64(float32(v))
+		narrow[i] = [3]float32{float32(math.Exp(w)), float32(math.Sin(w)), float32(math.Tanh(w))}
 	}
 }
 

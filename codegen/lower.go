@@ -19,11 +19,6 @@ type LowerOptions struct {
 	AtomicReductions bool
 	// KeepChecks leaves every index check in its loop that is not proved for all arguments: half the code, more time.
 	KeepChecks bool
-	// Pairs has lanes of a warp take the turns of their loop two at a time (lower_pairs.go). No GPU has measured it: off until one has.
-	Pairs bool
-	// WholeTeam does not keep a launch of one team, whose lanes share iterations, to the threads of which several teams are on a
-	// multiprocessor at once: it is alone there. Off, as Pairs.
-	WholeTeam bool
 }
 
 // A Lowering is what became of a kernel: its device IR, and what was decided on the way.

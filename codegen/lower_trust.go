@@ -62,9 +62,6 @@ func (t *team) trusted(f *ir.For, q *quick) []ir.Stmt {
 	t.decide(at, "loop "+f.Var.Name, "loads without branches", "it only reads: where a check fails it runs again, up to the access that is wrong", "")
 	fast.Unroll = 0 // how far compilers unroll such loads by themselves is what was measured
 	run := []ir.Stmt{fast}
-	if q != nil && t.opt.Pairs {
-		run = t.inPairs(fast, u.bad)
-	}
 	if u.bounds == nil {
 		out = append(out, decl(u.bad, nil, at))
 	} else {
@@ -197,10 +194,11 @@ func (u *truster) need(cond ir.Expr) {
 	u.bounds = cond
 }
 
-// guardedLoad returns element i of what x indexes where fits holds, else any value.
+// guardedLoad returns element i of what x indexes where fits holds, else any value: that of an element that is there, as a load that is left
+// out is a branch to compilers, across which no load of the next turn moves.
 func (u *truster) guardedLoad(x *ir.Index, i, fits *ir.Var) ir.Expr {
 	at := x.At
-	if !u.opt.Pairs || x.X.(*ir.Ref).Var.Space != ir.Param {
+	if x.X.(*ir.Ref).Var.Space != ir.Param {
 		return choose(ref(fits, at), index(x.X, ref(i, at), at), zero(x.Type(), at), at)
 	}
 	u.need(compare(ir.Lt, intConst(0, at), &ir.Len{X: x.X, At: at}, at)) // then there is an element to be loaded in its stead

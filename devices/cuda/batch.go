@@ -157,20 +157,15 @@ func (d *Device) sendGraph(s *stream, list []*operation) error {
 			return err
 		}
 	}
-	early, k := d.allEarly(list), bits.Len(uint(len(list)))-1
-	g := &s.graphs[k]
-	if early {
-		g = &s.early[k]
-	}
+	g := &s.graphs[bits.Len(uint(len(list)))-1]
 	if g.exec == 0 {
-		if err := d.buildBatch(g, list, early); err != nil {
-			d.noEdges.Store(d.noEdges.Load() || early)
+		if err := d.buildBatch(g, list); err != nil {
 			return errors.Join(err, g.free(d))
 		}
 	} else {
 		for i, op := range list {
 			r, _ := op.lone()
-			n := r.node(early)
+			n := r.node()
 			if err := d.setNode(g.exec, g.nodes[i], &n); err != nil {
 				return err
 			}
@@ -180,16 +175,13 @@ func (d *Device) sendGraph(s *stream, list []*operation) error {
 }
 
 // node describes the one kernel of r, whose parameters are packed.
-func (r *run) node(early bool) kernelNode {
+func (r *run) node() kernelNode {
 	e, g := &r.version.source.Entries[0], r.grids[0]
-	params := bytesOfWords(r.packed)[:e.ArgsSize]
-	e.Wait(params, early)
 	return kernelNode{function: r.version.entries[0].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
-		params: params, early: early}
+		params: bytesOfWords(r.packed)[:e.ArgsSize]}
 }
 
-// buildBatch makes g, for kernels that all wait by themselves if early says so: others take their places later, and edges stay.
-func (d *Device) buildBatch(g *batchGraph, list []*operation, early bool) error {
+func (d *Device) buildBatch(g *batchGraph, list []*operation) error {
 	b := newBlock()
 	defer b.free()
 	if err := d.driver.do(cuGraphCreate, b.at(0), 0); err != nil {
@@ -199,7 +191,7 @@ func (d *Device) buildBatch(g *batchGraph, list []*operation, early bool) error 
 	var after []uint64
 	for _, op := range list {
 		r, _ := op.lone()
-		n := r.node(early)
+		n := r.node()
 		id, err := d.addNode(g.graph, &n, after)
 		if err != nil {
 			return err

@@ -43,12 +43,7 @@ func (s *subject) together(n int, after func(i int) []int) (events []devices.Eve
 		for _, j := range after(i) {
 			behind = append(behind, events[j])
 		}
-		l := triad(s.t, fmt.Sprint("job ", i), k)
-		for j := range l.Args.List[:3] {
-			l.Args.List[j].Len += s.more
-			l.Args.List[j].Cap += s.more
-		}
-		events = append(events, s.d.Launch(l, behind))
+		events = append(events, s.d.Launch(triad(s.t, fmt.Sprint("job ", i), k), behind))
 	}
 	s.d.enqueueing.Unlock()
 	fakeCall(s.t, "fakeHold", 0)

@@ -22,17 +22,16 @@ type program struct {
 	native   *native // nil without one; then the versions do not matter
 	graph    *graph  // nil but for sequences
 	proved   *guarded
-	versions [4]version // by versionOf
+	versions [8]version // by versionOf
 }
 
 // versionOf is the place of a version.
-func versionOf(index32, proved bool) int {
+func versionOf(index32, proved, waits bool) int {
 	n := 0
-	if index32 {
-		n++
-	}
-	if proved {
-		n += 2
+	for i, yes := range []bool{index32, proved, waits} {
+		if yes {
+			n |= 1 << i
+		}
 	}
 	return n
 }
@@ -40,6 +39,7 @@ func versionOf(index32, proved bool) int {
 // A version is one printed, compiled and loaded text.
 type version struct {
 	index32 bool
+	waits   bool // it can wait for what it is behind; see early.go
 	once    sync.Once
 	err     error
 	program *ir.Program
@@ -64,11 +64,11 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 	var err error
 	switch {
 	case p.graph != nil:
-		err = devices.PrepareSteps(d, k.Steps)
+		err = errors.Join(devices.PrepareSteps(d, k.Steps), d.prepareWaiting(k.Steps))
 	case p.native != nil:
 		err = d.loadNative(k, p.native)
 	default:
-		err = d.load(p, &p.versions[versionOf(true, p.proved != nil)])
+		err = d.load(p, &p.versions[versionOf(true, p.proved != nil, false)])
 	}
 	if err == nil || d.alive() != nil {
 		return err
@@ -93,9 +93,9 @@ func (d *Device) program(k *devices.Kernel) *program {
 			p.proved = guardOf(k.Program)
 		}
 		for i := range p.versions {
-			p.versions[i].index32 = i%2 == 1
+			p.versions[i].index32, p.versions[i].waits = i&1 != 0, i&4 != 0
 			p.versions[i].program = k.Program
-			if i >= 2 && p.proved != nil {
+			if i&2 != 0 && p.proved != nil {
 				p.versions[i].program = p.proved.program
 			}
 		}
@@ -110,7 +110,7 @@ func (d *Device) FromCache(k *devices.Kernel) bool {
 	if p.native != nil {
 		return p.native.cached
 	}
-	return p.versions[versionOf(true, p.proved != nil)].cached
+	return p.versions[versionOf(true, p.proved != nil, false)].cached
 }
 
 // load makes a version, once.
@@ -127,7 +127,7 @@ func (d *Device) build(k *devices.Kernel, v *version) error {
 		return errors.New("it has no device program")
 	}
 	var err error
-	if v.source, err = cuda.Print(v.program, cuda.Options{Index32: v.index32, Lines: true, Early: d.waits}); err != nil {
+	if v.source, err = cuda.Print(v.program, cuda.Options{Index32: v.index32, Lines: true, Early: v.waits}); err != nil {
 		return err
 	}
 	code, cached, err := d.platform.compile(k.Name, v.source.Text, v.source.Hash, d.chip.arch(), v.source.Options)

@@ -366,7 +366,7 @@ func (d *Device) freeAll() error {
 			continue
 		}
 		for i := range s.graphs {
-			free(errors.Join(s.graphs[i].free(d), s.early[i].free(d)))
+			free(s.graphs[i].free(d))
 		}
 	}
 	for _, p := range d.programs {

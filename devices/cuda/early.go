@@ -5,12 +5,13 @@ package cuda
 import (
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
 )
 
-// A kernel of a graph, recorded or sent together, is set up while the one before it in a chain still runs, and waits by itself until
-// that is over: the driver calls it a programmatic edge. What that rests on:
+// A kernel of a recorded sequence is set up while the one before it in a chain still runs, and waits by itself until that is over: the
+// driver calls it a programmatic edge. What that rests on:
 //
-//   - A kernel with such an edge in front of it is a generated one that waits (codegen/cuda, Options.Early) before it touches memory, in
+//   - A kernel with such an edge in front of it is of a version that waits (codegen/cuda, Options.Early) before it touches memory, in
 //     all its threads, and is told to by an argument. Kernels of the user have ordinary edges in front of them.
 //   - The wait is for all that the kernel before wrote, after that has ended. That one waited in turn, or had an ordinary edge in front
 //     of it, so nothing of the chain before runs any more either, and what it wrote is seen.
@@ -19,8 +20,9 @@ import (
 //   - A kernel that waits has taken its place on the GPU, which others need while what is before it runs long. So it has this
 //     edge only where all its threads are few (leavesRoom).
 //
-// Source: measured on an H200 at 100b024: a chain of kernels that count, replayed, 0.51 us a kernel instead of 0.82; a task of a chain that
-// is sent as it comes 4.1 us instead of 4.4, with three accesses 3.8 instead of 4.7.
+// Kernels that are sent as they come have ordinary edges: on one H200 a task of 64 chains took a tenth longer with others, on another the
+// same, and a chain as long. Source: measured on an H200, a chain of kernels that count, replayed: 0.62 us a kernel, 0.94 without; of
+// empty ones 0.44, 0.61 without. Another at 100b024: 0.51, 0.82 without.
 
 // edges reports whether graphs may have such edges.
 func (d *Device) edges() bool { return d.waits && !d.noEdges.Load() }
@@ -37,15 +39,19 @@ func (d *Device) leavesRoom(e *cuda.Entry, g grid) bool {
 	return g.Teams*g.Threads <= sms*waitingThreads && deps.Bytes(g.Teams)*e.TeamMemory <= deps.Bytes(sms)*waitingMemory
 }
 
-// allEarly reports whether all kernels of list, each a single one, may have such an edge.
-func (d *Device) allEarly(list []*operation) bool {
+// prepareWaiting compiles the versions of recorded kernels that can wait.
+func (d *Device) prepareWaiting(steps []devices.Step) error {
 	if !d.edges() {
-		return false
+		return nil
 	}
-	for _, op := range list {
-		if r, _ := op.lone(); !d.leavesRoom(&r.version.source.Entries[0], r.grids[0]) {
-			return false
+	for i := range steps {
+		p := d.program(steps[i].Kernel)
+		if p.native != nil || p.kernel.Program == nil {
+			continue
+		}
+		if err := d.load(p, &p.versions[versionOf(true, p.proved != nil, true)]); err != nil {
+			return err
 		}
 	}
-	return true
+	return nil
 }

@@ -3,8 +3,6 @@
 package cuda
 
 import (
-	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,27 +50,21 @@ func TestEarlyEdgesAreThoseOfChains(t *testing.T) {
 	}
 }
 
-// What is sent together is a chain with such edges; where they cannot be made it goes one by one, and later without them.
-func TestEarlyEdgesOfWhatIsSentTogether(t *testing.T) {
-	for _, fails := range []int{0, 1, 5} {
-		t.Run(fmt.Sprint("edge ", fails, " fails"), func(t *testing.T) {
-			s := newSubject(t, Options{})
-			before := calls(t, earlyEdge)
-			if fails > 0 {
-				failNext(t, earlyEdge, fails, 1)
-			}
-			for range 3 {
-				ran := calls(t, "kernel")
-				for _, e := range s.together(16, inChain) {
-					require.NoError(t, waitFor(e))
-				}
-				require.Equal(t, ran+16, calls(t, "kernel"), "each ran once")
-			}
-			require.Greater(t, calls(t, earlyEdge), before)
-			require.Equal(t, fails == 0, s.d.edges())
-			s.close()
-		})
+// What is sent together as it comes has ordinary edges, and kernels that do not wait.
+func TestNoEarlyEdgesInWhatIsSentTogether(t *testing.T) {
+	s := newSubject(t, Options{})
+	edges, ran := calls(t, earlyEdge), calls(t, "kernel")
+	for _, e := range s.together(16, inChain) {
+		require.NoError(t, waitFor(e))
 	}
+	require.Equal(t, ran+16, calls(t, "kernel"))
+	require.Equal(t, edges, calls(t, earlyEdge))
+	for _, p := range s.d.programs {
+		for i := range p.versions {
+			require.False(t, p.versions[i].waits && p.versions[i].module != 0)
+		}
+	}
+	s.close()
 }
 
 // A recorded sequence whose early edges the driver refuses is a graph with ordinary ones.
@@ -130,29 +122,6 @@ func TestEarlyEdgesAreForKernelsThatWait(t *testing.T) {
 	edges := calls(t, earlyEdge)
 	require.NoError(t, waitFor(s.d.Launch(&devices.Launch{Kernel: k, Args: &devices.Args{}}, nil)))
 	require.Equal(t, edges+4, calls(t, earlyEdge), "in front of all such kernels but the first")
-	s.close()
-}
-
-// What goes together with a kernel that takes much of the GPU has ordinary edges, in a graph of its own: kernels are put into graphs that
-// were made for others, whose edges stay.
-func TestEarlyAndOrdinaryGraphsAreKeptApart(t *testing.T) {
-	s := newSubject(t, Options{Streams: 1})
-	made := func(list [6]batchGraph) bool {
-		return slices.ContainsFunc(list[:], func(g batchGraph) bool { return g.exec != 0 })
-	}
-	for round, n := range []int64{100, 20000, 100, 20000} {
-		s.more = n - 100
-		edges, ran := calls(t, earlyEdge), calls(t, "kernel")
-		for _, e := range s.together(16, inChain) {
-			require.NoError(t, waitFor(e))
-		}
-		require.Equal(t, ran+16, calls(t, "kernel"))
-		if n > 100 {
-			require.Equal(t, edges, calls(t, earlyEdge))
-		}
-		require.True(t, made(s.d.kernels[0].early))
-		require.Equal(t, round > 0, made(s.d.kernels[0].graphs))
-	}
 	s.close()
 }
 

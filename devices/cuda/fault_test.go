@@ -22,7 +22,6 @@ type subject struct {
 	d    *Device
 	host []int64
 	args *devices.Args
-	more int64 // elements in what together launches
 }
 
 func newSubject(t *testing.T, o Options) *subject {

@@ -84,7 +84,7 @@ func (d *Device) chooseSequence(g *graph) (r *sequenceRun, alone bool, err error
 			}
 			continue
 		}
-		one := &run{}
+		one := &run{waits: d.edges()}
 		if err := d.prepareRun(l, d.program(s.Kernel), one); err != nil {
 			return nil, false, err
 		}
@@ -319,7 +319,7 @@ func (r *run) nodes(d *Device, fault uint64, f func(*kernelNode) error) error {
 	for i := range r.version.entries {
 		e, g := &r.version.source.Entries[i], r.grids[i]
 		n := &kernelNode{function: r.version.entries[i].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
-			params: make([]byte, e.ArgsSize), early: d.edges() && d.leavesRoom(e, g)}
+			params: make([]byte, e.ArgsSize), early: r.waits && d.edges() && d.leavesRoom(e, g)}
 		if err := r.binding.pack(e, n.params, d.mirrorAt, fault); err != nil {
 			return err
 		}

@@ -138,6 +138,7 @@ type run struct {
 	grids   []grid
 	scratch deps.Bytes
 	faults  bool
+	waits   bool     // of versions that can wait for what they are behind
 	packed  []uint64 // the parameters of the one entry, where they are known already
 }
 
@@ -151,7 +152,7 @@ func (d *Device) prepareRun(l *devices.Launch, p *program, r *run) error {
 		return fmt.Errorf("%d arguments for %d parameters", len(r.binding.args), len(r.binding.params))
 	}
 	proved := p.proved.holds(&r.binding)
-	v := &p.versions[versionOf(true, proved)]
+	v := &p.versions[versionOf(true, proved, r.waits)]
 	if err := d.load(p, v); err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (d *Device) prepareRun(l *devices.Launch, p *program, r *run) error {
 	if ok {
 		return nil
 	}
-	v = &p.versions[versionOf(false, proved)]
+	v = &p.versions[versionOf(false, proved, r.waits)]
 	if err := d.load(p, v); err != nil {
 		return err
 	}

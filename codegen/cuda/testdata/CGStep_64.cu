@@ -39,12 +39,12 @@ CGStep(const int* __restrict__ start, int64 start_len, const int* __restrict__ c
 			{
 				int from = start[i];
 				int to = start[i + 1];
-				bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+				bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < p_len);
 				if (!bad) {
 					for (int k = from; k < to; k++) {
 						int64 at = col[k];
 						bool fits = 0 <= at && at < p_len;
-						double value = fits ? p[at] : 0.0;
+						double value = p[fits ? at : 0];
 						bad = bad || !fits;
 						s += val[k] * value;
 					}

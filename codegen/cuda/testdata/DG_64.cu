@@ -52,25 +52,27 @@ DG(int64 nelem, double dt, double* delta, int64 delta_len, double* der, int64 de
 					for (int64 j = 0; j < 4; j++) {
 						double s1 = 0.0;
 						{
-							bool bad = false;
-							for (int64 i = 0; i < 4; i++) {
-								int64 at = j * 4 + l;
-								bool fits = at < delta_len;
-								double value = fits ? delta[at] : 0.0;
-								bad = bad || !fits;
-								int64 at_2 = k * 4 + i;
-								bool fits_2 = at_2 < der_len;
-								double value_2 = fits_2 ? der[at_2] : 0.0;
-								bad = bad || !fits_2;
-								int64 at_3 = k * 4 + i;
-								bool fits_3 = at_3 < delta_len;
-								double value_3 = fits_3 ? delta[at_3] : 0.0;
-								bad = bad || !fits_3;
-								int64 at_4 = l * 4 + j;
-								bool fits_4 = at_4 < der_len;
-								double value_4 = fits_4 ? der[at_4] : 0.0;
-								bad = bad || !fits_4;
-								s1 += (value * flxPart[4 * j + i] * value_2 + value_3 * flyPart[4 * j + i] * value_4) * gw[i];
+							bool bad = !(0 < delta_len && 0 < der_len && 0 < delta_len && 0 < der_len);
+							if (!bad) {
+								for (int64 i = 0; i < 4; i++) {
+									int64 at = j * 4 + l;
+									bool fits = at < delta_len;
+									double value = delta[fits ? at : 0];
+									bad = bad || !fits;
+									int64 at_2 = k * 4 + i;
+									bool fits_2 = at_2 < der_len;
+									double value_2 = der[fits_2 ? at_2 : 0];
+									bad = bad || !fits_2;
+									int64 at_3 = k * 4 + i;
+									bool fits_3 = at_3 < delta_len;
+									double value_3 = delta[fits_3 ? at_3 : 0];
+									bad = bad || !fits_3;
+									int64 at_4 = l * 4 + j;
+									bool fits_4 = at_4 < der_len;
+									double value_4 = der[fits_4 ? at_4 : 0];
+									bad = bad || !fits_4;
+									s1 += (value * flxPart[4 * j + i] * value_2 + value_3 * flyPart[4 * j + i] * value_4) * gw[i];
+								}
 							}
 							if (bad) {
 								#pragma unroll 1
@@ -121,25 +123,27 @@ DG(int64 nelem, double dt, double* delta, int64 delta_len, double* der, int64 de
 					for (int64 j = 0; j < 4; j++) {
 						double s1 = 0.0;
 						{
-							bool bad = false;
-							for (int64 i = 0; i < 4; i++) {
-								int64 at = j * 4 + l;
-								bool fits = at < delta_len;
-								double value = fits ? delta[at] : 0.0;
-								bad = bad || !fits;
-								int64 at_2 = k * 4 + i;
-								bool fits_2 = at_2 < der_len;
-								double value_2 = fits_2 ? der[at_2] : 0.0;
-								bad = bad || !fits_2;
-								int64 at_3 = k * 4 + i;
-								bool fits_3 = at_3 < delta_len;
-								double value_3 = fits_3 ? delta[at_3] : 0.0;
-								bad = bad || !fits_3;
-								int64 at_4 = l * 4 + j;
-								bool fits_4 = at_4 < der_len;
-								double value_4 = fits_4 ? der[at_4] : 0.0;
-								bad = bad || !fits_4;
-								s1 += (value * flx[(uint64)ie * 4 * 4 + i + j * 4] * value_2 + value_3 * fly[(uint64)ie * 4 * 4 + i + j * 4] * value_4) * gw[i];
+							bool bad = !(0 < delta_len && 0 < der_len && 0 < delta_len && 0 < der_len);
+							if (!bad) {
+								for (int64 i = 0; i < 4; i++) {
+									int64 at = j * 4 + l;
+									bool fits = at < delta_len;
+									double value = delta[fits ? at : 0];
+									bad = bad || !fits;
+									int64 at_2 = k * 4 + i;
+									bool fits_2 = at_2 < der_len;
+									double value_2 = der[fits_2 ? at_2 : 0];
+									bad = bad || !fits_2;
+									int64 at_3 = k * 4 + i;
+									bool fits_3 = at_3 < delta_len;
+									double value_3 = delta[fits_3 ? at_3 : 0];
+									bad = bad || !fits_3;
+									int64 at_4 = l * 4 + j;
+									bool fits_4 = at_4 < der_len;
+									double value_4 = der[fits_4 ? at_4 : 0];
+									bad = bad || !fits_4;
+									s1 += (value * flx[(uint64)ie * 4 * 4 + i + j * 4] * value_2 + value_3 * fly[(uint64)ie * 4 * 4 + i + j * 4] * value_4) * gw[i];
+								}
 							}
 							if (bad) {
 								#pragma unroll 1

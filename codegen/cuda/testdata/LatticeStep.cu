@@ -86,16 +86,18 @@ LatticeStep(double* f, int f_len, double* g, int g_len, const uint8* __restrict_
 		double ux = 0.0;
 		double uy = 0.0;
 		{
-			bool bad = false;
-			for (int k = 0; k < 9; k++) {
-				int64 at_2 = 9ull * at + k;
-				bool fits = 0 <= at_2 && at_2 < f_len;
-				double value = fits ? f[at_2] : 0.0;
-				bad = bad || !fits;
-				double v = value;
-				rho += v;
-				ux += (double)latticeX.v[k] * v;
-				uy += (double)latticeY.v[k] * v;
+			bool bad = !(0 < f_len);
+			if (!bad) {
+				for (int k = 0; k < 9; k++) {
+					int64 at_2 = 9ull * at + k;
+					bool fits = 0 <= at_2 && at_2 < f_len;
+					double value = f[fits ? at_2 : 0];
+					bad = bad || !fits;
+					double v = value;
+					rho += v;
+					ux += (double)latticeX.v[k] * v;
+					uy += (double)latticeY.v[k] * v;
+				}
 			}
 			if (bad) {
 				#pragma unroll 1

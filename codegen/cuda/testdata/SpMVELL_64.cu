@@ -38,15 +38,17 @@ SpMVELL(int64 width, const int* __restrict__ col, int64 col_len, double* val, in
 		for (int64 r = (int64)blockIdx.x * blockDim.x + threadIdx.x; r < n; r += (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
 			{
-				bool bad = false;
-				for (int64 k = 0; k < width; k++) {
-					int c = col[k * n + r];
-					if (c >= 0) {
-						int64 at = c;
-						bool fits = 0 <= at && at < x_len;
-						double value = fits ? x[at] : 0.0;
-						bad = bad || !fits;
-						s += val[k * n + r] * value;
+				bool bad = 0 < width && !(0 < x_len);
+				if (!bad) {
+					for (int64 k = 0; k < width; k++) {
+						int c = col[k * n + r];
+						if (c >= 0) {
+							int64 at = c;
+							bool fits = 0 <= at && at < x_len;
+							double value = x[fits ? at : 0];
+							bad = bad || !fits;
+							s += val[k * n + r] * value;
+						}
 					}
 				}
 				if (bad) {

@@ -56,12 +56,12 @@ SpMVLoop(const int* __restrict__ start, int start_len, const int* __restrict__ c
 				int to = active ? start[r + 1] : 0;
 				double sPart = 0.0;
 				{
-					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
 					if (!bad) {
 						for (int64 k = from; k < to; k += lanes) {
 							int at = col[k];
 							bool fits = 0 <= at && at < x_len;
-							double value = fits ? x[at] : 0.0;
+							double value = x[fits ? at : 0];
 							bad = bad || !fits;
 							sPart += val[k] * value;
 						}
@@ -94,12 +94,12 @@ SpMVLoop(const int* __restrict__ start, int start_len, const int* __restrict__ c
 				int to = active ? start[r + 1] : 0;
 				double sPart = 0.0;
 				{
-					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
 					if (!bad) {
 						for (int64 k = from; k < to; k += lanes) {
 							int at = col[k];
 							bool fits = 0 <= at && at < x_len;
-							double value = fits ? x[at] : 0.0;
+							double value = x[fits ? at : 0];
 							bad = bad || !fits;
 							sPart += val[k] * value;
 						}
@@ -132,12 +132,12 @@ SpMVLoop(const int* __restrict__ start, int start_len, const int* __restrict__ c
 				int to = active ? start[r + 1] : 0;
 				double sPart = 0.0;
 				{
-					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
 					if (!bad) {
 						for (int64 k = from; k < to; k += lanes) {
 							int at = col[k];
 							bool fits = 0 <= at && at < x_len;
-							double value = fits ? x[at] : 0.0;
+							double value = x[fits ? at : 0];
 							bad = bad || !fits;
 							sPart += val[k] * value;
 						}
@@ -170,12 +170,12 @@ SpMVLoop(const int* __restrict__ start, int start_len, const int* __restrict__ c
 				int to = active ? start[r + 1] : 0;
 				double sPart = 0.0;
 				{
-					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
 					if (!bad) {
 						for (int64 k = from; k < to; k += lanes) {
 							int at = col[k];
 							bool fits = 0 <= at && at < x_len;
-							double value = fits ? x[at] : 0.0;
+							double value = x[fits ? at : 0];
 							bad = bad || !fits;
 							sPart += val[k] * value;
 						}
@@ -208,12 +208,12 @@ SpMVLoop(const int* __restrict__ start, int start_len, const int* __restrict__ c
 				int to = active ? start[r + 1] : 0;
 				double sPart = 0.0;
 				{
-					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len);
+					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
 					if (!bad) {
 						for (int64 k = from; k < to; k += lanes) {
 							int at = col[k];
 							bool fits = 0 <= at && at < x_len;
-							double value = fits ? x[at] : 0.0;
+							double value = x[fits ? at : 0];
 							bad = bad || !fits;
 							sPart += val[k] * value;
 						}

@@ -56,12 +56,12 @@ SpMV(const int* __restrict__ start, int64 start_len, const int* __restrict__ col
 				int64 to = active ? start[r + 1] : 0;
 				double sPart = 0.0;
 				{
-					bool bad = from < to && !(to <= 2147483583 && (0 <= from && to <= val_len) && to <= col_len);
+					bool bad = from < to && !(to <= 2147483583 && (0 <= from && to <= val_len) && to <= col_len && 0 < x_len);
 					if (!bad) {
 						for (int k = (int)from, k_end = min(to, (int64)2147483583); k < k_end; k += lanes) {
 							int64 at = col[k];
 							bool fits = 0 <= at && at < x_len;
-							double value = fits ? x[at] : 0.0;
+							double value = x[fits ? at : 0];
 							bad = bad || !fits;
 							sPart += val[k] * value;
 						}
@@ -94,12 +94,12 @@ SpMV(const int* __restrict__ start, int64 start_len, const int* __restrict__ col
 				int64 to = active ? start[r + 1] : 0;
 				double sPart = 0.0;
 				{
-					bool bad = from < to && !(to <= 2147483583 && (0 <= from && to <= val_len) && to <= col_len);
+					bool bad = from < to && !(to <= 2147483583 && (0 <= from && to <= val_len) && to <= col_len && 0 < x_len);
 					if (!bad) {
 						for (int k = (int)from, k_end = min(to, (int64)2147483583); k < k_end; k += lanes) {
 							int64 at = col[k];
 							bool fits = 0 <= at && at < x_len;
-							double value = fits ? x[at] : 0.0;
+							double value = x[fits ? at : 0];
 							bad = bad || !fits;
 							sPart += val[k] * value;
 						}
@@ -132,12 +132,12 @@ SpMV(const int* __restrict__ start, int64 start_len, const int* __restrict__ col
 				int64 to = active ? start[r + 1] : 0;
 				double sPart = 0.0;
 				{
-					bool bad = from < to && !(to <= 2147483583 && (0 <= from && to <= val_len) && to <= col_len);
+					bool bad = from < to && !(to <= 2147483583 && (0 <= from && to <= val_len) && to <= col_len && 0 < x_len);
 					if (!bad) {
 						for (int k = (int)from, k_end = min(to, (int64)2147483583); k < k_end; k += lanes) {
 							int64 at = col[k];
 							bool fits = 0 <= at && at < x_len;
-							double value = fits ? x[at] : 0.0;
+							double value = x[fits ? at : 0];
 							bad = bad || !fits;
 							sPart += val[k] * value;
 						}
@@ -170,12 +170,12 @@ SpMV(const int* __restrict__ start, int64 start_len, const int* __restrict__ col
 				int64 to = active ? start[r + 1] : 0;
 				double sPart = 0.0;
 				{
-					bool bad = from < to && !(to <= 2147483583 && (0 <= from && to <= val_len) && to <= col_len);
+					bool bad = from < to && !(to <= 2147483583 && (0 <= from && to <= val_len) && to <= col_len && 0 < x_len);
 					if (!bad) {
 						for (int k = (int)from, k_end = min(to, (int64)2147483583); k < k_end; k += lanes) {
 							int64 at = col[k];
 							bool fits = 0 <= at && at < x_len;
-							double value = fits ? x[at] : 0.0;
+							double value = x[fits ? at : 0];
 							bad = bad || !fits;
 							sPart += val[k] * value;
 						}
@@ -208,12 +208,12 @@ SpMV(const int* __restrict__ start, int64 start_len, const int* __restrict__ col
 				int64 to = active ? start[r + 1] : 0;
 				double sPart = 0.0;
 				{
-					bool bad = from < to && !(to <= 2147483583 && (0 <= from && to <= val_len) && to <= col_len);
+					bool bad = from < to && !(to <= 2147483583 && (0 <= from && to <= val_len) && to <= col_len && 0 < x_len);
 					if (!bad) {
 						for (int k = (int)from, k_end = min(to, (int64)2147483583); k < k_end; k += lanes) {
 							int64 at = col[k];
 							bool fits = 0 <= at && at < x_len;
-							double value = fits ? x[at] : 0.0;
+							double value = x[fits ? at : 0];
 							bad = bad || !fits;
 							sPart += val[k] * value;
 						}

@@ -55,17 +55,19 @@ Tracks(int width, int size, int window, float* frame, int frame_len, int* row, i
 				int64 x = (int64)col[t] + w % check_divisor(window, 2, fault);
 				float s = 0.0f;
 				for (int i = 0; i < size; i++) {
-					bool bad = false;
-					for (int j = 0; j < size; j++) {
-						int64 at_3 = (y + i) * width + x + j;
-						bool fits = 0 <= at_3 && at_3 < frame_len;
-						float value = fits ? frame[at_3] : 0.0f;
-						bad = bad || !fits;
-						int64 at_4 = (uint64)((int64)t * size + i) * size + j;
-						bool fits_2 = 0 <= at_4 && at_4 < template_2_len;
-						float value_2 = fits_2 ? template_2[at_4] : 0.0f;
-						bad = bad || !fits_2;
-						s += value * value_2;
+					bool bad = 0 < size && !(0 < frame_len && 0 < template_2_len);
+					if (!bad) {
+						for (int j = 0; j < size; j++) {
+							int64 at_3 = (y + i) * width + x + j;
+							bool fits = 0 <= at_3 && at_3 < frame_len;
+							float value = frame[fits ? at_3 : 0];
+							bad = bad || !fits;
+							int64 at_4 = (uint64)((int64)t * size + i) * size + j;
+							bool fits_2 = 0 <= at_4 && at_4 < template_2_len;
+							float value_2 = template_2[fits_2 ? at_4 : 0];
+							bad = bad || !fits_2;
+							s += value * value_2;
+						}
 					}
 					if (bad) {
 						#pragma unroll 1

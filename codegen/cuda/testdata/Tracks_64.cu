@@ -67,17 +67,19 @@ Tracks(int64 width, int64 size, int64 window, float* frame, int64 frame_len, int
 				int64 x = (uint64)col[t] + go_rem(w, check_divisor(window, 2, fault));
 				float s = 0.0f;
 				for (int64 i = 0; i < size; i++) {
-					bool bad = false;
-					for (int64 j = 0; j < size; j++) {
-						int64 at_3 = ((uint64)y + i) * width + x + j;
-						bool fits = 0 <= at_3 && at_3 < frame_len;
-						float value = fits ? frame[at_3] : 0.0f;
-						bad = bad || !fits;
-						int64 at_4 = ((uint64)t * size + i) * size + j;
-						bool fits_2 = 0 <= at_4 && at_4 < template_2_len;
-						float value_2 = fits_2 ? template_2[at_4] : 0.0f;
-						bad = bad || !fits_2;
-						s += value * value_2;
+					bool bad = 0 < size && !(0 < frame_len && 0 < template_2_len);
+					if (!bad) {
+						for (int64 j = 0; j < size; j++) {
+							int64 at_3 = ((uint64)y + i) * width + x + j;
+							bool fits = 0 <= at_3 && at_3 < frame_len;
+							float value = frame[fits ? at_3 : 0];
+							bad = bad || !fits;
+							int64 at_4 = ((uint64)t * size + i) * size + j;
+							bool fits_2 = 0 <= at_4 && at_4 < template_2_len;
+							float value_2 = template_2[fits_2 ? at_4 : 0];
+							bad = bad || !fits_2;
+							s += value * value_2;
+						}
 					}
 					if (bad) {
 						#pragma unroll 1

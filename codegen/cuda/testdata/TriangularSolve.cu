@@ -54,7 +54,7 @@ TriangularSolve_2(const int* __restrict__ level, int level_len, const int* __res
 			{
 				int from = start[check_index(r, start_len, 5, fault)];
 				int to = start[check_index((int)((unsigned)r + 1), start_len, 6, fault)];
-				bool bad = from < to && !(0 <= from && to <= col_len && to <= val_len && to <= val_len);
+				bool bad = from < to && !(0 <= from && to <= col_len && to <= val_len && to <= val_len && 0 < x_len);
 				if (!bad) {
 					for (int e = from; e < to; e++) {
 						int c = col[e];
@@ -63,7 +63,7 @@ TriangularSolve_2(const int* __restrict__ level, int level_len, const int* __res
 						} else {
 							int at = c;
 							bool fits = 0 <= at && at < x_len;
-							double value = fits ? x[at] : 0.0;
+							double value = x[fits ? at : 0];
 							bad = bad || !fits;
 							s -= val[e] * value;
 						}

@@ -54,7 +54,7 @@ TriangularSolve_2(const int* __restrict__ level, int64 level_len, const int* __r
 			{
 				int from = start[check_index(r, start_len, 5, fault)];
 				int to = start[check_index((int)((unsigned)r + 1), start_len, 6, fault)];
-				bool bad = from < to && !(0 <= from && to <= col_len && to <= val_len && to <= val_len);
+				bool bad = from < to && !(0 <= from && to <= col_len && to <= val_len && to <= val_len && 0 < x_len);
 				if (!bad) {
 					for (int e = from; e < to; e++) {
 						int c = col[e];
@@ -63,7 +63,7 @@ TriangularSolve_2(const int* __restrict__ level, int64 level_len, const int* __r
 						} else {
 							int64 at = c;
 							bool fits = 0 <= at && at < x_len;
-							double value = fits ? x[at] : 0.0;
+							double value = x[fits ? at : 0];
 							bad = bad || !fits;
 							s -= val[e] * value;
 						}

@@ -104,16 +104,11 @@ func compileByHand(o Options, options []string) handWritten {
 
 // kernel returns a kernel of kernels.go.
 func (b *bench) kernel(name string) (*devices.Kernel, error) {
-	return b.lowered(name, codegen.LowerOptions{})
-}
-
-// lowered returns a kernel of kernels.go, lowered with options.
-func (b *bench) lowered(name string, opt codegen.LowerOptions) (*devices.Kernel, error) {
 	k, err := b.pkg.Kernel(name)
 	if err != nil {
 		return nil, err
 	}
-	lowered, err := codegen.Lower(k, opt)
+	lowered, err := codegen.Lower(k, codegen.LowerOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
 )
@@ -46,7 +45,6 @@ type kernelRow struct {
 	amount           float64 // of work in a launch, in units of 1 of the row's unit a second
 	repeat           int
 	kernel           string
-	lower            codegen.LowerOptions
 	args             []devices.Arg
 	references       []reference
 	verify           func() error // after at least one launch
@@ -54,7 +52,7 @@ type kernelRow struct {
 
 // measure times the kernel and its references and prints the row.
 func (b *bench) measure(r kernelRow) error {
-	k, err := b.lowered(r.kernel, r.lower)
+	k, err := b.kernel(r.kernel)
 	if err != nil {
 		return err
 	}
@@ -396,25 +394,13 @@ func spmvRow(b *bench) error {
 			}
 			return near(want, y, 1e-12)
 		}}
-	list := []kernelRow{r}
-	if b.Trials {
-		pairs := r
-		pairs.name, pairs.lower.Pairs = r.name+", two turns at once", true
-		list = append(list, pairs, r, pairs, r, pairs)
-	}
-	for _, r := range list {
-		clear(y) // what the one before left is not the result of this one
-		if err := b.move(args[4], devices.Host, b.space(0)); err != nil {
-			return err
-		}
-		if err := b.measure(r); err != nil {
-			return err
-		}
+	if err := b.measure(r); err != nil {
+		return err
 	}
 	return b.drop(args...)
 }
 
-// tileRows measure what a tile of Cholesky takes, for trials alone: Potrf with the threads of one team as they are, and with all.
+// tileRows measure what a tile of Cholesky takes, for trials alone.
 func tileRows(b *bench) error {
 	if !b.Trials {
 		return nil
@@ -439,19 +425,14 @@ func tileRows(b *bench) error {
 		}
 		args = append(args, a)
 	}
-	full := codegen.LowerOptions{WholeTeam: true}
 	for _, c := range []struct {
-		kernel, more string
-		lower        codegen.LowerOptions
-		run          func(x [][]float64)
-		args         []int // tiles; the last is changed
+		kernel string
+		run    func(x [][]float64)
+		args   []int // tiles; the last is changed
 	}{
-		{"Potrf", "", codegen.LowerOptions{}, func(x [][]float64) { Potrf(bs, x[0]) }, []int{2}},
-		{"Potrf", ", all threads of its team", full, func(x [][]float64) { Potrf(bs, x[0]) }, []int{2}},
-		{"Potrf", "", codegen.LowerOptions{}, func(x [][]float64) { Potrf(bs, x[0]) }, []int{2}},
-		{"Potrf", ", all threads of its team", full, func(x [][]float64) { Potrf(bs, x[0]) }, []int{2}},
-		{"Trsm", "", codegen.LowerOptions{}, func(x [][]float64) { Trsm(bs, x[0], x[1]) }, []int{0, 2}},
-		{"Update", "", codegen.LowerOptions{}, func(x [][]float64) { Update(bs, x[0], x[1], x[2]) }, []int{0, 1, 2}},
+		{"Potrf", func(x [][]float64) { Potrf(bs, x[0]) }, []int{2}},
+		{"Trsm", func(x [][]float64) { Trsm(bs, x[0], x[1]) }, []int{0, 2}},
+		{"Update", func(x [][]float64) { Update(bs, x[0], x[1], x[2]) }, []int{0, 1, 2}},
 	} {
 		copy(tiles[2], tile(float64(bs)))
 		if err := b.move(args[2], devices.Host, b.space(0)); err != nil {
@@ -463,7 +444,7 @@ func tileRows(b *bench) error {
 			list, want = append(list, args[i]), append(want, slices.Clone(tiles[i]))
 		}
 		c.run(want)
-		r := kernelRow{name: fmt.Sprintf("%s of a tile of %d%s", c.kernel, bs, c.more), kernel: c.kernel, lower: c.lower, unit: "tiles/ms", amount: 1e-3,
+		r := kernelRow{name: fmt.Sprintf("%s of a tile of %d", c.kernel, bs), kernel: c.kernel, unit: "tiles/ms", amount: 1e-3,
 			repeat: 3, args: list, verify: func() error {
 				if err := b.fetch(args[2]); err != nil {
 					return err

@@ -77,7 +77,7 @@ func (o *Options) playAll(machines []machine) error {
 }
 
 // trials are options of GPUs that are off until it has been measured what they gain for tasks.
-var trials = []string{"", "(early=on)", "(attend=always)", "(attend=never)"}
+var trials = []string{"", "(early=off)", "(attend=always)", "(attend=never)"}
 
 // inTurn returns m, for trials with the options that they are about, twice in turn.
 func (o *Options) inTurn(m machine) []machine {
