@@ -76,7 +76,7 @@ func (o *Options) playAll(machines []machine) error {
 	return errors.Join(errs...)
 }
 
-// trials are options of GPUs that are off until it has been measured what they gain for tasks.
+// trials are options of GPUs that are put beside what is on, for tasks.
 var trials = []string{"", "(early=off)", "(attend=always)", "(attend=never)"}
 
 // inTurn returns m, for trials with the options that they are about, twice in turn.
