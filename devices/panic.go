@@ -92,19 +92,40 @@ func Panicked(value any, stack []byte) *PanicError {
 	return &PanicError{Value: value, Stack: stack, At: raised(stack)}
 }
 
-// raised returns the line that panicked: the innermost one below the call of panic that does not belong to Go's run time.
-func raised(stack []byte) ir.Pos {
-	below, ours := false, false
+// runtimeOf and workersOf begin the names of functions of the runtime's, and of those that call bodies in the end.
+const (
+	runtimeOf = "github.com/gompss/gompss/task."
+	workersOf = "github.com/gompss/gompss/devices/smp."
+)
+
+// raised returns the line that panicked: the innermost one below the call of panic that belongs neither to Go's run time nor, as long as
+// there is another in the body, to ours.
+func raised(stack []byte) (at ir.Pos) {
+	const (
+		above = iota
+		passed
+		ours
+		theirs
+	)
+	state := above
 	for line := range bytes.Lines(stack) {
+		name, place := string(line), line[0] == '\t'
 		switch {
-		case below && ours && line[0] == '\t':
+		case place && state == ours && at.File == "":
+			at = placeIn(line)
+		case place && state == theirs:
 			return placeIn(line)
-		case line[0] == '\t':
-		case bytes.HasPrefix(line, []byte("panic(")):
-			below = true
-		case below:
-			ours = !bytes.HasPrefix(line, []byte("runtime."))
+		case place:
+		case state == above && !strings.HasPrefix(name, "panic("):
+		case strings.HasPrefix(name, "panic("), strings.HasPrefix(name, "runtime."):
+			state = passed
+		case strings.HasPrefix(name, runtimeOf):
+			state = ours
+		case strings.HasPrefix(name, workersOf), strings.HasPrefix(name, "created by "):
+			return at
+		default:
+			state = theirs
 		}
 	}
-	return ir.Pos{}
+	return at
 }

@@ -39,7 +39,13 @@ func TestPanicsAreErrorsOfTheirTask(t *testing.T) {
 	require.NoError(t, err)
 	c, err := rt.Go(func() error { runtime.Goexit(); return nil })
 	require.NoError(t, err)
+	misuse, err := rt.GoScope(func(s *task.Scope) error {
+		task.Private(s, make([]int, 1))
+		return nil
+	})
+	require.NoError(t, err)
 	require.Error(t, rt.Wait())
+	require.ErrorContains(t, misuse.Err(), fmt.Sprintf("life_test.go:%d: panic: task: go task: private copy of memory that it has not declared", began+19))
 	var p *task.PanicError
 	require.ErrorAs(t, a.Err(), &p)
 	require.ErrorIs(t, a.Err(), cause)
