@@ -64,7 +64,6 @@ type modelled struct {
 	free   []time.Duration
 	now    time.Duration
 	flying []*job
-	ready  []*job
 	ran    map[PlaceID]int
 	lost   time.Duration // the longest trial
 	moved  deps.Bytes
