@@ -137,7 +137,7 @@ func (l *ledger) asEver(it *Item) bool {
 	if !e.known || e.samples <= settled || e.run > briefRun {
 		return false
 	}
-	odd := isOutlier(it.Took, e.median)
+	odd := !it.Beside && isOutlier(it.Took, e.median)
 	switch {
 	case at.overs.Add(1)%learnEach == 0:
 		it.counts = countsForEach

@@ -68,6 +68,8 @@ type Item struct {
 	// Version names what runs, where it is known how long that takes: the kernel. Took is how long it ran, set before Done, or 0.
 	Version string
 	Took    time.Duration
+	// Beside says that others had begun there before it and ended within its time, of which Took is what was left then.
+	Beside bool
 	// Limit is set when it is popped: how long a trial on the host is worth, 0 for no trial or where nothing is known of other places.
 	// Who stops it then puts into Took what it would have taken, and pushes it again.
 	Limit time.Duration

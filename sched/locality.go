@@ -14,6 +14,10 @@ const homeFactor = 32
 // waitPart is how many items in line count as one that has its home at a place, for one that has no home yet: the line is that of a moment.
 const waitPart = 16
 
+// homelessLead is how many items more a place must have before an item without a home than another that has something to do, for that to
+// take it.
+const homelessLead = 8
+
 // nearFactor is how much dearer than it takes a move between accelerators is.
 const nearFactor = 4
 
@@ -298,6 +302,9 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait, work time.Dura
 		return wait > 0 && l.paysOnHost(it, p, q, l.state.flying(p), wait, work)
 	case known && both && same && !l.heavy(it, p) && it.Work > 0:
 		run := it.runs[l.state.pool[p]].run
+		if l.state.going(p) > 0 && l.homeless(it, min(it.missing(p), it.missing(q))) {
+			work -= homelessLead * run
+		}
 		return work > 0 && (l.state.Short(it, q) || l.state.going(p)+run+away(it, p, run) <= work+away(it, q, run))
 	case known && both:
 		return wait > 0 && l.state.flying(p)+here < wait+there

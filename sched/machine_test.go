@@ -260,8 +260,9 @@ func (m *modelled) step(until time.Duration) {
 
 func (m *modelled) over(j *job) {
 	if j.place == 0 {
-		j.it.Took = j.full
+		j.it.Took, j.it.Beside = j.full, false
 	} else {
+		j.it.Beside = j.began < m.free[j.place]
 		j.it.Took = m.now - max(j.began, m.free[j.place])
 		m.free[j.place] = m.now
 	}
@@ -464,8 +465,9 @@ func compare(t *testing.T, p modelledProgram, sh shape) (later, first float64, t
 }
 
 // TestProgramsKeepTheirSpeedBesideWorkers: the five programs of gompss bench gpu on random machines lose no more than a fiftieth by CPU
-// workers beside accelerators, trials included, and no more than a seventh of the first round, in which all of them are. A factorisation,
-// some of whose tasks belong on the CPU, gains by them. With GOMPSS_SOAK on 500 machines each.
+// workers beside accelerators, trials included. A factorisation gains by them, as some of its tasks belong on the CPU, but no two of its
+// schedules are alike: there it is no more than a twentieth. In the first round, in which all trials are, most lose nothing; one that is a
+// single wave of kernels becomes two. With GOMPSS_SOAK on 120 machines each.
 func TestProgramsKeepTheirSpeedBesideWorkers(t *testing.T) {
 	tries := 12
 	if os.Getenv("GOMPSS_SOAK") != "" {
@@ -474,16 +476,21 @@ func TestProgramsKeepTheirSpeedBesideWorkers(t *testing.T) {
 	for _, p := range modelledPrograms {
 		t.Run(p.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(6, 22))
-			worst, worstFirst, sum := 1e9, 1e9, 0.0
+			worst, worstFirst, sum, sumFirst, least := 1e9, 1e9, 0.0, 0.0, 0.98
+			if p.name == "cholesky" {
+				least = 0.95
+			}
 			for range tries {
 				sh := drawShape(r)
 				later, first, text := compare(t, p, sh)
-				if later < 0.94 || first < 0.75 {
+				if later < least || first < 0.6 {
 					t.Errorf("%.3f of the speed without workers, %.3f in the first round on %+v: %s", later, first, sh, text)
 				}
 				worst, worstFirst, sum = min(worst, later), min(worstFirst, first), sum+later
+				sumFirst += first
 			}
 			t.Logf("%d machines: at worst %.3f of the speed without workers, %.3f in the first round; %.3f on average", tries, worst, worstFirst, sum/float64(tries))
+			require.Greater(t, sumFirst/float64(tries), 0.95)
 			if p.name == "cholesky" {
 				require.Greater(t, sum/float64(tries), 1.2)
 			}

@@ -53,23 +53,25 @@ const (
 	outlierRun    = 4
 )
 
-// After settled durations only each learnEach-th counts: what is known does not change, and there are many. Of outliers it is seen whether
-// they come in a row.
+// After settled durations only one of learnEach counts, learnPart one after the other: what is known does not change, and there are many.
+// Of outliers it is seen whether they come in a row.
 const (
 	settled   = 4 * keptTimes
 	learnEach = 8
+	learnPart = 32
 )
 
-// A history is the latest durations of one key. What is expected is their mean, and not their median: kernels that share an accelerator
-// end one soon after the other, so that most are told as short and a few as long, and it is their sum that keeps the accelerator busy. A
-// long outlier counts as outlierFactor times the median, so that a few of them among many do not keep others from it.
+// A history is the latest durations of one key, those of items that ran beside each other as one share. What is expected is their mean,
+// and not their median: kernels that share an accelerator end one soon after the other, so that most are told as short and a few as long,
+// and it is their sum that keeps the accelerator busy. An outlier that is long counts as outlierFactor times the median, so that a few of
+// them among many do not keep others from it.
 type history struct {
-	took []time.Duration // a ring once it is full
+	took []share // a ring once it is full
 	next int
 	odd  []time.Duration // outliers since the last that was none
 	// What others look up beside the lock.
 	median  atomic.Int64 // nanoseconds
-	middle  atomic.Int64 // their mean
+	middle  atomic.Int64 // the mean
 	samples atomic.Int64
 }
 
@@ -77,6 +79,14 @@ func (h *history) expected() expected {
 	n := h.samples.Load()
 	return expected{run: time.Duration(h.middle.Load()), median: time.Duration(h.median.Load()), samples: n, known: n >= fewTimes}
 }
+
+// A share is the durations of up to shareMost items that ran beside each other, or of one that ran alone.
+type share struct{ sum, items time.Duration }
+
+// shareMost is how many durations are one share at the most.
+const shareMost = 8
+
+func (s share) mean() time.Duration { return s.sum / s.items }
 
 func keyFor(it *Item, kind devices.Kind) timeKey {
 	return timeKey{it.Version, kind, int8(bits.Len64(uint64(it.Work)))}
@@ -140,10 +150,11 @@ func (t *Times) learn(it *Item, kind devices.Kind, took time.Duration, as counts
 		known[keyFor(it, kind)] = h
 		t.known.Store(&known)
 	}
-	h.add(took, as)
+	h.add(took, as, it.Beside)
 }
 
-func (h *history) add(took time.Duration, as counts) {
+// add notes a duration; beside says that it began when others had begun and ended when the one before it had ended.
+func (h *history) add(took time.Duration, as counts, beside bool) {
 	var samples int64
 	switch as {
 	case countsAsEver:
@@ -153,46 +164,92 @@ func (h *history) add(took time.Duration, as counts) {
 	default:
 		samples = h.samples.Load()
 	}
+	enters := samples <= settled || as == countsForEach || as == countsAsEver && samples/learnPart%learnEach == 0
+	if beside && (!enters || as == countsAsEver && h.join(took)) {
+		return
+	}
 	median := time.Duration(h.median.Load())
-	odd := isOutlier(took, median)
-	enters := samples <= settled || as == countsForEach || as == countsAsEver && samples%learnEach == 0
+	odd := !beside && isOutlier(took, median)
 	if !enters && len(h.odd) == 0 && !odd {
 		return // as ever
 	}
 	if odd = odd && samples > fewTimes; !odd {
 		h.odd = h.odd[:0]
 	} else if h.odd = append(h.odd, took); len(h.odd) == outlierRun {
-		h.took, h.next = append(h.took[:0], h.odd...), 0
-		h.odd = h.odd[:0]
-		h.sum()
+		h.change()
 		return
 	} else {
 		took = min(took, outlierFactor*median)
 	}
-	if !enters {
-		return
+	if enters {
+		h.keep(share{took, 1})
 	}
+}
+
+// keep puts a share in the place of the oldest.
+func (h *history) keep(s share) {
 	if len(h.took) < keptTimes {
-		h.took = append(h.took, took)
+		h.took = append(h.took, s)
 	} else {
-		h.took[h.next] = took
+		h.took[h.next] = s
 		h.next = (h.next + 1) % keptTimes
 	}
 	h.sum()
 }
 
+// change forgets all but the outliers.
+func (h *history) change() {
+	h.took, h.next = h.took[:0], 0
+	for _, t := range h.odd {
+		h.took = append(h.took, share{t, 1})
+	}
+	h.odd = h.odd[:0]
+	h.sum()
+}
+
+// join adds a duration to the latest share, if that has room.
+func (h *history) join(took time.Duration) bool {
+	if len(h.took) == 0 {
+		return false
+	}
+	last := &h.took[(h.next+len(h.took)-1)%len(h.took)]
+	if last.items == shareMost {
+		return false
+	}
+	last.sum += took
+	last.items++
+	h.sum()
+	return true
+}
+
 // sum sets the median and the mean.
 func (h *history) sum() {
 	var room [keptTimes]time.Duration
-	sorted := append(room[:0], h.took...)
+	sorted := room[:0]
+	for _, s := range h.took {
+		sorted = append(sorted, s.mean())
+	}
 	slices.Sort(sorted)
 	median := sorted[len(sorted)/2]
-	sum := time.Duration(0)
-	for _, t := range sorted {
-		sum += min(t, outlierFactor*median)
+	var all share
+	for _, s := range h.took {
+		all.sum += min(s.sum, s.items*outlierFactor*median)
+		all.items += s.items
 	}
 	h.median.Store(int64(median))
-	h.middle.Store(int64(sum) / int64(len(sorted)))
+	h.middle.Store(int64(all.mean()))
+}
+
+// kept returns the durations that are written to a file, oldest first: those of items that ran beside others are as good as alike.
+func (h *history) kept() (list []int64) {
+	for i := range h.took {
+		s := h.took[(h.next+i)%len(h.took)]
+		if s.items > 1 {
+			s.sum, s.items = h.expected().run, 1
+		}
+		list = append(list, int64(s.sum))
+	}
+	return list
 }
 
 func isOutlier(took, median time.Duration) bool {
@@ -211,11 +268,7 @@ type timeEntry struct {
 func (t *Times) MarshalJSON() ([]byte, error) {
 	entries := []timeEntry{}
 	for k, h := range t.all() {
-		e := timeEntry{Version: k.version, Kind: k.kind, Class: k.class}
-		for i := range h.took {
-			e.Nanos = append(e.Nanos, int64(h.took[(h.next+i)%len(h.took)]))
-		}
-		entries = append(entries, e)
+		entries = append(entries, timeEntry{Version: k.version, Kind: k.kind, Class: k.class, Nanos: h.kept()})
 	}
 	sort.Slice(entries, func(i, j int) bool {
 		a, b := &entries[i], &entries[j]

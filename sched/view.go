@@ -78,7 +78,10 @@ func (t *Times) List() []Learned {
 			continue
 		}
 		e := h.expected()
-		l := Learned{Version: k.version, Kind: k.kind, Samples: e.samples, Kept: len(h.took), Middle: e.run, Least: slices.Min(h.took), Most: slices.Max(h.took)}
+		l := Learned{Version: k.version, Kind: k.kind, Samples: e.samples, Kept: len(h.took), Middle: e.run, Least: h.took[0].mean()}
+		for _, x := range h.took {
+			l.Least, l.Most = min(l.Least, x.mean()), max(l.Most, x.mean())
+		}
 		if k.class > 0 {
 			l.Size = 1 << (k.class - 1)
 		}

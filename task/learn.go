@@ -87,6 +87,7 @@ func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
 	defer b.mu.Unlock()
 	now := rt.now()
 	began := max(r.began, b.free)
+	r.item.Beside = r.began < b.free
 	b.free = max(now, b.free)
 	switch {
 	case r.err != nil || r.kind != kernelBody:
@@ -94,6 +95,7 @@ func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
 	case r.set.Space != devices.Host && r.set.Ended > r.set.Began:
 		began, now = r.set.Began, r.set.Ended
 		if before := b.ended; before < now {
+			r.item.Beside = began < before
 			began, b.ended = max(began, before), now
 		}
 	}
