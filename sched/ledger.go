@@ -359,6 +359,7 @@ func (l *ledger) done(it *Item) {
 		l.leave(it)
 	}
 	if it.Took > 0 && it.Version != "" {
+		it.Beside = it.Beside && !l.state.Places[it.at].Host
 		l.state.Times.learn(it, l.state.Places[it.at].Kind, it.Took, it.counts)
 		it.counts = countsAsEver
 	}

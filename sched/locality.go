@@ -68,8 +68,8 @@ func (l *locality) settle(it *Item, p PlaceID) {
 
 // choose returns the place that it is meant for.
 func (l *locality) choose(it *Item) PlaceID {
-	if q := it.back - 1; q >= 0 && it.Allowed.Has(q) { // its trial was stopped
-		it.back = 0
+	q := it.back - 1
+	if it.back = 0; q >= 0 && it.Allowed.Has(q) { // its trial was stopped
 		return q
 	}
 	if it.Version == "" || it.Allowed.Len() == 1 {

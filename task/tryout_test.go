@@ -65,6 +65,51 @@ func Slow(x []int64) {
 	}
 }
 
+// TestNothingIsTriedThatCannotBeStopped: blocks that a kernel changes and that nobody but the host has yet are not tried on workers, as what
+// a trial writes there could not be undone.
+func TestNothingIsTriedThatCannotBeStopped(t *testing.T) {
+	const blocks, size = 24, 512
+	source := task.SourceFile{Name: "once.go", Text: `package once
+
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func Once(x []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		x[i] = 2*x[i] + 1
+	}
+}
+`}
+	var onHost atomic.Int64
+	step := func(x []int64) {
+		onHost.Add(1)
+		for i := range x {
+			x[i] = 2*x[i] + 1
+		}
+	}
+	k := task.MustKernel(task.KernelSpec{Name: "Once", Files: []task.SourceFile{source},
+		Go:    func(a *task.Args) { step(devices.SliceArg[int64](a, 0)) },
+		Trips: func(a *task.Args) int64 { return int64(len(devices.SliceArg[int64](a, 0))) },
+		Split: func(a *task.Args, lo, hi int64) { step(devices.SliceArg[int64](a, 0)[lo:hi]) },
+	})
+	for _, spec := range []string{"smp:2,sim:1(exec=simt)", "smp:2,sim:2(exec=simt)"} {
+		rt, err := task.New(task.Options{Devices: spec, Vector: task.VectorOff})
+		require.NoError(t, err)
+		x, err := task.Alloc[int64](rt, blocks*size)
+		require.NoError(t, err)
+		for b := range blocks {
+			_, err := k.Submit(rt, x[b*size:(b+1)*size])
+			require.NoError(t, err)
+		}
+		require.NoError(t, rt.Wait())
+		for i, v := range x {
+			require.EqualValues(t, 1, v, "element %d on %s", i, spec)
+		}
+		require.Zero(t, onHost.Load(), spec)
+		require.NoError(t, rt.Close())
+	}
+}
+
 // A trial that is stopped runs again elsewhere, unless it has written what it must not: that is in no way undone, and the task fails.
 func TestAStoppedTrialIsCheckedToo(t *testing.T) {
 	source := task.SourceFile{Name: "sly.go", Text: `package sly
