@@ -35,5 +35,5 @@ func (o *ours[T]) reason(v *variant, s spec, times [][]float64, refs []*referenc
 // loopReasons are what is known of loops that are slower than C's.
 var loopReasons = map[string]string{
 	"jacobi": ": each row begins and ends with vectors under masks",
-	"spmv":   ": elements of x are gathered, and what is left of each row is one more gather under a mask",
+	"spmv":   ": what is left of each row behind whole rounds of vectors runs under masks",
 }
