@@ -15,6 +15,7 @@ func mapPages(size int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map %d bytes: %w", size, err)
 	}
+	wishHuge(pages)
 	return pages, nil
 }
 

@@ -1,0 +1,45 @@
+package task
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestLargeMemoryIsWishedInHugePages reads what the system has noted of the memory.
+func TestLargeMemoryIsWishedInHugePages(t *testing.T) {
+	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage/enabled"); err != nil {
+		t.Skip(err)
+	}
+	for size, want := range map[int]bool{hugeFrom: true, hugeFrom / 2: false} {
+		pages, err := mapPages(size)
+		require.NoError(t, err)
+		require.Equal(t, want, strings.Contains(noted(t, uintptr(unsafe.Pointer(&pages[size/2]))), " hg"), "%d bytes", size)
+		require.NoError(t, unmapPages(pages))
+	}
+}
+
+// noted are the flags of the mapping around an address.
+func noted(t *testing.T, at uintptr) string {
+	t.Helper()
+	f, err := os.Open("/proc/self/smaps")
+	require.NoError(t, err)
+	defer f.Close()
+	inside := false
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var lo, hi uintptr
+		if n, _ := fmt.Sscanf(lines.Text(), "%x-%x ", &lo, &hi); n == 2 {
+			inside = lo <= at && at < hi
+		}
+		if inside && strings.HasPrefix(lines.Text(), "VmFlags:") {
+			return lines.Text()
+		}
+	}
+	t.Fatal("the address is in no mapping")
+	return ""
+}
