@@ -134,8 +134,11 @@ func (l *ledger) asEver(it *Item) bool {
 		return true
 	}
 	e, at := &it.runs[l.state.pool[it.at]], &l.state.places[it.at]
-	if !e.known || e.samples <= settled || e.run > briefRun {
+	if !e.known || e.samples <= settled || e.run > briefRun || !e.alone && !it.moves {
 		return false
+	}
+	if e.alone && it.moves {
+		return true
 	}
 	odd := !it.Beside && isOutlier(it.Took, e.median)
 	switch {

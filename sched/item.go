@@ -86,6 +86,7 @@ type Item struct {
 	own    time.Duration // and of that the time that it runs
 	flying bool          // and counted as in flight there
 	trial  bool          // and as one whose time is not known
+	moves  bool          // and as one for which something is moved there
 	homed  bool          // counted among those that make at their home there
 	back   PlaceID       // of a trial on the host: where it runs if that is stopped, and one more; 0 for none
 	kept   time.Duration // and what is kept free for it there
@@ -103,6 +104,7 @@ type expected struct {
 	median  time.Duration
 	samples int64 // 0 where it never ran
 	known   bool
+	alone   bool // no time of those had moving in it
 }
 
 // An itemState says where an Item is in its life.

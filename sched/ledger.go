@@ -377,6 +377,7 @@ func (l *ledger) enter(it *Item, p PlaceID) {
 // share says what it takes of p, where it is for so long.
 func (l *ledger) share(it *Item, p PlaceID, d time.Duration) {
 	part := l.part(it, p)
+	it.moves = it.missing(p) > 0
 	it.expect, it.own = time.Duration(float64(d)*part), time.Duration(float64(it.runs[l.state.pool[p]].run)*part)
 }
 

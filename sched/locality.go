@@ -174,7 +174,7 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 			return a < b
 		}
 		// Between accelerators the wait counts too: a few bytes of a neighbour's edge are no reason to stand in line.
-		if k := l.state.pool[p]; k == l.state.pool[q] && it.runs[k].known && it.Work > 0 {
+		if k := l.state.pool[p]; k == l.state.pool[q] && it.runs[k].known && it.runs[k].alone && it.Work > 0 {
 			return l.work(p)+away(it, p, it.runs[k].run) < l.work(q)+away(it, q, it.runs[k].run)
 		}
 		return a*homeFactor+l.wait(it, p) < b*homeFactor+l.wait(it, q)
@@ -300,13 +300,13 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait, work time.Dura
 		return l.state.Short(it, q) || wait > 0 && !l.noTrial(it, p) && !l.critical(it) && !l.hopeless(it, p)
 	case known && both && !same && l.state.Places[p].Host:
 		return wait > 0 && l.paysOnHost(it, p, q, l.state.flying(p), wait, work)
-	case known && both && same && !l.heavy(it, p) && it.Work > 0:
+	case known && both && same && it.runs[l.state.pool[p]].alone && !l.heavy(it, p) && it.Work > 0:
 		run := it.runs[l.state.pool[p]].run
 		if l.state.going(p) > 0 && l.homeless(it, min(it.missing(p), it.missing(q))) {
 			work -= homelessLead * run
 		}
 		return work > 0 && (l.state.Short(it, q) || l.state.going(p)+run+away(it, p, run) <= work+away(it, q, run))
-	case known && both:
+	case known && both && (!same || l.heavy(it, p)):
 		return wait > 0 && l.state.flying(p)+here < wait+there
 	case !same && both && n > 0 && moving(n) > wait+there:
 		return l.state.Short(it, q)
@@ -331,12 +331,12 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait, work time.Dura
 // WorthMoving reports whether place q, which is idle, should take it from place p, which has others to run before it: whether that
 // wait is dearer than moving extra bytes away from where they have their home. It is the rule of the locality policy.
 func (s *State) WorthMoving(it *Item, p, q PlaceID, others int, extra deps.Bytes) bool {
-	here, known := s.Times.Expect(it, s.Places[p].Kind)
-	if there, both := s.Times.Expect(it, s.Places[q].Kind); known && both && s.heavyRun(it, here) {
-		return there+moving(extra) < here*time.Duration(others+1)
+	here, there := s.Times.expected(it, s.Places[p].Kind), s.Times.expected(it, s.Places[q].Kind)
+	if here.known && there.known && s.heavyRun(it, here.run) {
+		return there.run+moving(extra) < here.run*time.Duration(others+1)
 	}
-	if known && it.Work > 0 {
-		return others > 0 && time.Duration(others)*here >= dear(it, extra, here)
+	if here.known && here.alone && it.Work > 0 {
+		return others > 0 && time.Duration(others)*here.run >= dear(it, extra, here.run)
 	}
 	return others > 0 && deps.Bytes(others)*it.Work >= extra*homeFactor
 }

@@ -73,11 +73,20 @@ type history struct {
 	median  atomic.Int64 // nanoseconds
 	middle  atomic.Int64 // the mean
 	samples atomic.Int64
+	alone   atomic.Bool // nothing was moved for the items that it is of
 }
 
 func (h *history) expected() expected {
 	n := h.samples.Load()
-	return expected{run: time.Duration(h.middle.Load()), median: time.Duration(h.median.Load()), samples: n, known: n >= fewTimes}
+	return expected{run: time.Duration(h.middle.Load()), median: time.Duration(h.median.Load()), samples: n, known: n >= fewTimes, alone: h.alone.Load()}
+}
+
+// forget makes room for the first time that has no moving in it. Where the host tells when a kernel was over, its time begins when it was
+// enqueued, behind its copies; and before the first copies memory is locked, which takes seconds where a kernel takes a millisecond.
+func (h *history) forget() {
+	h.took, h.next, h.odd = h.took[:0], 0, h.odd[:0]
+	h.samples.Store(min(h.samples.Load(), fewTimes-1))
+	h.alone.Store(true)
 }
 
 // A share is the durations of up to shareMost items that ran beside each other, or of one that ran alone.
@@ -117,12 +126,15 @@ func (t *Times) near(it *Item, kind devices.Kind) *history {
 
 // Expect returns how long it will run on a kind of device, and false when too little is known.
 func (t *Times) Expect(it *Item, kind devices.Kind) (time.Duration, bool) {
-	h := t.of(it, kind)
-	if h == nil {
-		return 0, false
-	}
-	e := h.expected()
+	e := t.expected(it, kind)
 	return e.run, e.known
+}
+
+func (t *Times) expected(it *Item, kind devices.Kind) expected {
+	if h := t.of(it, kind); h != nil {
+		return h.expected()
+	}
+	return expected{}
 }
 
 // Learn notes how long an item ran on a kind of device.
@@ -149,6 +161,12 @@ func (t *Times) learn(it *Item, kind devices.Kind, took time.Duration, as counts
 		}
 		known[keyFor(it, kind)] = h
 		t.known.Store(&known)
+	}
+	switch {
+	case it.moves && h.alone.Load():
+		return // nothing new: what is known is better
+	case !it.moves && !h.alone.Load():
+		h.forget()
 	}
 	h.add(took, as, it.Beside)
 }
@@ -222,7 +240,7 @@ func (h *history) join(took time.Duration) bool {
 	return true
 }
 
-// sum sets the median and the mean.
+// sum sets the median and the mean; or, where all of them have moving in them, the least, which is the nearest to what it runs.
 func (h *history) sum() {
 	var room [keptTimes]time.Duration
 	sorted := room[:0]
@@ -237,6 +255,10 @@ func (h *history) sum() {
 		all.items += s.items
 	}
 	h.median.Store(int64(median))
+	if !h.alone.Load() {
+		h.middle.Store(int64(sorted[0]))
+		return
+	}
 	h.middle.Store(int64(all.mean()))
 }
 

@@ -13,6 +13,7 @@ import (
 func TestWhatRunsBesideOthersIsExpectedByItsMean(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var h history
+	h.forget()
 	for round := range 200 {
 		type one struct {
 			took   time.Duration
@@ -32,4 +33,31 @@ func TestWhatRunsBesideOthersIsExpectedByItsMean(t *testing.T) {
 		require.InDelta(t, 11, h.expected().run.Seconds()*1e3, 5, "round %d: 44 ms for four", round)
 	}
 	require.EqualValues(t, 200*16, h.samples.Load())
+}
+
+// TestTimesWithMovingCountUntilOneWithoutIsKnown: where the host tells when a kernel was over, its first time has the locking of memory in
+// it, and the first of each block a copy; a block of STREAM went to another GPU for that.
+func TestTimesWithMovingCountUntilOneWithoutIsKnown(t *testing.T) {
+	var times Times
+	moved := Item{Version: "Triad", Work: 768 << 20, moves: true}
+	for _, took := range []time.Duration{2700 * time.Millisecond, 950 * time.Millisecond, 12 * time.Millisecond, 40 * time.Millisecond} {
+		times.Learn(&moved, "cuda", took)
+	}
+	e := times.expected(&moved, "cuda")
+	require.True(t, e.known)
+	require.False(t, e.alone)
+	require.Equal(t, 12*time.Millisecond, e.run, "no more than the least of them")
+	s := &State{Times: &times, Places: []Place{{Kind: "cuda", Width: 4}, {Kind: "cuda", Width: 4}}}
+	require.False(t, s.WorthMoving(&moved, 0, 1, 20, 512<<20), "by bytes, as long as its time is not known alone")
+	require.True(t, s.WorthMoving(&moved, 0, 1, 22, 512<<20))
+
+	alone := moved
+	alone.moves = false
+	times.Learn(&alone, "cuda", 180*time.Microsecond)
+	require.Equal(t, 180*time.Microsecond, times.expected(&alone, "cuda").run, "what was known before is forgotten")
+	times.Learn(&alone, "cuda", 190*time.Microsecond)
+	times.Learn(&moved, "cuda", 2*time.Second)
+	e = times.expected(&alone, "cuda")
+	require.True(t, e.known && e.alone)
+	require.InDelta(t, 185e3, e.run, 10e3, "and what has moving in it tells nothing any more")
 }
