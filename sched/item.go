@@ -104,7 +104,7 @@ type expected struct {
 	median  time.Duration
 	samples int64 // 0 where it never ran
 	known   bool
-	alone   bool // no time of those had moving in it
+	alone   bool // no time of those had moving in it, and there are enough
 }
 
 // An itemState says where an Item is in its life.

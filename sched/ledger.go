@@ -374,11 +374,15 @@ func (l *ledger) enter(it *Item, p PlaceID) {
 	}
 }
 
-// share says what it takes of p, where it is for so long.
+// share says what it takes of p, where it is for so long. Times that have moving in them say how long it runs there only where that is much
+// longer: else others would be moved for a wait that is none.
 func (l *ledger) share(it *Item, p PlaceID, d time.Duration) {
 	part := l.part(it, p)
 	it.moves = it.missing(p) > 0
-	it.expect, it.own = time.Duration(float64(d)*part), time.Duration(float64(it.runs[l.state.pool[p]].run)*part)
+	it.expect, it.own = time.Duration(float64(d)*part), 0
+	if e := &it.runs[l.state.pool[p]]; e.alone || e.known && l.state.heavyRun(it, e.run) {
+		it.own = time.Duration(float64(e.run) * part)
+	}
 }
 
 func (l *ledger) leave(it *Item) {

@@ -95,7 +95,7 @@ func (l *locality) choose(it *Item) PlaceID {
 // critical reports whether an accelerator has nothing to do, so that others may be waiting for it, and not it for others.
 func (l *locality) critical(it *Item) bool {
 	for rest := l.accelerators(it); rest != 0; rest = rest.Without(rest.First()) {
-		if l.work(rest.First()) == 0 {
+		if p := rest.First(); l.queues[p].len+l.state.Load(p) == 0 {
 			return l.ranLess(it, tryCritical)
 		}
 	}

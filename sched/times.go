@@ -44,6 +44,8 @@ func (t *Times) all() map[timeKey]*history {
 const (
 	keptTimes = 15
 	fewTimes  = 3
+	// aloneTimes is how many it takes for it to be compared with moving: while memory is being locked the host hears late of what is over.
+	aloneTimes = 8
 )
 
 // An outlier is a duration that is outlierFactor times the median or more, or that part of it; what comes outlierRun times in a
@@ -78,7 +80,7 @@ type history struct {
 
 func (h *history) expected() expected {
 	n := h.samples.Load()
-	return expected{run: time.Duration(h.middle.Load()), median: time.Duration(h.median.Load()), samples: n, known: n >= fewTimes, alone: h.alone.Load()}
+	return expected{run: time.Duration(h.middle.Load()), median: time.Duration(h.median.Load()), samples: n, known: n >= fewTimes, alone: h.alone.Load() && n >= aloneTimes}
 }
 
 // forget makes room for the first time that has no moving in it. Where the host tells when a kernel was over, its time begins when it was

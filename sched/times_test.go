@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gompss/gompss/deps"
 	"github.com/stretchr/testify/require"
 )
 
@@ -55,9 +56,42 @@ func TestTimesWithMovingCountUntilOneWithoutIsKnown(t *testing.T) {
 	alone.moves = false
 	times.Learn(&alone, "cuda", 180*time.Microsecond)
 	require.Equal(t, 180*time.Microsecond, times.expected(&alone, "cuda").run, "what was known before is forgotten")
-	times.Learn(&alone, "cuda", 190*time.Microsecond)
+	for range aloneTimes {
+		times.Learn(&alone, "cuda", 190*time.Microsecond)
+	}
 	times.Learn(&moved, "cuda", 2*time.Second)
 	e = times.expected(&alone, "cuda")
 	require.True(t, e.known && e.alone)
 	require.InDelta(t, 185e3, e.run, 10e3, "and what has moving in it tells nothing any more")
+}
+
+// TestWhatIsInFlightSinceBeforeItsTimeWasKnownDrawsNobodyAway: an accelerator that waited for memory to be locked keeps what has its home there.
+func TestWhatIsInFlightSinceBeforeItsTimeWasKnownDrawsNobodyAway(t *testing.T) {
+	places := []Place{{Name: "cuda:0", Kind: "cuda", Width: 4}, {Name: "cuda:1", Kind: "cuda", Width: 4}}
+	s, err := New(Options{Policy: "locality", Places: places})
+	require.NoError(t, err)
+	item := func(missing deps.Bytes) *Item {
+		it := &Item{Version: "Triad", Work: 768 << 20, Missing: []deps.Bytes{missing, 512 << 20}, Home: 1, Changes: true}
+		require.NoError(t, s.Prepare(it, 3, nil))
+		return it
+	}
+	run := func(missing deps.Bytes, took time.Duration) {
+		it := item(missing)
+		s.Grant(it, 0)
+		it.Took = took
+		s.Done(it)
+	}
+	for range fewTimes {
+		run(512<<20, 500*time.Millisecond)
+	}
+	for range 4 {
+		s.Grant(item(512<<20), 0)
+	}
+	for range aloneTimes {
+		run(0, 180*time.Microsecond)
+	}
+	it := item(0)
+	require.True(t, s.Push(it))
+	require.Nil(t, s.Pop(1), "it would move 512 MiB for what takes a millisecond")
+	require.Same(t, it, s.Pop(0))
 }
