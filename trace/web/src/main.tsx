@@ -77,9 +77,13 @@ function Overview({ s }: Props) {
 }
 
 function TaskPanel({ c, s, src, picked, pick }: Props & { c: Columns }) {
-  const [t, setTask] = useState<Task | null | undefined>(undefined)
-  const id = picked >= 0 ? c.id[picked] : 0
-  useEffect(() => { setTask(undefined); if (id) src.task(id).then(setTask) }, [id])
+  const [told, setTold] = useState<{ id: number; t: Task | null }>()
+  const id = picked >= 0 ? c.id[picked] : 0, t = told?.id === id ? told.t : undefined // an answer may come after another task was picked
+  useEffect(() => {
+    let here = true
+    if (id) src.task(id).then((t) => here && setTold({ id, t }))
+    return () => { here = false }
+  }, [id])
   if (!id) return <div class="side dim">Pick a task: click on it, or focus the timeline and press n.</div>
   if (t === undefined) return <div class="side dim">task {id} ...</div>
   if (!t) return <div class="side">Task {id}: no details are kept of it (of old tasks of a live run, or in a report beyond the first 20,000).</div>
