@@ -13,7 +13,8 @@
 //     are served and their items end.
 //
 // The bound. A round is one pop by each of the P places. Let a policy ask an item in each k-th pop of a place where it may run, unless
-// it takes one that comes before it by priority and order: k is 1 for all policies but random, where it is oldestEach. Then an item with
+// it takes one that comes before it by priority and order: k is 1 for all policies but random, where it is oldestEach, and chainFairness
+// at a place whose workers go on with what they have made ready (PopAfter). Then an item with
 // w others before it lets at most (w+1)(Patience+1)(kP+1) others take tokens of a kind of its own past it, and waits, besides, until
 // what is in flight is over. For the first of all that wait: in k rounds it is asked, and runs or is refused. From there on it is the one
 // that ages, as none comes before it. In each k rounds it is asked again, so either it runs, or what was taken since leaves too few for it,

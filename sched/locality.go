@@ -231,15 +231,28 @@ func (l *locality) Pop(p PlaceID) *Item {
 		it = l.steal(p)
 	}
 	if it != nil {
-		meant := l.keeper(it, it.at)
-		l.Remove(it)
-		l.ledger.pop(it, p)
-		if it.homed && l.keeper(it, p) != meant { // somebody else took it
-			l.homes[meant] -= it.Work
-			l.settle(it, p)
-		}
+		l.pop(it, p)
 	}
 	return it
+}
+
+func (l *locality) pop(it *Item, p PlaceID) {
+	meant := l.keeper(it, it.at)
+	l.Remove(it)
+	l.ledger.pop(it, p)
+	if it.homed && l.keeper(it, p) != meant { // somebody else took it
+		l.homes[meant] -= it.Work
+		l.settle(it, p)
+	}
+}
+
+// take implements chainer: for what is meant for p, and has no better before it.
+func (l *locality) take(it *Item, p PlaceID) bool {
+	if it.at != p || l.queues[p].above(it.Priority) {
+		return false
+	}
+	l.pop(it, p)
+	return true
 }
 
 // Done learns how long it ran.

@@ -27,6 +27,7 @@ type model struct {
 	limit    map[devices.Kind]int
 	running  []*Item
 	waiting  int
+	made     *Item // one of those that were pushed
 	accepted int
 	ran      int
 }
@@ -96,10 +97,13 @@ func (m *model) push(t *rapid.T) {
 	require.True(t, m.s.Push(it))
 	m.accepted++
 	m.waiting++
+	if rapid.Bool().Draw(t, "made by who comes next") {
+		m.made = it
+	}
 }
 
 func (m *model) pop(t *rapid.T, p PlaceID) {
-	it := m.s.Pop(p)
+	it := m.s.PopAfter(p, m.made) // which may run already, or be over
 	if it == nil {
 		return
 	}

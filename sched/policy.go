@@ -35,6 +35,12 @@ type granter interface {
 	Granted(it *Item, p PlaceID)
 }
 
+// A chainer is a policy under which a worker may run what it has just made ready before what was ready earlier.
+type chainer interface {
+	// take takes out an item that was pushed, for p to run it now, and reports whether it did.
+	take(it *Item, p PlaceID) bool
+}
+
 // A State is what a policy may see of the machine.
 type State struct {
 	Places []Place

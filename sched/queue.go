@@ -92,6 +92,19 @@ func (q *queue) dropEmpty() {
 	q.lanes = kept
 }
 
+// above reports whether there are items of a higher priority.
+func (q *queue) above(priority int) bool {
+	for _, l := range q.lanes {
+		if l.priority <= priority {
+			return false
+		}
+		if l.head != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // remove takes it out of the queue it is in.
 func (it *Item) remove() {
 	l := it.lane

@@ -31,6 +31,8 @@ type Scheduler struct {
 	learner Learner // policy, if it is one
 	granter granter // policy, if it is one
 	viewer  viewer  // policy, if it is one
+	chainer chainer // policy, if it is one
+	chained uint32  // how often PopAfter was asked
 	watched bool
 	name    string
 	ledger  *ledger // of policy, if it has one
@@ -64,6 +66,7 @@ func New(o Options) (*Scheduler, error) {
 	}
 	s.granter, _ = s.policy.(granter)
 	s.viewer, _ = s.policy.(viewer)
+	s.chainer, _ = s.policy.(chainer)
 	if l, ok := s.policy.(interface{ book() *ledger }); ok {
 		s.ledger = l.book()
 	}
@@ -149,6 +152,22 @@ func (s *Scheduler) Pop(p PlaceID) *Item {
 	}
 	s.grant(it, p)
 	return it
+}
+
+// chainFairness is how often PopAfter takes the earliest item nevertheless, so that no item waits for the end of a long chain.
+const chainFairness = 61
+
+// PopAfter is Pop for one of the workers of p, which has just made next ready: that goes before items of its priority that came earlier,
+// where the policy leaves that open, as what it touches is still in the worker's caches. next may be nil, or taken meanwhile.
+func (s *Scheduler) PopAfter(p PlaceID, next *Item) *Item {
+	if next == nil || next.state != queued || s.chainer == nil || s.pools[s.pool[p]].reserved != nil {
+		return s.Pop(p)
+	}
+	if s.chained++; s.chained%chainFairness == 0 || next.needs && !s.pools[s.pool[p]].spare(next, s.pool[p]) || !s.chainer.take(next, p) {
+		return s.Pop(p)
+	}
+	s.grant(next, p)
+	return next
 }
 
 func (s *Scheduler) grant(it *Item, p PlaceID) {

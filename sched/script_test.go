@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 //
 //	open policy=P places=smp:2,sim:1,sim:1 [tokens=smp:100,sim:50]   places are named after their kind and number
 //	push NAME on=smp,sim#0 [missing=0,8,8] [work=8] [needs=acc:1,smp:40] [priority=3]
-//	pop PLACE | done NAME | retire PLACE
+//	pop PLACE [NAME, which it has just made ready] | done NAME | retire PLACE
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
@@ -66,7 +66,11 @@ func (x *script) run(t *testing.T, command string, words []string) string {
 	case "push":
 		return x.push(t, words[0], fields(words[1:]))
 	case "pop":
-		if it := x.s.Pop(x.place(t, words[0])); it != nil {
+		var made *Item
+		if len(words) > 1 {
+			made = x.items[words[1]]
+		}
+		if it := x.s.PopAfter(x.place(t, words[0]), made); it != nil {
 			return it.Name
 		}
 		return "nothing"

@@ -62,9 +62,22 @@ func (v *versioning) Pop(p PlaceID) *Item {
 	if it == nil {
 		return nil
 	}
+	v.pop(it, p)
+	return it
+}
+
+func (v *versioning) pop(it *Item, p PlaceID) {
 	v.Remove(it)
 	v.ledger.pop(it, p)
-	return it
+}
+
+// take implements chainer, as locality does.
+func (v *versioning) take(it *Item, p PlaceID) bool {
+	if it.at != p || v.queues[p].above(it.Priority) {
+		return false
+	}
+	v.pop(it, p)
+	return true
 }
 
 // steal returns the item of another place that p would be done with before that place begins.

@@ -187,13 +187,15 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	if done != nil && done.kind != waitBody {
 		wake += rt.leave(done)
 	}
+	var after *sched.Item
 	if ready != nil {
-		wake += rt.enter(ready, &orphans, &waits)
+		n, first := rt.enter(ready, &orphans, &waits)
+		wake, after = wake+n, first
 		rt.tellWaiting() // before it looks for room: who leaves without the lock looks for this afterwards
 	}
 	var next *record
 	if worker != smp.None {
-		if next = rt.takeHost(); next != nil && (next.held || next.parked) {
+		if next = rt.takeHost(after); next != nil && (next.held || next.parked) {
 			wake += min(rt.sched.Len(), 1) // there is room for another fetch
 		} else if next != nil {
 			wake--
@@ -251,9 +253,8 @@ func (rt *Runtime) leave(r *record) int {
 	return 0
 }
 
-// enter pushes ready records. It returns how many of them a worker may run. Requires: mu held.
-func (rt *Runtime) enter(ready, orphans, waits *recordList) int {
-	n := 0
+// enter pushes ready records. It returns how many of them a worker may run, and the first of these. Requires: mu held.
+func (rt *Runtime) enter(ready, orphans, waits *recordList) (n int, first *sched.Item) {
 	for r := ready.pop(); r != nil; r = ready.pop() {
 		switch {
 		case r.kind == waitBody || r.kind == replayBody:
@@ -261,17 +262,20 @@ func (rt *Runtime) enter(ready, orphans, waits *recordList) int {
 		case !rt.sched.Push(&r.item):
 			orphans.push(r)
 		case rt.host >= 0 && r.item.Allowed.Has(rt.host):
-			n++
+			if n++; n == 1 {
+				first = &r.item
+			}
 			if r.item.Priority < 0 {
 				rt.low++
 			}
 		}
 	}
-	return n
+	return n, first
 }
 
-// takeHost returns what a CPU worker should run: first those whose data have arrived. Requires: mu held.
-func (rt *Runtime) takeHost() *record {
+// takeHost returns what a CPU worker should run that has just made after ready, if it has: first those whose data have arrived.
+// Requires: mu held.
+func (rt *Runtime) takeHost(after *sched.Item) *record {
 	if r := rt.takeHanded(); r != nil {
 		return r
 	}
@@ -282,7 +286,7 @@ func (rt *Runtime) takeHost() *record {
 	if rt.fetching >= rt.depth[rt.host] {
 		return nil // enough is on its way
 	}
-	it := rt.sched.Pop(rt.host)
+	it := rt.sched.PopAfter(rt.host, after)
 	if it == nil {
 		return nil
 	}

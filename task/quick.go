@@ -177,10 +177,17 @@ func (rt *Runtime) scheduleQuick(done *record, ready *recordList, worker int) *r
 	if done != nil && done.plain {
 		done = nil
 	}
-	if rest.head != nil || done != nil {
-		rt.scheduleAll(done, &rest, smp.None)
+	chain := worker
+	if next != nil || rest.head == nil || rest.head.item.Priority < 0 {
+		chain = smp.None // it looks for something to run below
 	}
-	if worker != smp.None {
+	var chained *record
+	if rest.head != nil || done != nil {
+		chained = rt.scheduleAll(done, &rest, chain)
+	}
+	if chained != nil {
+		next = chained
+	} else if worker != smp.None {
 		next = rt.nextPlain(worker, next)
 	}
 	if queued {
@@ -222,7 +229,7 @@ func (rt *Runtime) nextPlain(worker int, next *record) *record {
 // takeScheduled returns what the scheduler has for a worker.
 func (rt *Runtime) takeScheduled() *record {
 	rt.mu.Lock()
-	r := rt.takeHost()
+	r := rt.takeHost(nil)
 	rt.unlock()
 	if r != nil && !r.held && !r.parked && rt.watched() {
 		rt.observeChoice(r)
