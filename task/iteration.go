@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gompss/gompss/deps"
 )
@@ -196,7 +197,41 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 func (it *Iteration) freed() error {
 	for _, b := range it.buffers {
 		if b.gone.Load() || b.leaving.Load() {
-			return &ChangedError{What: fmt.Sprintf("buffer %d was freed", b.id)}
+			return goneError(b, it.userOf(b))
+		}
+	}
+	return nil
+}
+
+// userOf names the first step that accesses b.
+func (it *Iteration) userOf(b *buffer) string {
+	for i := range it.steps {
+		s := &it.steps[i]
+		accesses := s.accesses
+		if s.asked != nil {
+			accesses = s.asked.accesses
+		}
+		if slices.ContainsFunc(accesses, func(a deps.Access) bool { return a.Region.Buffer == b.id }) {
+			return fmt.Sprintf(", which step %d, %s, uses,", i, s.label)
+		}
+	}
+	return ""
+}
+
+// goneError says that b is no buffer any more; user is who uses it, or "".
+func goneError(b *buffer, user string) error {
+	by := "Unregister"
+	if b.pages != nil {
+		by = "Free"
+	}
+	return &ChangedError{What: fmt.Sprintf("buffer %d (%d elements of %d bytes at %#x)%s was given back by %s", b.id, b.cap, b.elem, b.lo(), user, by)}
+}
+
+// goneIn returns an error where one of the buffers of a sequence of kernels is gone, or about to be.
+func goneIn(buffers []*buffer) error {
+	for _, b := range buffers {
+		if b.gone.Load() || b.leaving.Load() {
+			return goneError(b, "")
 		}
 	}
 	return nil
@@ -221,7 +256,7 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("task: replay: %s since it was recorded", e.What)
+	return fmt.Sprintf("task: replay: %s since it was recorded: record it again", e.What)
 }
 
 // submitIteration submits an iteration as one task. The turn is given back with its record.

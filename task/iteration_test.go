@@ -3,6 +3,7 @@ package task_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
@@ -260,6 +261,42 @@ func TestStepsThatEndTheirGoroutine(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, rt.Wait())
 	require.EqualValues(t, 6*300, ran.Load())
+}
+
+// A replay after one of the buffers was given back names the buffer, who used it, who gave it back, and what to do.
+func TestReplayWithoutABuffer(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:1,sim:1(exec=cpu)"})
+	x, y := make([]int64, 8), make([]int64, 16)
+	build := func(r *task.Recorder) error {
+		return errors.Join(r.Go(nothing, task.Out(x)), r.Go(nothing, task.Out(y), task.Label("smooth")))
+	}
+	it, err := rt.Record(build)
+	require.NoError(t, err)
+	_, err = it.Replay()
+	require.NoError(t, err)
+	require.NoError(t, task.Unregister(rt, y))
+	for range 2 {
+		_, err = it.Replay()
+		require.EqualError(t, err, fmt.Sprintf("task: replay: buffer 1 (16 elements of 8 bytes at %p), which step 1, smooth, uses, was given back by Unregister since it was recorded: record it again", y))
+	}
+	require.NoError(t, task.Register(rt, y))
+	_, err = it.Replay()
+	require.ErrorContains(t, err, "record it again", "it is another buffer")
+	it, err = rt.Record(build)
+	require.NoError(t, err)
+	_, err = it.Replay()
+	require.NoError(t, err)
+
+	z, err := task.Alloc[uint32](rt, 64)
+	require.NoError(t, err)
+	fill := kernelOf(t, Fill)
+	kernels, err := rt.RecordKernels("fill", func(r *task.KernelRecorder) error { return r.Submit(fill, 0, 64, uint32(1), z) })
+	require.NoError(t, err)
+	at := fmt.Sprintf("%p", z)
+	require.NoError(t, task.Free(rt, z))
+	_, err = kernels.Replay()
+	require.ErrorContains(t, err, "(64 elements of 4 bytes at "+at+") was given back by Free since it was recorded: record it again")
+	require.NoError(t, rt.Wait())
 }
 
 func TestWhatCannotBeReplayed(t *testing.T) {

@@ -189,6 +189,8 @@ func TestWrongCallsOfGo(t *testing.T) {
 		{body, []task.Option{task.In(x[0:5])}, "Register the whole slice"}, // its capacity reaches over the others
 		{body, []task.Option{task.Resources("smp", 51)}, "needs smp:51, limits are smp:50"},
 		{body, []task.Option{task.Resources("smp", -1)}, "-1 tokens"},
+		{body, []task.Option{task.Resources("", 1)}, `resources: no kind of devices is called ""`},
+		{body, []task.Option{task.Resources("cudaa", 1)}, `resources: no kind of devices is called "cudaa": known are acc, cuda, `},
 		{body, []task.Option{task.On("cuda")}, `no device "cuda": the devices are smp`},
 		{body, []task.Option{task.In(m).Box([]int{4, 4}, []int{0, 0}, []int{4, 5})}, "dimension 2: [0:5] is outside of 0 to 4"},
 		{body, []task.Option{task.In(m).Box([]int{4, 4}, []int{0, 3}, []int{4, 2})}, "dimension 2: [3:2] of 4"},
@@ -219,10 +221,16 @@ func TestWrongOptionsOfNew(t *testing.T) {
 		{task.Options{Devices: "smp:0"}, "count"},
 		{task.Options{Devices: "smp", Policy: "best"}, `policy "best": unknown: the policies are fifo, locality, priority, random`},
 		{task.Options{Devices: "smp", Tokens: map[devices.Kind]int{"smp": -5}}, "-5 is not between"},
+		{task.Options{Devices: "smp", Tokens: map[devices.Kind]int{"smpp": 5}}, `task: new: options: tokens: no kind of devices is called "smpp": known are acc, `},
+		{task.Options{Devices: "smp", Tokens: map[devices.Kind]int{"sim:0": 5}}, `no kind of devices is called "sim:0"`},
+		{task.Options{Devices: "smp", Machine: devices.Options{ByKind: map[devices.Kind]any{"simm": nil}}}, `options: machine: no kind of devices is called "simm"`},
 	} {
 		_, err := task.New(c.o)
 		require.ErrorContains(t, err, c.want)
 	}
+	rt, err := task.New(task.Options{Devices: "smp:1", Tokens: map[devices.Kind]int{"smp": 5, "cuda": 7, "acc": 9, "opencl": 3, "sim": 2}})
+	require.NoError(t, err, "kinds that this run has none of")
+	require.NoError(t, rt.Close())
 }
 
 func TestDevicesComeFromTheEnvironment(t *testing.T) {

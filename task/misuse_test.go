@@ -28,6 +28,7 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 	for want, submit := range map[string]func(task.Submitter) error{
 		"operator: nil":                      reduce(task.Reduce(x, nil)),
 		"made without NewOperator":           reduce(task.Reduce(x, &task.Operator[int64]{})),
+		"operator without a name":            reduce(task.Reduce(x, task.NewOperator("", int64(0), func(a, b int64) int64 { return a }))),
 		"operator first: its function":       reduce(task.Reduce(x, task.NewOperator("first", int64(0), nil))),
 		"operator join: type string holds":   reduce(task.Reduce(names, task.NewOperator("join", "", func(a, b string) string { return a + b }))),
 		"retry: inout: its elements hold":    again(task.InOut(names)),

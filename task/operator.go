@@ -25,11 +25,13 @@ type Operator[T any] struct {
 }
 
 // NewOperator returns an operator of the user's: combine(neutral, x) is x. T must not hold pointers: a task that reduces with such an
-// operator, or one without a function, is refused.
+// operator, or one without a function or a name, is refused.
 func NewOperator[T any](name string, neutral T, combine func(a, b T) T) *Operator[T] {
 	op := &Operator[T]{name: name, neutral: neutral, combine: combine}
 	op.key = op
-	if combine == nil {
+	if name == "" {
+		op.wrong = errors.New("operator without a name: errors, traces and recordings call it by that")
+	} else if combine == nil {
 		op.wrong = fmt.Errorf("operator %s: its function is nil", name)
 	} else if err := checkPlain(reflect.TypeFor[T]()); err != nil { // private copies lie where the collector does not look
 		op.wrong = fmt.Errorf("operator %s: %w", name, err)

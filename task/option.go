@@ -175,7 +175,7 @@ func Priority(n int) Option { return Option{kind: priorityOption, n: int64(n)} }
 func On(device string) Option { return textOption(placeOption, device, 0) }
 
 // Resources says how many of a kind's tokens the task holds while it runs there. It replaces what the kernel says of the
-// kind.
+// kind, which may be one that the run has no device of.
 func Resources(kind devices.Kind, tokens int) Option {
 	return textOption(tokenOption, string(kind), tokens)
 }

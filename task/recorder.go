@@ -398,7 +398,7 @@ func (rt *Runtime) keep(buffers []*buffer, accesses []deps.Access) ([]*buffer, e
 		}
 		b := table.byID[a.Region.Buffer]
 		if b == nil {
-			return buffers, &ChangedError{What: fmt.Sprintf("buffer %d was freed", a.Region.Buffer)}
+			return buffers, &ChangedError{What: fmt.Sprintf("buffer %d was given back", a.Region.Buffer)}
 		}
 		if !slices.Contains(buffers, b) {
 			buffers = append(buffers, b)

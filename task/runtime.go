@@ -38,7 +38,8 @@ type Options struct {
 	Devices string
 	// Policy is the scheduling policy: fifo, priority, locality (default), versioning, random, or one of sched.Register.
 	Policy string
-	// Tokens is what each kind has for resources clauses; 100 where nothing is said. devices.Acc means every accelerator.
+	// Tokens is what each kind has for resources clauses; 100 where nothing is said. devices.Acc means every accelerator. Kinds that the run
+	// has no device of may be named; one that neither this module nor an imported plug-in has is an error.
 	Tokens map[devices.Kind]int
 	// Window bounds the tasks in flight: submission waits while there are as many. 0 is DefaultWindow, negative is no
 	// bound.
@@ -172,11 +173,14 @@ type Runtime struct {
 
 // New opens the devices and starts the workers.
 //
-// Errors: unknown devices or policies, with those known; what devices say. Close must be called in the end.
+// Errors: unknown devices, kinds or policies, with those known; what devices say. Close must be called in the end.
 func New(o Options) (*Runtime, error) {
 	spec := orVariable(o.Devices, DevicesVariable)
 	if spec == "" {
 		spec = string(devices.SMP)
+	}
+	if err := o.checkKinds(); err != nil {
+		return nil, fmt.Errorf("task: new: %w", err)
 	}
 	rt := &Runtime{clock: clock.New(), host: -1, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*private{}}
 	rt.root.rt = rt

@@ -203,11 +203,6 @@ func (it *KernelIteration) Len() int { return len(it.kernel.device.Steps) }
 // Errors: those of Kernel.Submit; a *ChangedError when memory that the steps use is no buffer any more, or a package
 // variable that they read has another value than when it was recorded.
 func (it *KernelIteration) Replay(options ...Option) (Task, error) {
-	for _, b := range it.buffers {
-		if b.gone.Load() {
-			return Task{}, &ChangedError{What: fmt.Sprintf("buffer %d was freed", b.id)}
-		}
-	}
 	rt := it.rt
 	for _, x := range it.reads {
 		if v := rt.variableChanged(x.kernel, x.args); v != nil {
@@ -218,6 +213,9 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	r, err := s.begin(g, kernelBody)
 	if err != nil {
 		return Task{}, err
+	}
+	if err := goneIn(it.buffers); err != nil { // from here on who frees one waits for r
+		return s.giveUp(r, err)
 	}
 	r.kernel, r.pos = it.kernel, it.kernel.device.Pos
 	r.args.List = append(r.args.List, it.args...)

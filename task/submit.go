@@ -389,7 +389,11 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 	case originOption:
 		r.need().origin = uintptr(o.n)
 	case tokenOption:
-		return r.need().settings.setTokens(devices.Kind(o.text()), int(o.more))
+		kind := devices.Kind(o.text())
+		if err := checkKind("resources", kind); err != nil {
+			return err
+		}
+		return r.need().settings.setTokens(kind, int(o.more))
 	case noOption:
 		return errNoOption
 	}

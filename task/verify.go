@@ -1,7 +1,6 @@
 package task
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/gompss/gompss/deps"
@@ -151,7 +150,7 @@ func (it *Iteration) holds(accesses []deps.Access) error {
 	for _, a := range accesses {
 		for _, b := range it.buffers {
 			if b.id == a.Region.Buffer && b.gone.Load() {
-				return &ChangedError{What: fmt.Sprintf("buffer %d was freed", b.id)}
+				return goneError(b, "")
 			}
 		}
 	}
