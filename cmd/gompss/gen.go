@@ -128,7 +128,9 @@ func (g *genRun) target(t target) error {
 			continue
 		}
 		made = append(made, codegen.GeneratedName(f.Name))
-		if t.files == nil || slices.Contains(t.files, f.Name) {
+		if by := embedder(f.Name, sources); by != "" && t.files == nil && !g.exists(t.dir, f.Name) {
+			g.leave(t.dir, f.Name, by)
+		} else if t.files == nil || slices.Contains(t.files, f.Name) {
 			errs = append(errs, g.file(t.dir, f.Name, sources))
 		}
 	}
@@ -136,6 +138,33 @@ func (g *genRun) target(t target) error {
 		errs = append(errs, g.orphans(t.dir, made))
 	}
 	return errors.Join(errs...)
+}
+
+// embedder returns the file of a package that embeds the source of name, so as to make its kernels by task.NewKernel; "" where none does.
+func embedder(name string, sources []codegen.File) string {
+	for _, f := range sources {
+		for line := range strings.Lines(f.Text) {
+			patterns, ok := strings.CutPrefix(line, "//go:embed ")
+			if ok && slices.Contains(strings.Fields(patterns), name) {
+				return f.Name
+			}
+		}
+	}
+	return ""
+}
+
+// exists reports whether a file has wrappers already.
+func (g *genRun) exists(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, codegen.GeneratedName(name)))
+	return err == nil
+}
+
+// leave tells that no wrappers are made of a file.
+func (g *genRun) leave(dir, name, by string) {
+	if !g.check {
+		path := filepath.Join(dir, name)
+		fmt.Fprintf(g.stderr, "%s: left out: %s embeds it, so as to make its kernels by task.NewKernel; gompss gen %s makes wrappers all the same\n", path, by, path)
+	}
 }
 
 // withoutCR returns text with the line ends that it has on Unix: git writes others on Windows.

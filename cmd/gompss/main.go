@@ -44,7 +44,8 @@ var commands = []command{
 // What -h says of the commands.
 const (
 	genAbout = `Writes zFILE_gompss.go beside every FILE.go with kernels: a kernel and a submit function for each. Without arguments
-it looks at the current folder; folder/... takes the folders below, too.
+it looks at the current folder; folder/... takes the folders below, too. A file that another one of its package embeds
+(//go:embed FILE.go), so as to give it to task.NewKernel, is left out unless it is named or has a generated file already.
   -check       write nothing; fail where a generated file is missing or stale
   -tags LIST   the build tags of go build -tags; those of GOFLAGS where nothing is said
 `
