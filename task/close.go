@@ -34,13 +34,14 @@ func (rt *Runtime) Close() error {
 	rt.cleaning.Wait()
 	rt.checkNone()
 	err = errors.Join(err, rt.leak())
+	known := rt.buffers.sum()
 	for _, b := range rt.buffers.close() {
 		rt.buffers.remove(b)
 		err = errors.Join(err, rt.buffers.free(b))
 	}
 	err = errors.Join(err, rt.leakOfMemory(), rt.learned.save(), rt.leaks, rt.vectors.close(), rt.machine.Close())
 	if rt.watched() {
-		rt.observePhase(probe.PhaseClose, began)
+		rt.observePhase(probe.PhaseClose, began, known)
 	}
 	return errors.Join(err, rt.session.Close())
 }

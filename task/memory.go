@@ -118,9 +118,31 @@ type buffers struct {
 	lately [latelySize]atomic.Pointer[buffer]
 	mu     mutex
 	closed bool
+	known  known               // also guarded by mu
 	unused []deps.BufferID     // of buffers that are gone: tables do not grow with how many there have been
 	add    func(*buffer) error // tells the machine
 	drop   func(*buffer) error
+}
+
+// known is how many buffers of the program there are, and their size: private copies of reductions do not count.
+type known struct {
+	buffers int64
+	size    deps.Bytes
+}
+
+// count adds n buffers of the size of b, or takes them away. Requires: mu held.
+func (t *buffers) count(b *buffer, n int64) {
+	if !b.copied {
+		t.known.buffers += n
+		t.known.size += deps.Bytes(n) * b.size()
+	}
+}
+
+// sum returns what is known.
+func (t *buffers) sum() known {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.known
 }
 
 // latelySize is how many buffers are found without a search: a power of 2.
@@ -272,6 +294,7 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 	}
 	table.sorted = slices.Insert(table.sorted, i, b)
 	t.table.Store(&table)
+	t.count(b, 1)
 	if !owner.program() {
 		owner.fresh = append(owner.fresh, b)
 	}
@@ -298,6 +321,7 @@ func (t *buffers) remove(b *buffer) bool {
 	table.byID[b.id] = nil
 	table.sorted = slices.DeleteFunc(slices.Clone(table.sorted), func(x *buffer) bool { return x == b })
 	t.table.Store(&table)
+	t.count(b, -1)
 	return true
 }
 

@@ -81,7 +81,7 @@ func (rt *Runtime) describe() {
 	for _, p := range rt.machine.Phases() {
 		rt.recorder.Observe(p)
 	}
-	rt.observePhase(probe.PhaseOpen, 0)
+	rt.observePhase(probe.PhaseOpen, 0, known{})
 }
 
 // observeSubmit tells that r has become task id. Requires: submitting held.
@@ -318,9 +318,9 @@ func (rt *Runtime) observeCompile(k *Kernel, d devices.Device, began time.Durati
 	rt.observeAny(p)
 }
 
-// observePhase tells of what the runtime or the program did since began.
-func (rt *Runtime) observePhase(label string, began time.Duration) {
-	rt.observeAny(probe.Point{Kind: probe.Phase, Label: label, Begin: began, Time: rt.now()})
+// observePhase tells of what the runtime or the program did since began, and what memory was known then.
+func (rt *Runtime) observePhase(label string, began time.Duration, k known) {
+	rt.observeAny(probe.Point{Kind: probe.Phase, Label: label, Begin: began, Time: rt.now(), Other: deps.TaskID(k.buffers), Bytes: k.size})
 	rt.observeLearned(label == probe.PhaseClose)
 }
 

@@ -77,12 +77,8 @@ func (rt *Runtime) Stats() Stats {
 		rt.machine.Settle()
 	}
 	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.seen(), Counters: rt.machine.Counters()}
-	for _, b := range rt.buffers.list() {
-		if !b.copied {
-			s.Buffers++
-			s.Known += b.size()
-		}
-	}
+	known := rt.buffers.sum()
+	s.Buffers, s.Known = known.buffers, known.size
 	rt.failing.Lock()
 	s.Failed, s.Skipped = rt.broken, rt.skipped
 	rt.failing.Unlock()

@@ -178,7 +178,7 @@ func (rt *Runtime) Wait(options ...WaitOption) error {
 		return ErrInsideTask
 	}
 	if rt.watched() {
-		defer rt.observePhase(probe.PhaseWait, rt.now())
+		defer rt.observePhase(probe.PhaseWait, rt.now(), rt.buffers.sum())
 	}
 	for {
 		rt.root.endReductions()
@@ -267,7 +267,7 @@ func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 		return ErrInsideTask
 	}
 	if rt.watched() {
-		defer rt.observePhase(probe.PhaseWait, rt.now())
+		defer rt.observePhase(probe.PhaseWait, rt.now(), rt.buffers.sum())
 	}
 	return rt.root.WaitOn(ctx, accesses...)
 }

@@ -38,7 +38,7 @@ const (
 	Compile                  // Device, Kernel, Begin, Hit, Err: a variant was made, or taken from a cache
 	Explain                  // Kernel, Label: what was decided for a kernel and why, once for each
 	Learn                    // Kernel, Device: a kind, Bytes: the least worked on of the size class, Learned: what a policy knows by now
-	Phase                    // Label, Device, Begin, Err: what the runtime or the program did that is no task: see the phases below
+	Phase                    // Label, Device, Begin, Err: what the runtime or the program did that is no task; Other, Bytes: how many buffers the runtime knew, and their size
 )
 
 var kindNames = [...]string{"?", "submit", "edge", "ready", "choice", "transfer", "launch", "start", "end", "release", "failure",

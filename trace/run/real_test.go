@@ -114,6 +114,32 @@ func kernel(t *testing.T, f any) *task.Kernel {
 	return k
 }
 
+// What the runtime knew of the program's memory: at the waits, and in the end.
+func TestKnownMemoryOfARealRun(t *testing.T) {
+	s := runOn(t, "smp:1", func(rt *task.Runtime) {
+		for round := range 3 {
+			x := make([]float64, 100)
+			_, err := rt.Go(func() error { return nil }, task.Out(x), task.Out(make([]float64, 50)))
+			require.NoError(t, err)
+			require.NoError(t, rt.Wait())
+			if round < 2 {
+				require.NoError(t, task.Unregister(rt, x))
+			}
+		}
+	})
+	require.Equal(t, [4]int64{4, 3*400 + 800, 4, 3*400 + 800}, [4]int64{s.Buffers, int64(s.Known), s.MostBuffers, int64(s.MostKnown)})
+	s = runOn(t, "smp:1", func(rt *task.Runtime) {
+		x := make([]float64, 128)
+		_, err := rt.Go(func() error { return nil }, task.Out(x))
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait())
+		require.NoError(t, task.Unregister(rt, x))
+	})
+	var text strings.Builder
+	require.NoError(t, s.Write(&text))
+	require.Contains(t, text.String(), "buffers  0 of 0 B known in the end, 1 of 1.0 KiB at most")
+}
+
 // runOn runs a program and returns the summary of it.
 func runOn(t *testing.T, devices string, program func(rt *task.Runtime)) *run.Summary {
 	return runWith(t, task.Options{Devices: devices}, program)

@@ -36,6 +36,10 @@ type Summary struct {
 	Compiled  int64
 	Cached    int64         // of these, found in a cache
 	Compile   time.Duration // for all of them
+	// Buffers is how many buffers the runtime knew at the end, or when the program waited last, and Known their size; MostBuffers and
+	// MostKnown are the most that it knew when the program waited.
+	Buffers, MostBuffers int64
+	Known, MostKnown     deps.Bytes
 	// CompileFirst is what of that was before the first submission, CompileAlone what was after it while no task ran.
 	CompileFirst, CompileAlone time.Duration
 	Notes                      []string // what else is worth knowing, in a sentence each
@@ -113,6 +117,7 @@ func (r *Run) Summary() *Summary {
 	busy := r.sumPlaces(s)
 	r.sumMemory(s)
 	r.sumCompiling(s)
+	r.sumKnown(s)
 	s.Kernels = r.sumKernels()
 	s.Links = r.sumLinks()
 	path := r.Critical()
@@ -246,6 +251,21 @@ func (r *Run) sumMemory(s *Summary) {
 			s.Places[at].Evictions++
 			s.Places[at].Evicted += p.Bytes
 		}
+	}
+}
+
+// sumKnown finds what the runtime knew of the program's memory.
+func (r *Run) sumKnown(s *Summary) {
+	last := time.Duration(-1)
+	for i := range r.Points {
+		p := &r.Points[i]
+		if p.Kind != probe.Phase || p.Label != probe.PhaseWait && p.Label != probe.PhaseClose {
+			continue
+		}
+		if p.Time >= last {
+			last, s.Buffers, s.Known = p.Time, int64(p.Other), p.Bytes
+		}
+		s.MostBuffers, s.MostKnown = max(s.MostBuffers, int64(p.Other)), max(s.MostKnown, p.Bytes)
 	}
 }
 
