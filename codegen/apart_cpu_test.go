@@ -70,6 +70,15 @@ var apartCases = []practiceCase{
 	{ApartFew, "ApartFew", 0, func(r *rand.Rand, n int) []any {
 		return []any{n, filled[int32](r, 7*n), filled[int32](r, 4*n), filled[float64](r, 2*n)}
 	}},
+	{ApartBytes, "ApartBytes", 0, func(r *rand.Rand, n int) []any {
+		return []any{n, belowOf[uint8](r, 5*n, 256), belowOf[uint8](r, 2*n, 256), randomOf[int8](r, 4*n), randomOf[int8](r, 2*n)}
+	}},
+	{ApartShorts, "ApartShorts", 0, func(r *rand.Rand, n int) []any {
+		return []any{n, randomOf[uint16](r, 4*n), randomOf[uint16](r, 2*n), randomOf[int16](r, 4*n), randomOf[int16](r, 2*n)}
+	}},
+	{ApartBytesOfLong, "ApartBytesOfLong", 0, func(r *rand.Rand, n int) []any {
+		return []any{n, belowOf[uint8](r, 5*n, 256), randomOf[int16](r, 3*n), randomOf[int64](r, 2*n), belowOf[uint8](r, 2*n, 256)}
+	}},
 	{ApartSame, "ApartSame", 0, func(r *rand.Rand, n int) []any { return []any{filled[apartPair](r, n), filled[apartPair](r, n)} }},
 }
 

@@ -169,3 +169,43 @@ func ApartSame(p, q []apartPair) {
 		q[i].a = p[i].b - p[i].a
 	}
 }
+
+//omp:target device(smp)
+//omp:task in(x, s) inout(y, t)
+func ApartBytes(n int, x, y []uint8, s, t []int8) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		y[i] = uint8((77*uint32(x[3*i]) + 150*uint32(x[3*i+1]) + 29*uint32(x[3*i+2])) >> 8)
+		t[i] = s[2*i]*s[2*i+1] - s[4*n-1-4*i]<<3
+		y[n+i] = x[5*i+4] ^ (x[5*n-1-5*i] + x[4*i]*x[n-1-i]) - x[2*n-1-2*i]
+		t[n+i] = s[4*i+2] / 3
+	}
+}
+
+//omp:target device(smp)
+//omp:task in(x, s) inout(y, t)
+func ApartShorts(n int, x, y []uint16, s, t []int16) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		y[i] = x[2*i]*3 + x[3*i+1] - x[4*i+3] ^ x[n-1-i]
+		t[i] = s[4*n-1-4*i] + s[2*i]<<2 - s[n+i]*s[3*n-1-3*i]
+		if s[2*i+1] > 0 && x[2*i] > 3 {
+			t[n+i] = -s[3*i] >> 1
+			y[n+i] = uint16(s[i]) + uint16(x[3*i+2])
+		}
+	}
+}
+
+//omp:target device(smp)
+//omp:task in(x, w) inout(y, k)
+func ApartBytesOfLong(n int, x []uint8, w []int16, y []int64, k []uint8) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		y[i] += int64(x[3*i])*int64(w[2*i+1]) - int64(x[5*n-1-5*i])<<33
+		k[i] = uint8(y[i]) + x[4*i]*uint8(w[3*i])
+		if w[i] > 0 {
+			k[n+i] = x[i] - x[2*i]
+			y[n+i] = y[i] * int64(uint32(y[i]>>7)) * 3 / 5
+		}
+	}
+}

@@ -153,7 +153,7 @@ func maskable(f *form, in Inst, evexOnly bool) bool {
 		return false
 	}
 	if strings.HasPrefix(f.name, "VPMOV") && strings.Contains(f.name, "2") || strings.HasPrefix(f.name, "VMOVNT") ||
-		f.name == "VMOVD" || f.name == "VMOVQ" || f.widths == "gv" {
+		f.name == "VMOVD" || f.name == "VMOVQ" || f.name == "VPSADBW" || f.widths == "xxg" || f.widths == "gv" {
 		return false
 	}
 	return in.Args[0].kind != argMem || f.layout == lMR || f.layout == lMRI

@@ -1,6 +1,10 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"math/bits"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // vecBits evaluates the functions of math/bits that shifts and sums of fields do; ok is false for others. Small integers lie in 32 bits, with
 // zeros above them.
@@ -17,12 +21,12 @@ func (g *gen) vecBits(dst []Reg, e *ir.Math) (out []Reg, ok bool) {
 	}
 	width := 8 * int64(t.Size)
 	f := map[ir.MathFn]func(x Reg) Reg{
-		ir.OnesCount:     s.onesCount,
-		ir.BitLen:        func(x Reg) Reg { return s.onesCount(s.smear(x)) },
-		ir.LeadingZeros:  func(x Reg) Reg { return s.subInts(s.cBits(uint64(width)), s.onesCount(s.smear(x))) },
-		ir.TrailingZeros: func(x Reg) Reg { return s.onesCount(s.belowLowest(x, width)) },
-		ir.Reverse:       func(x Reg) Reg { return s.reverse(x, 1, width) },
-		ir.ReverseBytes:  func(x Reg) Reg { return s.reverse(x, 8, width) },
+		ir.OnesCount:     func(x Reg) Reg { return s.onesCount(x, width) },
+		ir.BitLen:        func(x Reg) Reg { return s.bitLen(x, width) },
+		ir.LeadingZeros:  func(x Reg) Reg { return s.leadingZeros(x, width) },
+		ir.TrailingZeros: func(x Reg) Reg { return s.trailingZeros(x, width) },
+		ir.Reverse:       func(x Reg) Reg { return s.reverseBytes(s.reverseInBytes(x), width) },
+		ir.ReverseBytes:  func(x Reg) Reg { return s.reverseBytes(x, width) },
 	}[e.Fn]
 	if k, isConst := rotation(e); isConst {
 		f = func(x Reg) Reg { return s.rotate(x, k&(width-1), width) }
@@ -57,49 +61,159 @@ func (s series) everyByte(b uint64) Arg {
 	return s.atBits(b)
 }
 
-// onesCount counts in pairs, nibbles and bytes at once, and adds these up.
-func (s series) onesCount(x Reg) Reg {
-	x = s.subInts(x, s.and(s.shiftRight(x, 1), s.everyByte(0x55)))
-	x = s.addInts(s.and(x, s.everyByte(0x33)), s.and(s.shiftRight(x, 2), s.everyByte(0x33)))
-	x = s.and(s.addInts(x, s.shiftRight(x, 4)), s.everyByte(0x0F))
-	for n := int64(8); n < 8*int64(s.t.Size); n *= 2 {
-		x = s.addInts(x, s.shiftRight(x, n))
+// byNibbles looks up the halves of every byte, and combines what the tables have for the lower and for the upper one.
+func (s series) byNibbles(x Reg, lower, upper func(nibble int64) int64, combine Op) Reg {
+	table := func(half Reg, f func(int64) int64) Reg {
+		r := s.vector()
+		s.op(VPSHUFB, s.w, RegArg(r), RegArg(s.bytesOf(f)), RegArg(half))
+		return r
 	}
-	return s.and(x, s.atBits(0x7F))
+	low := table(s.and(x, s.everyByte(0x0F)), lower)
+	high := table(s.and(s.shiftRight(x, 4), s.everyByte(0x0F)), upper)
+	r := s.vector()
+	s.op(combine, s.w, RegArg(r), RegArg(low), RegArg(high))
+	return r
 }
 
-// smear sets every bit below the highest.
-func (s series) smear(x Reg) Reg {
-	for n := int64(1); n < 8*int64(s.t.Size); n *= 2 {
-		x = s.or(x, RegArg(s.shiftRight(x, n)))
+// bytesOf is a register with f of 0 to 15 in the bytes of every 16.
+func (s series) bytesOf(f func(at int64) int64) Reg {
+	numbers := make([]int64, max(16, s.w.Bytes()))
+	for i := range numbers {
+		numbers[i] = f(int64(i % 16))
+	}
+	return s.pattern(numbers, 1)
+}
+
+// onesCount counts in nibbles, and adds up what the bytes of a number have.
+func (s series) onesCount(x Reg, width int64) Reg {
+	ones := func(nibble int64) int64 { return int64(bits.OnesCount64(uint64(nibble))) }
+	x = s.byNibbles(x, ones, ones, VPADDB)
+	switch width {
+	case 8:
+		return x
+	case 64:
+		r := s.vector()
+		s.op(VPSADBW, s.w, RegArg(r), RegArg(x), RegArg(s.constVector(0, 8)))
+		return r
+	}
+	pairs, sums := s.vector(), s.vector()
+	s.op(VPMADDUBSW, s.w, RegArg(pairs), RegArg(x), RegArg(s.constVector(0x01010101, 4)))
+	if width == 16 {
+		return pairs
+	}
+	s.op(VPMADDWD, s.w, RegArg(sums), RegArg(pairs), RegArg(s.constVector(0x00010001, 4)))
+	return sums
+}
+
+// exponent is the power of two that x begins with, plus 127, as its float has it, in lanes of 32 bits; 0 for 0. Above 31 bits the sign of the float is
+// there too, so that x is 288 + 127.
+func (s series) exponent(x Reg) Reg {
+	d := series{s.gen, ir.Uint32Type, s.w}
+	return d.shiftRight(d.toSingle(x), 23)
+}
+
+// notRounded is x with the same highest bit, and no float of it rounds up to the next power of two.
+func (s series) notRounded(x Reg) Reg {
+	r := s.vector()
+	s.op(VANDNPS, s.w, RegArg(r), RegArg(s.shiftRight(x, 1)), RegArg(x))
+	return r
+}
+
+func (s series) limited(op Op, x Reg, limit uint64) Reg {
+	r := s.vector()
+	s.op(op, s.w, RegArg(r), RegArg(x), s.atBits(limit))
+	return r
+}
+
+// bitLen is the number of bits without the zeros in front: from the exponents of the numbers, or of their halves, as floats.
+func (s series) bitLen(x Reg, width int64) Reg {
+	if width == 64 {
+		return s.bitLen64(x)
+	}
+	if width == 32 {
+		x = s.notRounded(x)
+	}
+	x = s.limited(VPMAXSD, s.limited(VPSUBD, s.exponent(x), 126), 0)
+	if width == 32 {
+		x = s.limited(VPMINSD, x, 32)
 	}
 	return x
 }
 
-// belowLowest sets the bits below the lowest that is set, all width of them where none is, and no other.
-func (s series) belowLowest(x Reg, width int64) Reg {
-	ones := s.cBits(^uint64(0) >> (64 - 8*uint(s.t.Size)))
-	below := s.and(s.addInts(x, ones), RegArg(s.xor(x, RegArg(ones))))
-	if width < 8*int64(s.t.Size) {
-		below = s.and(below, s.atBits(1<<width-1))
-	}
-	return below
+// bitLen64 takes the larger of what the halves say, of which the upper one counts from 32 on; what is no number of bits, as that of an empty half, is cut
+// off at the ends.
+func (s series) bitLen64(x Reg) Reg {
+	e := s.exponent(s.notRounded(x))
+	r := s.vector()
+	s.op(VPSUBD, s.w, RegArg(r), RegArg(e), RegArg(s.cBits(94<<32|126)))
+	r = s.clampBoth(r, 64<<32|32)
+	high, most := s.shiftRight(r, 32), s.vector()
+	s.op(VPMAXSD, s.w, RegArg(most), RegArg(r), RegArg(high))
+	return s.and(most, s.atBits(1<<32-1))
 }
 
-// reverse swaps fields of least bits, then of twice as many, up to the halves of the container, and keeps the upper width bits of that.
-func (s series) reverse(x Reg, least, width int64) Reg {
-	size := 8 * int64(s.t.Size)
-	for n := least; n < size; n *= 2 {
-		low := uint64(0) // the lower of each pair of fields
-		for at := int64(0); at < size; at += 2 * n {
-			low |= (1<<n - 1) << at
+// clampBoth cuts both 32-bit halves of 64-bit lanes off below 0 and above what most says.
+func (s series) clampBoth(x Reg, most uint64) Reg {
+	low, r := s.vector(), s.vector()
+	s.op(VPMAXSD, s.w, RegArg(low), RegArg(x), RegArg(s.constVector(0, 8)))
+	s.op(VPMINSD, s.w, RegArg(r), RegArg(low), RegArg(s.cBits(most)))
+	return r
+}
+
+func (s series) leadingZeros(x Reg, width int64) Reg {
+	if width == 64 {
+		return s.subInts(s.cBits(64), s.bitLen64(x))
+	}
+	if width == 32 {
+		x = s.notRounded(x)
+	}
+	x = s.limited(VPMINSD, s.subInts(s.cBits(uint64(width)+126), s.exponent(x)), uint64(width))
+	if width == 32 {
+		x = s.limited(VPMAXSD, x, 0)
+	}
+	return x
+}
+
+// trailingZeros is the exponent of the lowest bit; of 64 bits it counts those below that.
+func (s series) trailingZeros(x Reg, width int64) Reg {
+	if width == 64 {
+		return s.onesCount(s.belowLowest(x), 64)
+	}
+	e := s.exponent(s.and(x, RegArg(s.subInts(s.cBits(0), x))))
+	if width == 32 {
+		e = s.and(e, s.atBits(0xFF))
+	}
+	return s.limited(VPMINUD, s.limited(VPSUBD, e, 127), uint64(width))
+}
+
+// belowLowest sets the bits below the lowest that is set, all where none is, and no other.
+func (s series) belowLowest(x Reg) Reg {
+	r := s.vector()
+	s.op(VANDNPS, s.w, RegArg(r), RegArg(x), RegArg(s.addInts(x, s.cBits(^uint64(0)))))
+	return r
+}
+
+// reverseInBytes turns every byte round.
+func (s series) reverseInBytes(x Reg) Reg {
+	upper := func(nibble int64) int64 { return int64(bits.Reverse8(uint8(nibble))) }
+	lower := func(nibble int64) int64 { return upper(nibble) >> 4 }
+	return s.byNibbles(x, upper, lower, VPADDB)
+}
+
+// reverseBytes turns the order of the lower width bits' bytes round.
+func (s series) reverseBytes(x Reg, width int64) Reg {
+	if width == 8 {
+		return x
+	}
+	r, size, n := s.vector(), s.t.Size, width/8
+	s.op(VPSHUFB, s.w, RegArg(r), RegArg(x), RegArg(s.bytesOf(func(at int64) int64 {
+		first, k := at/int64(size)*int64(size), at%int64(size)
+		if k >= n {
+			return 0x80
 		}
-		x = s.or(s.and(s.shiftRight(x, n), s.atBits(low)), RegArg(s.shiftLeft(s.and(x, s.atBits(low)), n)))
-	}
-	if width < size {
-		x = s.shiftRight(x, size-width)
-	}
-	return x
+		return first + n - 1 - k
+	})))
+	return r
 }
 
 func (s series) rotate(x Reg, k, width int64) Reg {

@@ -17,8 +17,17 @@ func (g *gen) load(e ir.Expr, t *ir.Type) []Reg {
 		return g.same(d)
 	case at.stride == int64(t.Size):
 		out := g.vectors(g.unroll)
-		g.each(func(u int) { g.loadVector(out[u], g.copyMem(at, u), t, u) })
+		g.each(func(u int) {
+			if t.Size < 4 && !g.avx512 && g.exec != nil && at.whole {
+				g.loadSmallWhole(out[u], g.copyMem(at, u), t, g.exec[u])
+				return
+			}
+			g.loadVector(out[u], g.copyMem(at, u), t, u)
+		})
 		return out
+	}
+	if a, ok := g.smallApartOf(at, t); ok {
+		return g.loadSmallApart(a)
 	}
 	if a, ok := g.apartOf(at, t); ok && at.whole {
 		return g.loadApart(a)
@@ -73,11 +82,7 @@ func (g *gen) loadVector(d Reg, m Mem, t *ir.Type, u int) {
 
 // loadSmall widens 1- and 2-byte elements to 32 bits a lane.
 func (g *gen) loadSmall(d Reg, m Mem, t *ir.Type, u int) {
-	op := map[bool]Op{true: VPMOVSXBD, false: VPMOVZXBD}[t.IsSigned()]
-	if t.Size == 2 {
-		op = map[bool]Op{true: VPMOVSXWD, false: VPMOVZXWD}[t.IsSigned()]
-	}
-	in := I(op, g.width(t), RegArg(d), MemArg(m))
+	in := I(widening(t), g.width(t), RegArg(d), MemArg(m))
 	if g.exec != nil {
 		if !g.avx512 {
 			g.loadSmallLanes(d, m, t, u)
@@ -86,6 +91,21 @@ func (g *gen) loadSmall(d Reg, m Mem, t *ir.Type, u int) {
 		in = in.Masked(g.exec[u], true)
 	}
 	g.emit(in)
+}
+
+// loadSmallWhole loads all lanes, where lanes that are off may be read, and makes those 0.
+func (g *gen) loadSmallWhole(d Reg, m Mem, t *ir.Type, exec Reg) {
+	w := g.width(t)
+	g.op(widening(t), w, RegArg(d), MemArg(m))
+	g.op(VPAND, w, RegArg(d), RegArg(d), RegArg(g.maskFor(exec, t)))
+}
+
+// widening makes 32-bit lanes of elements of one or two bytes.
+func widening(t *ir.Type) Op {
+	if t.Size == 2 {
+		return map[bool]Op{true: VPMOVSXWD, false: VPMOVZXWD}[t.IsSigned()]
+	}
+	return map[bool]Op{true: VPMOVSXBD, false: VPMOVZXBD}[t.IsSigned()]
 }
 
 // strided turns an affine access with gaps into a gather with computed indices.
@@ -189,7 +209,7 @@ func (g *gen) store(place ir.Expr, value ir.Expr) {
 		v = g.boolVector(value)
 		t = ir.Uint8Type
 	} else {
-		v = g.vec(value)
+		v = g.vecLow(value)
 	}
 	at := g.target(place)
 	switch {
@@ -283,6 +303,10 @@ func (g *gen) storeVector(m Mem, v Reg, t *ir.Type, u int) {
 }
 
 func (g *gen) storeSmall(m Mem, v Reg, t *ir.Type, u int) {
+	if !g.avx512 && g.exec == nil {
+		g.storeSmallTogether(m, v, t)
+		return
+	}
 	if !g.avx512 {
 		g.storeSmallLanes(m, v, t, u)
 		return

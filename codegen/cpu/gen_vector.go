@@ -196,6 +196,9 @@ func (g *gen) vecInteger(dst []Reg, e *ir.Binary) []Reg {
 	if p, ok := intOps[e.Op]; ok {
 		op := p.of(e.T)
 		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y Reg) {
+			if op == VPMULLQ && g.mulShort(e, d, x, y) {
+				return
+			}
 			if op == VPMULLQ && !g.avx512 {
 				g.mulLong(d, x, y, w)
 				return
@@ -213,6 +216,53 @@ func (g *gen) vecInteger(dst []Reg, e *ir.Binary) []Reg {
 		return g.vecDivide(dst, e)
 	}
 	return g.binaryInGo(e)
+}
+
+// below32 tells the 64-bit numbers that are known to lie in the lower half of their lanes, without a sign.
+func below32(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Const:
+		return e.Bits < 1<<32
+	case *ir.Convert:
+		from := e.X.Type()
+		return from.IsInteger() && (from.Size <= 4 && !from.IsSigned() || from.Size == 8 && below32(e.X))
+	case *ir.Math:
+		switch e.Fn {
+		case ir.OnesCount, ir.BitLen, ir.LeadingZeros, ir.TrailingZeros:
+			return true
+		}
+	case *ir.Binary:
+		switch e.Op {
+		case ir.And:
+			return below32(e.X) || below32(e.Y)
+		case ir.Shr:
+			c, ok := constInt(e.Y)
+			return ok && (c >= 32 && !e.T.IsSigned() || below32(e.X))
+		}
+	}
+	return false
+}
+
+// mulShort is a product of 64-bit lanes that are known to need fewer multiplications than that of any.
+func (g *gen) mulShort(e *ir.Binary, d, x, y Reg) bool {
+	small, other := below32(e.X), below32(e.Y)
+	w := g.width(e.T)
+	switch {
+	case small && other:
+		g.op(VPMULUDQ, w, RegArg(d), RegArg(x), RegArg(y))
+		return true
+	case !small && !other || g.avx512:
+		return false
+	case small:
+		x, y = y, x
+	}
+	high, low := g.vector(), g.vector()
+	g.op(VPSRLQ, w, RegArg(high), RegArg(x), ImmArg(32))
+	g.op(VPMULUDQ, w, RegArg(high), RegArg(high), RegArg(y))
+	g.op(VPSLLQ, w, RegArg(high), RegArg(high), ImmArg(32))
+	g.op(VPMULUDQ, w, RegArg(low), RegArg(x), RegArg(y))
+	g.op(VPADDQ, w, RegArg(d), RegArg(low), RegArg(high))
+	return true
 }
 
 // mulLong is the low half of a product of 64-bit lanes, from products of 32-bit halves.

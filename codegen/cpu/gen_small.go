@@ -1,0 +1,177 @@
+package cpu
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// Elements of one and two bytes lie in lanes of 32 bits. They are stored from the lower ends of these, and loaded from constant distances, by instructions
+// that move single bytes within 16 of them.
+
+// vecLow is vec where only the bits that an element in memory has are asked for: sums and products need not be cut to them on the way.
+func (g *gen) vecLow(e ir.Expr) []Reg {
+	t := e.Type()
+	if !t.IsInteger() || t.Size >= 4 || g.shape(e).kind != varying {
+		return g.vec(e)
+	}
+	w := g.width(t)
+	switch e := e.(type) {
+	case *ir.Binary:
+		p, ok := intOps[e.Op]
+		if e.Op == ir.Shl {
+			if c, constant := constInt(e.Y); constant && c >= 0 && c < 8*int64(t.Size) {
+				x := g.vecLow(e.X)
+				return g.lift(nil, x, x, func(d, x, _ Reg) { g.op(VPSLLD, w, RegArg(d), RegArg(x), ImmArg(c)) })
+			}
+		}
+		if ok {
+			return g.lift(nil, g.vecLow(e.X), g.vecLow(e.Y), func(d, x, y Reg) { g.op(p.single, w, RegArg(d), RegArg(x), RegArg(y)) })
+		}
+	case *ir.Convert:
+		from := e.X.Type()
+		if !from.IsInteger() {
+			break
+		}
+		if from.Size < 4 && from.Size >= t.Size {
+			return g.vecLow(e.X)
+		}
+		if container(from) == 4 {
+			return g.vec(e.X)
+		}
+		x := g.vec(e.X)
+		return g.lift(nil, x, x, func(d, x, _ Reg) { g.lowHalves(d, x) })
+	}
+	return g.vec(e)
+}
+
+// lowHalves takes the lower 32 bits of lanes of 64.
+func (g *gen) lowHalves(d, x Reg) {
+	if !g.avx512 {
+		g.move(d, g.narrowMask(x))
+		return
+	}
+	g.op(VPMOVQD, widthOf(g.lanes*8), RegArg(d), RegArg(x))
+}
+
+// storeSmallTogether writes neighbouring elements of one or two bytes without AVX-512, all of them.
+func (g *gen) storeSmallTogether(m Mem, v Reg, t *ir.Type) {
+	size, w := int64(t.Size), g.width(t)
+	x := g.vector()
+	g.op(VPSHUFB, w, RegArg(x), RegArg(v), RegArg(g.pattern(lowBytes(w.Bytes(), size), 1)))
+	if w == W256 {
+		high, both := g.vector(), g.vector()
+		g.op(VEXTRACTF128, W256, RegArg(high), RegArg(x), ImmArg(1))
+		g.op(map[int64]Op{1: VUNPCKLPS, 2: VUNPCKLPD}[size], W128, RegArg(both), RegArg(x), RegArg(high))
+		x = both
+	}
+	store := map[int64]Op{4: VMOVSSStore, 8: VMOVSDStore, 16: VMOVUPSStore}[int64(g.lanes)*size]
+	g.op(store, W128, MemArg(m), RegArg(x))
+}
+
+// lowBytes brings the lower size bytes of each 4 together, within 16.
+func lowBytes(n int, size int64) []int64 {
+	out := make([]int64, n)
+	for i := range out {
+		at := int64(i % 16)
+		out[i] = 0x80
+		if at < 4*size {
+			out[i] = at/size*4 + at%size
+		}
+	}
+	return out
+}
+
+// A smallApart is an access to elements of one or two bytes at a constant distance, four of which lie in 16 bytes.
+type smallApart struct {
+	apart
+	span int64 // bytes from the first that a vector has to the last
+}
+
+// smallApartOf tells whether an affine access is one.
+func (g *gen) smallApartOf(at target, t *ir.Type) (smallApart, bool) {
+	size, gap := int64(t.Size), max(at.stride, -at.stride)
+	if size >= 4 || 3*gap+size > 16 {
+		return smallApart{}, false
+	}
+	a := smallApart{apart: apart{at: at, t: t, w: g.width(t), gap: gap, turned: at.stride < 0}, span: gap*int64(g.lanes-1) + size}
+	far := (gap + 8) * int64(g.lanes*(g.unroll+g.first+1))
+	disp := int64(at.mem.Disp)
+	return a, a.span >= 8 && at.whole && disp+far == int64(int32(disp+far)) && disp-far == int64(int32(disp-far))
+}
+
+// first is the number of the lowest element of the q-th four lanes.
+func (g *gen) firstOf(a smallApart, q int) int64 {
+	if a.turned {
+		q = g.lanes/4 - 1 - q
+	}
+	return int64(4 * q)
+}
+
+// loadSmallApart loads 16 bytes for every four lanes, none of them outside of what the vector has, and takes its elements from these.
+func (g *gen) loadSmallApart(a smallApart) []Reg {
+	out := g.vectors(g.unroll)
+	pattern := g.pattern(g.smallBytes(a), 1)
+	g.each(func(u int) {
+		g.op(VPSHUFB, a.w, RegArg(out[u]), RegArg(g.loadSixteens(a, u)), RegArg(pattern))
+		if a.t.IsSigned() {
+			g.op(VPSRAD, a.w, RegArg(out[u]), RegArg(out[u]), ImmArg(32-8*int64(a.t.Size)))
+		}
+		if g.exec != nil {
+			g.clearOff(out[u], g.exec[u], a.apart)
+		}
+	})
+	return out
+}
+
+// startOf is where the 16 bytes of the q-th four lanes begin; those of fewer bytes begin with their first 8, behind which the last 8 lie.
+func (g *gen) startOf(a smallApart, q int) int64 {
+	return max(0, min(g.firstOf(a, q)*a.gap, a.span-16))
+}
+
+// smallBytes says which of 16 bytes goes where in the lanes: to their lower ends, or their upper ones, from which a shift fills them with the sign.
+func (g *gen) smallBytes(a smallApart) []int64 {
+	size := int64(a.t.Size)
+	var from []int64
+	for lane := range g.lanes {
+		first := int64(g.laneOf(a.apart, lane)) * a.gap
+		for b := range int64(4) {
+			k := b
+			if a.t.IsSigned() {
+				k -= 4 - size
+			}
+			at := first + k - g.startOf(a, lane/4)
+			switch {
+			case k < 0 || k >= size:
+				at = 0x80
+			case a.span < 16 && at >= 8:
+				at += 16 - a.span
+			}
+			from = append(from, at)
+		}
+	}
+	return from
+}
+
+// loadSixteens loads them.
+func (g *gen) loadSixteens(a smallApart, u int) Reg {
+	m, x := g.lowest(a.apart, u), g.vector()
+	if a.span < 16 {
+		high := g.vector()
+		g.op(VMOVSDLoad, W128, RegArg(x), MemArg(m))
+		g.op(VMOVSDLoad, W128, RegArg(high), MemArg(m.plus(a.span-8)))
+		g.op(VUNPCKLPD, W128, RegArg(x), RegArg(x), RegArg(high))
+	} else {
+		g.op(VMOVUPS, W128, RegArg(x), MemArg(m.plus(g.startOf(a, 0))))
+	}
+	for q := 1; q < g.lanes/4; q++ {
+		from := RegArg(x)
+		if a.span >= 16 {
+			from = MemArg(m.plus(g.startOf(a, q)))
+		}
+		insert := VINSERTF128
+		if g.avx512 {
+			insert = VINSERTF32X4
+		}
+		y := g.vector()
+		g.op(insert, a.w, RegArg(y), RegArg(x), from, ImmArg(int64(q)))
+		x = y
+	}
+	return x
+}
