@@ -223,7 +223,8 @@ func (r *record) toCheck() (list []deps.Access) {
 
 // watchOthers adds the buffers that are not in uses.
 func (rt *Runtime) watchOthers(uses map[deps.BufferID]*deps.Set, list []watched) []watched {
-	for _, b := range rt.buffers.list() {
+	for s := range rt.buffers.load().tree.all() {
+		b := s.value
 		if uses[b.id] != nil || b.copied {
 			continue
 		}
@@ -246,7 +247,8 @@ func (b *buffer) sum() (sum uint64, ok bool) {
 func (rt *Runtime) violated(r *record, list []watched, alone func() bool) error {
 	for i := range list {
 		w := &list[i]
-		b := rt.buffers.load().byID[w.region.Buffer]
+		table := rt.buffers.load()
+		b := table.get(w.region.Buffer)
 		if b != w.b || w.stray && !alone() { // it was freed, and the number may be another one's; or others write there
 			continue
 		}

@@ -114,7 +114,8 @@ func (rt *Runtime) raise(r *record) {
 	}
 	f.closed, f.up = f.closed[:0], true
 	for id, used := range f.used {
-		b := rt.buffers.load().byID[id]
+		table := rt.buffers.load()
+		b := table.get(id)
 		if b == nil || b.pages == nil {
 			continue
 		}

@@ -6,8 +6,6 @@ import (
 	"math/bits"
 	"reflect"
 	"runtime"
-	"slices"
-	"sort"
 	"sync/atomic"
 	"unsafe"
 
@@ -119,6 +117,7 @@ type buffers struct {
 	mu     mutex
 	closed bool
 	known  known               // also guarded by mu
+	ids    int                 // that there have been
 	unused []deps.BufferID     // of buffers that are gone: tables do not grow with how many there have been
 	add    func(*buffer) error // tells the machine
 	drop   func(*buffer) error
@@ -148,11 +147,31 @@ func (t *buffers) sum() known {
 // latelySize is how many buffers are found without a search: a power of 2.
 const latelySize = 16
 
-// A bufferTable holds the buffers by address, none overlapping another, and by id. Tables share memory: a longer one may
-// have been appended to a shorter one, which does not see that.
+// A bufferTable holds the buffers by address and by id. Tables share memory: a slot of byID is written when its buffer comes and goes, and
+// who asks for one knows that it is there.
 type bufferTable struct {
-	sorted []*buffer
-	byID   []*buffer // nil for those that were forgotten
+	tree *stretch[*buffer]
+	byID []atomic.Pointer[buffer] // nil for those that were forgotten, and for those to come
+}
+
+// get returns the buffer of an id, nil where there is none.
+func (t *bufferTable) get(id deps.BufferID) *buffer {
+	if int(id) >= len(t.byID) {
+		return nil
+	}
+	return t.byID[id].Load()
+}
+
+// grow makes room for n ids in twice the memory. Requires: buffers.mu held.
+func (t *bufferTable) grow(n int) {
+	if n <= len(t.byID) {
+		return
+	}
+	more := make([]atomic.Pointer[buffer], max(n, 2*len(t.byID), 16))
+	for i := range t.byID {
+		more[i].Store(t.byID[i].Load())
+	}
+	t.byID = more
 }
 
 // ElementError says that memory is used with elements of another size than it was registered with.
@@ -177,7 +196,7 @@ func (e *OverlapError) Error() string {
 
 // locate returns the buffer that m lies in and its first element there, registering the memory if it is new.
 //
-// Cost: a binary search in the buffers, but for those found lately. m must not be empty.
+// Cost: a search in a tree of the buffers, but for those found lately, and as many steps again to enter one. m must not be empty.
 func (t *buffers) locate(m memory, owner *Scope) (*buffer, int64, error) {
 	if b, at, err := t.find(m); b != nil || err != nil {
 		return b, at, err
@@ -208,16 +227,13 @@ func (t *buffers) find(m memory) (*buffer, int64, error) {
 }
 
 func (t *buffers) search(m memory) (*buffer, int64, error) {
-	list := t.list()
 	lo := uintptr(m.base)
-	i := sort.Search(len(list), func(i int) bool { return list[i].hi() > lo })
-	if i == len(list) {
+	hi := lo + uintptr(m.size())
+	at := t.load().tree.after(lo)
+	if at == nil || at.lo >= hi {
 		return nil, 0, nil
 	}
-	b, hi := list[i], lo+uintptr(m.size())
-	if b.lo() >= hi {
-		return nil, 0, nil
-	}
+	b := at.value
 	if lo < b.lo() || hi > b.hi() {
 		return nil, 0, &OverlapError{lo, hi, b.lo(), b.hi()}
 	}
@@ -229,12 +245,18 @@ func (t *buffers) search(m memory) (*buffer, int64, error) {
 }
 
 // byID returns a buffer that is registered.
-func (t *buffers) byID(id deps.BufferID) *buffer { return t.table.Load().byID[id] }
+func (t *buffers) byID(id deps.BufferID) *buffer { return t.table.Load().byID[id].Load() }
 
 // sizeOf returns the size of a buffer that is registered.
-func (t *buffers) sizeOf(id deps.BufferID) deps.Bytes { return t.table.Load().byID[id].size() }
+func (t *buffers) sizeOf(id deps.BufferID) deps.Bytes { return t.byID(id).size() }
 
-func (t *buffers) list() []*buffer { return t.load().sorted }
+// list returns the buffers by address.
+func (t *buffers) list() (out []*buffer) {
+	for s := range t.load().tree.all() {
+		out = append(out, s.value)
+	}
+	return out
+}
 
 func (t *buffers) load() bufferTable {
 	if p := t.table.Load(); p != nil {
@@ -265,7 +287,7 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 		}
 	}
 	table := t.load()
-	b := &buffer{id: deps.BufferID(len(table.byID)), memory: m, pages: pages, owner: owner, copied: copied}
+	b := &buffer{id: deps.BufferID(t.ids), memory: m, pages: pages, owner: owner, copied: copied}
 	b.measure()
 	last := len(t.unused) - 1
 	if last >= 0 {
@@ -283,16 +305,12 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 	}
 	if last >= 0 {
 		t.unused = t.unused[:last]
-		table.byID = slices.Clone(table.byID)
-		table.byID[b.id] = b
 	} else {
-		table.byID = append(table.byID, b)
+		t.ids++
+		table.grow(t.ids)
 	}
-	i := sort.Search(len(table.sorted), func(i int) bool { return table.sorted[i].lo() > b.lo() })
-	if i < len(table.sorted) {
-		table.sorted = slices.Clone(table.sorted)
-	}
-	table.sorted = slices.Insert(table.sorted, i, b)
+	table.byID[b.id].Store(b)
+	table.tree = table.tree.insert(&stretch[*buffer]{lo: b.lo(), hi: b.hi(), value: b})
 	t.table.Store(&table)
 	t.count(b, 1)
 	if !owner.program() {
@@ -317,9 +335,8 @@ func (t *buffers) remove(b *buffer) bool {
 		return false
 	}
 	table := t.load()
-	table.byID = slices.Clone(table.byID)
-	table.byID[b.id] = nil
-	table.sorted = slices.DeleteFunc(slices.Clone(table.sorted), func(x *buffer) bool { return x == b })
+	table.byID[b.id].Store(nil)
+	table.tree = table.tree.remove(b.lo())
 	t.table.Store(&table)
 	t.count(b, -1)
 	return true

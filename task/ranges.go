@@ -1,25 +1,16 @@
 package task
 
-import (
-	"errors"
-	"slices"
-	"sort"
-)
+import "errors"
 
 // allocated is where the memory of Alloc lies, of all runtimes of the process, and where it has lain since it was given back: a slice
 // of it says nothing of that. It is looked at when memory is registered, not when it is found.
 var allocated allocations
 
-// allocations are stretches of addresses in ascending order, none overlapping another.
+// allocations are stretches of addresses by their owner, nil for those that were given back.
 type allocations struct {
 	mu    mutex // innermost
-	list  []allocation
+	tree  *stretch[*buffers]
 	freed int // how many have no owner
-}
-
-type allocation struct {
-	lo, hi uintptr
-	owner  *buffers // nil when it was given back
 }
 
 // maxFreed is how many stretches that were given back are remembered.
@@ -34,27 +25,35 @@ var (
 func (a *allocations) add(b *buffer, owner *buffers) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	i := a.search(b.lo())
-	k := i
-	for ; k < len(a.list) && a.list[k].lo < b.hi(); k++ {
+	for x := a.tree.after(b.lo()); x != nil && x.lo < b.hi(); x = a.tree.after(b.lo()) {
+		a.tree = a.tree.remove(x.lo)
 		a.freed--
 	}
-	a.list = slices.Replace(a.list, i, k, allocation{b.lo(), b.hi(), owner})
+	a.tree = a.tree.insert(&stretch[*buffers]{lo: b.lo(), hi: b.hi(), value: owner})
 }
 
 // free says that b is about to be given back.
 func (a *allocations) free(b *buffer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	i := a.search(b.lo())
-	if i == len(a.list) || a.list[i].lo != b.lo() || a.list[i].owner == nil {
+	x := a.tree.after(b.lo())
+	if x == nil || x.lo != b.lo() || x.value == nil {
 		return
 	}
-	a.list[i].owner = nil
+	a.tree = a.tree.remove(x.lo).insert(&stretch[*buffers]{lo: x.lo, hi: x.hi})
 	if a.freed++; a.freed > maxFreed {
-		a.list = slices.DeleteFunc(a.list, func(x allocation) bool { return x.owner == nil })
-		a.freed = 0
+		a.forget()
 	}
+}
+
+// forget drops what has no owner. Requires: mu held.
+func (a *allocations) forget() {
+	for x := range a.tree.all() {
+		if x.value == nil {
+			a.tree = a.tree.remove(x.lo)
+		}
+	}
+	a.freed = 0
 }
 
 // check returns an error when m, which is no part of a buffer of t, is memory of Alloc: of another runtime, or given back and not in use
@@ -63,20 +62,15 @@ func (a *allocations) check(m memory, t *buffers) error {
 	lo, hi := uintptr(m.base), uintptr(m.base)+uintptr(m.size())
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i := a.search(lo); i < len(a.list) && a.list[i].lo < hi; i++ {
-		switch x := a.list[i]; {
-		case x.owner == t: // somebody is about to give it back
+	for x := a.tree.after(lo); x != nil && x.lo < hi; x = a.tree.after(x.hi) {
+		switch {
+		case x.value == t: // somebody is about to give it back
 			return errFreed
-		case x.owner != nil:
+		case x.value != nil:
 			return errForeign
 		case !mapped(m.base):
 			return errFreed
 		}
 	}
 	return nil
-}
-
-// search returns the first stretch that ends behind an address. Requires: mu held.
-func (a *allocations) search(at uintptr) int {
-	return sort.Search(len(a.list), func(i int) bool { return a.list[i].hi > at })
 }

@@ -396,7 +396,7 @@ func (rt *Runtime) keep(buffers []*buffer, accesses []deps.Access) ([]*buffer, e
 		if a.Region.Empty() {
 			continue
 		}
-		b := table.byID[a.Region.Buffer]
+		b := table.get(a.Region.Buffer)
 		if b == nil {
 			return buffers, &ChangedError{What: fmt.Sprintf("buffer %d was given back", a.Region.Buffer)}
 		}
