@@ -3,7 +3,6 @@ package devices
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,7 +36,7 @@ type Machine struct {
 	phases  []probe.Point // of Open
 	devices []Device
 	spaces  []*space // by SpaceID.Device; spaces[0] is the host
-	buffers atomic.Pointer[[]*buffer]
+	buffers atomic.Pointer[[]atomic.Pointer[buffer]]
 	closed  atomic.Bool
 
 	mu      guard // and with it that of each space: see beside.go
@@ -109,7 +108,7 @@ func newMachine(o Options) *Machine {
 	}
 	m.quiet.L = &m.mu
 	m.dir = NewDirectory(m.reaches)
-	m.buffers.Store(&[]*buffer{})
+	m.buffers.Store(&[]atomic.Pointer[buffer]{})
 	return m
 }
 
@@ -199,10 +198,18 @@ func (m *Machine) Retired(s SpaceID) error {
 func (m *Machine) HostAt(b deps.BufferID) unsafe.Pointer { return m.buffer(b).Host }
 
 func (m *Machine) buffer(b deps.BufferID) *buffer {
-	if table := *m.buffers.Load(); int(b) < len(table) && table[b] != nil {
-		return table[b]
+	if known := m.known(b); known != nil {
+		return known
 	}
 	panic(fmt.Sprintf("gompss: bug: devices: buffer %d was not added", b))
+}
+
+// known returns nil for a buffer that was not added.
+func (m *Machine) known(b deps.BufferID) *buffer {
+	if table := *m.buffers.Load(); int(b) < len(table) {
+		return table[b].Load()
+	}
+	return nil
 }
 
 // AddBuffer makes a buffer known: size bytes at host, in elements of elem bytes, all valid there.
@@ -214,8 +221,7 @@ func (m *Machine) AddBuffer(b deps.BufferID, host unsafe.Pointer, size, elem dep
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	table := *m.buffers.Load()
-	if int(b) < len(table) && table[b] != nil {
+	if m.known(b) != nil {
 		return fmt.Errorf("devices: buffer %d was added already", b)
 	}
 	m.setBuffer(b, &buffer{Buffer: Buffer{ID: b, Host: host, Size: size, Elem: elem}})
@@ -223,18 +229,17 @@ func (m *Machine) AddBuffer(b deps.BufferID, host unsafe.Pointer, size, elem dep
 	return nil
 }
 
-// setBuffer enters a buffer into the table, which others read without the lock: entries that they can see are never
-// written, only copied. Ids are dense, so nearly all calls append. Requires: m.mu held.
+// setBuffer enters a buffer into the table, which others read without the lock, or takes it out: nobody looks for one that is not there, so
+// its slot may be written. The table grows to twice its size, and more where ids are not dense. Requires: m.mu held.
 func (m *Machine) setBuffer(b deps.BufferID, v *buffer) {
 	table := *m.buffers.Load()
-	if int(b) < len(table) {
-		table = slices.Clone(table)
-		table[b] = v
-	} else {
-		for int(b) > len(table) {
-			table = append(table, nil)
+	if int(b) >= len(table) {
+		more := make([]atomic.Pointer[buffer], max(int(b)+1, 2*len(table), 16))
+		for i := range table {
+			more[i].Store(table[i].Load())
 		}
-		table = append(table, v)
+		table = more
+		m.buffers.Store(&table)
 	}
-	m.buffers.Store(&table)
+	table[b].Store(v)
 }

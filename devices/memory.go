@@ -35,8 +35,7 @@ func (m *Machine) toHost(accesses []deps.Access, mode deps.Mode, done func(error
 // any more. The host has what was valid there before: Fetch first what is still wanted.
 func (m *Machine) DropBuffer(b deps.BufferID) error {
 	m.mu.Lock()
-	table := *m.buffers.Load()
-	if int(b) >= len(table) || table[b] == nil {
+	if m.known(b) == nil {
 		m.mu.Unlock()
 		return fmt.Errorf("devices: drop of buffer %d: %w", b, ErrUnknownBuffer)
 	}

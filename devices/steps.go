@@ -324,8 +324,9 @@ func (m *Machine) retireFor(err error) {
 		if s.name == e.Device && s.retired == nil {
 			s.retired = e
 			m.dir.Lose(s.id, e)
-			for _, b := range *m.buffers.Load() {
-				if b != nil {
+			table := *m.buffers.Load()
+			for i := range table {
+				if b := table[i].Load(); b != nil {
 					b.sole.Store(0)
 				}
 			}
