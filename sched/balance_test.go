@@ -229,13 +229,18 @@ func TestWorkersThatAreWorthItWork(t *testing.T) {
 
 // TestWorkersDoNotHoldUpWhatMemoryBounds: blocks that an accelerator works through in the time that a link takes for a part of them.
 // CPU workers beside it, faster than the link but slower than the memory of the accelerators, must not draw them home: rounds take no
-// longer than without them, but for the first three, in which everything is on the host at first and workers are tried. This is of
-// locality alone: versioning leaves the blocks uneven among the accelerators then, and takes up to twice as long.
+// longer than without them, but for the first three, in which everything is on the host at first and workers are tried.
 func TestWorkersDoNotHoldUpWhatMemoryBounds(t *testing.T) {
+	for _, policy := range []string{"locality", "versioning"} {
+		t.Run(policy, func(t *testing.T) { workersBesideMemory(t, policy) })
+	}
+}
+
+func workersBesideMemory(t *testing.T, policy string) {
 	for _, size := range []deps.Bytes{1 << 20, 64 << 20, 768 << 20} {
 		total := map[int]time.Duration{}
 		for _, workers := range []int{0, 56} {
-			p := newPlay(t, "locality", 4, workers, 16)
+			p := newPlay(t, policy, 4, workers, 16)
 			p.size, p.back, p.need = size, true, []Tokens{{Kind: "smp", Count: 40}, {Kind: "gpu", Count: 1}}
 			p.took = func(q PlaceID) time.Duration {
 				speed := deps.Bytes(4000 << 30)

@@ -155,5 +155,4 @@ func (l *ledger) asEver(it *Item) bool {
 	return false
 }
 
-func (l *locality) book() *ledger   { return &l.ledger }
-func (v *versioning) book() *ledger { return &v.ledger }
+func (l *locality) book() *ledger { return &l.ledger }

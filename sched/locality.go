@@ -41,7 +41,11 @@ func newLocality(s *State) Policy {
 
 func (l *locality) Push(it *Item) {
 	l.ask(it)
-	p := l.choose(it)
+	l.enqueue(it, l.choose(it))
+}
+
+// enqueue puts it in the queue of p, for which it is meant.
+func (l *locality) enqueue(it *Item, p PlaceID) {
 	l.given[p]++
 	if !it.homed {
 		l.settle(it, l.keeper(it, p))

@@ -52,11 +52,6 @@ func (l *locality) view(it *Item, p PlaceID) (queued int, ahead, run time.Durati
 	return l.queues[p].len, l.busy(p), run, known
 }
 
-func (v *versioning) view(it *Item, p PlaceID) (queued int, ahead, run time.Duration, known bool) {
-	run, known = v.state.Times.Expect(it, v.state.Places[p].Kind)
-	return v.queues[p].len, v.busy(p), run, known
-}
-
 // A Learned is what has been learned of one version on one kind of device, for one size.
 type Learned struct {
 	Version string
