@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,6 +35,8 @@ func filled[T any](r *rand.Rand, n int) []T {
 			}
 		case v.CanFloat():
 			v.SetFloat(float64(float32(r.Float64()*8 - 4)))
+		case v.Kind() == reflect.Bool:
+			v.SetBool(r.IntN(2) == 0)
 		case v.CanInt():
 			v.SetInt(int64(r.IntN(21) - 10))
 		default:
@@ -79,6 +82,12 @@ var apartCases = []practiceCase{
 	{ApartBytesOfLong, "ApartBytesOfLong", 0, func(r *rand.Rand, n int) []any {
 		return []any{n, belowOf[uint8](r, 5*n, 256), randomOf[int16](r, 3*n), randomOf[int64](r, 2*n), belowOf[uint8](r, 2*n, 256)}
 	}},
+	{RowsMixed, "RowsMixed", 0, func(r *rand.Rand, n int) []any { return []any{filled[rowsMixed](r, n), filled[int32](r, n), 0.125} }},
+	{RowsBack, "RowsBack", 0, func(r *rand.Rand, n int) []any { return []any{n, filled[rowsMixed](r, n)} }},
+	{RowsOnlySet, "RowsOnlySet", 0, func(r *rand.Rand, n int) []any { return []any{filled[rowsFour](r, n), filled[float32](r, n)} }},
+	{RowsGuarded, "RowsGuarded", 0, func(r *rand.Rand, n int) []any { return []any{filled[rowsFour](r, n/2), filled[int32](r, n)} }},
+	{RowsSame, "RowsSame", 0, func(r *rand.Rand, n int) []any { return []any{filled[rowsFour](r, n), filled[rowsFour](r, n)} }},
+	{RowsInside, "RowsInside", 0, func(r *rand.Rand, n int) []any { return []any{n, filled[rowsArray](r, n), filled[float32](r, 4*n)} }},
 	{ApartSame, "ApartSame", 0, func(r *rand.Rand, n int) []any { return []any{filled[apartPair](r, n), filled[apartPair](r, n)} }},
 }
 
@@ -110,16 +119,42 @@ func TestElementsApartOnTheCPU(t *testing.T) {
 			}
 		}
 	}
-	c := apartCases[len(apartCases)-1] // both slices are one
+}
+
+// TestSlicesThatAreOneOnTheCPU passes one slice twice, or its elements as a slice of their own: what is kept of a row in registers must not hide what the
+// other name has changed.
+func TestSlicesThatAreOneOnTheCPU(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "apart_kernels_test.go", Text: apartSource})
+	require.NoError(t, err)
+	arena, err := cpu.NewArena()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { require.NoError(t, arena.Close()) }()
 	for _, o := range cpuMachines(t) {
-		run, _ := practiceKernel(t, p, arena, c, o)
+		oneSlice(t, p, arena, o, "ApartSame", ApartSame)
+		oneSlice(t, p, arena, o, "RowsSame", RowsSame)
+		run, _ := practiceKernel(t, p, arena, practiceCase{name: "RowsInside"}, o)
 		for n := range 70 {
-			x := filled[apartPair](rand.New(rand.NewPCG(1, uint64(n))), n)
-			want := append([]apartPair{}, x...)
-			ApartSame(want, want)
-			v := cpuValue(reflect.ValueOf(x))
-			require.NoError(t, run.Call([]cpu.Value{v, v}, nil))
+			x := filled[rowsArray](rand.New(rand.NewPCG(1, uint64(n))), max(n, 1))
+			want := append([]rowsArray{}, x...)
+			flat := func(x []rowsArray) []float32 { return unsafe.Slice(&x[0].v[0], 4*len(x)) }
+			RowsInside(n, want, flat(want))
+			require.NoError(t, run.Call([]cpu.Value{cpuValue(reflect.ValueOf(n)), cpuValue(reflect.ValueOf(x)), cpuValue(reflect.ValueOf(flat(x)))}, nil))
 			require.Equal(t, want, x)
 		}
+	}
+}
+
+func oneSlice[T any](t *testing.T, p *codegen.Package, arena *cpu.Arena, o cpu.Options, name string, fn func(x, y []T)) {
+	t.Helper()
+	run, _ := practiceKernel(t, p, arena, practiceCase{name: name}, o)
+	for n := range 70 {
+		x := filled[T](rand.New(rand.NewPCG(1, uint64(n))), n)
+		want := append([]T{}, x...)
+		fn(want, want)
+		v := cpuValue(reflect.ValueOf(x))
+		require.NoError(t, run.Call([]cpu.Value{v, v}, nil))
+		require.Equal(t, want, x)
 	}
 }

@@ -209,3 +209,121 @@ func ApartBytesOfLong(n int, x []uint8, w []int16, y []int64, k []uint8) {
 		}
 	}
 }
+
+type rowsMixed struct {
+	a, b, c float32
+	k       int32
+	w, x    float64
+	f       bool
+	s       uint8
+	v       [2]int64
+	last    int32
+}
+
+//omp:target device(smp)
+//omp:task inout(p, n)
+func RowsMixed(p []rowsMixed, n []int32, s float64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(p); i++ {
+		q := &p[i]
+		if q.a > 0 && q.k > n[i] {
+			q.a, q.b, q.c = q.b-q.a, q.c*2, q.a
+			q.f = q.k&1 == 0
+		} else if q.f {
+			q.k += int32(q.s)
+			q.s++
+		}
+		for j := range 2 {
+			if q.v[j] > int64(q.k) {
+				q.v[j] -= int64(q.k) * 3
+				continue
+			}
+			q.w += q.x * s
+			q.x -= q.w
+		}
+		n[i] = q.k + int32(q.a)
+	}
+}
+
+//omp:target device(smp)
+//omp:task inout(p)
+func RowsBack(n int, p []rowsMixed) {
+	//omp:teams distribute parallel for
+	for i := n - 1; i >= 0; i -= 2 {
+		if p[i].k < 0 {
+			p[i].last = 7
+			continue
+		}
+		p[i].x, p[i].w = p[i].w, p[i].x*2
+		p[i].v[1] = p[i].v[0] ^ p[i].v[1]
+		p[i].v[0]++
+		k := p[i].k
+		for k > 3 {
+			k -= 3
+			p[i].last += k
+			p[i].b += float32(k)
+		}
+		p[i].b, p[i].k = -p[i].b, k
+	}
+}
+
+type rowsFour struct{ x, y, z, w float32 }
+
+//omp:target device(smp)
+//omp:task in(v) out(p)
+func RowsOnlySet(p []rowsFour, v []float32) {
+	//omp:teams distribute parallel for
+	for i := range p {
+		p[i].y = v[i] * 2
+		p[i].x = v[i] - 1
+		p[i].w = 1
+		p[i].z = v[i] * v[i]
+	}
+}
+
+//omp:target device(smp)
+//omp:task inout(p, v)
+func RowsGuarded(p []rowsFour, v []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(v); i++ {
+		if i >= len(p) {
+			v[i]--
+		} else {
+			p[i].x += p[i].y
+			p[i].y -= p[i].x * p[i].z
+			p[i].x += p[i].w * p[i].y
+		}
+		if v[i] > 0 && i < len(p) {
+			p[i].z = p[i].x
+		}
+	}
+}
+
+// Both slices may be one: nothing is kept of either.
+//
+//omp:target device(smp)
+//omp:task inout(p, q)
+func RowsSame(p, q []rowsFour) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(p); i++ {
+		p[i].x += q[i].y
+		q[i].x *= 2
+		p[i].y = p[i].x - q[i].x
+		q[i].y += p[i].y
+	}
+}
+
+type rowsArray struct{ v [4]float32 }
+
+//omp:target device(smp)
+//omp:task inout(p, y)
+func RowsInside(n int, p []rowsArray, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		p[i].v[0] += 1
+		y[4*i] *= 3
+		p[i].v[1] += p[i].v[0]
+		y[4*i+1] -= p[i].v[0]
+		p[i].v[2] = p[i].v[0] + p[i].v[1] + y[4*i+1]
+	}
+}

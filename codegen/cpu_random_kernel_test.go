@@ -28,10 +28,11 @@ type loops struct {
 	counts  bool // an array is reduced
 	last    bool // lastprivate
 	least   string
+	rows    *rand.Rand // of what is done with fields: kernels of old seeds are what they were, but for that
 }
 
 // The parameters of every kernel: inputs have 3n+4 elements, outputs n, ix numbers below n, perm is a permutation.
-const loopParams = "(n int, s F, k I, fa, fb []F, ia, ib []I, ix, perm []int32, ps []triple, fo []F, io []I, bins []int64, qs []triple)"
+const loopParams = "(n int, s F, k I, fa, fb []F, ia, ib []I, ix, perm []int32, ps []triple, fo []F, io []I, bins []int64, qs []triple, rs []record)"
 
 func (w *loops) line(format string, args ...any) {
 	w.b.WriteString(strings.Repeat("\t", w.depth) + fmt.Sprintf(format, args...) + "\n")
@@ -325,7 +326,7 @@ func (w *loops) kernel(name string) string {
 	w.fs, w.is = []string{"x", "y"}, []string{"p", "q"}
 	w.scatter, w.sums = w.chance(25), w.chance(40)
 	w.line("//omp:target device(acc, smp)")
-	w.line("//omp:task in(fa, fb, ia, ib, ix, perm, ps) inout(fo, io, bins, qs)")
+	w.line("//omp:task in(fa, fb, ia, ib, ix, perm, ps) inout(fo, io, bins, qs, rs)")
 	w.line("func %s%s {", name, loopParams)
 	w.depth = 1
 	for range 1 + w.IntN(2) {
@@ -446,10 +447,52 @@ func (w *loops) outer() {
 		w.line("to := &qs[%s]", at)
 		w.line("bump(to, int32(q))")
 	}
+	if w.rows.IntN(3) == 0 {
+		others := w.Rand
+		w.Rand = w.rows
+		w.line("r := &rs[i]")
+		for range 1 + w.IntN(5) {
+			w.field(2)
+		}
+		w.Rand = others
+	}
 	w.folds(strings.Contains(clause, "minloc"))
 	w.depth--
 	w.line("}")
 	w.results()
+}
+
+// field is a statement on the fields of the iteration's own record.
+func (w *loops) field(depth int) {
+	one := func() string {
+		return w.pick("float64(r.a)", "float64(r.b)", "float64(r.z)", "r.w", "float64(r.n)", "float64(r.m)", "float64(r.c)", "float64(r.u>>40)", "float64(x)", "float64(i)", "1.5")
+	}
+	whole := func() string {
+		return w.pick("int64(r.n)", "int64(r.m)", "int64(r.c)", "int64(r.u)", "int64(p)", "int64(ix[i])", "3", "int64(i)")
+	}
+	cond := w.pick("r.f", "!r.f", one()+" < "+one(), whole()+" >= "+whole(), "r.f && "+whole()+" != "+whole(), one()+" > "+one()+" || r.f")
+	switch n := w.IntN(12); {
+	case n < 4:
+		to := w.pick("a", "b", "z", "w")
+		w.line("r.%s %s %s(%s %s %s)", to, w.pick("=", "+=", "-="), map[bool]string{true: "float64", false: "float32"}[to == "w"], one(), w.pick("+", "-", "*"), one())
+	case n < 8:
+		to := w.pick("n", "m", "u", "c")
+		w.line("r.%s %s %s(%s %s %s)", to, w.pick("=", "+=", "^="), map[string]string{"n": "int32", "m": "int32", "u": "uint64", "c": "int16"}[to], whole(), w.pick("+", "-", "*", "&"), whole())
+	case n == 8:
+		w.line("r.f = %s", cond)
+	case n == 9:
+		w.line("r.a, r.b, r.n, r.m = r.b, r.a, r.m, r.n")
+	case depth > 0:
+		w.line("%s {", w.pick("if "+cond, "if "+cond, fmt.Sprintf("for range %d", 1+w.IntN(3))))
+		w.depth++
+		for range 1 + w.IntN(3) {
+			w.field(depth - 1)
+		}
+		w.depth--
+		w.line("}")
+	default:
+		w.line("r.w += r.w")
+	}
 }
 
 // folds gives the reductions of the loop what an iteration has.

@@ -33,7 +33,27 @@ type triple struct {
 	b int8
 }
 
-const tripleText = `type triple struct {
+type record struct {
+	a, b float32
+	n, m int32
+	w    float64
+	u    uint64
+	f    bool
+	c    int16
+	z    float32
+}
+
+const tripleText = `type record struct {
+	a, b float32
+	n, m int32
+	w    float64
+	u    uint64
+	f    bool
+	c    int16
+	z    float32
+}
+
+type triple struct {
 	x float32
 	n int32
 	b int8
@@ -136,7 +156,7 @@ type randomKernel struct {
 }
 
 func makeRandom(seed uint64) randomKernel {
-	w := &loops{Rand: rand.New(rand.NewPCG(seed, 17)), nests: seed%5 == 2, steps: seed%8 == 3} // a rule of its own keeps the kernels of old seeds
+	w := &loops{Rand: rand.New(rand.NewPCG(seed, 17)), rows: rand.New(rand.NewPCG(seed, 29)), nests: seed%5 == 2, steps: seed%8 == 3} // a rule of its own keeps the kernels of old seeds
 	k := randomKernel{seed: seed, name: fmt.Sprintf("K%d", seed)}
 	k.text = w.kernel(k.name)
 	types := map[string]reflect.Type{}
@@ -183,16 +203,23 @@ func (k randomKernel) args(seed uint64, n int) []any {
 		}
 		return ps
 	}
+	records := func(n int) []record {
+		rs := make([]record, n)
+		for i := range rs {
+			rs[i] = record{r.Float32()*8 - 4, r.Float32(), int32(r.IntN(200) - 100), int32(r.Uint32()), r.Float64() * 9, r.Uint64() >> r.IntN(64), r.IntN(2) == 0, int16(r.Uint32()), 3}
+		}
+		return rs
+	}
 	return []any{n, number(k.f).Interface(), number(k.i).Interface(), list(k.f, 3*n+4), list(k.f, 3*n+4), list(k.i, 3*n+4), list(k.i, 3*n+4), ix, perm, triples(3*n + 4),
-		list(k.f, n), list(k.i, n), make([]int64, 4), triples(n)}
+		list(k.f, n), list(k.i, n), make([]int64, 4), triples(n), records(n)}
 }
 
 // call is the Go code that reads the arguments, calls the kernel and writes them.
 func (k randomKernel) call() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "func() {\n\tn, s, k := read[int](), read[%s](), read[%s]()\n", k.f, k.i)
-	names := []string{"fa", "fb", "ia", "ib", "ix", "perm", "ps", "fo", "io", "bins", "qs"}
-	types := []string{k.f.Name(), k.f.Name(), k.i.Name(), k.i.Name(), "int32", "int32", "triple", k.f.Name(), k.i.Name(), "int64", "triple"}
+	names := []string{"fa", "fb", "ia", "ib", "ix", "perm", "ps", "fo", "io", "bins", "qs", "rs"}
+	types := []string{k.f.Name(), k.f.Name(), k.i.Name(), k.i.Name(), "int32", "int32", "triple", k.f.Name(), k.i.Name(), "int64", "triple", "record"}
 	for i, v := range names {
 		fmt.Fprintf(&b, "\t%s := slice[%s]()\n", v, types[i])
 	}

@@ -17,29 +17,21 @@ type window struct {
 	places []placed
 }
 
-// placed says which lane of which column an element of a window belongs to.
-type placed struct{ at, column, lane int }
+// placed says which lane an element of a window belongs to.
+type placed struct{ at, lane int }
 
-// windowsOf covers the elements lane*gap + column, without what holds none of them. Every element is in one window; the last one ends with
-// the last element.
-func windowsOf(lanes int, gap int64, columns []int64) []window {
-	most := int64(0)
-	for _, c := range columns {
-		most = max(most, c)
-	}
+// windowsOf covers the elements lane*gap. Every element is in one window; the last one ends with the last element.
+func windowsOf(lanes int, gap int64) []window {
 	l := int64(lanes)
-	n := (l-1)*gap + most + 1
+	n := (l-1)*gap + 1
 	count := (n + l - 1) / l
 	all := make([]window, count)
 	for j := range all {
 		all[j].start = min(int64(j)*l, n-l)
 	}
 	for lane := range l {
-		for c, offset := range columns {
-			at := lane*gap + offset
-			w := &all[min(at/l, count-1)]
-			w.places = append(w.places, placed{int(at - w.start), c, int(lane)})
-		}
+		w := &all[min(lane*gap/l, count-1)]
+		w.places = append(w.places, placed{int(lane*gap - w.start), int(lane)})
 	}
 	var out []window
 	for _, w := range all {
@@ -132,7 +124,7 @@ func (g *gen) clearOff(d, m Reg, a apart) {
 // loadWindows512 takes from every window what lies in it.
 func (g *gen) loadWindows512(a apart, u int) Reg {
 	size := int64(a.t.Size)
-	ws, m, d := windowsOf(g.lanes, a.gap, []int64{0}), g.lowest(a, u), g.vector()
+	ws, m, d := windowsOf(g.lanes, a.gap), g.lowest(a, u), g.vector()
 	op, from := pick(a.t, VPERMT2PS, VPERMT2PD), make([]int64, g.lanes)
 	g.op(pick(a.t, VMOVUPS, VMOVUPD), a.w, RegArg(d), MemArg(m.plus(ws[0].start*size)))
 	var there []int
@@ -161,7 +153,7 @@ func (g *gen) loadWindows512(a apart, u int) Reg {
 func (g *gen) loadWindows(a apart, u int) Reg {
 	size := int64(a.t.Size)
 	m, d := g.lowest(a, u), NoReg
-	for _, w := range windowsOf(g.lanes, a.gap, []int64{0}) {
+	for _, w := range windowsOf(g.lanes, a.gap) {
 		from, here := make([]int64, g.lanes), 0
 		for _, p := range w.places {
 			lane := g.laneOf(a, p.lane)
@@ -241,52 +233,39 @@ func (g *gen) loadLanesApart(a apart, u, first, n int) Reg {
 	return d
 }
 
-// A column is what one field of all lanes is set to.
-type column struct {
-	offset int64 // in elements, from the lowest
-	v      []Reg
-}
-
-// storeApart stores columns that lie in the same elements of a slice, a being where the lowest of them lies. It tells whether there is a way.
-func (g *gen) storeApart(a apart, columns []column) bool {
-	offsets := make([]int64, len(columns))
-	for i, c := range columns {
-		offsets[i] = c.offset
-	}
+// storeApart stores v, and tells whether there is a way.
+func (g *gen) storeApart(a apart, v []Reg) bool {
 	masked := g.exec != nil
-	whole := !masked && int64(len(columns)) == a.gap
 	switch {
-	case a.windows && g.avx512 && (!masked || len(columns) == 1 && !a.turned):
-		g.each(func(u int) { g.storeWindows512(a, u, columns, windowsOf(g.lanes, a.gap, offsets)) })
-	case a.windows && whole && len(columns) > 1 && !g.avx512:
-		g.each(func(u int) { g.storeWindows(a, u, columns, windowsOf(g.lanes, a.gap, offsets)) })
-	case len(columns) > 1 || masked && g.avx512:
+	case a.windows && g.avx512 && !(masked && a.turned):
+		g.each(func(u int) { g.storeWindows512(a, u, v[u]) })
+	case masked && g.avx512:
 		return false
 	default:
-		g.each(func(u int) { g.storeLanesApart(a, u, columns[0].v[u]) })
+		g.each(func(u int) { g.storeLanesApart(a, u, v[u]) })
 	}
 	return true
 }
 
-// storeWindows512 permutes the columns to where they lie in every window, and stores what is theirs.
-func (g *gen) storeWindows512(a apart, u int, columns []column, ws []window) {
-	size, store := int64(a.t.Size), pick(a.t, VMOVUPSStore, VMOVUPDStore)
-	for _, w := range ws {
-		x, elements := g.columnsInWindow(a, u, columns, w), int64(0)
+// storeWindows512 permutes the lanes to where they lie in every window, and stores what is theirs.
+func (g *gen) storeWindows512(a apart, u int, v Reg) {
+	size := int64(a.t.Size)
+	for _, w := range windowsOf(g.lanes, a.gap) {
+		x, elements, from := g.vector(), int64(0), make([]int64, g.lanes)
 		for _, p := range w.places {
-			elements |= 1 << p.at
+			from[p.at], elements = int64(g.laneOf(a, p.lane)), elements|1<<p.at
 		}
-		in := I(store, a.w, MemArg(g.lowest(a, u).plus(w.start*size)), RegArg(x))
-		switch {
-		case g.exec != nil:
-			in = in.Masked(g.spreadMask(g.exec[u], w, elements), false)
-		case elements != 1<<g.lanes-1:
-			m := g.mask()
-			g.op(MOVQImm, W128, RegArg(CX), ImmArg(elements))
-			g.op(KMOVDSet, W128, RegArg(m), RegArg(CX))
-			in = in.Masked(m, false)
+		g.move(x, v)
+		g.op(pick(a.t, VPERMT2PS, VPERMT2PD), a.w, RegArg(x), RegArg(g.pattern(from, int(size))), RegArg(x))
+		in := I(pick(a.t, VMOVUPSStore, VMOVUPDStore), a.w, MemArg(g.lowest(a, u).plus(w.start*size)), RegArg(x))
+		if g.exec != nil {
+			g.emit(in.Masked(g.spreadMask(g.exec[u], w, elements), false))
+			continue
 		}
-		g.emit(in)
+		m := g.mask()
+		g.op(MOVQImm, W128, RegArg(CX), ImmArg(elements))
+		g.op(KMOVDSet, W128, RegArg(m), RegArg(CX))
+		g.emit(in.Masked(m, false))
 	}
 }
 
@@ -301,68 +280,6 @@ func (g *gen) spreadMask(exec Reg, w window, elements int64) Reg {
 	g.op(PDEPQ, W128, RegArg(CX), RegArg(CX), RegArg(to))
 	g.op(KMOVDSet, W128, RegArg(m), RegArg(CX))
 	return m
-}
-
-// columnsInWindow puts the columns that lie in a window where they lie.
-func (g *gen) columnsInWindow(a apart, u int, columns []column, w window) Reg {
-	size, from := int(a.t.Size), make([]int64, g.lanes)
-	op, d := pick(a.t, VPERMT2PS, VPERMT2PD), g.vector()
-	var there []placed
-	n := 0
-	for c := range columns {
-		here := placesOf(w, c)
-		if len(here) == 0 {
-			continue
-		}
-		n++
-		for _, p := range here {
-			from[p.at] = int64(g.laneOf(a, p.lane))
-			if n > 1 {
-				from[p.at] += int64(g.lanes)
-			}
-		}
-		there = append(there, here...)
-		if n == 1 {
-			g.move(d, columns[c].v[u])
-			if len(here) == len(w.places) {
-				g.op(op, a.w, RegArg(d), RegArg(g.pattern(from, size)), RegArg(d))
-				return d
-			}
-			continue
-		}
-		g.op(op, a.w, RegArg(d), RegArg(g.pattern(from, size)), RegArg(columns[c].v[u]))
-		for _, p := range there {
-			from[p.at] = int64(p.at)
-		}
-	}
-	return d
-}
-
-func placesOf(w window, column int) []placed {
-	var out []placed
-	for _, p := range w.places {
-		if p.column == column {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// storeWindows stores columns that fill all windows, without AVX-512.
-func (g *gen) storeWindows(a apart, u int, columns []column, ws []window) {
-	for _, w := range ws {
-		d := NoReg
-		for c := range columns {
-			from, here := make([]int64, g.lanes), 0
-			for _, p := range placesOf(w, c) {
-				from[p.at], here = int64(g.laneOf(a, p.lane)), here|1<<p.at
-			}
-			if here != 0 {
-				d = g.merge(d, g.permuted(from, RegArg(columns[c].v[u]), a), here, a)
-			}
-		}
-		g.op(pick(a.t, VMOVUPSStore, VMOVUPDStore), a.w, MemArg(g.lowest(a, u).plus(w.start*int64(a.t.Size))), RegArg(d))
-	}
 }
 
 // storeLanesApart stores the lanes that are on one by one.

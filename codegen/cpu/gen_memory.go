@@ -226,7 +226,7 @@ func (g *gen) store(place ir.Expr, value ir.Expr) {
 		g.each(func(u int) { g.storeVector(g.copyMem(at, u), v[u], t, u) })
 		return
 	case at.index == nil:
-		if a, ok := g.apartOf(at, t); ok && g.storeApart(a, []column{{v: v}}) {
+		if a, ok := g.apartOf(at, t); ok && g.storeApart(a, v) {
 			return
 		}
 		at = g.strided(at, t, place)

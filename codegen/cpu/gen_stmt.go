@@ -70,7 +70,13 @@ func localRefusal(v *ir.Var) string {
 }
 
 func (g *gen) list(body []ir.Stmt) {
-	for _, s := range body {
+	for len(body) > 0 {
+		if n := g.piece(body); n > 0 {
+			body = body[n:]
+			continue
+		}
+		s := body[0]
+		body = body[1:]
 		g.stmt(s)
 		if g.shapes != nil && escapes(s) {
 			g.afterEscape()

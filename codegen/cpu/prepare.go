@@ -15,12 +15,13 @@ type preparation struct {
 	names   map[ir.Pos]string   // of the slices and arrays whose indices are checked by within
 	bounds  map[ir.Pos]bool     // where within checks a bound of a part, by one more than its limit
 	caps    map[*ir.Var]*ir.Var // the capacities of parameters, where they matter: they come behind the parameters
+	pointed map[*ir.Var]bool    // slices that were pointers
 	arrays  map[*ir.Var]int64   // the lengths of local arrays in memory, which are slice variables from here on
 }
 
 // prepare returns the kernel to select; k is not touched.
 func prepare(k *ir.Kernel) (*preparation, error) {
-	p := &preparation{kernel: k, next: k.NumVars, names: map[ir.Pos]string{}, bounds: map[ir.Pos]bool{}, caps: map[*ir.Var]*ir.Var{}, arrays: map[*ir.Var]int64{}}
+	p := &preparation{kernel: k, next: k.NumVars, names: map[ir.Pos]string{}, bounds: map[ir.Pos]bool{}, caps: map[*ir.Var]*ir.Var{}, arrays: map[*ir.Var]int64{}, pointed: map[*ir.Var]bool{}}
 	c := *k
 	c.Body = p.list(k.Body)
 	c.Params, c.Body = p.pointers(k.Params, c.Body)
@@ -28,7 +29,7 @@ func prepare(k *ir.Kernel) (*preparation, error) {
 	c.Body = continues(p.collapsed(p.steps(c.Body)))
 	c.Body = p.privates(c.Body)
 	c.Body = p.unroll(c.Body)
-	c.Body = p.reduceParts(p.cutAggregates(c.Body))
+	c.Body = p.rowFields(p.reduceParts(p.cutAggregates(c.Body)))
 	c.Body = mergeDecls(p.liftLoops(p.lasts(c.Body)))
 	c.NumVars, c.Funcs = p.next, nil
 	if p.refused != nil {
@@ -59,7 +60,7 @@ func (p *preparation) pointers(params []*ir.Var, body []ir.Stmt) ([]*ir.Var, []i
 		if v.Type.Kind == ir.Pointer {
 			c := *v
 			c.Type = ir.SliceOf(v.Type.Elem)
-			out[i], with[v] = &c, &c
+			out[i], with[v], p.pointed[&c] = &c, &c, true
 		}
 	}
 	if len(with) == 0 {
