@@ -51,7 +51,8 @@ type home struct {
 	masks  []Reg // a varying bool
 	alike  bool  // vec is one register, the same value in every lane
 	per    int64 // of an array that every lane has for itself: elements with one number lie side by side, as many; 0: there is one array
-	alone  bool  // where one lane runs alone: gp is the address of that lane's elements
+	even   []evenness
+	alone  bool // where one lane runs alone: gp is the address of that lane's elements
 }
 
 // gen selects instructions for one kernel.
@@ -98,6 +99,8 @@ type gen struct {
 	pooled            map[constKey]int // constants used from memory
 	limits            map[limitKey]Reg
 	sites             []site
+	indexUses         map[*ir.Var]int // in the loop over lanes
+	spreads           map[string]Reg  // numbers that it does not change, in all lanes
 	proved            map[*ir.For]Reg // lanes loops whose accesses were checked for all rows at once: 1
 	shared            map[string]Reg  // terms computed in the straight code before a loop
 	names             map[ir.Pos]string

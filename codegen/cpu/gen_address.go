@@ -14,8 +14,11 @@ type target struct {
 	size4  bool  // of 4-byte indices
 	scale  uint8
 	root   *home
-	whole  bool // all lanes may be read, also those that are off
-	even   bool // the indices may be neighbours
+	whole  bool        // all lanes may be read, also those that are off
+	even   bool        // the indices may be neighbours
+	known  []evenness  // whether they are, where it is known
+	check  func(u int) // of copy u, where that is not done yet
+	limit  Reg         // the lengths less the lanes, and 1: where neighbours may begin, below
 }
 
 // access is an element access taken apart: slice, index, and what of the element.
@@ -237,7 +240,15 @@ func (g *gen) gatherIndex(a access) target {
 	}
 	t := target{mem: At(a.root.gp, int32(a.inner)), root: a.root, size4: container(index.Type()) == 4, scale: 1, even: g.shapes != nil && g.shapes.computed(index)}
 	t.index = g.vec(index)
-	if a.at.Checked && !g.safe[a.at] && !g.always[a.at] {
+	checked := a.at.Checked && !g.safe[a.at] && !g.always[a.at]
+	t.known = g.evennessOf(a, index)
+	if checked && t.known != nil {
+		if t.limit = g.lastStart(a); t.limit != NoReg {
+			t.check = g.gatherCheck(a, t)
+			return t
+		}
+	}
+	if checked {
 		g.checkGather(a, t)
 	}
 	return t

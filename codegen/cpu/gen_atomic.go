@@ -21,6 +21,7 @@ func (g *gen) atomic(s *ir.Atomic) {
 	}
 	value := g.vec(s.Value)
 	at := g.target(s.Place)
+	g.each(func(u int) { g.checkNow(at, u) })
 	if at.index == nil {
 		at = g.strided(at, t, s.Place)
 	}

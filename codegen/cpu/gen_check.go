@@ -188,6 +188,14 @@ func (g *gen) copiesOf(exec []Reg) int {
 
 // checkGather compares all indices of the lanes that are on with the length.
 func (g *gen) checkGather(a access, t target) {
+	check := g.gatherCheck(a, t)
+	for u := range g.unroll {
+		check(u)
+	}
+}
+
+// gatherCheck selects, for one copy, what checkGather does.
+func (g *gen) gatherCheck(a access, t target) func(u int) {
 	size, typ := 8, ir.Int64Type
 	if t.size4 {
 		size, typ = 4, ir.Int32Type
@@ -195,7 +203,7 @@ func (g *gen) checkGather(a access, t target) {
 	n := g.siteOf(a, size)
 	w := widthOf(g.lanes * size)
 	limit := g.limit(a, t.size4)
-	for u := range g.unroll {
+	return func(u int) {
 		bad := g.outsideMask(t.index[u], limit, typ, w)
 		if g.exec != nil {
 			bad = g.maskAnd(bad, g.exec[u])
@@ -268,12 +276,11 @@ func (g *gen) outsideMask(index, limit Reg, t *ir.Type, w Width) Reg {
 		return m
 	}
 	// AVX2 has only signed greater-than: bad = index < 0 or not(limit > index).
-	zero, neg, ok := g.vector(), g.vector(), g.vector()
+	zero, neg, ok := g.constVector(0, 8), g.vector(), g.vector()
 	gt := VPCMPGTQ
 	if t.Size == 4 {
 		gt = VPCMPGTD
 	}
-	g.op(VPXOR, w, RegArg(zero), RegArg(g.undefined(zero)), RegArg(zero))
 	g.op(gt, w, RegArg(neg), RegArg(zero), RegArg(index))
 	g.op(gt, w, RegArg(ok), RegArg(limit), RegArg(index))
 	ones := g.allOnes(w)

@@ -35,8 +35,71 @@ func (s *shapes) computed(e ir.Expr) bool {
 	return fits(e, 8) && pieces
 }
 
-// evenly selects near for lanes whose elements turn out to be neighbours, the first of them at the address that it gets, and far, out of line, for others.
-func (g *gen) evenly(at target, u int, near func(m Mem), far func()) {
+// An evenness says, of one copy of a variable that is an index more than once, where its first lane is, and whether the others follow.
+type evenness struct{ first, apart Reg }
+
+// indexUses counts the places where a variable alone is an index.
+func indexUses(body []ir.Stmt) map[*ir.Var]int {
+	uses := map[*ir.Var]int{}
+	ir.Inspect(body, nil, func(e ir.Expr) {
+		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
+			if r, ok := ix.I.(*ir.Ref); ok {
+				uses[r.Var]++
+			}
+		}
+	})
+	return uses
+}
+
+// noteEvenness looks, where an index is declared, whether its lanes are neighbours.
+func (g *gen) noteEvenness(v *ir.Var, h *home) {
+	if g.indexUses[v] < 2 || g.exec != nil || g.shapes == nil || g.serialBase > 0 || len(h.vec) == 0 || h.alike || !v.Type.IsInteger() || !v.Type.IsSigned() && v.Type.Size < 8 ||
+		container(v.Type) != int(v.Type.Size) || !g.shapes.once[v] || !g.shapes.computed(&ir.Ref{Var: v, At: v.At}) || !g.width(v.Type).holds(g.lanes*int(v.Type.Size)) {
+		return
+	}
+	t := target{index: h.vec, size4: v.Type.Size == 4}
+	g.each(func(u int) {
+		first, differ := g.lineOf(t, u)
+		apart := g.general()
+		g.maskBits(apart, differ)
+		h.even = append(h.even, evenness{first, apart})
+	})
+}
+
+// evennessOf is what is known of the index of an access to whole elements.
+func (g *gen) evennessOf(a access, index ir.Expr) []evenness {
+	r, ok := index.(*ir.Ref)
+	if !ok || g.exec != nil || a.size != 4 && a.size != 8 || a.inner != 0 || !a.at.Type().IsScalar() {
+		return nil
+	}
+	return g.home(r.Var, r.At).even
+}
+
+// lastStart is one more than where as many elements as there are lanes may begin, in a general register that is made at the entry; NoReg where that
+// is not possible.
+func (g *gen) lastStart(a access) Reg {
+	root, ok := a.at.X.(*ir.Ref)
+	if !ok || root.Var.Space != ir.Param || g.frame.word[root.Var] == 0 || ir.Assigned(g.kernel.Body).Has(root.Var) {
+		return NoReg
+	}
+	key := limitKey{root.Var, g.lanes, 0}
+	if r, ok := g.limits[key]; ok {
+		return r
+	}
+	steps := g.steps
+	g.steps = g.entry
+	r, zero := g.general(), g.constGeneral(0)
+	g.op(MOVQ, W128, RegArg(r), blockWord(g.frame.word[root.Var]+1))
+	g.addConst(r, int64(1-g.lanes))
+	g.op(CMPQ, W128, RegArg(r), RegArg(zero))
+	g.op(CMOVQLT, W128, RegArg(r), RegArg(zero))
+	g.entry, g.steps = g.steps, steps
+	g.limits[key] = r
+	return r
+}
+
+// lineOf compares the lanes of an index with the first one plus 0, 1, 2: what differs.
+func (g *gen) lineOf(at target, u int) (first, differ Reg) {
 	size, t := 8, ir.Int64Type
 	add, broadcast, out := VPADDQ, VPBROADCASTQ, VMOVQStore
 	if at.size4 {
@@ -44,19 +107,41 @@ func (g *gen) evenly(at target, u int, near func(m Mem), far func()) {
 		add, broadcast, out = VPADDD, VPBROADCASTD, VMOVDStore
 	}
 	w := widthOf(g.lanes * size)
-	first, line := g.general(), g.vector()
+	line := g.vector()
+	first = g.general()
 	g.op(broadcast, w, RegArg(line), RegArg(at.index[u]))
 	g.op(add, w, RegArg(line), RegArg(line), RegArg(g.iotaVector(1, size)))
 	g.op(out, W128, RegArg(first), RegArg(at.index[u]))
 	if size == 4 {
 		g.op(MOVLQSX, W128, RegArg(first), RegArg(first))
 	}
+	return first, g.compareCopy(&ir.Binary{Op: ir.Ne}, t, at.index[u], line)
+}
+
+// evenly selects near for lanes whose elements turn out to be neighbours, the first of them at the address that it gets, and far, out of line, for others.
+func (g *gen) evenly(at target, u int, near func(m Mem), far func()) {
 	apart, back := g.newLabel(), g.newLabel()
-	g.anyLane([]Reg{g.compareCopy(&ir.Binary{Op: ir.Ne}, t, at.index[u], line)})
-	g.jump(condNE, apart)
+	var first Reg
+	if at.known != nil {
+		first = at.known[u].first
+		g.op(TESTQ, W128, RegArg(at.known[u].apart), RegArg(at.known[u].apart))
+		g.jump(condNE, apart)
+	} else {
+		differ := NoReg
+		first, differ = g.lineOf(at, u)
+		g.anyLane([]Reg{differ})
+		g.jump(condNE, apart)
+	}
+	if at.check != nil {
+		g.op(CMPQ, W128, RegArg(first), RegArg(at.limit))
+		g.jump(condAE, apart) // as for an index below 0
+	}
 	near(Indexed(at.mem.Base, first, at.scale, at.mem.Disp))
 	g.place(back)
 	g.later(apart, func() {
+		if at.check != nil {
+			at.check(u)
+		}
 		far()
 		g.jump(always, back)
 	})

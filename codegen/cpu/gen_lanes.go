@@ -134,6 +134,7 @@ func (g *gen) scatterLanes(at target, v []Reg, t *ir.Type) {
 func (g *gen) gatherSmall(at target, t *ir.Type) []Reg {
 	out := make([]Reg, g.unroll)
 	g.each(func(u int) {
+		g.checkNow(at, u)
 		l := g.insertLanes(t)
 		one := func(lane int, index Reg) { l.insert(lane, Indexed(at.mem.Base, index, at.scale, at.mem.Disp)) }
 		if g.exec == nil {

@@ -239,6 +239,9 @@ func (g *gen) lanesLoop(s *ir.For) {
 	g.loops = append(g.loops, f)
 	g.shared = map[string]Reg{}
 	restore := g.hoist(f, s.Body)
+	g.indexUses = indexUses(s.Body)
+	g.spreadAhead(f, s.Body)
+	defer func() { g.spreads = nil }()
 	tail, end := g.newLabel(), g.newLabel()
 	g.op(TESTQ, W128, RegArg(left), RegArg(left))
 	g.jump(condLE, end)

@@ -178,12 +178,20 @@ func (g *gen) gather(at target, t *ir.Type) []Reg {
 	}
 	g.each(func(u int) {
 		if !g.mayBeEven(at, t) {
+			g.checkNow(at, u)
 			one(u)
 			return
 		}
 		g.evenly(at, u, func(m Mem) { g.loadVector(out[u], m, t, u) }, func() { one(u) })
 	})
 	return out
+}
+
+// checkNow makes the check of copy u that was left for who knows whether the lanes are neighbours.
+func (g *gen) checkNow(at target, u int) {
+	if at.check != nil {
+		at.check(u)
+	}
 }
 
 // mayBeEven tells the accesses that are worth a look at whether their elements are neighbours: all lanes are on, and fill a vector.
@@ -328,7 +336,7 @@ func (g *gen) scatter(at target, v []Reg, t *ir.Type) {
 		all := g.unroll
 		g.each(func(u int) {
 			one := at
-			one.even, one.index = false, at.index[u:u+1]
+			one.even, one.index, one.known, one.check = false, at.index[u:u+1], nil, nil
 			g.evenly(at, u, func(m Mem) { g.storeVector(m, v[u], t, u) }, func() {
 				g.unroll = 1
 				g.scatter(one, v[u:u+1], t)
@@ -337,6 +345,7 @@ func (g *gen) scatter(at target, v []Reg, t *ir.Type) {
 		})
 		return
 	}
+	g.each(func(u int) { g.checkNow(at, u) })
 	if !g.avx512 || t.Size < 4 {
 		g.scatterLanes(at, v, t)
 		return

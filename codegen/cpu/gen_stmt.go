@@ -158,6 +158,7 @@ func (g *gen) decl(s *ir.Decl) {
 		init = &ir.Const{T: s.Var.Type, At: s.At}
 	}
 	g.set(s.Var, h, init, true)
+	g.noteEvenness(s.Var, h)
 }
 
 // set assigns to a variable. Lanes that are off keep their value, but a variable that is only now declared has none to keep.

@@ -57,6 +57,9 @@ func (g *gen) vecRef(e *ir.Ref) []Reg {
 func (g *gen) spread(e ir.Expr, s shape) []Reg {
 	t := e.Type()
 	size, w := container(t), g.width(t)
+	if r, ok := g.spreads[spreadKey(e)]; ok && s.kind == uniform {
+		return g.same(r)
+	}
 	base := g.vector()
 	g.broadcastGeneral(base, g.gp(e), size, w)
 	if s.kind == uniform {
@@ -288,11 +291,11 @@ func (g *gen) vecShift(dst []Reg, e *ir.Binary) []Reg {
 	x := g.vec(e.X)
 	return g.lift(dst, x, x, func(d, x, _ Reg) {
 		switch {
-		case e.Op == ir.Shr && e.T.IsSigned() && container(e.T) == 8 && !g.avx512:
+		case e.Op == ir.Shr && e.T.IsSigned() && container(e.T) == 8 && !g.avx512 && !g.notNegative(e.X):
 			c = min(c, bits-1)
 			s := series{g, e.T, w}
 			g.move(d, s.extended(s.shiftRight(x, c), s.cBits(1<<(63-c))))
-		case e.Op == ir.Shr && e.T.IsSigned():
+		case e.Op == ir.Shr && e.T.IsSigned() && (container(e.T) == 4 || g.avx512):
 			c = min(c, bits-1)
 			g.op(pick(e.T, VPSRAD, VPSRAQ), w, RegArg(d), RegArg(x), ImmArg(c))
 		case c >= bits:
@@ -315,18 +318,19 @@ func (g *gen) shiftByVector(dst []Reg, e *ir.Binary) []Reg {
 	if !alike && (container(ct) != container(e.T) || ct.IsSigned() && e.Checked || long) {
 		return g.binaryInGo(e)
 	}
+	long = long && !g.notNegative(e.X)
 	op := pick(e.T, VPSLLVD, VPSLLVQ)
 	if e.Op == ir.Shr {
 		op = pick(e.T, VPSRLVD, VPSRLVQ)
 	}
-	if signed && !long {
+	if signed && !long && !(container(e.T) == 8 && !g.avx512) {
 		op = pick(e.T, VPSRAVD, VPSRAVQ)
 	}
 	w := g.width(e.T)
 	x := g.vec(e.X)
 	var by []Reg
 	if alike {
-		by = g.sameCount(e, map[bool]int64{true: 63, false: 64}[long])
+		by = g.sameCount(e, mostCount(long))
 	} else {
 		by = g.vec(e.Y)
 	}
@@ -355,12 +359,26 @@ func (g *gen) sameCount(e *ir.Binary, most int64) []Reg {
 		g.op(TESTQ, W128, RegArg(n), RegArg(n))
 		g.failIf(condL, ir.ErrShift)
 	}
+	if r, ok := g.spreads[countKey(e.Y, most)]; ok {
+		return g.same(r)
+	}
+	return g.same(g.countVector(e, n, most))
+}
+
+func mostCount(long bool) int64 {
+	if long {
+		return 63
+	}
+	return 64
+}
+
+func (g *gen) countVector(e *ir.Binary, n Reg, most int64) Reg {
 	limit, count, by := g.constGeneral(most), g.general(), g.vector()
 	g.move(count, n)
 	g.op(CMPQ, W128, RegArg(count), RegArg(limit))
 	g.op(CMOVQHI, W128, RegArg(count), RegArg(limit))
 	g.broadcastGeneral(by, count, container(e.T), g.width(e.T))
-	return g.same(by)
+	return by
 }
 
 // product takes x*y apart, through a conversion that changes nothing.

@@ -1,0 +1,99 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Integers that a loop over lanes does not change are brought into all lanes once, before it, where vectors are combined with them.
+
+func spreadKey(e ir.Expr) string { return fmt.Sprint(container(e.Type()), exprKey(e)) }
+
+// countKey names counts of shifts, cut off at most.
+func countKey(e ir.Expr, most int64) string { return fmt.Sprint("<<", most, exprKey(e)) }
+
+// spreadAhead makes these vectors. Nothing that may fail is computed here: a count of a shift is checked where the shift is.
+func (g *gen) spreadAhead(f *loopFrame, body []ir.Stmt) {
+	g.spreads = map[string]Reg{}
+	ir.Inspect(body, nil, func(e ir.Expr) {
+		switch e := e.(type) {
+		case *ir.Binary:
+			g.spreadOperands(f, e)
+		case *ir.Math:
+			if (e.Fn == ir.IMin || e.Fn == ir.IMax) && g.shape(e).kind == varying {
+				for _, x := range e.Args {
+					g.spreadOne(f, x)
+				}
+			}
+		}
+	})
+}
+
+func (g *gen) spreadOperands(f *loopFrame, e *ir.Binary) {
+	x, y := g.shape(e.X).kind, g.shape(e.Y).kind
+	switch {
+	case !e.X.Type().IsInteger() || !e.Y.Type().IsInteger() || x == uniform && y == uniform || e.T.IsInteger() && g.shape(e).kind != varying || e.Op == within:
+	case e.Op == ir.Shl || e.Op == ir.Shr:
+		if _, constant := constInt(e.Y); y == uniform && !constant && g.invariant(f, e.Y) {
+			long := e.Op == ir.Shr && e.T.IsSigned() && container(e.T) == 8 && !g.avx512 && !g.notNegative(e.X)
+			if key := countKey(e.Y, mostCount(long)); g.spreads[key] == 0 {
+				g.spreads[key] = g.countVector(e, g.gp(e.Y), mostCount(long))
+			}
+		}
+	case e.Op == ir.Div || e.Op == ir.Rem:
+	default:
+		g.spreadOne(f, e.X)
+		g.spreadOne(f, e.Y)
+	}
+}
+
+func (g *gen) spreadOne(f *loopFrame, e ir.Expr) {
+	if _, constant := e.(*ir.Const); constant || g.shape(e).kind != uniform || !e.Type().IsInteger() || !g.invariant(f, e) {
+		return
+	}
+	key := spreadKey(e)
+	if _, ok := g.spreads[key]; ok {
+		return
+	}
+	r := g.vector()
+	g.broadcastGeneral(r, g.gp(e), container(e.Type()), g.width(e.Type()))
+	g.spreads[key] = r
+}
+
+// invariant tells the integers that can be computed before the loop.
+func (g *gen) invariant(f *loopFrame, e ir.Expr) bool {
+	simple := true
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Const, *ir.Ref, *ir.Len, *ir.Unary:
+		case *ir.Convert:
+			simple = simple && x.X.Type().IsInteger()
+		case *ir.Binary:
+			simple = simple && (x.Op == ir.Add || x.Op == ir.Sub || x.Op == ir.Mul || x.Op == ir.And || x.Op == ir.Or || x.Op == ir.Xor)
+		default:
+			simple = false
+		}
+		return simple
+	})
+	return simple && f.fixed(e) && g.known([]term{{expr: e}})
+}
+
+// notNegative tells the integers that are known to have no sign: the counter of the loop over lanes where it rises from 0 or more.
+func (g *gen) notNegative(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Const:
+		return int64(e.Bits) >= 0
+	case *ir.Ref:
+		if g.shapes == nil || e.Var != g.shapes.lane || g.shapes.step <= 0 || g.parallelLanes == nil || g.parallelLanes.Var != e.Var {
+			return false
+		}
+		lo, ok := constInt(g.parallelLo)
+		return ok && lo >= 0 && wide(e.Var.Type)
+	case *ir.Binary:
+		return e.Op == ir.And && (g.notNegative(e.X) || g.notNegative(e.Y))
+	case *ir.Convert:
+		return wide(e.T) && below32(e)
+	}
+	return false
+}
