@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -241,19 +242,40 @@ func describe(n ast.Node) string {
 
 // lookalike warns of comments that were surely meant to be directives.
 func (a *attacher) lookalike(c *ast.Comment) {
-	text := strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(c.Text, "//"), "/*"), blanks)
-	rest, found := strings.CutPrefix(text, "omp:")
-	if !found {
-		rest, found = strings.CutPrefix(text, "#pragma omp")
-	}
-	if !found {
-		return
-	}
-	word := firstWord(strings.TrimLeft(rest, blanks))
-	if slices.Contains(directiveWords, word) {
+	if word := wordOfLookalike(c.Text); word != "" {
 		a.diags = append(a.diags, Diagnostic{Pos: a.pos(c.Pos()), Severity: Warning, What: "comment",
 			Why: "it looks like a directive but is none", Instead: "write " + prefix + word + ", without blanks before the name"})
 	}
+}
+
+// lookalikes are how other languages, and fingers, write what begins a directive.
+var lookalikes = regexp.MustCompile(`(?i)^(//\s*omp\s*:|//omp\s|/[/*]\s*#?\s*pragma\s+omp\s|/\*\s*omp\s*:)\s*(\w+)`)
+
+// wordOfLookalike returns the directive that a comment was surely meant to be, "" where it is one or was not meant.
+func wordOfLookalike(comment string) string {
+	m := lookalikes.FindStringSubmatch(comment)
+	if m == nil || strings.HasPrefix(comment, prefix) {
+		return ""
+	}
+	if word := strings.ToLower(m[2]); slices.Contains(directiveWords, word) {
+		return word
+	}
+	return ""
+}
+
+// MeansKernel reports whether some comment of a file was meant to make a function a kernel, whether or not it does.
+func MeansKernel(text string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		word := wordOfLookalike(line)
+		if rest, ok := strings.CutPrefix(line, prefix); ok {
+			word = strings.ToLower(firstWord(strings.TrimLeft(rest, blanks)))
+		}
+		if word == "target" || word == "task" {
+			return true
+		}
+	}
+	return false
 }
 
 func firstWord(s string) string {

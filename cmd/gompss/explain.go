@@ -103,7 +103,7 @@ func (e *explainRun) target(t target) error {
 		}
 	}
 	for _, f := range pkg {
-		if t.files == nil && hasKernels(f) && e.mayHave(f) || slices.Contains(t.files, f.Name) {
+		if t.files == nil && (hasKernels(f) || codegen.MeansKernel(f.Text)) && e.mayHave(f) || slices.Contains(t.files, f.Name) {
 			errs = append(errs, e.file(t.dir, f.Name, pkg))
 		}
 	}

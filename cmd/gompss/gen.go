@@ -125,6 +125,9 @@ func (g *genRun) target(t target) error {
 	}
 	for _, f := range sources {
 		if !hasKernels(f) {
+			if t.files == nil || slices.Contains(t.files, f.Name) {
+				errs = append(errs, g.without(t.dir, f, slices.Contains(t.files, f.Name)))
+			}
 			continue
 		}
 		made = append(made, codegen.GeneratedName(f.Name))
@@ -138,6 +141,23 @@ func (g *genRun) target(t target) error {
 		errs = append(errs, g.orphans(t.dir, made))
 	}
 	return errors.Join(errs...)
+}
+
+// without says what is wrong with a file that has no kernels and was meant to have some, or is named.
+func (g *genRun) without(dir string, f codegen.File, named bool) error {
+	if codegen.MeansKernel(f.Text) {
+		loaded, err := codegen.Load(f)
+		if err != nil {
+			return inFolder(dir, err)
+		}
+		for _, w := range loaded.Warnings() {
+			fmt.Fprintln(&placed{dir, g.stderr}, w.Error())
+		}
+	}
+	if named {
+		return fmt.Errorf("gompss: %s: no kernels: put //omp:target above a function", filepath.Join(dir, f.Name))
+	}
+	return nil
 }
 
 // embedder returns the file of a package that embeds the source of name, so as to make its kernels by task.NewKernel; "" where none does.
