@@ -74,8 +74,14 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 	}
 	m.len = 1
 	b, first, err := rt.buffers.find(m)
-	if err == nil && (b == nil || first != 0 || (b.pages != nil) != ours) {
-		err = fmt.Errorf("not the beginning of a buffer made by %s", map[bool]string{true: "Alloc", false: "Register"}[ours])
+	switch {
+	case err != nil:
+	case b == nil || first != 0:
+		err = fmt.Errorf("not the beginning of a buffer made by %s", map[bool]string{true: "Alloc", false: "Register, or by the first use of a slice"}[ours])
+	case b.pages == nil && ours:
+		err = errors.New("not the beginning of a buffer made by Alloc, but an ordinary slice, which Unregister gives back")
+	case b.pages != nil && !ours:
+		err = errors.New("not the beginning of a buffer made by Register, but memory of Alloc, which Free gives back")
 	}
 	if err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)

@@ -48,9 +48,18 @@ type ViolationError struct {
 	Stray  bool      // the region is not in its accesses
 	// Touched says that it was read or written, which its pages have told of: Options.CheckReads.
 	Touched bool
+	// Buffer says which slice or variable the region is of, as far as the runtime knows: its length, the size of its elements and its address.
+	Buffer string
 }
 
 func (e *ViolationError) Error() string {
+	if e.Buffer == "" {
+		return e.what()
+	}
+	return fmt.Sprintf("%s; b%d is %s", e.what(), e.Region.Buffer, e.Buffer)
+}
+
+func (e *ViolationError) what() string {
 	switch {
 	case e.Touched:
 		return fmt.Sprintf("check: element %d of %v was read or written by %s, which has not declared it", e.Index, e.Region, e.Label)
@@ -252,7 +261,7 @@ func (rt *Runtime) violated(r *record, list []watched, alone func() bool) error 
 		if b != w.b || w.stray && !alone() { // it was freed, and the number may be another one's; or others write there
 			continue
 		}
-		e := &ViolationError{Label: r.name(), Region: w.region, Mode: w.mode, Stray: w.stray, Index: -1}
+		e := &ViolationError{Label: r.name(), Region: w.region, Mode: w.mode, Stray: w.stray, Index: -1, Buffer: b.text()}
 		if w.before == nil {
 			if sum, ok := b.sum(); ok && sum != w.sum && alone() {
 				return e

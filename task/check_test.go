@@ -3,6 +3,7 @@ package task_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/gompss/gompss/devices"
@@ -16,6 +17,7 @@ func TestCheckFindsWritesThatWereNotDeclared(t *testing.T) {
 		rt := open(t, task.Options{Devices: spec})
 		x := make([]int32, 100)
 		require.NoError(t, task.Register(rt, x))
+		where := fmt.Sprintf("100 elements of 4 bytes at %p", x)
 		_, err := rt.Go(func() error { x[7]++; return nil }, task.In(x[5:50]), task.Out(x[60:]), task.Label("sly"))
 		require.NoError(t, err)
 		err = rt.Wait()
@@ -24,11 +26,11 @@ func TestCheckFindsWritesThatWereNotDeclared(t *testing.T) {
 		require.Equal(t, "sly", v.Label)
 		require.EqualValues(t, 7, v.Index)
 		require.False(t, v.Stray)
-		require.EqualError(t, v, "check: element 7 of b0[5:50] changed while sly ran, which has declared it as in: it wrote it, or another task did that has not declared it")
+		require.EqualError(t, v, "check: element 7 of b0[5:50] changed while sly ran, which has declared it as in: it wrote it, or another task did that has not declared it; b0 is "+where)
 
 		_, err = rt.Go(func() error { x[55]++; return nil }, task.In(x[5:50]), task.Out(x[60:]), task.Label("stray"))
 		require.NoError(t, err)
-		says(t, rt.Wait(), "task: stray (LINE) on smp: check: element 55 of b0[50:60] changed while stray ran, which has not declared it")
+		says(t, rt.Wait(), "task: stray (LINE) on smp: check: element 55 of b0[50:60] changed while stray ran, which has not declared it; b0 is "+where)
 
 		_, err = rt.Go(func() error { copy(x[60:], x[5:45]); x[3]++; return nil }, task.In(x[5:50]), task.Out(x[60:]), task.InOut(x[3:4]))
 		require.NoError(t, err)

@@ -185,7 +185,7 @@ func (rt *Runtime) breached(r *record, value any) error {
 	for _, c := range f.closed {
 		at := fault.Addr() - c.b.lo()
 		if at >= uintptr(c.first) && at < uintptr(c.first+len(c.pages)) {
-			return &ViolationError{Label: r.name(), Region: c.b.whole(), Index: int64(at) / int64(c.b.elem), Stray: true, Touched: true}
+			return &ViolationError{Label: r.name(), Region: c.b.whole(), Index: int64(at) / int64(c.b.elem), Stray: true, Touched: true, Buffer: c.b.text()}
 		}
 	}
 	return nil

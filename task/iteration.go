@@ -224,7 +224,7 @@ func goneError(b *buffer, user string) error {
 	if b.pages != nil {
 		by = "Free"
 	}
-	return &ChangedError{What: fmt.Sprintf("buffer %d (%d elements of %d bytes at %#x)%s was given back by %s", b.id, b.cap, b.elem, b.lo(), user, by)}
+	return &ChangedError{What: fmt.Sprintf("buffer %d (%s)%s was given back by %s", b.id, b.text(), user, by)}
 }
 
 // goneIn returns an error where one of the buffers of a sequence of kernels is gone, or about to be.

@@ -269,8 +269,13 @@ func TestAllocAndFree(t *testing.T) {
 	y := make([]int, 4)
 	require.NoError(t, task.Register(rt, y))
 	require.NoError(t, task.Register(rt, y[1:]), "inside of a buffer")
+	require.ErrorContains(t, task.Free(rt, y), "an ordinary slice, which Unregister gives back")
+	require.ErrorContains(t, task.Unregister(rt, x), "not the beginning")
 	require.NoError(t, task.Unregister(rt, y))
 	require.ErrorContains(t, task.Unregister(rt, y), "not the beginning")
+	z, err := task.Alloc[int](rt, 4)
+	require.NoError(t, err)
+	require.ErrorContains(t, task.Unregister(rt, z), "memory of Alloc, which Free gives back")
 }
 
 func TestClosedRuntime(t *testing.T) {

@@ -106,6 +106,11 @@ func (b *buffer) measure() {
 	}
 }
 
+// text says which slice or variable of the program it is.
+func (b *buffer) text() string {
+	return fmt.Sprintf("%d elements of %d bytes at %#x", b.cap, b.elem, b.lo())
+}
+
 func (b *buffer) lo() uintptr { return uintptr(b.base) }
 func (b *buffer) hi() uintptr { return uintptr(b.base) + uintptr(b.size()) }
 

@@ -64,7 +64,7 @@ type Options struct {
 	// that could not be done. "" keeps nothing.
 	Learned string
 	// Check verifies that tasks on CPU workers write only what they declare, as far as sums over memory can tell (check.go), one at a time,
-	// which makes them slow; false takes GOMPSS_CHECK.
+	// which makes them slow; false takes GOMPSS_CHECK. In a run with accelerators what is written without any declaration is not found.
 	Check bool
 	// CheckReads is Check that also finds what tasks read without having declared it, by pages, in memory of Alloc that other tasks use
 	// (fence.go), on machines without accelerators. A program that touches such memory itself before it has waited for it ends with a
