@@ -8,8 +8,8 @@ import (
 
 // A Domain is one nesting level of the graph: it orders the nodes submitted to it. The zero Domain is empty and ready.
 //
-// Submit, Enter, Busy, Forget and Reset are called by one goroutine at a time; the order of Submit and Enter calls is the program order.
-// Settle, Complete and Launch may be called from any goroutine at any time.
+// Submit, Enter, Place, Busy, Forget and Reset are called by one goroutine at a time; the order of Submit, Enter and Place calls is the
+// program order. Prepare, Settle, Complete and Launch may be called from any goroutine at any time.
 type Domain struct {
 	// Edges, when set before the first Submit, is called for every node that has edges, before it can become ready: for traces. preds is
 	// good until it returns.
@@ -51,15 +51,21 @@ func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 // Enter is the part of Submit that finds the predecessors of n, and makes n one of those that come later: all that the order of
 // submission is for. Settle, with what Enter returns, must follow, and is the part that others need not wait for.
 func (d *Domain) Enter(n *Node, accesses []Access) (edges int32) {
-	n.begin(accesses)
+	d.Prepare(n, accesses)
+	return d.Place(n, accesses)
+}
+
+// Prepare is the part of Enter that concerns n alone, whose memory another processor has had most often: several nodes are prepared at
+// once, and who comes next does not wait for it. Place, with the same accesses, must follow, or n be prepared again.
+func (d *Domain) Prepare(n *Node, accesses []Access) { n.begin(accesses, d.Follow != nil) }
+
+// Place is the rest of Enter, for a node that is prepared.
+func (d *Domain) Place(n *Node, accesses []Access) (edges int32) {
 	d.next++
 	if n.ID == 0 {
 		n.ID = TaskID(d.next)
 	}
 	n.mark = n.ID
-	if d.Follow != nil {
-		n.spill().unlaunched.Add(1) // nobody tells of n before it is settled
-	}
 	edges = d.enterAll(n, accesses)
 	if len(d.found) > 0 {
 		d.tellEdges(n.ID)
@@ -88,15 +94,12 @@ func (n *Node) Ref() Ref { return Ref{ref{n, uint32(n.ID)}} }
 // SubmitAfter is Submit for a node whose predecessors are known: it has no accesses, and comes after those of preds that are not
 // over. No accesses are looked at, and others do not find n by any. Requires: preds are of this domain, each there once.
 func (d *Domain) SubmitAfter(n *Node, preds []Ref) (ready bool) {
-	n.begin(nil)
+	n.begin(nil, d.Follow != nil)
 	d.next++
 	if n.ID == 0 {
 		n.ID = TaskID(d.next)
 	}
 	n.mark = n.ID
-	if d.Follow != nil {
-		n.spill().unlaunched.Add(1)
-	}
 	edges := d.enterAfter(n, preds)
 	if len(d.found) > 0 {
 		d.tellEdges(n.ID)

@@ -49,13 +49,15 @@ func TestFollowIsToldOnceWhenAllPredecessorsAreLaunched(t *testing.T) {
 func TestFollowAgainstAModel(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		var d Domain
+		var d, whole Domain
 		type entry struct {
 			node    *Node
 			preds   []*entry
 			stream  int
 			over    bool
 			follows int
+			twin    *Node // in whole, where nothing is prepared apart
+			told    int   // of that
 		}
 		var all []*entry
 		of := map[*Node]*entry{}
@@ -72,10 +74,11 @@ func TestFollowAgainstAModel(t *testing.T) {
 			}
 			require.Positive(t, unfinished, "seed %d", seed)
 		}
+		whole.Follow = func(n *Node, _ int) { of[n].told++ }
 		cells := map[int64][]*entry{} // who wrote the cell, in order
 		for range 60 {
-			e := &entry{node: &Node{}}
-			of[e.node] = e
+			e := &entry{node: &Node{}, twin: &Node{}}
+			of[e.node], of[e.twin] = e, e
 			var accesses []Access
 			for range 1 + rng.IntN(3) {
 				at := rng.Int64N(5)
@@ -88,7 +91,13 @@ func TestFollowAgainstAModel(t *testing.T) {
 				cells[at] = append(cells[at], e)
 			}
 			all = append(all, e)
-			d.Submit(e.node, Merge(accesses))
+			if rng.IntN(2) == 0 { // prepared for a submission that was given up, or for this one
+				d.Prepare(e.node, []Access{{Region: Interval(0, 0, 9), Mode: Commutative}, {Region: Interval(0, 0, 5), Mode: InOut}})
+			}
+			d.Prepare(e.node, Merge(accesses))
+			require.Empty(t, e.node.Exclusive(), "seed %d", seed)
+			d.Settle(e.node, d.Place(e.node, Merge(accesses)))
+			whole.Submit(e.twin, Merge(accesses))
 			require.LessOrEqual(t, e.follows, 1)
 			for _, e := range all {
 				ready, stream := true, 1+rng.IntN(2)
@@ -107,10 +116,13 @@ func TestFollowAgainstAModel(t *testing.T) {
 				case e.stream == 0 && stream != 0:
 					e.stream = stream
 					d.Launch(e.node, stream)
+					whole.Launch(e.twin, stream)
 				case ready:
 					e.over = true // before Complete: what is let go is not unfinished any more
 					d.Complete(e.node, func(*Node, bool) {})
+					whole.Complete(e.twin, func(*Node, bool) {})
 				}
+				require.Equal(t, e.told, e.follows, "seed %d", seed)
 			}
 		}
 	}

@@ -115,8 +115,8 @@ func (n *Node) Exclusive() []Region {
 	return n.more.commutes
 }
 
-// begin prepares n for its accesses.
-func (n *Node) begin(accesses []Access) {
+// begin prepares n for its accesses, and for being told where it may follow.
+func (n *Node) begin(accesses []Access, follows bool) {
 	if n.word.Load() != 0 {
 		panic(fmt.Sprintf("gompss: bug: node %d submitted twice", n.ID))
 	}
@@ -125,6 +125,9 @@ func (n *Node) begin(accesses []Access) {
 		m.cells, m.modes, m.commutes, m.versions = m.cells[:0], m.modes[:0], m.commutes[:0], m.versions[:0]
 		m.stream = 0
 		m.behind.Store(0)
+	}
+	if follows {
+		n.spill().unlaunched.Store(1) // nobody tells of n before it is settled
 	}
 	for i := range accesses {
 		if a := &accesses[i]; a.Mode == Commutative && a.Region.N > 0 {

@@ -118,6 +118,7 @@ func (rt *Runtime) letFollow() {
 	}
 	rt.lines = make([]line, len(rt.places))
 	rt.followAt = func(n *deps.Node, stream int) { rt.follow(n.Owner.(*record), sched.PlaceID(stream-1)) }
+	rt.root.graph.domain = rt.getDomain(&rt.root) // several look at it from the first submission on
 	for p, d := range rt.machine.Devices() {
 		if a, ok := d.(devices.Attentive); ok {
 			id := sched.PlaceID(p)

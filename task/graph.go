@@ -103,14 +103,19 @@ func (rt *Runtime) graphFor(r *record) *graph {
 	if g.domain == nil {
 		g.domain = rt.getDomain(r.home)
 	}
-	if r.node.Owner == nil {
-		r.node.Owner = r
-	}
-	r.node.ID = r.taskID()
+	r.graphNode().ID = r.taskID()
 	if rt.lines != nil {
 		r.adding.Store(r.id.Load()<<stageBits | isAdded)
 	}
 	return g
+}
+
+// graphNode returns the node of r, which knows whose it is.
+func (r *record) graphNode() *deps.Node {
+	if r.node.Owner == nil {
+		r.node.Owner = r
+	}
+	return &r.node
 }
 
 // getDomain returns an empty domain for s. Those of nested tasks are used again and again, with their memory.

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+
+	"github.com/gompss/gompss/deps"
 )
 
 // This file is what lets several goroutines describe kernel tasks at once: records that are had without the lock of submission, and the
@@ -129,11 +131,53 @@ func (s *Scope) giveUpBeside(r *record, err error) (Task, error) {
 }
 
 // commitBeside is commit for a record of openBeside.
-func (s *Scope) commitBeside(r *record) (Task, error) {
-	if err := s.enter(s.rt.contextOf(r.group)); err != nil {
+func (s *Scope) commitBeside(r *record) (t Task, err error) {
+	rt := s.rt
+	unseen := rt.lines != nil && rt.recorder == nil && !r.now
+	if unseen {
+		s.graph.domain.Prepare(r.graphNode(), r.accesses)
+	}
+	if err := s.enter(rt.contextOf(r.group)); err != nil {
 		return s.giveUpBeside(r, err)
 	}
-	t := s.commit(r)
-	s.rt.describing.leave()
+	if unseen && len(s.reductions) == 0 {
+		t = s.commitUnseen(r)
+	} else {
+		t = s.commit(r)
+	}
+	rt.describing.leave()
 	return t, nil
+}
+
+// commitUnseen is commit for a task of the program that is prepared, where nobody looks on or waits for it and no reduction is open. Under the
+// lock of submission is no more than its place in the order and its edges, and nothing of it that others have had is looked at for the
+// first time: to fetch that takes longer than the rest.
+func (s *Scope) commitUnseen(r *record) Task {
+	rt, detail, domain := s.rt, r.detail, s.graph.domain // r may be over, and another task, when it is settled
+	id := deps.TaskID(rt.window.enter())
+	s.count(r)
+	if e := s.graph.tainted(r.accesses); e != nil {
+		r.poison.Store(e)
+	}
+	r.node.ID = id
+	edges := domain.Place(&r.node, r.accesses)
+	s.submitting.Unlock()
+	perturb()
+	r.id.Store(uint64(id)) // it is not ready, and nobody knows it by more than its node, before it is settled
+	r.adding.Store(uint64(id)<<stageBits | isAdded)
+	var ready recordList
+	late := domain.Settle(&r.node, edges)
+	if late {
+		if late = r.granted(); !late {
+			ready.push(r)
+		}
+	}
+	if detail.added(id) {
+		rt.startOn(r)
+	}
+	if late {
+		rt.leads(r, nil)
+	}
+	rt.startAll(&ready)
+	return Task{rt, r, id}
 }
