@@ -24,12 +24,12 @@ type Domain struct {
 	_ [64]byte // who completes nodes reads Follow, and nothing of what follows
 
 	next   uint64 // submissions so far
+	edges  uint64 // made so far, those of joints included
 	table  table
 	tracts map[BufferID]*tract
 	free   *cell // dropped cells, by left
 	swept  []*cell
 	found  []TaskID // predecessors of the node being submitted, for Edges
-	edges  uint64   // made so far, those of joints included
 	joints *joint   // that are over, by next
 	wides  []*wide  // that no cell has
 	_      [64]byte // who completes nodes writes what follows

@@ -15,28 +15,41 @@ import (
 // hears of what is over only tells. Nothing waits for ever because of that: what stands in line becomes ready in the ordinary way in any
 // case.
 
-// A crowd says whether several goroutines submit kernel tasks, by what the latest of them saw.
+// A crowd says whether several goroutines submit kernel tasks, in turns. The threads of accelerators look at that all the time, so it is
+// written only where it changes.
 type crowd struct {
-	n    atomic.Int32 // who are at it
-	left atomic.Int32 // submissions until it is believed that there is one alone
+	there atomic.Bool
+	_     line128
 }
 
-// crowdLasts is for how many submissions of one goroutine alone it is taken for a crowd: two do not meet each time.
+func (c *crowd) is() bool { return c.there.Load() }
+
+// turns is what a crowd is known by.
+type turns struct {
+	by   uintptr // who has submitted the latest
+	left int     // submissions of one goroutine alone until it counts as such
+}
+
+// crowdLasts is for how many submissions of one goroutine alone it is taken for a crowd.
 const crowdLasts = 256
 
-func (c *crowd) enter() {
-	if c.n.Add(1) > 1 {
-		if c.left.Load() < crowdLasts/2 {
-			c.left.Store(crowdLasts)
+// pass notes a submission for c. Who submits all that comes after what another has submitted is no crowd: who takes turns comes back.
+func (t *turns) pass(by uintptr, c *crowd) {
+	switch {
+	case by != t.by:
+		if t.left > 0 && !c.is() {
+			c.there.Store(true)
 		}
-	} else if left := c.left.Load(); left > 0 {
-		c.left.CompareAndSwap(left, left-1)
+		if t.by != 0 {
+			t.left = crowdLasts
+		}
+		t.by = by
+	case t.left > 0:
+		if t.left--; t.left == 0 && c.is() {
+			c.there.Store(false)
+		}
 	}
 }
-
-func (c *crowd) leave() { c.n.Add(-1) }
-
-func (c *crowd) is() bool { return c.left.Load() > 0 }
 
 // attended reports whether the attendant is awake.
 func (b *behind) attended() bool { return b.beside != nil && b.beside.Attends() }

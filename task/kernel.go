@@ -290,8 +290,6 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 
 // submitBeside is submit for a task that several goroutines may describe at once, and that needs the lock of submission only once.
 func (k *Kernel) submitBeside(s *Scope, g *Group, args []any, options []Option) (Task, error) {
-	s.rt.crowd.enter()
-	defer s.rt.crowd.leave()
 	r, err := s.openBeside(k, g)
 	if err != nil {
 		return Task{}, err

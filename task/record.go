@@ -238,13 +238,16 @@ type details struct {
 
 func (l *details) get(rt *Runtime) *detail {
 	lock(&l.mu)
-	defer l.mu.Unlock()
 	d := l.list
-	if d == nil {
+	if d != nil {
+		l.list, d.next = d.next, nil
+	} else {
 		l.made++
-		return &detail{rt: rt}
 	}
-	l.list, d.next = d.next, nil
+	l.mu.Unlock()
+	if d == nil {
+		d = &detail{rt: rt} // takes longer than all that is done under the lock
+	}
 	return d
 }
 

@@ -72,19 +72,36 @@ func (k *shelves) count() (free, made int64) {
 	return free, made
 }
 
-// guests counts who uses the runtime with no task in the window yet, so that Close waits for them. Who comes in and finds the runtime
+// guests count who uses the runtime with no task in the window yet, so that Close waits for them. Who comes in and finds the runtime
 // closed goes again: one of the two sees the other.
+//
+// They are counted in several rooms, so that those who come and go all the time do not share one: who waits asks for one room after the
+// other, as nobody stays who comes after the runtime was closed.
 type guests struct {
-	n      atomic.Int64
+	rooms  [guestRooms]guestRoom
 	waited atomic.Bool
 	mu     sync.Mutex
 	gone   sync.Cond
 }
 
-func (g *guests) enter() { g.n.Add(1) }
+const guestRooms = 64 // a power of 2
 
+type guestRoom struct {
+	n atomic.Int64
+	_ line128
+}
+
+// room returns the one of the calling goroutine.
+func (g *guests) room() *guestRoom {
+	const mix = 0x9e3779b97f4a7c15
+	return &g.rooms[uint64(goroutine())*mix>>58%guestRooms]
+}
+
+func (g *guests) enter() { g.room().n.Add(1) }
+
+// leave says that who has entered goes, on the same goroutine.
 func (g *guests) leave() {
-	if g.n.Add(-1) == 0 && g.waited.Load() {
+	if g.room().n.Add(-1) == 0 && g.waited.Load() {
 		g.mu.Lock()
 		g.gone.Broadcast()
 		g.mu.Unlock()
@@ -97,8 +114,10 @@ func (g *guests) wait() {
 	g.waited.Store(true)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for g.n.Load() > 0 {
-		g.gone.Wait()
+	for i := range g.rooms {
+		for g.rooms[i].n.Load() > 0 {
+			g.gone.Wait()
+		}
 	}
 }
 
@@ -140,6 +159,7 @@ func (s *Scope) commitBeside(r *record) (t Task, err error) {
 	if err := s.enter(rt.contextOf(r.group)); err != nil {
 		return s.giveUpBeside(r, err)
 	}
+	s.turns.pass(goroutine(), &rt.crowd)
 	if unseen && len(s.reductions) == 0 {
 		t = s.commitUnseen(r)
 	} else {
