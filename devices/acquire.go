@@ -242,7 +242,7 @@ func (m *Machine) ready(ws *WorkingSet) bool {
 			return false
 		}
 	}
-	return m.knows(m.spaces[ws.Space.Device], ws.launch)
+	return m.knows(ws.Space, ws.launch)
 }
 
 // Start is Acquire and Launch in one, on an accelerator. Where everything is there and what ws waits for is enqueued, the caller
@@ -255,8 +255,9 @@ func (m *Machine) Start(ws *WorkingSet, l *Launch) {
 	if !m.startBeside(ws) && !m.startAmongAll(ws) {
 		return
 	}
+	s := m.spaces[ws.Space.Device] // ws may be another task's when it is launched
 	m.launchNow(ws)
-	if m.direct.Add(-1) == 0 && m.closed.Load() {
+	if s.direct.Add(-1) == 0 && m.closed.Load() {
 		m.mu.Lock()
 		m.quiet.Broadcast()
 		m.mu.Unlock()
@@ -274,7 +275,7 @@ func (m *Machine) startAmongAll(ws *WorkingSet) bool {
 		return false
 	}
 	ws.events = eventsOf(ws.events[:0], ws.waits)
-	m.direct.Add(1)
+	m.spaces[ws.Space.Device].direct.Add(1)
 	if len(m.steps) > 0 {
 		m.unlockAndDrive()
 	} else {

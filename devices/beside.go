@@ -40,13 +40,19 @@ func (g *guard) Unlock() {
 // startBeside is Start for a kernel that concerns its own space alone: it holds its granules then, and ws.events are what it waits for.
 // Otherwise it reports false, and has done nothing.
 func (m *Machine) startBeside(ws *WorkingSet) bool {
-	s := m.spaces[ws.Space.Device]
-	if ws.Ready != nil {
+	if ws.Ready != nil || !m.knows(ws.Space, ws.launch) || !m.grantBeside(ws) {
 		return false
 	}
+	ws.events = eventsOf(ws.events[:0], ws.waits) // they stay as they are as long as somebody waits
+	return true
+}
+
+// grantBeside is what of startBeside needs the lock of the space.
+func (m *Machine) grantBeside(ws *WorkingSet) bool {
+	s := m.spaces[ws.Space.Device]
 	lock(&s.mu)
 	defer s.mu.Unlock()
-	if m.closed.Load() || s.retired != nil || s.waiting.head != nil || !m.knows(s, ws.launch) {
+	if m.closed.Load() || s.retired != nil || s.waiting.head != nil {
 		return false
 	}
 	s.plan.Reset()
@@ -66,23 +72,31 @@ func (m *Machine) startBeside(ws *WorkingSet) bool {
 	}
 	ws.state, ws.direct = grantedSet, true
 	m.waitFor(ws, s.plan.Wait)
-	ws.events = eventsOf(ws.events[:0], ws.waits)
-	m.direct.Add(1)
+	s.direct.Add(1)
 	return true
 }
 
-// knows reports whether the device of s knows all buffers of a launch. Requires: s.mu held.
-func (m *Machine) knows(s *space, l *Launch) bool {
+// knows reports whether the device of a space knows all buffers of a launch.
+func (m *Machine) knows(at SpaceID, l *Launch) bool {
 	for i := range l.Args.List {
-		a := &l.Args.List[i]
-		if !a.InMemory() {
-			continue
-		}
-		if mirror := s.held.mirrorOf(a.Buffer); mirror == nil || !mirror.reserved.Load() {
+		if a := &l.Args.List[i]; a.InMemory() && m.buffer(a.Buffer).known.Load()>>at.Device&1 == 0 {
 			return false
 		}
 	}
 	return true
+}
+
+// reserve makes the device of s know a mirror, if it does not.
+func (m *Machine) reserve(s *space, mirror *mirror) error {
+	if mirror.reserved.Load() {
+		return nil
+	}
+	if err := s.device.Reserve(mirror.buffer); err != nil {
+		return err
+	}
+	mirror.reserved.Store(true)
+	m.buffer(mirror.buffer.ID).known.Or(1 << s.id.Device)
+	return nil
 }
 
 // planBeside is Plan for all accesses of a kernel when nothing has to be copied for it and it waits for kernels there alone. Otherwise it
@@ -165,7 +179,7 @@ func (m *Machine) releaseBeside(ws *WorkingSet) bool {
 	}
 	for i, f := range ws.kernel {
 		f.heard = true
-		m.dir.End(ws.Accesses[i], f, true)
+		m.dir.endBeside(f)
 		f.waiters = nil
 		m.letGo(f)
 		ws.kernel[i] = nil
@@ -177,4 +191,11 @@ func (m *Machine) releaseBeside(ws *WorkingSet) bool {
 	m.waitFor(ws, nil)
 	ws.reset()
 	return true
+}
+
+// endBeside is End for a kernel that did not fail, by its flight alone.
+func (d *Directory) endBeside(f *Flight) {
+	here := &d.buffers[f.Region.Buffer].at[f.To.Device]
+	here.leaveIn(f)
+	here.leaveOut(f)
 }

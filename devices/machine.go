@@ -38,16 +38,16 @@ type Machine struct {
 	spaces  []*space // by SpaceID.Device; spaces[0] is the host
 	buffers atomic.Pointer[[]atomic.Pointer[buffer]]
 	closed  atomic.Bool
-
-	mu      guard // and with it that of each space: see beside.go
 	dir     *Directory
+	_       [128]byte // until here all is written rarely, and read for every kernel
+
+	mu      guard  // and with it that of each space: see beside.go
 	steps   []step // what devices are to be asked, in order
 	spare   []step
 	plan    Plan
-	flying  int          // flights that have not landed
-	arrived uint64       // those that have
-	driving bool         // somebody carries steps out
-	direct  atomic.Int32 // launches past the steps that have not returned
+	flying  int    // flights that have not landed
+	arrived uint64 // those that have
+	driving bool   // somebody carries steps out
 	// starting is the working set that Start is asked for, while it is planned.
 	starting *WorkingSet
 	quiet    sync.Cond // broadcast when a flight lands, a working set is released or driving ends
@@ -57,16 +57,19 @@ type Machine struct {
 
 // A space is one address space of a Machine.
 type space struct {
-	id      SpaceID
-	name    string
-	device  Accelerator // nil for the host
-	held    *residency  // nil for the host
-	waiting setQueue    // working sets that wait for room
-	retired *DeviceError
+	id     SpaceID
+	name   string
+	device Accelerator // nil for the host
+	held   *residency  // nil for the host
+	_      [128]byte   // others read what comes before
 
-	mu      mutex     // guards what the machine keeps of this space; held by who holds Machine.mu
-	plan    Plan      // for startBeside
-	flights []*Flight // of kernels, that nobody has
+	mu      mutex    // guards what the machine keeps of this space; held by who holds Machine.mu
+	waiting setQueue // working sets that wait for room
+	retired *DeviceError
+	plan    Plan         // for startBeside
+	flights []*Flight    // of kernels, that nobody has
+	direct  atomic.Int32 // launches past the steps that have not returned
+	_       [128]byte
 }
 
 // A buffer is what the machine knows of a buffer besides the directory.
@@ -78,6 +81,8 @@ type buffer struct {
 	// sole is the space, plus 1, that alone had all of it when a task had written it as a whole; 0 since anything else has been done
 	// about it. It is written under Machine.mu and read without, by who can do with what was true a moment ago.
 	sole atomic.Int32
+	// known is the spaces whose devices know of it, by bits: it is asked for without a lock, and nothing is taken out.
+	known atomic.Uint64
 }
 
 // Open opens the devices that a specification names, such as "smp:2,sim:4" or "smp,sim:3(memory=64MiB,peer=off)".

@@ -2,9 +2,11 @@ package devices_test
 
 import (
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/sim"
@@ -135,6 +137,39 @@ func TestBuffersComeAndGo(t *testing.T) {
 	require.Zero(t, r.m.Counters().Evictions)
 	require.Empty(t, r.m.Leak())
 	require.Zero(t, r.m.Accelerators()[0].(*sim.Device).Backed())
+}
+
+// A device is told of a buffer that a kernel has among its arguments and no access names, also where the kernel is launched past the steps, and
+// again when another buffer has its id.
+func TestStartTellsTheDeviceOfItsBuffers(t *testing.T) {
+	r := newRig(t, "sim:1", sim.Options{Memory: 64 * kib, Granule: 4 * kib})
+	x, y := r.filled(100), r.filled(100)
+	device := r.m.Accelerators()[0].(*sim.Device)
+	slice := &ir.Type{Kind: ir.Slice}
+	done := make(chan error, 1)
+	ws := &devices.WorkingSet{Accesses: []deps.Access{inout(r.whole(x))}, Space: acc(0)}
+	ws.Done = func(ws *devices.WorkingSet, err error) {
+		r.m.ReleaseSet(ws, err)
+		done <- err
+	}
+	for range 3 {
+		var at []unsafe.Pointer
+		l := &devices.Launch{
+			Kernel: &devices.Kernel{Name: "two", Go: func(a *devices.Args) { at = append(at, a.Address(0), a.Address(1)) }},
+			Args:   &devices.Args{List: []devices.Arg{{Type: slice, Buffer: x, Len: 100, Cap: 100}, {Type: slice, Buffer: y, Len: 100, Cap: 100}}},
+		}
+		for range 3 {
+			r.m.Start(ws, l)
+			require.NoError(t, <-done)
+		}
+		require.Len(t, at, 6)
+		require.NotContains(t, at, unsafe.Pointer(nil))
+		r.m.Settle()
+		require.NoError(t, r.m.DropBuffer(y))
+		require.NoError(t, r.m.AddBuffer(y, pointer(r.buffers[y]), 100*elem, elem))
+	}
+	require.NoError(t, r.fetch())
+	require.Equal(t, deps.Bytes(4*kib), device.Backed())
 }
 
 func TestHostPathIsFree(t *testing.T) {

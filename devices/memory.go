@@ -3,6 +3,7 @@ package devices
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
@@ -223,6 +224,11 @@ func (m *Machine) ReturnBytes(accesses []deps.Access) deps.Bytes {
 	return sum
 }
 
+// launching reports whether somebody launches a kernel past the steps.
+func (m *Machine) launching() bool {
+	return slices.ContainsFunc(m.spaces, func(s *space) bool { return s.direct.Load() > 0 })
+}
+
 // Close waits for what is in flight and closes the devices. Nothing is written back: fetch first. Calls after the
 // first do nothing.
 func (m *Machine) Close() error {
@@ -230,7 +236,7 @@ func (m *Machine) Close() error {
 		return nil
 	}
 	m.mu.Lock()
-	for m.flying > 0 || m.driving || m.direct.Load() > 0 || len(m.steps) > 0 {
+	for m.flying > 0 || m.driving || m.launching() || len(m.steps) > 0 {
 		m.quiet.Wait()
 	}
 	m.mu.Unlock()

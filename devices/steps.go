@@ -156,8 +156,7 @@ func (m *Machine) landed(f *Flight, err error) {
 	m.serve(m.spaces[f.From.Device])
 	m.serve(m.spaces[f.To.Device])
 	m.quiet.Broadcast()
-	m.mu.Unlock()
-	m.drive()
+	m.unlockAndDrive()
 }
 
 // served takes those who waited for f on. Requires: m.mu held.
@@ -192,13 +191,9 @@ func (m *Machine) changeRoom(ws *WorkingSet) {
 // reserveMirrors makes the device know the mirrors that ws uses.
 func (m *Machine) reserveMirrors(ws *WorkingSet, s *space) error {
 	for _, g := range ws.need.granules {
-		if g.mirror.reserved.Load() {
-			continue
-		}
-		if err := s.device.Reserve(g.mirror.buffer); err != nil {
+		if err := m.reserve(s, g.mirror); err != nil {
 			return err
 		}
-		g.mirror.reserved.Store(true)
 	}
 	return nil
 }
@@ -206,6 +201,9 @@ func (m *Machine) reserveMirrors(ws *WorkingSet, s *space) error {
 // reserveArgs makes the device know the buffers of all arguments, also of those that no access names: a kernel may ask
 // for the length of a slice that it does not touch.
 func (m *Machine) reserveArgs(ws *WorkingSet) error {
+	if m.knows(ws.Space, ws.launch) {
+		return nil
+	}
 	s := m.spaces[ws.Space.Device]
 	for i := range ws.launch.Args.List {
 		a := &ws.launch.Args.List[i]
@@ -213,19 +211,15 @@ func (m *Machine) reserveArgs(ws *WorkingSet) error {
 			continue
 		}
 		b := m.buffer(a.Buffer)
-		m.mu.Lock()
+		lock(&s.mu)
 		mirror := s.held.mirrorOf(a.Buffer)
 		if mirror == nil {
 			mirror = s.held.add(b.Buffer)
 		}
-		m.mu.Unlock()
-		if mirror.reserved.Load() {
-			continue
-		}
-		if err := s.device.Reserve(mirror.buffer); err != nil {
+		s.mu.Unlock()
+		if err := m.reserve(s, mirror); err != nil {
 			return err
 		}
-		mirror.reserved.Store(true)
 	}
 	return nil
 }

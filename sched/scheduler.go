@@ -35,9 +35,11 @@ type Scheduler struct {
 	chained uint32  // how often PopAfter was asked
 	watched bool
 	name    string
-	ledger  *ledger // of policy, if it has one
-	order   uint64
+	ledger  *ledger       // of policy, if it has one
 	retired atomic.Uint64 // PlaceSet
+	_       [128]byte     // who goes past the lock reads what comes before
+	order   uint64
+	_       [128]byte
 }
 
 // New returns a scheduler without items.

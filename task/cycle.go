@@ -114,7 +114,7 @@ func (rt *Runtime) estimate(s *record) {
 	for p := range rt.places {
 		var n deps.Bytes
 		if s.item.Allowed.Has(sched.PlaceID(p)) {
-			n = rt.machine.MissingBytes(s.data(), rt.spaces[p])
+			n = rt.machine.GuessMissing(s.data(), rt.spaces[p])
 			if sched.PlaceID(p) != rt.host && (least < 0 || n < least) {
 				least = n
 			}
@@ -153,7 +153,7 @@ func (rt *Runtime) addMoves(s *record, missing []deps.Bytes) {
 			continue
 		}
 		if missing[p] > 0 {
-			more[p] = rt.machine.MissingBytes(changed, rt.spaces[p])
+			more[p] = rt.machine.GuessMissing(changed, rt.spaces[p])
 		}
 		if more[p] == 0 {
 			s.item.Home = s.item.Home.With(p)

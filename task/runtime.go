@@ -115,6 +115,12 @@ type Runtime struct {
 	closed   atomic.Bool
 	finished atomic.Bool           // and no body runs any more: see refuses
 	unruled  atomic.Pointer[error] // what the policy broke with
+	sched    *sched.Scheduler
+	rooms    []room   // by worker
+	lines    []line   // by place: who would follow there; nil when nobody may
+	behind   []behind // by place: who does
+	counts   counts
+	learned  learned
 	// Until here all is written rarely, and read by all for every task. What follows is kept apart from it and by who writes it.
 	_ line128
 
@@ -138,18 +144,13 @@ type Runtime struct {
 	operators map[any]deps.ReductionID
 	spares    map[deps.Bytes][]*private // by size
 
+	_         line128
 	mu        mutex // never held together with submitting's work on the graph; innermost
-	sched     *sched.Scheduler
 	handedLen int32
 	handed    recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
-	rooms     []room     // by worker
 	gathered  gatherings
 	arrived   recordList // on the host: data are there, ready to run
 	fetching  int        // on the host: data are on their way
-	lines     []line     // by place: who would follow there; nil when nobody may
-	behind    []behind   // by place: who does
-	counts    counts
-	learned   learned
 
 	low     int32 // items in the scheduler with a priority below that of plain tasks; guarded by mu
 	_       line128
