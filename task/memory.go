@@ -149,8 +149,31 @@ func (t *buffers) sum() known {
 	return t.known
 }
 
-// latelySize is how many buffers are found without a search: a power of 2.
-const latelySize = 16
+// latelySize is how many buffers are found without a search: a power of 2. Those who submit share what is written where two buffers meet.
+const (
+	latelyBits = 10
+	latelySize = 1 << latelyBits
+)
+
+// latelyAt returns where a buffer is that was found for an address.
+func (t *buffers) latelyAt(lo uintptr) *atomic.Pointer[buffer] {
+	const mix = 0x9e3779b97f4a7c15
+	return &t.lately[uint64(lo>>12)*mix>>(64-latelyBits)]
+}
+
+// forgetLately lets go of b, whose memory is not ours to keep.
+func (t *buffers) forgetLately(b *buffer) {
+	pages := min(latelySize, (b.end-1)>>12-b.lo()>>12+1)
+	for i := range pages {
+		at := &t.lately[i]
+		if pages < latelySize {
+			at = t.latelyAt(b.lo() + i<<12)
+		}
+		if at.Load() == b {
+			at.CompareAndSwap(b, nil)
+		}
+	}
+}
 
 // A bufferTable holds the buffers by address and by id. Tables share memory: a slot of byID is written when its buffer comes and goes, and
 // who asks for one knows that it is there.
@@ -216,7 +239,7 @@ func (t *buffers) locate(m memory, owner *Scope) (*buffer, int64, error) {
 // find returns nil when no buffer overlaps m.
 func (t *buffers) find(m memory) (*buffer, int64, error) {
 	lo := uintptr(m.base)
-	at := &t.lately[lo>>12%latelySize]
+	at := t.latelyAt(lo)
 	if b := at.Load(); b != nil && lo >= b.lo() && lo+uintptr(m.size()) <= b.end && m.elem == b.elem && !b.gone.Load() {
 		if offset := lo - b.lo(); offset&b.mask == 0 && b.mask != 0 { // no division: it takes longer than all else here
 			return b, int64(offset >> b.shift), nil
@@ -344,6 +367,7 @@ func (t *buffers) remove(b *buffer) bool {
 	table.tree = table.tree.remove(b.lo())
 	t.table.Store(&table)
 	t.count(b, -1)
+	t.forgetLately(b)
 	return true
 }
 
