@@ -194,7 +194,7 @@ func (rt *Runtime) joinBehind(r *record, p sched.PlaceID, id uint64) bool {
 // grantFollower grants r, which follows at p and needs no tokens, to that.
 func (rt *Runtime) grantFollower(r *record, p sched.PlaceID) {
 	if rt.sched.GrantBeside(&r.item, p) {
-		rt.counts.grant(p)
+		rt.counts.grantBeside(p)
 		return
 	}
 	lock(&rt.mu)

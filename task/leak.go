@@ -57,8 +57,8 @@ func (rt *Runtime) leakOfScheduler(e *LeakError) {
 		e.count("tasks on "+place.Name, int64(rt.sched.Load(id)))
 		e.count("tokens of "+string(place.Kind), int64(rt.sched.Limit(id)-rt.sched.Free(id)))
 	}
-	for k := range rt.counts.held {
-		e.count("tasks counted on "+string(rt.counts.kinds[k]), rt.counts.held[k].now.Load())
+	for p, place := range rt.places {
+		e.count("tasks counted on "+place.Name, rt.counts.held[p].n.Load())
 	}
 	for i := range rt.rooms {
 		e.count("tasks of a worker", int64(rt.rooms[i].queue.count))

@@ -19,7 +19,8 @@ type Stats struct {
 	Buffers int64
 	Known   deps.Bytes
 	// ByDevice counts the tasks that ran, by the device's name ("smp" for all CPU workers); MostAtOnce is how many were
-	// there at the same time, by kind: granted, with tokens taken, and not over.
+	// there at the same time, by kind: granted, with tokens taken, and not over. Where tasks without tokens were put behind others on
+	// accelerators there may have been more for a moment.
 	ByDevice   map[string]int64
 	MostAtOnce map[devices.Kind]int
 	// What moved: see devices.Counters.
@@ -29,25 +30,20 @@ type Stats struct {
 // counts are written by all who start and end tasks.
 type counts struct {
 	ran   []placeCount
-	kind  []int // index of the kind of each place
+	held  []placeCount // that were granted and are not over
+	kind  []int        // index of the kind of each place
 	kinds []devices.Kind
-	held  []kindCount
+	most  []int64 // by kind, at once; guarded by Runtime.mu
 }
 
-// A placeCount is how many tasks ran at a place.
+// A placeCount is how many tasks of some sort there are at a place.
 type placeCount struct {
 	n atomic.Int64
 	_ line128
 }
 
-// A kindCount is how many tasks were granted to places of a kind and are not over, and the most at once.
-type kindCount struct {
-	now, most atomic.Int64
-	_         line128
-}
-
 func newCounts(places []sched.Place) counts {
-	c := counts{ran: make([]placeCount, len(places))}
+	c := counts{ran: make([]placeCount, len(places)), held: make([]placeCount, len(places))}
 	seen := map[devices.Kind]int{}
 	for _, p := range places {
 		k, ok := seen[p.Kind]
@@ -58,18 +54,26 @@ func newCounts(places []sched.Place) counts {
 		}
 		c.kind = append(c.kind, k)
 	}
-	c.held = make([]kindCount, len(seen))
+	c.most = make([]int64, len(seen))
 	return c
 }
 
+// grant counts a task in. Requires: Runtime.mu held.
 func (c *counts) grant(p sched.PlaceID) {
-	k := &c.held[c.kind[p]]
-	n := k.now.Add(1)
-	for most := k.most.Load(); n > most && !k.most.CompareAndSwap(most, n); most = k.most.Load() {
+	c.grantBeside(p)
+	of, n := c.kind[p], int64(0)
+	for q := range c.held {
+		if c.kind[q] == of {
+			n += c.held[q].n.Load()
+		}
 	}
+	c.most[of] = max(c.most[of], n)
 }
 
-func (c *counts) end(p sched.PlaceID) { c.held[c.kind[p]].now.Add(-1) }
+// grantBeside is grant for who shares nothing with other places, and does not know how many there are in all.
+func (c *counts) grantBeside(p sched.PlaceID) { c.held[p].n.Add(1) }
+
+func (c *counts) end(p sched.PlaceID) { c.held[p].n.Add(-1) }
 
 // Stats returns what the runtime has done so far: all of it when no task is in flight.
 func (rt *Runtime) Stats() Stats {
@@ -89,7 +93,7 @@ func (rt *Runtime) Stats() Stats {
 		s.ByDevice[place.Name] = rt.counts.ran[p].n.Load()
 	}
 	for k, kind := range rt.counts.kinds {
-		s.MostAtOnce[kind] = int(rt.counts.held[k].most.Load())
+		s.MostAtOnce[kind] = int(rt.counts.most[k])
 	}
 	if rt.quick {
 		s.ByDevice[rt.places[rt.host].Name] += rt.window.ran()
