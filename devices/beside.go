@@ -79,7 +79,7 @@ func (m *Machine) grantBeside(ws *WorkingSet) bool {
 // knows reports whether the device of a space knows all buffers of a launch.
 func (m *Machine) knows(at SpaceID, l *Launch) bool {
 	for i := range l.Args.List {
-		if a := &l.Args.List[i]; a.InMemory() && m.buffer(a.Buffer).known.Load()>>at.Device&1 == 0 {
+		if a := &l.Args.List[i]; a.InMemory() && m.buffer(a.Buffer).knownAt.Load()>>at.Device&1 == 0 {
 			return false
 		}
 	}
@@ -95,7 +95,7 @@ func (m *Machine) reserve(s *space, mirror *mirror) error {
 		return err
 	}
 	mirror.reserved.Store(true)
-	m.buffer(mirror.buffer.ID).known.Or(1 << s.id.Device)
+	m.buffer(mirror.buffer.ID).knownAt.Or(1 << s.id.Device)
 	return nil
 }
 

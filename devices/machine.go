@@ -81,8 +81,8 @@ type buffer struct {
 	// sole is the space, plus 1, that alone had all of it when a task had written it as a whole; 0 since anything else has been done
 	// about it. It is written under Machine.mu and read without, by who can do with what was true a moment ago.
 	sole atomic.Int32
-	// known is the spaces whose devices know of it, by bits: it is asked for without a lock, and nothing is taken out.
-	known atomic.Uint64
+	// knownAt is the spaces whose devices know of it, by bits: it is asked for without a lock, and nothing is taken out.
+	knownAt atomic.Uint64
 }
 
 // Open opens the devices that a specification names, such as "smp:2,sim:4" or "smp,sim:3(memory=64MiB,peer=off)".
