@@ -66,8 +66,8 @@ func TestFaultsOfTasks(t *testing.T) {
 		{name: "out of memory", fault: func(t *testing.T) { failNext(t, "cuMemCreate", 1, codeNoMemory) }, is: devices.ErrNoMemory, says: "map"},
 		{name: "launch failure", fault: func(t *testing.T) { failNext(t, "cuLaunchKernel", 1, 1) }, says: "cuLaunchKernel"},
 		{name: "illegal address", fault: func(t *testing.T) { failNext(t, "kernel", 1, 700) }, fatal: true, says: "illegal"},
-		{name: "beyond the time limit", fault: func(t *testing.T) { fakeCall(t, "fakeSlow", 150_000) }, limit: 30 * time.Millisecond, fatal: true,
-			is: ErrTimeLimit, says: "30ms"},
+		{name: "beyond the time limit", fault: func(t *testing.T) { fakeCall(t, "fakeSlow", 2_500_000) }, limit: 500 * time.Millisecond, fatal: true,
+			is: ErrTimeLimit, says: "500ms"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rt := faultRuntime(t, Options{TimeLimit: c.limit})
