@@ -193,10 +193,14 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 	return task, err
 }
 
-// freed returns an error when a buffer that the steps use is gone, or about to be.
+// freed returns an error when a buffer that the steps use is gone, or about to be; of all of them the runtime's end is the reason.
 func (it *Iteration) freed() error {
 	for _, b := range it.buffers {
-		if b.gone.Load() || b.leaving.Load() {
+		switch {
+		case !b.gone.Load() && !b.leaving.Load():
+		case it.rt.refuses():
+			return ErrClosed
+		default:
 			return goneError(b, it.userOf(b))
 		}
 	}
@@ -207,12 +211,14 @@ func (it *Iteration) freed() error {
 func (it *Iteration) userOf(b *buffer) string {
 	for i := range it.steps {
 		s := &it.steps[i]
-		accesses := s.accesses
-		if s.asked != nil {
-			accesses = s.asked.accesses
+		accesses, label := s.accesses, s.label
+		if d := s.asked; d != nil {
+			if accesses = d.accesses; label == "" && d.kernel != nil {
+				label = d.kernel.name
+			}
 		}
 		if slices.ContainsFunc(accesses, func(a deps.Access) bool { return a.Region.Buffer == b.id }) {
-			return fmt.Sprintf(", which step %d, %s, uses,", i, s.label)
+			return fmt.Sprintf(", which step %d, %s, uses,", i, label)
 		}
 	}
 	return ""

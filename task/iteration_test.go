@@ -290,6 +290,15 @@ func TestReplayWithoutABuffer(t *testing.T) {
 	z, err := task.Alloc[uint32](rt, 64)
 	require.NoError(t, err)
 	fill := kernelOf(t, Fill)
+	w := make([]uint32, 8)
+	step, err := rt.Record(func(r *task.Recorder) error {
+		_, err := fill.Submit(r, 0, 8, uint32(1), w)
+		return err
+	})
+	require.NoError(t, err)
+	require.NoError(t, task.Unregister(rt, w))
+	_, err = step.Replay()
+	require.ErrorContains(t, err, ", which step 0, Fill, uses, was given back")
 	kernels, err := rt.RecordKernels("fill", func(r *task.KernelRecorder) error { return r.Submit(fill, 0, 64, uint32(1), z) })
 	require.NoError(t, err)
 	at := fmt.Sprintf("%p", z)
@@ -297,6 +306,11 @@ func TestReplayWithoutABuffer(t *testing.T) {
 	_, err = kernels.Replay()
 	require.ErrorContains(t, err, "(64 elements of 4 bytes at "+at+") was given back by Free since it was recorded: record it again")
 	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Close())
+	_, err = it.Replay()
+	require.ErrorIs(t, err, task.ErrClosed)
+	_, err = kernels.Replay()
+	require.ErrorIs(t, err, task.ErrClosed)
 }
 
 func TestWhatCannotBeReplayed(t *testing.T) {
