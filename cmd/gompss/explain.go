@@ -199,6 +199,18 @@ func lower(k *ir.Kernel, warnings io.Writer) (*codegen.Lowering, error) {
 }
 
 func emitDecisions(k *ir.Kernel, w, warnings io.Writer) error {
+	kinds := k.Target.Kinds
+	if onCPU := slices.Contains(kinds, "smp"); onCPU && len(kinds) == 1 {
+		_, err := fmt.Fprintf(w, "kernel %s: on CPU workers alone: device(smp) says so\n  %s\n", k.Name, cpuDecision(k))
+		return err
+	} else if !onCPU && len(kinds) > 0 {
+		return emitMapping(k, w, warnings, "CPU: it does not run there: device("+strings.Join(kinds, ", ")+") says so")
+	}
+	return emitMapping(k, w, warnings, cpuDecision(k))
+}
+
+// emitMapping prints what was decided for accelerators, and a line for the CPU.
+func emitMapping(k *ir.Kernel, w, warnings io.Writer, onCPU string) error {
 	lowered, err := lower(k, warnings)
 	if err != nil {
 		return err
@@ -206,7 +218,7 @@ func emitDecisions(k *ir.Kernel, w, warnings io.Writer) error {
 	if _, err = io.WriteString(w, lowered.Explain()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "  %s\n", cpuDecision(k))
+	_, err = fmt.Fprintf(w, "  %s\n", onCPU)
 	return err
 }
 
