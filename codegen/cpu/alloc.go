@@ -61,6 +61,22 @@ func (f *file) keepOne() {
 func (c *vcode) allocate(f file) (spilled, masks int, err error) {
 	all := c.intervals()
 	slices.SortStableFunc(all, func(a, b interval) int { return a.lo - b.lo })
+	if c.near && len(f.free[general]) > 1 { // where no number is spilled, nothing needs the registers that are kept back for that
+		whole := f
+		whole.free[general] = append(slices.Clone(f.free[general]), f.scratch[general][:2]...)
+		fresh := slices.Clone(all)
+		s, m, n, err := c.scan(all, whole)
+		if err != nil || n == 0 {
+			return s, m, err
+		}
+		all = fresh
+	}
+	spilled, masks, _, err = c.scan(all, f)
+	return spilled, masks, err
+}
+
+// scan hands out the registers, unless c.near and more than the last resort would be needed: then it only says how many numbers are spilled.
+func (c *vcode) scan(all []interval, f file) (spilled, masks, numbers int, err error) {
 	byReg := make([]*interval, len(c.classes))
 	var slots [3][]int // by class: the last step of the last value that each slot held
 	var active [3][]*interval
@@ -82,7 +98,7 @@ func (c *vcode) allocate(f file) (spilled, masks int, err error) {
 		victim := v
 		at := -1
 		for j, a := range active[k] {
-			if a.cheaper(victim) {
+			if c.near && k == general && a.rarer(victim) || (!c.near || k != general) && a.cheaper(victim) {
 				victim, at = a, j
 			}
 		}
@@ -100,7 +116,10 @@ func (c *vcode) allocate(f file) (spilled, masks int, err error) {
 	}
 	narrow := len(slots[general]) + len(slots[mask])
 	if need := 8*narrow + f.width.Bytes()*len(slots[vector]); need > spillBytes {
-		return spilled, masks, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, the block has %d", narrow+len(slots[vector]), need, spillBytes)
+		return spilled, masks, 0, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, the block has %d", narrow+len(slots[vector]), need, spillBytes)
+	}
+	if len(slots[general]) > 0 && len(f.free[general]) > 9 {
+		return spilled, masks, len(slots[general]), nil
 	}
 	behind := f.width.Bytes() * len(slots[vector])
 	spills := false
@@ -123,7 +142,7 @@ func (c *vcode) allocate(f file) (spilled, masks int, err error) {
 	} else {
 		c.rewrite(byReg, f)
 	}
-	return spilled, masks, nil
+	return spilled, masks, 0, nil
 }
 
 // takeSlot gives v the first slot that is free from its first step on.
@@ -140,7 +159,11 @@ func (v *interval) takeSlot(slots *[]int) {
 
 // takeOver gives v the register of the value that it is a copy of, where that one ends with the copy.
 func (c *vcode) takeOver(v *interval, byReg []*interval, active []*interval) bool {
-	s := &c.steps[v.lo]
+	at := v.lo
+	if c.near {
+		at = c.order[at]
+	}
+	s := &c.steps[at]
 	if s.kind != stepInst || !isCopy(s) || s.Args[0].reg != v.reg {
 		return false
 	}
@@ -173,6 +196,21 @@ func isCopy(s *step) bool {
 func (v *interval) cheaper(w *interval) bool {
 	return v.weight < w.weight || v.weight == w.weight && v.hi > w.hi
 }
+
+// rarer is cheaper for code of single numbers: a number that is used at once frees nothing, and would only go to memory and back.
+func (v *interval) rarer(w *interval) bool {
+	x, y := v.weight, w.weight
+	if v.hi-v.lo < shortLife {
+		x *= 8
+	}
+	if w.hi-w.lo < shortLife {
+		y *= 8
+	}
+	return x < y || x == y && v.hi > w.hi
+}
+
+// shortLife is how many steps a number lives at least to be worth a place in memory.
+const shortLife = 6
 
 func expire(active []*interval, free []Reg, at int) ([]*interval, []Reg) {
 	kept := active[:0]

@@ -232,6 +232,10 @@ func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g 
 	c.steps = len(g.steps) + len(g.steps)/8
 	g.cold += len(g.entry)
 	g.steps = append(g.entry, g.steps...)
+	if single {
+		g.tidy(widthOf(g.bytes), g.yieldTo, g.resumeAt)
+		g.near = true
+	}
 	f := registers(g.avx512, g.divides(), widthOf(g.bytes))
 	if c.options.few {
 		f.keepOne()

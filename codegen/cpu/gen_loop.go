@@ -95,15 +95,20 @@ func (g *gen) runsInPieces(s *ir.For, step int64) bool {
 	if !g.single || g.shapes != nil || s == g.cutLoop || step != 1 || s.Rel != ir.Lt {
 		return false
 	}
-	innermost := true
-	ir.WalkStmts(s.Body, func(s ir.Stmt) bool {
+	return innermost(s.Body)
+}
+
+// innermost tells whether there is no loop in the body of one.
+func innermost(body []ir.Stmt) bool {
+	is := true
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
 		switch s.(type) {
 		case *ir.For, *ir.While:
-			innermost = false
+			is = false
 		}
-		return innermost
+		return is
 	})
-	return innermost
+	return is
 }
 
 // pieces runs the rounds up to hi, of which there is one at least; top is where a piece begins.
@@ -166,6 +171,10 @@ func (g *gen) while(s *ir.While) {
 	}
 	f := &loopFrame{label: s.Label, breakTo: g.newLabel(), nextTo: g.newLabel()}
 	top := g.newLabel()
+	left := NoReg
+	if g.single && g.shapes == nil && innermost(s.Body) {
+		left = g.constGeneral(piece)
+	}
 	g.loops = append(g.loops, f)
 	g.place(top)
 	g.list(s.Pre)
@@ -175,7 +184,14 @@ func (g *gen) while(s *ir.While) {
 	g.list(s.Body)
 	g.place(f.nextTo)
 	g.list(s.Post)
-	g.pausePoint()
+	if left != NoReg {
+		g.addConst(left, -1)
+		g.again(condNE, top)
+		g.setGeneral(left, piece)
+		g.pause(piece)
+	} else {
+		g.pausePoint()
+	}
 	g.again(always, top)
 	g.place(f.breakTo)
 	g.loops = g.loops[:len(g.loops)-1]

@@ -213,6 +213,9 @@ func (g *gen) branchStmt(s *ir.If) {
 		g.maskedIf(s)
 		return
 	}
+	if g.single && g.shapes == nil && g.serialBase == 0 && g.branchSingle(s) {
+		return
+	}
 	other, end := g.newLabel(), g.newLabel()
 	exec, split := g.exec, g.split
 	g.branch(s.Cond, false, other)

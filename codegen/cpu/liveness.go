@@ -1,6 +1,9 @@
 package cpu
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // bitset is a set of virtual registers.
 type bitset []uint64
@@ -85,10 +88,12 @@ func (c *vcode) intervals() []interval {
 		all[i] = interval{reg: firstVirtual + Reg(i), lo: -1, slot: -1, phys: NoReg}
 	}
 	depth := c.loopDepth(blocks)
+	begins := c.lay(blocks)
 	for b := range blocks {
 		s := &blocks[b]
-		s.in.each(func(r int) { all[r].cover(s.lo) })
-		s.out.each(func(r int) { all[r].cover(s.hi - 1) })
+		shift := begins[b] - s.lo
+		s.in.each(func(r int) { all[r].cover(begins[b]) })
+		s.out.each(func(r int) { all[r].cover(s.hi - 1 + shift) })
 		w := 1.0
 		for range min(depth[b], 4) {
 			w *= 8
@@ -100,7 +105,7 @@ func (c *vcode) intervals() []interval {
 			c.steps[i].visit(func(r *Reg, _, _ bool) {
 				if r.isVirtual() {
 					v := &all[*r-firstVirtual]
-					v.cover(i)
+					v.cover(i + shift)
 					v.weight += w
 				}
 			})
@@ -113,6 +118,40 @@ func (c *vcode) intervals() []interval {
 		}
 	}
 	return used
+}
+
+// lay puts the blocks into the order in which registers are given out, and returns where each begins: as they stand, or each that is seldom
+// run behind the first jump to it, so that what only a report needs does not occupy a register from there to the end of the code.
+func (c *vcode) lay(blocks []span) (begins []int) {
+	begins = make([]int, len(blocks))
+	if !c.near {
+		for b := range blocks {
+			begins[b] = blocks[b].lo
+		}
+		return begins
+	}
+	c.order = make([]int, 0, len(c.steps))
+	laid := make([]bool, len(blocks))
+	var put func(b int)
+	put = func(b int) {
+		if laid[b] {
+			return
+		}
+		laid[b] = true
+		begins[b] = len(c.order)
+		for i := blocks[b].lo; i < blocks[b].hi; i++ {
+			c.order = append(c.order, i)
+		}
+		for _, next := range slices.Backward(blocks[b].next) { // where it jumps to, and what follows
+			if blocks[next].lo >= c.cold {
+				put(next)
+			}
+		}
+	}
+	for b := range blocks {
+		put(b)
+	}
+	return begins
 }
 
 func (v *interval) cover(i int) {

@@ -70,6 +70,8 @@ type vcode struct {
 	pool    []byte // constants, behind the code
 	vex     bool   // nothing may need AVX-512
 	cold    int    // the first step of what is seldom run; 0: nothing is
+	near    bool   // registers are given out as if what is seldom run stood behind the jumps to it
+	order   []int  // then, the steps in that order
 	at      ir.Pos
 	text    bool // link writes lines of text
 }

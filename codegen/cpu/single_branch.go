@@ -1,0 +1,206 @@
+package cpu
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// Branches in code for single numbers: what leaves a loop stands behind the code, so that going on costs no jump, and sides that only compute
+// an integer or two are both computed, and one taken: a branch that goes now one way and now the other costs more than they do.
+
+// branchSingle selects s where it has such a form.
+func (g *gen) branchSingle(s *ir.If) bool {
+	if g.takeOne(s) {
+		return true
+	}
+	if len(s.Else) > 0 || len(s.Then) == 0 {
+		return false
+	}
+	last := s.Then[len(s.Then)-1]
+	to, ok := g.jumpTarget(last)
+	switch {
+	case !ok:
+		return false
+	case len(s.Then) == 1:
+		g.branch(s.Cond, true, to)
+	default:
+		behind := g.newLabel()
+		g.branch(s.Cond, true, behind)
+		g.later(behind, func() { g.list(s.Then) })
+	}
+	return true
+}
+
+// jumpTarget is where a break or continue goes.
+func (g *gen) jumpTarget(s ir.Stmt) (label, bool) {
+	var l *ir.Label
+	next := false
+	switch s := s.(type) {
+	case *ir.Break:
+		l = s.Label
+	case *ir.Continue:
+		l, next = s.Label, true
+	default:
+		return 0, false
+	}
+	for i := len(g.loops) - 1; i >= 0; i-- {
+		f := g.loops[i]
+		if f.label != l {
+			continue
+		}
+		if f.varying || next && f.block {
+			return 0, false
+		}
+		if next {
+			return f.nextTo, true
+		}
+		return f.breakTo, true
+	}
+	return 0, false
+}
+
+// What takeOne takes on each side.
+const (
+	mostTaken      = 2 // variables
+	mostOperations = 4
+)
+
+var taking = map[cond]Op{condB: CMOVQCS, condAE: CMOVQCC, condE: CMOVQEQ, condNE: CMOVQNE, condBE: CMOVQLS, condA: CMOVQHI, condL: CMOVQLT, condGE: CMOVQGE, condLE: CMOVQLE, condG: CMOVQGT}
+
+// takeOne computes both sides and moves on a condition, where both only assign plain integers to variables.
+func (g *gen) takeOne(s *ir.If) bool {
+	c, ok := s.Cond.(*ir.Binary)
+	if !ok || !c.X.Type().IsInteger() || loads(s.Cond) || !changing(s) {
+		return false
+	}
+	k, ok := signedConds[c.Op]
+	if !ok {
+		return false
+	}
+	if !c.X.Type().IsSigned() {
+		k = unsignedConds[c.Op]
+	}
+	then, ok1 := g.plainSide(s.Then)
+	other, ok2 := g.plainSide(s.Else)
+	if !ok1 || !ok2 || len(then)+len(other) == 0 {
+		return false
+	}
+	values := func(side []*ir.Assign) []Reg {
+		var out []Reg
+		for _, a := range side {
+			r := g.general()
+			g.move(r, g.gp(a.Value))
+			out = append(out, r)
+		}
+		return out
+	}
+	thens, others := values(then), values(other)
+	x := g.gp(c.X)
+	if v, isConst := constInt(c.Y); isConst && v == int64(int32(v)) {
+		g.op(CMPQImm, W128, RegArg(x), ImmArg(v))
+	} else {
+		g.op(CMPQ, W128, RegArg(x), RegArg(g.gp(c.Y)))
+	}
+	for i, a := range then { // moves leave the flags as they are
+		g.op(taking[k], W128, RegArg(g.placeHome(a).gp), RegArg(g.otherwise(a, other, others, k, thens[i])))
+	}
+	for i, a := range other {
+		if !assigns(then, a) {
+			g.op(taking[k.not()], W128, RegArg(g.placeHome(a).gp), RegArg(others[i]))
+		}
+	}
+	return true
+}
+
+// otherwise moves what the other side makes of the variable of a, where it makes something of it, and returns what this side does.
+func (g *gen) otherwise(a *ir.Assign, other []*ir.Assign, others []Reg, k cond, value Reg) Reg {
+	for i, o := range other {
+		if o.Place.(*ir.Ref).Var == a.Place.(*ir.Ref).Var {
+			g.move(g.placeHome(a).gp, others[i])
+		}
+	}
+	return value
+}
+
+func (g *gen) placeHome(a *ir.Assign) *home { return g.homes[a.Place.(*ir.Ref).Var] }
+
+func assigns(side []*ir.Assign, a *ir.Assign) bool {
+	for _, b := range side {
+		if b.Place.(*ir.Ref).Var == a.Place.(*ir.Ref).Var {
+			return true
+		}
+	}
+	return false
+}
+
+// plainSide takes the assignments of one side apart, where they are few and simple and none needs another's result.
+func (g *gen) plainSide(side []ir.Stmt) (out []*ir.Assign, ok bool) {
+	left := mostOperations
+	seen := &ir.VarSet{}
+	for _, s := range side {
+		a, ok := s.(*ir.Assign)
+		if !ok || len(out) == mostTaken {
+			return nil, false
+		}
+		r, ok := a.Place.(*ir.Ref)
+		if !ok || !r.Var.Type.IsInteger() || g.homes[r.Var] == nil || g.homes[r.Var].gp == NoReg || seen.Has(r.Var) || !plainValue(a.Value, &left) {
+			return nil, false
+		}
+		for _, v := range ir.ExprVars(a.Value).List() {
+			if seen.Has(v) || g.homes[v] == nil || g.homes[v].gp == NoReg {
+				return nil, false
+			}
+		}
+		seen.Add(r.Var)
+		out = append(out, a)
+	}
+	return out, true
+}
+
+// plainValue tells the expressions of a few operations on integers that take a cycle and cannot fail.
+func plainValue(e ir.Expr, left *int) bool {
+	if !e.Type().IsInteger() {
+		return false
+	}
+	switch e := e.(type) {
+	case *ir.Const, *ir.Ref:
+		return true
+	case *ir.Convert:
+		*left--
+		return *left >= 0 && plainValue(e.X, left)
+	case *ir.Binary:
+		*left--
+		if *left < 0 || e.Checked {
+			return false
+		}
+		switch e.Op {
+		case ir.Add, ir.Sub, ir.And, ir.Or, ir.Xor:
+			return plainValue(e.X, left) && plainValue(e.Y, left)
+		case ir.Mul:
+			return plainValue(e.X, left) && plainValue(e.Y, left)
+		case ir.Shl, ir.Shr:
+			_, isConst := constInt(e.Y)
+			return isConst && plainValue(e.X, left)
+		}
+	}
+	return false
+}
+
+// loads tells whether e reads memory.
+func loads(e ir.Expr) bool {
+	found := false
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		_, ok := x.(*ir.Index)
+		found = found || ok
+		return !found
+	})
+	return found
+}
+
+// changing tells whether the condition depends on what the sides assign.
+func changing(s *ir.If) bool {
+	assigned := ir.Assigned([]ir.Stmt{s})
+	for _, v := range ir.ExprVars(s.Cond).List() {
+		if assigned.Has(v) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,574 @@
+package cpu
+
+import "slices"
+
+// Code for single numbers is selected expression by expression. Tidying takes out of it what straight code has computed, loaded or checked
+// before, and the copies between a variable and what is assigned to it. Code for lanes is not tidied: there, a spilled vector costs more than
+// an instruction.
+
+// A valueKey tells what an instruction computes, by the numbers of the values that it reads.
+type valueKey struct {
+	op          Op
+	w           Width
+	kinds       [4]argKind
+	x           [4]int64 // numbers of values, and immediates
+	base, index int64    // of the memory operand
+	scale       uint8
+	broadcast   bool
+	disp        int32
+	memory      int // how often memory has changed
+}
+
+// A fact is a jump that is not taken: the compare before it, and its condition.
+type fact struct {
+	key valueKey
+	k   cond
+}
+
+// numbering gives numbers to values, the same to those that are equal, along code that is only entered at its beginning.
+type numbering struct {
+	*vcode
+	full          Width // of a copied vector
+	of            map[Reg]int64
+	next          int64
+	known         map[valueKey]int64
+	holders       map[int64][]Reg // that have had the value
+	most          map[int64]int64 // bounds of values that are not negative
+	constant      map[int64]int64
+	facts         map[fact]bool
+	memory, block int // changes of memory, and of the argument block
+	compared      valueKey
+	comparedSet   bool
+	gone          []bool
+}
+
+// tidy is for code before register allocation; entries are labels that Go enters at, and routines.
+func (c *vcode) tidy(full Width, entries ...label) {
+	n := &numbering{vcode: c, full: full, of: map[Reg]int64{}, known: map[valueKey]int64{}, holders: map[int64][]Reg{}, most: map[int64]int64{}, constant: map[int64]int64{}, facts: map[fact]bool{}, gone: make([]bool, len(c.steps))}
+	n.forward()
+	c.drop(n.gone)
+	c.drop(c.unreachable(entries))
+	for range 2 {
+		c.merge()
+		c.drop(c.dead())
+	}
+}
+
+// drop removes steps.
+func (c *vcode) drop(gone []bool) {
+	kept, cold := c.steps[:0], c.cold
+	for i, s := range c.steps {
+		if gone[i] {
+			if i < c.cold {
+				cold--
+			}
+			continue
+		}
+		kept = append(kept, s)
+	}
+	c.steps, c.cold = kept, cold
+}
+
+func (n *numbering) reset() {
+	clear(n.of)
+	clear(n.known)
+	clear(n.holders)
+	clear(n.most)
+	clear(n.constant)
+	clear(n.facts)
+	n.comparedSet = false
+}
+
+func (n *numbering) forward() {
+	targets := make([]bool, n.labels)
+	for i := range n.steps {
+		if s := &n.steps[i]; s.kind == stepJump || s.kind == stepCall {
+			targets[s.label] = true
+		}
+	}
+	for i := range n.steps {
+		switch s := &n.steps[i]; s.kind {
+		case stepLabel:
+			if targets[s.label] {
+				n.reset()
+			}
+		case stepJump:
+			n.jumps(i)
+		case stepReturn, stepResume:
+			n.reset()
+		case stepCall, stepPop:
+			n.reset()
+		case stepDivide, stepUDivide:
+			n.substitute(s)
+			n.fresh(AX)
+			n.fresh(DX)
+			n.comparedSet = false
+		case stepInst:
+			n.inst(i)
+		}
+	}
+}
+
+// jumps leaves out a jump that is known not to be taken.
+func (n *numbering) jumps(i int) {
+	s := &n.steps[i]
+	if s.cond == always {
+		n.reset()
+		return
+	}
+	if !n.comparedSet {
+		return
+	}
+	f := fact{n.compared, s.cond}
+	if n.facts[f] || n.below(s.cond) {
+		n.gone[i] = true
+		return
+	}
+	n.facts[f] = true
+}
+
+// below tells whether the compare says that a value with a bound lies under a constant, and the jump is for when it does not.
+func (n *numbering) below(k cond) bool {
+	most, ok := n.most[n.compared.x[0]]
+	if !ok {
+		return false
+	}
+	limit := n.compared.x[1]
+	switch n.compared.kinds[1] {
+	case argReg:
+		if limit, ok = n.constant[limit]; !ok {
+			return false
+		}
+	case argMem:
+		return false
+	}
+	switch k {
+	case condAE, condGE:
+		return limit >= 0 && most < limit
+	case condA, condG:
+		return limit >= 0 && most <= limit
+	}
+	return false
+}
+
+func (n *numbering) value(r Reg) int64 {
+	if v, ok := n.of[r]; ok {
+		return v
+	}
+	return n.fresh(r)
+}
+
+func (n *numbering) fresh(r Reg) int64 {
+	n.next++
+	n.set(r, n.next)
+	return n.next
+}
+
+func (n *numbering) set(r Reg, v int64) {
+	n.of[r] = v
+	if r.isVirtual() {
+		n.holders[v] = append(n.holders[v], r)
+	}
+}
+
+// holder is the register that has had the value for longest, if one still has it.
+func (n *numbering) holder(v int64, k class) (Reg, bool) {
+	for _, r := range n.holders[v] {
+		if n.of[r] == v && n.classes[r-firstVirtual] == k {
+			return r, true
+		}
+	}
+	return NoReg, false
+}
+
+// substitute lets s read the oldest registers that hold what it reads.
+func (n *numbering) substitute(s *step) {
+	if s.kind == stepInst && s.isGather() {
+		return // its registers must differ
+	}
+	s.visit(func(r *Reg, use, def bool) {
+		if !use || def || !r.isVirtual() || n.classes[*r-firstVirtual] == mask {
+			return
+		}
+		if h, ok := n.holder(n.value(*r), n.classes[*r-firstVirtual]); ok {
+			*r = h
+		}
+	})
+}
+
+func (n *numbering) inst(i int) {
+	s := &n.steps[i]
+	n.substitute(s)
+	if s.compares() {
+		n.compared, n.comparedSet = n.keyOf(s), true
+		return
+	}
+	effect := s.effect()
+	key := n.keyOf(s)
+	if effect == readsAll {
+		n.comparedSet = n.comparedSet && !s.setsFlags()
+		if s.Args[0].kind == argMem {
+			n.stores(s)
+		}
+		return
+	}
+	d := s.Args[0].reg
+	n.comparedSet = n.comparedSet && !s.setsFlags()
+	if s.isGather() && s.Args[2].kind == argReg {
+		n.fresh(s.Args[2].reg)
+	}
+	switch {
+	case !d.isVirtual() || n.classes[d-firstVirtual] == mask:
+		n.fresh(d)
+	case isCopy(s) && (s.Op == MOVQStore || s.Width == n.full):
+		n.set(d, n.value(s.Args[1].reg))
+	case !s.pure():
+		n.fresh(d)
+	default:
+		n.compute(i, d, key)
+	}
+}
+
+// compute gives d the number of what the instruction computes, and copies it from where it is.
+func (n *numbering) compute(i int, d Reg, key valueKey) {
+	s := &n.steps[i]
+	v, ok := n.known[key]
+	if !ok {
+		bound, bounded := n.bound(s)
+		v = n.fresh(d)
+		n.known[key] = v
+		if bounded {
+			n.most[v] = bound
+		}
+		if s.Op == MOVQImm {
+			n.constant[v] = s.Args[1].imm
+		}
+		return
+	}
+	if h, ok := n.holder(v, n.classes[d-firstVirtual]); ok && (!s.setsFlags() || !n.flagsRead(i)) {
+		at := s.at
+		if n.classes[d-firstVirtual] == general {
+			*s = step{Inst: I(MOVQStore, W128, RegArg(d), RegArg(h)), at: at}
+		} else {
+			*s = step{Inst: I(VMOVUPSStore, n.full, RegArg(d), RegArg(h)), at: at}
+		}
+	}
+	n.set(d, v)
+}
+
+// bound is the largest number that the instruction can make of what is not negative.
+func (n *numbering) bound(s *step) (int64, bool) {
+	switch s.Op {
+	case MOVBLZX:
+		return 1<<8 - 1, true
+	case MOVWLZX:
+		return 1<<16 - 1, true
+	case MOVL:
+		return 1<<32 - 1, true
+	case MOVQImm, ANDQImm:
+		return s.Args[1].imm, s.Args[1].imm >= 0
+	case SHRQ:
+		if most, ok := n.most[n.value(s.Args[0].reg)]; ok {
+			return most >> min(s.Args[1].imm, 63), true
+		}
+		if s.Args[1].imm > 0 {
+			return 1<<(64-min(s.Args[1].imm, 64)) - 1, true
+		}
+	}
+	return 0, false
+}
+
+func (n *numbering) keyOf(s *step) valueKey {
+	k := valueKey{op: s.Op, w: s.Width, base: -1, index: -1}
+	for i := range s.Args {
+		a := &s.Args[i]
+		k.kinds[i] = a.kind
+		switch a.kind {
+		case argReg:
+			if i > 0 || s.effect() != writesFirst {
+				k.x[i] = n.value(a.reg)
+			}
+		case argImm:
+			k.x[i] = a.imm
+		case argMem:
+			k.scale, k.disp, k.broadcast = a.mem.Scale, a.mem.Disp, a.mem.Broadcast
+			k.base = -2
+			if a.mem.Base != RIP {
+				k.base = n.value(a.mem.Base)
+				k.memory = n.memory
+				if a.mem.Base == DI {
+					k.memory = n.block
+				}
+			}
+			if a.mem.Index != NoReg {
+				k.index = n.value(a.mem.Index)
+			}
+		}
+	}
+	switch {
+	case s.Op == TESTQ && k.kinds == [4]argKind{argReg, argReg} && k.x[0] == k.x[1]: // the same flags
+		k.op, k.kinds[1], k.x[1] = CMPQImm, argImm, 0
+	case s.Op == CMPQImm8:
+		k.op = CMPQImm
+	}
+	return k
+}
+
+// stores forgets what was loaded from the memory that s may write to: the argument block, or all else.
+func (n *numbering) stores(s *step) {
+	if s.Args[0].mem.Base == DI {
+		n.block++
+	} else {
+		n.memory++
+	}
+}
+
+// compares tells the instructions that do nothing but set flags.
+func (s *step) compares() bool {
+	switch s.Op {
+	case CMPQ, CMPQImm, CMPQImm8, TESTQ:
+		return s.kind == stepInst
+	}
+	return false
+}
+
+// pure tells whether the first operand becomes a function of the others, or of itself and the others, and of nothing else.
+func (s *step) pure() bool {
+	return s.Mask == NoReg && !s.isGather() && !s.readsFlags() && s.Op != MULQ
+}
+
+func (s *step) readsFlags() bool {
+	return s.kind == stepInst && s.Op >= CMOVQCS && s.Op <= SETGT
+}
+
+// setsFlags is also true of what only may.
+func (s *step) setsFlags() bool {
+	switch s.Op {
+	case MOVQ, MOVQStore, MOVL, MOVLStore, MOVWStore, MOVBStore, MOVBLZX, MOVBQSX, MOVWLZX, MOVWQSX, MOVLQSX, LEAQ, MOVQImm, NOTQ, PREFETCHT0, PREFETCHNTA, SHLXQ, SHRXQ, SARXQ:
+		return false
+	case BZHIQ, KORTESTB, KORTESTW, KTESTW, VPTEST, VTESTPS:
+		return true
+	}
+	return forms[s.Op].flags&fLegacy != 0 && !s.readsFlags()
+}
+
+// flagsRead tells whether the flags that step i leaves may be used.
+func (c *vcode) flagsRead(i int) bool {
+	for j := i + 1; j < len(c.steps); j++ {
+		switch s := &c.steps[j]; s.kind {
+		case stepInst:
+			if s.readsFlags() {
+				return true
+			}
+			if s.setsFlags() {
+				return false
+			}
+		case stepReturn, stepDivide, stepUDivide:
+			return false
+		case stepFence:
+		default:
+			return true // a jump, or what comes behind is not known
+		}
+	}
+	return false
+}
+
+// unreachable are the steps that nothing leads to any more: reports of checks that are left out.
+func (c *vcode) unreachable(entries []label) []bool {
+	blocks := c.blocks()
+	gone := make([]bool, len(c.steps))
+	for i := range gone {
+		gone[i] = true
+	}
+	starts := map[label]int{}
+	for b := range blocks {
+		for i := blocks[b].lo; i < blocks[b].hi && c.steps[i].kind == stepLabel; i++ {
+			starts[c.steps[i].label] = b
+		}
+	}
+	seen := make([]bool, len(blocks))
+	var reach func(b int)
+	reach = func(b int) {
+		if seen[b] {
+			return
+		}
+		seen[b] = true
+		for i := blocks[b].lo; i < blocks[b].hi; i++ {
+			gone[i] = false
+		}
+		for _, next := range blocks[b].next {
+			reach(next)
+		}
+	}
+	if len(blocks) > 0 {
+		reach(0)
+	}
+	for _, l := range entries {
+		if b, ok := starts[l]; ok && l >= 0 {
+			reach(b)
+		}
+	}
+	return gone
+}
+
+// dead are the steps whose results nothing reads.
+func (c *vcode) dead() []bool {
+	blocks := c.blocks()
+	c.solve(blocks)
+	gone := make([]bool, len(c.steps))
+	for b := range blocks {
+		live := slices.Clone(blocks[b].out)
+		for i := blocks[b].hi - 1; i >= blocks[b].lo; i-- {
+			s := &c.steps[i]
+			if c.useless(i, live) {
+				gone[i] = true
+				continue
+			}
+			s.visit(func(r *Reg, u, d bool) {
+				if r.isVirtual() && d && !u {
+					live.clear(int(*r - firstVirtual))
+				}
+			})
+			s.visit(func(r *Reg, u, _ bool) {
+				if r.isVirtual() && u {
+					live.set(int(*r - firstVirtual))
+				}
+			})
+		}
+	}
+	return gone
+}
+
+// useless tells whether step i does nothing that is seen: it writes a register that is not read, or flags that are not.
+func (c *vcode) useless(i int, live bitset) bool {
+	s := &c.steps[i]
+	if s.kind != stepInst {
+		return false
+	}
+	if s.compares() {
+		return !c.flagsRead(i)
+	}
+	if isCopy(s) && s.Args[0].reg == s.Args[1].reg {
+		return true
+	}
+	if s.effect() == readsAll || s.isGather() || !s.Args[0].reg.isVirtual() {
+		return false
+	}
+	return !live.has(int(s.Args[0].reg-firstVirtual)) && !(s.setsFlags() && c.flagsRead(i))
+}
+
+func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
+
+// merge lets values be made in the registers that they are copied to, where nothing sees these in between.
+func (c *vcode) merge() {
+	blocks := c.blocks()
+	c.solve(blocks)
+	starts := make([]int, c.labels)
+	for b := range blocks {
+		for i := blocks[b].lo; i < blocks[b].hi && c.steps[i].kind == stepLabel; i++ {
+			starts[c.steps[i].label] = b
+		}
+	}
+	count := make([]int, len(c.classes))
+	for i := range c.steps {
+		c.steps[i].visit(func(r *Reg, _, _ bool) {
+			if r.isVirtual() {
+				count[*r-firstVirtual]++
+			}
+		})
+	}
+	for i := range c.steps {
+		s := &c.steps[i]
+		if s.kind != stepInst || !isCopy(s) {
+			continue
+		}
+		to, from := s.Args[0].reg, s.Args[1].reg
+		if !to.isVirtual() || !from.isVirtual() || to == from || c.classes[to-firstVirtual] != c.classes[from-firstVirtual] || c.classes[to-firstVirtual] == mask {
+			continue
+		}
+		clear := func(l label) bool { return !blocks[starts[l]].in.has(int(to - firstVirtual)) }
+		left, end := c.readLater(i, to, from)
+		j, ok := c.madeFor(i, to, from, count[from-firstVirtual]-left, clear)
+		if !ok {
+			continue
+		}
+		for k := j; k <= end; k++ {
+			c.steps[k].visit(func(r *Reg, _, _ bool) {
+				if *r == from {
+					*r = to
+					count[to-firstVirtual]++
+				}
+			})
+		}
+		count[from-firstVirtual] = 0
+	}
+}
+
+// readLater counts how often from is read in straight code behind the copy, as long as neither register changes, and says where last.
+func (c *vcode) readLater(i int, to, from Reg) (count, last int) {
+	last = i
+	for j := i + 1; j < len(c.steps); j++ {
+		s := &c.steps[j]
+		switch {
+		case s.kind == stepJump && s.cond != always:
+			continue
+		case s.kind != stepInst && s.kind != stepDivide && s.kind != stepUDivide || s.kind == stepInst && s.isGather():
+			return count, last
+		}
+		changed := false
+		reads := 0
+		s.visit(func(r *Reg, use, def bool) {
+			changed = changed || def && (*r == to || *r == from)
+			if *r == from && use {
+				reads++
+			}
+		})
+		if changed {
+			return count, last
+		}
+		if reads > 0 {
+			count, last = count+reads, j
+		}
+	}
+	return count, last
+}
+
+// madeFor finds the step that begins to make what step i copies: from there on, nothing else has to do with either register.
+func (c *vcode) madeFor(i int, to, from Reg, uses int, clear func(label) bool) (begin int, ok bool) {
+	uses-- // by the copy
+	for j := i - 1; j >= 0; j-- {
+		s := &c.steps[j]
+		switch s.kind {
+		case stepInst, stepDivide, stepUDivide:
+		case stepJump:
+			if s.cond == always || !clear(s.label) {
+				return 0, false
+			}
+			continue
+		default:
+			return 0, false
+		}
+		if s.kind == stepInst && s.isGather() {
+			return 0, false
+		}
+		begins, touched := false, false
+		s.visit(func(r *Reg, use, def bool) {
+			switch *r {
+			case from:
+				uses--
+				begins = begins || def && !use
+			case to:
+				touched = true
+			}
+		})
+		if begins {
+			reads := false
+			s.visit(func(r *Reg, use, _ bool) { reads = reads || *r == from && use })
+			return j, uses == 0 && !reads && s.Mask == NoReg
+		}
+		if touched {
+			return 0, false
+		}
+	}
+	return 0, false
+}
