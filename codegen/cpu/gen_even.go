@@ -1,8 +1,12 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"slices"
 
-// Indices that are computed from the counter by more than sums, as i&(n-1) or i/n*m + i%n, are neighbours in most vectors of some launches and in
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Indices that are computed from the counter by more than sums, as i&(n-1), i/n*m + i%n or max(i-w, 0), are neighbours in most vectors of some launches and in
 // none of others. The code looks, and gathers or scatters out of line only where they are not.
 
 // computed tells whether an index is arithmetic of the counter and of numbers that are the same for all lanes, with an operation in it that cuts
@@ -20,6 +24,9 @@ func (s *shapes) computed(e ir.Expr) bool {
 			return init != nil && s.once[e.Var] && depth > 0 && fits(init, depth-1)
 		case *ir.Convert:
 			return e.T.IsInteger() && fits(e.X, depth)
+		case *ir.Math:
+			pieces = true
+			return (e.Fn == ir.IMin || e.Fn == ir.IMax) && !slices.ContainsFunc(e.Args, func(x ir.Expr) bool { return !fits(x, depth) })
 		case *ir.Binary:
 			switch e.Op {
 			case ir.And, ir.AndNot, ir.Shr, ir.Shl, ir.Div, ir.Rem:

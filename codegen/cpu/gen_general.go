@@ -73,8 +73,7 @@ func (g *gen) normalise(r Reg, t *ir.Type) {
 	case ir.Uint16:
 		g.op(MOVWLZX, W128, RegArg(r), RegArg(r))
 	case ir.Uint32:
-		g.op(SHLQ, W128, RegArg(r), ImmArg(32))
-		g.op(SHRQ, W128, RegArg(r), ImmArg(32))
+		g.op(MOVL, W128, RegArg(r), RegArg(r)) // clears the upper half
 	}
 }
 
@@ -94,6 +93,10 @@ func (g *gen) gpBinary(e *ir.Binary) Reg {
 			return g.gp(x)
 		}
 		r := g.general()
+		if g.single && g.timesAndMore(r, e) {
+			g.normalise(r, e.T)
+			return r
+		}
 		g.move(r, g.gp(e.X))
 		c, isConst := constInt(e.Y)
 		if imm := generalImms[e.Op]; isConst && imm != NoOp && c == int64(int32(c)) {
@@ -240,7 +243,7 @@ func (g *gen) divide(e *ir.Binary, x, y, r Reg) {
 	g.op(MOVQStore, W128, RegArg(AX), RegArg(x))
 	s := step{Inst: I(NoOp, W128, RegArg(y)), kind: stepDivide, at: g.at}
 	if !e.T.IsSigned() {
-		s.kind = stepUDivide
+		s.kind, s.short = stepUDivide, e.T.Size <= 4
 	}
 	g.steps = append(g.steps, s)
 	from := AX

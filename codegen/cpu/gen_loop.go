@@ -69,22 +69,30 @@ func (g *gen) uniformFor(s *ir.For) {
 	restore := g.hoist(f, s.Body)
 	g.shared = nil
 	g.markSafe(s)
-	g.place(top)
-	if g.runsInPieces(s, step) {
-		g.pieces(s, f, h.gp, hi, k, top)
-	} else {
-		g.list(s.Body)
-		g.place(f.nextTo)
-		if s != g.cutLoop {
-			g.pausePoint()
-		}
-		g.addConst(h.gp, step)
-		g.op(CMPQ, W128, RegArg(h.gp), RegArg(hi))
-		g.again(k, top)
-	}
+	safe := g.safe
+	g.checkRounds(s, f, h.gp, hi, step, k)
+	g.rounds(s, f, h.gp, hi, step, k, top)
+	g.safe = safe
 	g.place(f.breakTo)
 	restore()
 	g.loops = g.loops[:len(g.loops)-1]
+}
+
+// rounds are those of a loop of single numbers from i up to hi, of which there is one at least.
+func (g *gen) rounds(s *ir.For, f *loopFrame, i, hi Reg, step int64, k cond, top label) {
+	g.place(top)
+	if g.runsInPieces(s, step) {
+		g.pieces(s, f, i, hi, k, top)
+		return
+	}
+	g.list(s.Body)
+	g.place(f.nextTo)
+	if s != g.cutLoop {
+		g.pausePoint()
+	}
+	g.addConst(i, step)
+	g.op(CMPQ, W128, RegArg(i), RegArg(hi))
+	g.again(k, top)
 }
 
 // piece is how many rounds an inner loop of single numbers takes between two looks at whether it is to pause: they are as short as that look.
@@ -158,6 +166,7 @@ func (g *gen) maskedFor(s *ir.For) {
 	next := &ir.Assign{Place: &ir.Ref{Var: s.Var, At: s.At}, Value: &ir.Binary{Op: ir.Add, X: &ir.Ref{Var: s.Var, At: s.At}, Y: s.Step, T: s.Var.Type, At: s.At}, At: s.At}
 	g.decl(&ir.Decl{Var: hi, Init: s.Hi, At: s.At})
 	g.decl(&ir.Decl{Var: s.Var, Init: s.Lo, At: s.At})
+	g.homes[s.Var].even = nil // of its first value alone
 	g.maskedLoop(&ir.While{Label: s.Label, Cond: cond, Body: s.Body, Post: []ir.Stmt{next}, At: s.At})
 }
 

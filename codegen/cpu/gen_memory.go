@@ -177,7 +177,7 @@ func (g *gen) gather(at target, t *ir.Type) []Reg {
 		g.op(gatherOp(at.size4, t, false), w, RegArg(out[u]), mem, RegArg(m))
 	}
 	g.each(func(u int) {
-		if !g.mayBeEven(at, t) {
+		if !g.mayBeEven(at, t) && !g.walksEvenly(at, t) {
 			g.checkNow(at, u)
 			one(u)
 			return
@@ -195,8 +195,15 @@ func (g *gen) checkNow(at target, u int) {
 }
 
 // mayBeEven tells the accesses that are worth a look at whether their elements are neighbours: all lanes are on, and fill a vector.
-func (g *gen) mayBeEven(at target, t *ir.Type) bool {
-	return at.even && g.exec == nil && int64(at.scale) == int64(t.Size) && t.Size >= 4 && g.lanes*int(t.Size) == g.width(t).Bytes()
+func (g *gen) mayBeEven(at target, t *ir.Type) bool { return g.exec == nil && g.fillsEvenly(at, t) }
+
+func (g *gen) fillsEvenly(at target, t *ir.Type) bool {
+	return at.even && int64(at.scale) == int64(t.Size) && t.Size >= 4 && g.lanes*int(t.Size) == g.width(t).Bytes()
+}
+
+// walksEvenly tells such loads in a loop that lanes leave one by one, as a rule together: each walks a row, and the rows begin side by side.
+func (g *gen) walksEvenly(at target, t *ir.Type) bool {
+	return g.prefix == NoReg && len(g.loops) > 0 && g.loops[len(g.loops)-1].varying && g.fillsEvenly(at, t)
 }
 
 func (g *gen) maskForGather(m Reg, t *ir.Type) Reg { return g.maskFor(m, t) }
@@ -289,8 +296,11 @@ func (g *gen) storeUniform(place, value ir.Expr) {
 		g.op(map[bool]Op{true: VMOVSSStore, false: VMOVSDStore}[t.Size == 4], W128, MemArg(m), RegArg(v))
 		return
 	}
+	if g.single && g.updateInPlace(m, place, value) {
+		return
+	}
 	op := map[int64]Op{1: MOVBStore, 2: MOVWStore, 4: MOVLStore, 8: MOVQStore}[int64(t.Size)]
-	g.op(op, W128, MemArg(m), RegArg(g.gp(value)))
+	g.op(op, W128, MemArg(m), RegArg(g.gpLow(value)))
 }
 
 func (g *gen) storeVector(m Mem, v Reg, t *ir.Type, u int) {

@@ -116,7 +116,11 @@ func (c *vcode) encode(code []byte, s *step, places []int) ([]byte, *fixup, erro
 		code, err := Append(code, I(IDIVQ, W128, s.Args[0]))
 		return code, nil, err
 	case stepUDivide:
-		code, err := Append(append(code, 0x31, 0xD2), I(DIVQ, W128, s.Args[0])) // XORL DX, DX
+		op := DIVQ
+		if s.short {
+			op = DIVL
+		}
+		code, err := Append(append(code, 0x31, 0xD2), I(op, W128, s.Args[0])) // XORL DX, DX
 		return code, nil, err
 	}
 	code, err := Append(code, s.Inst)
@@ -165,6 +169,9 @@ func (s *step) text() string {
 	case stepDivide:
 		return "\tCQO; IDIVQ " + s.Args[0].reg.name(W128)
 	case stepUDivide:
+		if s.short {
+			return "\tXORL DX, DX; DIVL " + s.Args[0].reg.name(W128)
+		}
 		return "\tXORL DX, DX; DIVQ " + s.Args[0].reg.name(W128)
 	}
 	return "\t" + s.Inst.String()

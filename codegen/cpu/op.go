@@ -421,6 +421,7 @@ const (
 	ADDQMem
 	SUBLMem
 	SUBQMem
+	ADDLImm // of memory
 	ADDQImm
 	ADDQImm8
 	SUBQImm
@@ -443,6 +444,7 @@ const (
 	NOTQ
 	IDIVQ
 	DIVQ
+	DIVL
 	MULQ
 	TESTQ
 	POPCNTQ

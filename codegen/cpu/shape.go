@@ -41,8 +41,13 @@ func analyseShapes(f *ir.For, step int64) *shapes {
 	s := &shapes{lane: f.Var, step: step, of: map[*ir.Var]shape{f.Var: affineShape(step)}, inside: map[*ir.Var]bool{f.Var: true},
 		once: map[*ir.Var]bool{}, inits: map[*ir.Var]ir.Expr{}}
 	ir.WalkStmts(f.Body, func(x ir.Stmt) bool {
-		if d, ok := x.(*ir.Decl); ok && d.Init != nil {
-			s.inits[d.Var] = d.Init
+		switch d := x.(type) {
+		case *ir.Decl:
+			if d.Init != nil {
+				s.inits[d.Var] = d.Init
+			}
+		case *ir.For: // lanes that walk neighbouring rows are neighbours in each step
+			s.inits[d.Var] = d.Lo
 		}
 		return true
 	})

@@ -204,3 +204,72 @@ func changing(s *ir.If) bool {
 	}
 	return false
 }
+
+// updateInPlace adds to a place in memory, or subtracts from it, at the address that the place has.
+func (g *gen) updateInPlace(m Mem, place, value ir.Expr) bool {
+	e, ok := value.(*ir.Binary)
+	t := place.Type()
+	if !ok || e.Op != ir.Add && e.Op != ir.Sub || !t.IsInteger() || t.Size < 4 || loads(e.Y) {
+		return false
+	}
+	from, ok := e.X.(*ir.Index)
+	if !ok || exprKey(from) != exprKey(place) {
+		return false
+	}
+	if c, ok := constInt(e.Y); ok && c == int64(int32(c)) && c != -1<<31 {
+		if e.Op == ir.Sub {
+			c = -c
+		}
+		g.op(map[bool]Op{true: ADDLImm, false: ADDQImm}[t.Size == 4], W128, MemArg(m), ImmArg(c))
+		return true
+	}
+	g.op(memoryOps[e.Op][min(1, t.Size/8)], W128, MemArg(m), RegArg(g.gp(e.Y)))
+	return true
+}
+
+// timesAndMore computes x*3, x*5 and x*9, and that with a constant added, as an address.
+func (g *gen) timesAndMore(r Reg, e *ir.Binary) bool {
+	disp := int64(0)
+	if c, ok := constInt(e.Y); ok && e.Op == ir.Add && c == int64(int32(c)) {
+		disp = c
+		if e, ok = e.X.(*ir.Binary); !ok || e.T.Size < 8 {
+			return false
+		}
+	}
+	if e.Op != ir.Mul {
+		return false
+	}
+	c, x := int64(0), e.X
+	if v, ok := constInt(e.Y); ok {
+		c = v
+	} else if v, ok := constInt(e.X); ok {
+		c, x = v, e.Y
+	}
+	if c != 3 && c != 5 && c != 9 {
+		return false
+	}
+	v := g.gp(x)
+	g.op(LEAQ, W128, RegArg(r), MemArg(Indexed(v, v, uint8(c-1), int32(disp))))
+	return true
+}
+
+// gpLow evaluates an integer of which only the bits of its type matter.
+func (g *gen) gpLow(e ir.Expr) Reg {
+	if !g.single || e.Type().Size == 8 {
+		return g.gp(e)
+	}
+	switch e := e.(type) {
+	case *ir.Convert:
+		if from := e.X.Type(); from.IsInteger() && from.Size >= e.T.Size {
+			return g.gpLow(e.X)
+		}
+	case *ir.Binary:
+		if op, ok := generalOps[e.Op]; ok && e.T.IsInteger() && e.T.Kind != ir.Bool {
+			r := g.general()
+			g.move(r, g.gpLow(e.X))
+			g.op(op, W128, RegArg(r), RegArg(g.gpLow(e.Y)))
+			return r
+		}
+	}
+	return g.gp(e)
+}

@@ -40,6 +40,7 @@ type numbering struct {
 	compared      valueKey
 	comparedSet   bool
 	gone          []bool
+	fixed         map[Reg]int64 // registers that are only ever set to one constant
 }
 
 // tidy is for code before register allocation; entries are labels that Go enters at, and routines.
@@ -52,6 +53,32 @@ func (c *vcode) tidy(full Width, entries ...label) {
 		c.merge()
 		c.drop(c.dead())
 	}
+	c.drop(c.comparedBefore())
+}
+
+// comparedBefore are the comparisons with 0 of what a logical operation has just made: it has set the same flags.
+func (c *vcode) comparedBefore() []bool {
+	gone := make([]bool, len(c.steps))
+	for i := range c.steps {
+		s := &c.steps[i]
+		zero := s.Op == TESTQ && s.Args[1].kind == argReg && s.Args[0].reg == s.Args[1].reg || s.Op == CMPQImm && s.Args[1].imm == 0
+		if !s.compares() || !zero || s.Args[0].kind != argReg {
+			continue
+		}
+		for j := i - 1; j >= 0 && c.steps[j].kind == stepInst; j-- {
+			b := &c.steps[j]
+			switch b.Op {
+			case ANDQ, ORQ, XORQ, ANDQImm, ORQImm, XORQImm:
+				gone[i] = b.Args[0].kind == argReg && b.Args[0].reg == s.Args[0].reg
+			}
+			wrote := false
+			b.visit(func(r *Reg, _, def bool) { wrote = wrote || def && *r == s.Args[0].reg })
+			if wrote || b.setsFlags() {
+				break
+			}
+		}
+	}
+	return gone
 }
 
 // drop removes steps.
@@ -80,6 +107,7 @@ func (n *numbering) reset() {
 }
 
 func (n *numbering) forward() {
+	n.constants()
 	targets := make([]bool, n.labels)
 	for i := range n.steps {
 		if s := &n.steps[i]; s.kind == stepJump || s.kind == stepCall {
@@ -155,7 +183,31 @@ func (n *numbering) value(r Reg) int64 {
 	if v, ok := n.of[r]; ok {
 		return v
 	}
-	return n.fresh(r)
+	v := n.fresh(r)
+	if c, ok := n.fixed[r]; ok {
+		n.constant[v] = c
+	}
+	return v
+}
+
+// constants finds the registers that are set once, to a constant.
+func (n *numbering) constants() {
+	n.fixed = map[Reg]int64{}
+	many := map[Reg]bool{}
+	for i := range n.steps {
+		s := &n.steps[i]
+		s.visit(func(r *Reg, _, def bool) {
+			if !def || many[*r] {
+				return
+			}
+			if _, ok := n.fixed[*r]; ok || s.Op != MOVQImm {
+				many[*r] = true
+				delete(n.fixed, *r)
+				return
+			}
+			n.fixed[*r] = s.Args[1].imm
+		})
+	}
 }
 
 func (n *numbering) fresh(r Reg) int64 {
@@ -222,11 +274,24 @@ func (n *numbering) inst(i int) {
 		n.fresh(d)
 	case isCopy(s) && (s.Op == MOVQStore || s.Width == n.full):
 		n.set(d, n.value(s.Args[1].reg))
+	case n.extends(s):
+		*s = step{Inst: I(MOVQStore, W128, RegArg(d), s.Args[1]), at: s.at}
+		n.set(d, n.value(s.Args[1].reg))
 	case !s.pure():
 		n.fresh(d)
 	default:
 		n.compute(i, d, key)
 	}
+}
+
+// extends tells the extensions of numbers that need none.
+func (n *numbering) extends(s *step) bool {
+	limit := map[Op]int64{MOVBLZX: 1<<8 - 1, MOVBQSX: 1<<7 - 1, MOVWLZX: 1<<16 - 1, MOVWQSX: 1<<15 - 1, MOVL: 1<<32 - 1, MOVLQSX: 1<<31 - 1}[s.Op]
+	if limit == 0 || s.Args[1].kind != argReg || !s.Args[1].reg.isVirtual() {
+		return false
+	}
+	most, ok := n.most[n.value(s.Args[1].reg)]
+	return ok && most <= limit
 }
 
 // compute gives d the number of what the instruction computes, and copies it from where it is.
@@ -365,7 +430,7 @@ func (c *vcode) flagsRead(i int) bool {
 			}
 		case stepReturn, stepDivide, stepUDivide:
 			return false
-		case stepFence:
+		case stepFence, stepLabel:
 		default:
 			return true // a jump, or what comes behind is not known
 		}

@@ -59,6 +59,7 @@ type step struct {
 	cond  cond
 	label label
 	back  bool // the jump that closes a loop
+	short bool // a division of numbers of 32 bits
 	at    ir.Pos
 }
 
@@ -128,7 +129,7 @@ func (s *step) effect() effect {
 		return readsAll
 	}
 	switch s.Op {
-	case CMPQ, CMPQImm, CMPQImm8, TESTQ, KORTESTB, KORTESTW, KTESTW, VPTEST, VTESTPS, PREFETCHT0, PREFETCHNTA, IDIVQ, DIVQ:
+	case CMPQ, CMPQImm, CMPQImm8, TESTQ, KORTESTB, KORTESTW, KTESTW, VPTEST, VTESTPS, PREFETCHT0, PREFETCHNTA, IDIVQ, DIVQ, DIVL:
 		return readsAll
 	}
 	if s.Mask != NoReg && !s.Zero && f.flags&fToMask == 0 || updating[s.Op] {

@@ -1,0 +1,80 @@
+package cpu
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// checkRounds checks the accesses of an innermost loop of single numbers before its rounds, where their indices grow with the counter: the first
+// and the last of each. Where one is out of range, rounds with checks run instead, out of line.
+func (g *gen) checkRounds(s *ir.For, f *loopFrame, i, hi Reg, step int64, k cond) {
+	if !g.single || g.shapes != nil || step != 1 || s.Rel != ir.Lt || !innermost(s.Body) {
+		return
+	}
+	checked := g.growing(s, f)
+	if len(checked) == 0 {
+		return
+	}
+	slow, count := g.newLabel(), g.general()
+	g.move(count, hi)
+	g.op(SUBQ, W128, RegArg(count), RegArg(i))
+	seen := map[string]bool{}
+	g.shared = map[string]Reg{}
+	for _, ix := range checked {
+		l, root := linearOf(ix.I), ix.X.(*ir.Ref)
+		g.precheckOnce(seen, root.Var.Name+exprKey(root), g.homes[root.Var].length, l, affineShape(1), count, slow)
+	}
+	g.shared = nil
+	g.later(slow, func() {
+		inner := *f
+		inner.nextTo = g.newLabel()
+		g.loops[len(g.loops)-1] = &inner
+		g.rounds(s, &inner, i, hi, step, k, g.newLabel())
+		g.jump(always, f.breakTo)
+	})
+	safe := make(map[*ir.Index]bool, len(g.safe)+len(checked))
+	for ix := range g.safe {
+		safe[ix] = true
+	}
+	for _, ix := range checked {
+		safe[ix] = true
+	}
+	g.safe = safe
+}
+
+// growing finds the checked accesses whose index is the counter and what the loop does not change.
+func (g *gen) growing(s *ir.For, f *loopFrame) (out []*ir.Index) {
+	ir.Inspect(s.Body, nil, func(e ir.Expr) {
+		ix, ok := e.(*ir.Index)
+		if !ok || ix.X.Type().Kind != ir.Slice || !ix.Checked || !g.checks(ix) {
+			return
+		}
+		root, ok := ix.X.(*ir.Ref)
+		if !ok || g.homes[root.Var] == nil || g.homes[root.Var].per > 0 || f.changes.Has(root.Var) {
+			return
+		}
+		l := linearOf(ix.I)
+		if len(l.withins) > 0 {
+			return
+		}
+		grows := false
+		for _, t := range l.terms {
+			switch {
+			case isCounter(t.expr, s.Var):
+				grows = t.coef == 1
+			case !f.fixed(t.expr) || !g.known([]term{t}):
+				return
+			}
+		}
+		if grows {
+			out = append(out, ix)
+		}
+	})
+	return out
+}
+
+// isCounter tells the counter itself, or made wide.
+func isCounter(e ir.Expr, v *ir.Var) bool {
+	if c, ok := e.(*ir.Convert); ok && c.T.IsInteger() && c.T.Size == 8 && c.X.Type().IsInteger() {
+		e = c.X
+	}
+	r, ok := e.(*ir.Ref)
+	return ok && r.Var == v
+}
