@@ -305,10 +305,9 @@ func BenchmarkPractice(b *testing.B) {
 	require.NoError(b, err)
 	defer func() { require.NoError(b, arena.Close()) }()
 	for machine, o := range cpuMachines(b) {
-		if machine == "single" {
-			continue
+		if machine != "single" {
+			o.Single = cpu.SingleAuto
 		}
-		o.Single = cpu.SingleAuto
 		for _, c := range practiceCases {
 			b.Run(c.name+"/"+machine, func(b *testing.B) {
 				run, _ := practiceKernel(b, p, arena, c, o)

@@ -27,9 +27,12 @@ type weighing struct {
 	*shapes
 	avx512  bool
 	count   float64 // lanes
-	walks   ir.Pos  // the first loop that lanes leave at different times and that gathers
+	walks   ir.Pos  // the first loop that lanes leave at different times
 	gathers int     // in such loops
-	unfit   bool    // something in it is only good in vectors
+	apart   int     // gathers and scatters elsewhere
+	first   *ir.Index
+	slow    *ir.Binary // the first operation on integers that AVX2 has no instruction for
+	unfit   bool       // something in it is only good in vectors
 }
 
 // roundTrips is how often loops inside are expected to go round. The others are cycles, of one number alone: several of them begin in one.
@@ -37,6 +40,9 @@ const (
 	roundTrips   = 8
 	perOperation = 0.4
 	perLoad      = 0.5
+	// Lanes that leave a loop one by one wait for the last: about so much longer than the average, where it counts and where it searches.
+	waitCounted = 1.1
+	waitSearch  = 1.7
 )
 
 // single tells whether a parallel loop is better run one iteration after the other, and why.
@@ -49,7 +55,7 @@ func (c *compiler) single(loop *ir.For) (why string, ok bool) {
 	}
 	d := loop.Directive
 	step, constant := constStep(loop)
-	if !constant || loop.Rel == ir.Ne || d == nil || d.Parts&ir.Simd != 0 || d.Simdlen > 0 || d.Collapse > 1 || len(d.Reductions) > 0 || len(d.Lastprivate) > 0 || !plainInside(loop) {
+	if !constant || loop.Rel == ir.Ne || d == nil || d.Parts&ir.Simd != 0 || d.Simdlen > 0 || d.Collapse > 1 || !c.onlyArrays(d.Reductions) || len(d.Lastprivate) > 0 || !plainInside(loop) {
 		return "", false
 	}
 	bytes := 32
@@ -58,12 +64,40 @@ func (c *compiler) single(loop *ir.For) (why string, ok bool) {
 	}
 	w := &weighing{shapes: analyseShapes(loop, step), avx512: c.options.AVX512, count: float64(bytes / laneBytes(loop))}
 	total := w.list(loop.Body, false)
-	if w.unfit || w.gathers == 0 || total.lanes/w.count*0.8 < total.one {
+	if w.unfit || w.gathers+w.apart == 0 && w.walks == (ir.Pos{}) || total.lanes/w.count*0.8 < total.one {
 		return "", false
 	}
-	return fmt.Sprintf("the loop at %s runs one iteration after the other: in lanes, each would walk the loop at %s on its own, with gathers and scatters at %d places, and wait for "+
-		"the longest, about %.1f times the work; to have lanes, write //omp:simd above that inner loop, or store the rows so that neighbouring iterations read neighbours",
-		loop.At, w.walks, w.gathers, total.lanes/w.count/total.one), true
+	return fmt.Sprintf("the loop at %s runs one iteration after the other: %s", loop.At, w.reason(total.lanes/w.count/total.one)), true
+}
+
+// reason says what lanes would do, and what to change.
+func (w *weighing) reason(times float64) string {
+	switch {
+	case w.gathers > 0:
+		return fmt.Sprintf("in lanes, each would walk the loop at %s on its own, with gathers and scatters at %d places, and wait for "+
+			"the longest, about %.1f times the work; to have lanes, write //omp:simd above that inner loop, or store the rows so that neighbouring iterations read neighbours",
+			w.walks, w.gathers, times)
+	case w.apart > 0:
+		return fmt.Sprintf("in lanes, %s and the like, at %d places, would be gathers and scatters, which take the elements one by one, about %.1f times the work; "+
+			"to have lanes, compute what is looked up, or add simd to the directive", ir.Source(w.first), w.apart, times)
+	case w.slow != nil:
+		return fmt.Sprintf("in lanes, each would leave the loop at %s on its own, and all wait for the longest, with %s in it, which AVX2 has no instruction for, about %.1f times the work; "+
+			"to have lanes, run it on a machine with AVX-512, use shorter integers or floats, or add simd to the directive", w.walks, ir.Source(w.slow), times)
+	}
+	return fmt.Sprintf("in lanes, each would leave the loop at %s on its own, and all wait for the longest, about %.1f times the work; "+
+		"to have lanes, use types of fewer bytes, or add simd to the directive", w.walks, times)
+}
+
+// onlyArrays tells the reductions that need no lanes: each of many elements, of which an iteration touches a few. Sums of single variables would wait
+// for one another.
+func (c *compiler) onlyArrays(reductions []ir.Reduction) bool {
+	for _, r := range reductions {
+		ref, ok := r.Place.(*ir.Ref)
+		if !ok || c.arrays[ref.Var] == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // plainInside tells the bodies without directives of their own and without atomic updates.
@@ -88,9 +122,12 @@ func (w *weighing) list(body []ir.Stmt, walking bool) (sum weight) {
 		if a, ok := s.(*ir.Assign); ok {
 			w.store(a.Place, walking, &sum)
 		}
-		walk, at := false, s.Pos()
+		walk, wait := false, waitSearch
 		switch s := s.(type) {
 		case *ir.For:
+			if !(&shapeWalk{shapes: w.shapes}).leavesSplit(s.Body) {
+				wait = waitCounted
+			}
 			walk = (&shapeWalk{shapes: w.shapes}).variesFor(s) || (&shapeWalk{shapes: w.shapes}).leavesSplit(s.Body)
 		case *ir.While:
 			walk = s.Cond != nil && w.shape(s.Cond).kind != uniform || (&shapeWalk{shapes: w.shapes}).leavesSplit(s.Body)
@@ -107,20 +144,19 @@ func (w *weighing) list(body []ir.Stmt, walking bool) (sum weight) {
 			})
 			continue
 		}
-		before := w.gathers
+		if walk && w.walks == (ir.Pos{}) {
+			w.walks = s.Pos()
+		}
 		var inner weight
 		ir.Lists(s, func(list []ir.Stmt) {
 			x := w.list(list, walking || walk)
 			inner.add(x.lanes, x.one)
 		})
-		if walk && before == 0 && w.gathers > 0 {
-			w.walks = at
-		}
-		lanes := 1.0
+		lanes := 1.0 + inner.lanes
 		if walk {
-			lanes = 8
+			lanes = (8 + inner.lanes) * wait
 		}
-		sum.add(roundTrips*(lanes+inner.lanes), roundTrips*(1.2+inner.one))
+		sum.add(roundTrips*lanes, roundTrips*(1.2+inner.one))
 	}
 	return sum
 }
@@ -150,12 +186,22 @@ func (w *weighing) operation(e *ir.Binary, sum *weight) {
 	switch {
 	case e.Op == ir.Div && e.T.IsFloat():
 		sum.add(8, 4)
+	case (e.Op == ir.Div || e.Op == ir.Rem) && !w.avx512 && w.shape(e).kind == varying:
+		w.lacks(e)
+		sum.add(50, 8)
 	case e.Op == ir.Div || e.Op == ir.Rem:
 		sum.add(20, 8)
 	case e.Op == ir.Mul && wide(e.T) && !w.avx512 && w.shape(e).kind == varying:
+		w.lacks(e)
 		sum.add(8, 1)
 	default:
 		sum.add(1, perOperation)
+	}
+}
+
+func (w *weighing) lacks(e *ir.Binary) {
+	if w.slow == nil {
+		w.slow = e
 	}
 }
 
@@ -175,6 +221,11 @@ func (w *weighing) access(x *ir.Index, walking bool, each float64, sum *weight) 
 	}
 	if walking {
 		w.gathers++
+	} else {
+		if w.apart == 0 {
+			w.first = x
+		}
+		w.apart++
 	}
 	if x.Type().Size < 4 {
 		each = 4
