@@ -305,9 +305,10 @@ func BenchmarkPractice(b *testing.B) {
 	require.NoError(b, err)
 	defer func() { require.NoError(b, arena.Close()) }()
 	for machine, o := range cpuMachines(b) {
-		if machine != "single" {
-			o.Single = cpu.SingleAuto
+		if machine == "single" {
+			continue
 		}
+		o.Single = cpu.SingleAuto
 		for _, c := range practiceCases {
 			b.Run(c.name+"/"+machine, func(b *testing.B) {
 				run, _ := practiceKernel(b, p, arena, c, o)
@@ -334,25 +335,84 @@ func BenchmarkPractice(b *testing.B) {
 	}
 }
 
-// TestWalksOfTheirOwnRunOneAfterTheOther: lanes that each walk a row of another length gather every element; where that takes longer than one
-// row after the other, the code is that, and says so and what to change.
+// TestWalksOfTheirOwnRunOneAfterTheOther: lanes that each walk a row of another length gather every element, tables are looked up element by
+// element, and AVX2 divides and multiplies long integers without an instruction for it. Where that takes longer than one iteration after the
+// other, the code is that, and says what made it so and what to change.
 func TestWalksOfTheirOwnRunOneAfterTheOther(t *testing.T) {
 	p, err := codegen.Load(codegen.File{Name: "practice_kernels_test.go", Text: practiceSource})
 	require.NoError(t, err)
-	for name, single := range map[string]bool{"PracticeMaskedCSR": true, "PracticeHash": true, "PracticeFind": true, "PracticePrefix": true,
-		"PracticeMandelbrot": false, "PracticeKMeans": false, "PracticeMean": false, "PracticeSoftmax": false, "PracticeGCD": false, "PracticeSearch": false} {
+	const walks, looksUp, divides, products = "gathers and scatters at", "local[img[i]]", "with a % b in it", "with 3 * v in it"
+	for name, want := range map[string]struct{ avx512, avx2 string }{"PracticeMaskedCSR": {walks, walks}, "PracticeHash": {walks, walks}, "PracticeFind": {walks, walks},
+		"PracticePrefix": {walks, walks}, "PracticeMandelbrot": {}, "PracticeKMeans": {}, "PracticeMean": {"", walks}, "PracticeSoftmax": {}, "PracticeGCD": {"", divides},
+		"PracticeSearch": {"", walks}, "PracticeHistogram": {looksUp, looksUp}, "PracticeLUT": {"lut[img[i] >> 6]", "lut[img[i] >> 6]"}, "PracticeCollatz": {"", products},
+		"PracticePi": {}, "PracticeFilter": {}} {
 		k, err := p.Kernel(name)
 		require.NoError(t, err)
-		code, err := cpu.Compile(codegen.ForCPU(k), cpu.Options{AVX512: true})
-		require.NoError(t, err)
-		said := strings.Contains(strings.Join(code.Notes, "\n"), "runs one iteration after the other: in lanes")
-		require.Equal(t, single, said, "%s: %v", name, code.Notes)
-		require.Equal(t, single, code.Lanes == 1, name)
-		o := cpu.Options{AVX512: true, Single: cpu.SingleNever}
-		code, err = cpu.Compile(codegen.ForCPU(k), o)
-		require.NoError(t, err)
-		require.Greater(t, code.Lanes, 1, name)
+		for _, avx512 := range []bool{false, true} {
+			said := want.avx2
+			if avx512 {
+				said = want.avx512
+			}
+			code, err := cpu.Compile(codegen.ForCPU(k), cpu.Options{AVX512: avx512})
+			require.NoError(t, err)
+			notes := strings.Join(code.Notes, "\n")
+			require.Equal(t, said != "", strings.Contains(notes, "runs one iteration after the other: in lanes"), "%s: %s", name, notes)
+			require.Contains(t, notes, said, name)
+			require.Equal(t, said != "", strings.Contains(notes, "to have lanes, "), "%s: %s", name, notes)
+			require.Equal(t, said != "", code.Lanes == 1, name)
+			code, err = cpu.Compile(codegen.ForCPU(k), cpu.Options{AVX512: avx512, Single: cpu.SingleNever})
+			require.NoError(t, err)
+			require.Greater(t, code.Lanes, 1, name)
+		}
 	}
+}
+
+// TestCodeOfSingleNumbersIsTidy counts what stands between the labels of the innermost loops: as few instructions as a compiler would write, and no
+// number that goes through memory.
+func TestCodeOfSingleNumbersIsTidy(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "practice_kernels_test.go", Text: practiceSource})
+	require.NoError(t, err)
+	for name, most := range map[string]int{"PracticeHistogram": 5, "PracticeLUT": 9, "PracticeFind": 6, "PracticeHash": 6, "PracticeMean": 5, "PracticeGCD": 11, "PracticeCollatz": 19} {
+		k, err := p.Kernel(name)
+		require.NoError(t, err)
+		code, err := cpu.Compile(codegen.ForCPU(k), cpu.Options{Single: cpu.SingleAlways})
+		require.NoError(t, err)
+		body := hotLoop(t, code.Listing())
+		require.LessOrEqual(t, len(body), most, "%s:\n%s", name, strings.Join(body, "\n"))
+		require.NotRegexp(t, `\d\(DI\)`, strings.Join(body, "\n"), "%s: a number goes through memory", name)
+	}
+}
+
+// hotLoop are the instructions of the shortest loop of the parallel stage, without those that only set memory to zero.
+func hotLoop(t *testing.T, listing string) (best []string) {
+	lines := strings.Split(listing, "\n")
+	at := map[string]int{}
+	for i, l := range lines {
+		if f := strings.Fields(l); len(f) == 2 && strings.HasSuffix(f[1], ":") {
+			at[strings.TrimSuffix(f[1], ":")] = i
+		}
+		f := strings.Fields(l)
+		if len(f) != 3 || f[1][0] != 'J' || f[1] == "JMP" || f[2][0] != 'L' {
+			continue
+		}
+		from, ok := at[f[2]]
+		if !ok {
+			continue
+		}
+		var body []string
+		fills := false
+		for _, l := range lines[from : i+1] {
+			if f := strings.Fields(l); len(f) > 2 && f[0] != ";" {
+				body = append(body, strings.Join(f[1:], " "))
+				fills = fills || strings.HasPrefix(f[1], "VMOVUPS") && len(f) == 4 && strings.HasPrefix(f[3], "(")
+			}
+		}
+		if !fills && (best == nil || len(body) < len(best)) {
+			best = body
+		}
+	}
+	require.NotEmpty(t, best, listing)
+	return best
 }
 
 // TestMasksAreRegistersToo: loops that lanes leave one by one need many masks, of which there are few; unrolled four times they went through memory.

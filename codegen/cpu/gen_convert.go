@@ -15,6 +15,9 @@ func (g *gen) vecConvert(dst []Reg, e *ir.Convert) []Reg {
 	if g.convertsInGo(from, to) {
 		return g.convertInGo(e)
 	}
+	if g.single && g.shapes == nil && from.IsInteger() && to.IsFloat() && from.Kind != ir.Uint64 {
+		return g.oneToFloat(g.gp(e.X), to)
+	}
 	x := g.vec(e.X)
 	if from.IsInteger() && to.IsFloat() && !g.avx512 && (container(from) == 8 || from.Kind == ir.Uint32) {
 		return g.toFloatAVX2(dst, x, from, to)
@@ -39,6 +42,15 @@ func (g *gen) vecConvert(dst []Reg, e *ir.Convert) []Reg {
 // to int64 gives, cut to size; so only int32 and int64 are converted directly.
 func (g *gen) convertsInGo(from, to *ir.Type) bool {
 	return from.IsFloat() && to.IsInteger() && !(to.Kind == ir.Int64 && g.avx512 || to.Kind == ir.Int32)
+}
+
+// oneToFloat converts an integer in a general register.
+func (g *gen) oneToFloat(x Reg, to *ir.Type) []Reg {
+	d := g.vector()
+	zero := g.constVector(0, container(to)) // nothing is waited for
+	g.op(map[bool]Op{true: VCVTSI2SSQ, false: VCVTSI2SDQ}[to.Size == 4], W128, RegArg(d), RegArg(zero), RegArg(x))
+	g.broadcastLane(d, RegArg(d), to)
+	return g.same(d)
 }
 
 // toFloatAVX2 makes floats of the integers that AVX2 cannot convert, rounded once: halves become floats without rounding, and their sum is.

@@ -101,6 +101,8 @@ func (g *gen) gpBinary(e *ir.Binary) Reg {
 		c, isConst := constInt(e.Y)
 		if imm := generalImms[e.Op]; isConst && imm != NoOp && c == int64(int32(c)) {
 			g.op(imm, W128, RegArg(r), ImmArg(c))
+		} else if isConst && g.single && c != int64(int32(c)) {
+			g.op(op, W128, RegArg(r), MemArg(Mem{Base: RIP, Index: NoReg, Disp: int32(g.poolWord(uint64(c), 8))}))
 		} else {
 			g.op(op, W128, RegArg(r), RegArg(g.gp(e.Y)))
 		}

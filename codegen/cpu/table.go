@@ -258,6 +258,8 @@ var forms = [numForms]form{
 	VPBROADCASTWR:   {"VPBROADCASTW", lRM, p66, m0F38, 0x7B, 0, 0, tScalar, 2, fEVEX, "vg"},
 	VPBROADCASTDR:   {"VPBROADCASTD", lRM, p66, m0F38, 0x7C, 0, 0, tScalar, 4, fEVEX, "vg"},
 	VPBROADCASTQR:   {"VPBROADCASTQ", lRM, p66, m0F38, 0x7C, 0, 1, tScalar, 8, fEVEX, "vg"},
+	VCVTSI2SSQ:      {"VCVTSI2SSQ", lRVM, pF3, m0F, 0x2A, 0, 1, tScalar, 8, fVEX | fEVEX | fVexW | fNoLen, "xxg"},
+	VCVTSI2SDQ:      {"VCVTSI2SDQ", lRVM, pF2, m0F, 0x2A, 0, 1, tScalar, 8, fVEX | fEVEX | fVexW | fNoLen, "xxg"},
 	VCVTDQ2PS:       {"VCVTDQ2PS", lRM, pNone, m0F, 0x5B, 0, 0, tFull, 4, fVEX | fEVEX, "vv"},
 	VCVTTPS2DQ:      {"VCVTTPS2DQ", lRM, pF3, m0F, 0x5B, 0, 0, tFull, 4, fVEX | fEVEX, "vv"},
 	VCVTPS2DQ:       {"VCVTPS2DQ", lRM, p66, m0F, 0x5B, 0, 0, tFull, 4, fVEX | fEVEX, "vv"},
