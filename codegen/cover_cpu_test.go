@@ -62,7 +62,7 @@ func TestWhatHasNoVectorFormSaysSo(t *testing.T) {
 		{"a variable of all", "x []int", "	s := 0\n" + loop + "		s += x[i]\n	}\n	x[0] = s\n", 3, "s is shared by the iterations and assigned: write a reduction or private(s)", false},
 		{"two bases", "x, y []int", loop + "		part := x[:1]\n		if i > 3 {\n			part = y[:1]\n		}\n		x[i] = part[0]\n	}\n", 5,
 			"part is a part of y here and of x elsewhere, and code for lanes must know the slice that it reads: use one variable for each, or an index into the whole", false},
-		{"a huge array", "x []int", loop + "		var t [900000]int\n		t[x[i]&7] = i\n		x[i] = t[i&3]\n	}\n", 3,
+		{"a huge array", "x []int", loop + "		var t [9000000]int\n		t[x[i]&7] = i\n		x[i] = t[i&3]\n	}\n", 3,
 			"the local array t takes", false},
 		{"every iteration writes", "x []int", loop + "		x[0] = i\n	}\n", 3, "runs lane by lane: every iteration writes x[0]: write a reduction, or make it atomic", true},
 		{"an atomic", "x []int", loop + "		//omp:atomic\n		x[0] *= i\n	}\n", 2, "runs on one worker: its atomic updates are cheap there", true},
