@@ -88,6 +88,7 @@ var apartCases = []practiceCase{
 	{RowsGuarded, "RowsGuarded", 0, func(r *rand.Rand, n int) []any { return []any{filled[rowsFour](r, n/2), filled[int32](r, n)} }},
 	{RowsSame, "RowsSame", 0, func(r *rand.Rand, n int) []any { return []any{filled[rowsFour](r, n), filled[rowsFour](r, n)} }},
 	{RowsInside, "RowsInside", 0, func(r *rand.Rand, n int) []any { return []any{n, filled[rowsArray](r, n), filled[float32](r, 4*n)} }},
+	{RowsOwn, "RowsOwn", 0, func(r *rand.Rand, n int) []any { return []any{n, filled[float64](r, n), filled[float64](r, n)} }},
 	{ApartSame, "ApartSame", 0, func(r *rand.Rand, n int) []any { return []any{filled[apartPair](r, n), filled[apartPair](r, n)} }},
 }
 

@@ -327,3 +327,22 @@ func RowsInside(n int, p []rowsArray, y []float32) {
 		p[i].v[2] = p[i].v[0] + p[i].v[1] + y[4*i+1]
 	}
 }
+
+// Every lane has an array of its own, in which a number that the lanes have in a row is no row.
+//
+//omp:target device(smp)
+//omp:task in(x) inout(y)
+func RowsOwn(n int, x, y []float64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		var t [16]float64
+		k := i & 15
+		t[k] += x[i]
+		t[x5(i)] -= 2
+		t[k] *= 3
+		y[i] += t[k] + t[1]
+		y[i>>1<<1|i&1] += x[i>>1<<1|i&1]
+	}
+}
+
+func x5(i int) int { return i * 5 % 16 }

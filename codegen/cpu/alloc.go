@@ -108,6 +108,7 @@ func (c *vcode) scan(all []interval, f file) (spilled, masks, numbers int, err e
 		}
 		victim.takeSlot(&slots[k])
 		switch {
+		case k == vector && c.yields[victim.reg]: // as was meant
 		case k == vector:
 			spilled++
 		case k == mask && victim.weight >= hotMask:

@@ -6,7 +6,9 @@
 // Nests of two parallel loops around others run several rows at once (tile.go), which keeps sums in registers and each of them in its order.
 // A statement that has no vector form runs lane by lane in the vector loop (gen_serial.go), and Code.Notes says so.
 // Elements at constant distances, as the fields of structs, are loaded and stored as whole vectors that are permuted, or lane by lane where the
-// distance is long: gathers and scatters take a cycle or more for an element (gen_apart.go).
+// distance is long: gathers and scatters take a cycle or more for an element (gen_apart.go). The fields of an element that only its own iteration
+// touches are variables in that iteration (prepare_rows.go), and pieces of 16 bytes are moved as one (gen_rows.go): a field that the kernel does not
+// set may then be stored with the value that it had. Bytes and 16-bit numbers, in lanes of 32 bits, are shuffled within vectors (gen_small.go).
 // Loops whose iterations each walk a row of their own run without lanes where these would cost more (single.go).
 // Parallel loops inside sequential code are stages that this code calls by way of Go, where they are long enough to be shared (nest.go).
 // A Runner runs the stages in short calls, and chooses vector width and kind of stores by where the slices lie (variant.go).

@@ -83,6 +83,8 @@ func (g *gen) laneTarget(a access, s shape) target {
 		return t
 	}
 	t := g.gatherIndex(a)
+	g.each(func(u int) { g.checkNow(t, u) })
+	t.known, t.check = nil, nil // of the numbers of elements, which do not lie side by side
 	isize, add, mul := 8, VPADDQ, VPMULLQ
 	if t.size4 {
 		isize, add, mul = 4, VPADDD, VPMULLD

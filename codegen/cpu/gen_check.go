@@ -276,11 +276,12 @@ func (g *gen) outsideMask(index, limit Reg, t *ir.Type, w Width) Reg {
 		return m
 	}
 	// AVX2 has only signed greater-than: bad = index < 0 or not(limit > index).
-	zero, neg, ok := g.constVector(0, 8), g.vector(), g.vector()
+	zero, neg, ok := g.vector(), g.vector(), g.vector()
 	gt := VPCMPGTQ
 	if t.Size == 4 {
 		gt = VPCMPGTD
 	}
+	g.op(VPXOR, w, RegArg(zero), RegArg(g.undefined(zero)), RegArg(zero))
 	g.op(gt, w, RegArg(neg), RegArg(zero), RegArg(index))
 	g.op(gt, w, RegArg(ok), RegArg(limit), RegArg(index))
 	ones := g.allOnes(w)

@@ -38,7 +38,7 @@ func (g *gen) spreadOperands(f *loopFrame, e *ir.Binary) {
 		if _, constant := constInt(e.Y); y == uniform && !constant && g.invariant(f, e.Y) {
 			long := e.Op == ir.Shr && e.T.IsSigned() && container(e.T) == 8 && !g.avx512 && !g.notNegative(e.X)
 			if key := countKey(e.Y, mostCount(long)); g.spreads[key] == 0 {
-				g.spreads[key] = g.countVector(e, g.gp(e.Y), mostCount(long))
+				g.spreads[key] = g.yielding(g.countVector(e, g.gp(e.Y), mostCount(long)))
 			}
 		}
 	case e.Op == ir.Div || e.Op == ir.Rem:
@@ -58,7 +58,16 @@ func (g *gen) spreadOne(f *loopFrame, e ir.Expr) {
 	}
 	r := g.vector()
 	g.broadcastGeneral(r, g.gp(e), container(e.Type()), g.width(e.Type()))
-	g.spreads[key] = r
+	g.spreads[key] = g.yielding(r)
+}
+
+// yielding marks a register whose value is better in memory than that of a register which changes in each round: it is loaded as fast as it is made.
+func (g *gen) yielding(r Reg) Reg {
+	if g.yields == nil {
+		g.yields = map[Reg]bool{}
+	}
+	g.yields[r] = true
+	return r
 }
 
 // invariant tells the integers that can be computed before the loop.

@@ -114,6 +114,9 @@ func (c *vcode) intervals() []interval {
 	used := all[:0]
 	for _, v := range all {
 		if v.lo >= 0 {
+			if c.yields[v.reg] {
+				v.weight = 0
+			}
 			used = append(used, v)
 		}
 	}

@@ -30,7 +30,7 @@ func prepare(k *ir.Kernel) (*preparation, error) {
 	c.Body = p.privates(c.Body)
 	c.Body = p.unroll(c.Body)
 	c.Body = p.rowFields(p.reduceParts(p.cutAggregates(c.Body)))
-	c.Body = mergeDecls(p.liftLoops(p.lasts(c.Body)))
+	c.Body = mergeDecls(p.liftLoops(p.lasts(p.namedIndices(c.Body))))
 	c.NumVars, c.Funcs = p.next, nil
 	if p.refused != nil {
 		return nil, p.refused

@@ -178,37 +178,12 @@ func (w *row) usedIn(list []ir.Stmt) bool {
 
 // always tells whether executing s evaluates an access to the slice in any case.
 func (w *row) always(s ir.Stmt) bool {
-	var list []ir.Expr
-	switch s := s.(type) {
-	case *ir.Decl:
-		list = append(list, s.Init)
-	case *ir.Assign:
-		list = append(list, s.Place, s.Value)
-	case *ir.If:
-		list = append(list, s.Cond)
-	}
-	found := false
-	for _, e := range list {
-		if e == nil {
-			continue
-		}
-		ir.WalkExpr(e, func(e ir.Expr) bool {
-			switch e := e.(type) {
-			case *ir.Select:
-				found = found || w.always(&ir.If{Cond: e.Cond})
-				return false
-			case *ir.Binary:
-				if e.Op == ir.LAnd || e.Op == ir.LOr {
-					found = found || w.always(&ir.If{Cond: e.X})
-					return false
-				}
-			case *ir.Index:
-				found = found || w.isElement(e)
-			}
+	for _, e := range evaluatedFirst(s) {
+		if ix, ok := e.(*ir.Index); ok && w.isElement(ix) {
 			return true
-		})
+		}
 	}
-	return found
+	return false
 }
 
 // isElement tells the accesses to the iteration's own element.

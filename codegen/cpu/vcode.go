@@ -68,11 +68,12 @@ type vcode struct {
 	steps   []step
 	classes []class // of virtual register i
 	labels  int
-	pool    []byte // constants, behind the code
-	vex     bool   // nothing may need AVX-512
-	cold    int    // the first step of what is seldom run; 0: nothing is
-	near    bool   // registers are given out as if what is seldom run stood behind the jumps to it
-	order   []int  // then, the steps in that order
+	pool    []byte       // constants, behind the code
+	vex     bool         // nothing may need AVX-512
+	cold    int          // the first step of what is seldom run; 0: nothing is
+	near    bool         // registers are given out as if what is seldom run stood behind the jumps to it
+	order   []int        // then, the steps in that order
+	yields  map[Reg]bool // registers that are given up before others: their values are as good in memory
 	at      ir.Pos
 	text    bool // link writes lines of text
 }
