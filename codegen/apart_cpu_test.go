@@ -89,6 +89,9 @@ var apartCases = []practiceCase{
 	{RowsSame, "RowsSame", 0, func(r *rand.Rand, n int) []any { return []any{filled[rowsFour](r, n), filled[rowsFour](r, n)} }},
 	{RowsInside, "RowsInside", 0, func(r *rand.Rand, n int) []any { return []any{n, filled[rowsArray](r, n), filled[float32](r, 4*n)} }},
 	{RowsOwn, "RowsOwn", 0, func(r *rand.Rand, n int) []any { return []any{n, filled[float64](r, n), filled[float64](r, n)} }},
+	{RowsFlag, "RowsFlag", 0, func(r *rand.Rand, n int) []any {
+		return []any{filled[int32](r, n), filled[int32](r, n), filled[int32](r, n)}
+	}},
 	{ApartSame, "ApartSame", 0, func(r *rand.Rand, n int) []any { return []any{filled[apartPair](r, n), filled[apartPair](r, n)} }},
 }
 

@@ -346,3 +346,28 @@ func RowsOwn(n int, x, y []float64) {
 }
 
 func x5(i int) int { return i * 5 % 16 }
+
+// What a condition says does not change with the variable that it was.
+//
+//omp:target device(smp)
+//omp:task in(x) inout(y, z)
+func RowsFlag(x, y, z []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		f := x[i] > 0
+		if f {
+			f = x[i] > 5
+			y[i] += 3
+		}
+		if f {
+			f = !f
+			z[i] -= x[i]
+		} else {
+			f = true
+			z[i]++
+		}
+		if f {
+			y[i]--
+		}
+	}
+}

@@ -326,7 +326,7 @@ func randomOptions(t testing.TB) map[string]cpu.Options {
 }
 
 // oldFindings are seeds of kernels that went wrong once.
-var oldFindings = []uint64{1795283645030, 1795284859013, 318612052431094}
+var oldFindings = []uint64{1795283645030, 1795284859013, 318612052431094, 1795341536079}
 
 // TestRandomLoopsOnTheCPU runs random kernels as Go, interpreted for a GPU, and as AVX2 and AVX-512 code between fences, with random sizes and
 // alignments. GOMPSS_RANDOM_LOOPS=1h looks for so long, from a new seed on; else it is a few kernels.

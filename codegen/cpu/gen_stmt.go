@@ -246,7 +246,7 @@ func (g *gen) maskedIf(s *ir.If) {
 		g.place(skip)
 		g.exec, g.split = old, split
 	}
-	if len(s.Else) > 0 { // the then side may change what the condition was made of
+	if len(s.Else) > 0 || g.changesMask(s.Then, cond) { // the then side may change what the condition was made of
 		kept := make([]Reg, g.unroll)
 		g.each(func(u int) {
 			kept[u] = g.newMask()
@@ -258,6 +258,16 @@ func (g *gen) maskedIf(s *ir.If) {
 	if len(s.Else) > 0 {
 		side(g.mapMasks(cond, func(m Reg) Reg { return g.maskXor(m, g.maskAll()) }), s.Else)
 	}
+}
+
+// changesMask tells whether statements assign to a variable whose own registers the masks are.
+func (g *gen) changesMask(list []ir.Stmt, masks []Reg) bool {
+	for _, v := range ir.Assigned(list).List() {
+		if h := g.homes[v]; h != nil && len(h.masks) > 0 && h.masks[0] == masks[0] {
+			return true
+		}
+	}
+	return false
 }
 
 func (g *gen) block(s *ir.Block) {
