@@ -227,8 +227,10 @@ func (w *weighing) access(x *ir.Index, walking bool, each float64, sum *weight) 
 		}
 		w.apart++
 	}
-	if x.Type().Size < 4 {
+	if x.Type().Size < 4 && walking { // under masks, each behind a jump
 		each = 4
+	} else if x.Type().Size < 4 { // put into registers one by one
+		each = 1.2
 	} else if !w.avx512 {
 		each += 0.3
 	}
