@@ -9,7 +9,9 @@
 // distance is long: gathers and scatters take a cycle or more for an element (gen_apart.go). The fields of an element that only its own iteration
 // touches are variables in that iteration (prepare_rows.go), and pieces of 16 bytes are moved as one (gen_rows.go): a field that the kernel does not
 // set may then be stored with the value that it had. Bytes and 16-bit numbers, in lanes of 32 bits, are shuffled within vectors (gen_small.go).
-// Loops whose iterations each walk a row of their own run without lanes where these would cost more (single.go).
+// Loops whose iterations each walk a row of their own, look up tables or leave loops one by one run without lanes where these would cost more
+// (single.go). Their code is tidied before registers are given out (tidy.go): equal values, loads and checks of straight code are made once.
+// Innermost loops check their rows before the first round (single_check.go), and short sides of branches are both computed (single_branch.go).
 // Parallel loops inside sequential code are stages that this code calls by way of Go, where they are long enough to be shared (nest.go).
 // A Runner runs the stages in short calls, and chooses vector width and kind of stores by where the slices lie (variant.go).
 //
