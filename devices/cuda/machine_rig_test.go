@@ -172,6 +172,7 @@ func (j *job) end() {
 // wait waits for all jobs, and returns their errors.
 func (r *rig) wait() error {
 	r.jobs.Wait()
+	r.m.Settle() // what moved is counted: the host may hear of a copy later than of the kernel behind it
 	var errs []error
 	for _, j := range r.list {
 		if j.err != nil && !errors.Is(j.err, errSkipped) {
