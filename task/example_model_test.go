@@ -46,7 +46,7 @@ func ExampleGroup_Cancel() {
 			if i == 3 {
 				search.Cancel(found)
 			}
-			return s.Context().Err()
+			return context.Cause(s.Context())
 		})
 		if errors.Is(err, found) {
 			break // the group takes no more
