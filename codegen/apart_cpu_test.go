@@ -95,16 +95,22 @@ var apartCases = []practiceCase{
 	{ApartSame, "ApartSame", 0, func(r *rand.Rand, n int) []any { return []any{filled[apartPair](r, n), filled[apartPair](r, n)} }},
 }
 
-// TestElementsApartOnTheCPU has fields of structs and elements in steps, in order and turned, of every length of vector, between pages that
-// nobody may touch: what is loaded and stored in whole vectors must be the elements alone.
-func TestElementsApartOnTheCPU(t *testing.T) {
+// apartKernels are the kernels of apart_kernels_test.go, and memory for their code.
+func apartKernels(t *testing.T) (*codegen.Package, *cpu.Arena) {
 	p, err := codegen.Load(codegen.File{Name: "apart_kernels_test.go", Text: apartSource})
 	require.NoError(t, err)
 	arena, err := cpu.NewArena()
 	if err != nil {
 		t.Skip(err)
 	}
-	defer func() { require.NoError(t, arena.Close()) }()
+	t.Cleanup(func() { require.NoError(t, arena.Close()) })
+	return p, arena
+}
+
+// TestElementsApartOnTheCPU has fields of structs and elements in steps, in order and turned, of every length of vector, between pages that
+// nobody may touch: what is loaded and stored in whole vectors must be the elements alone.
+func TestElementsApartOnTheCPU(t *testing.T) {
+	p, arena := apartKernels(t)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	for machine, o := range randomOptions(t) {
 		for _, unroll := range []int{0, 1, 2, 4} {
@@ -128,13 +134,7 @@ func TestElementsApartOnTheCPU(t *testing.T) {
 // TestSlicesThatAreOneOnTheCPU passes one slice twice, or its elements as a slice of their own: what is kept of a row in registers must not hide what the
 // other name has changed.
 func TestSlicesThatAreOneOnTheCPU(t *testing.T) {
-	p, err := codegen.Load(codegen.File{Name: "apart_kernels_test.go", Text: apartSource})
-	require.NoError(t, err)
-	arena, err := cpu.NewArena()
-	if err != nil {
-		t.Skip(err)
-	}
-	defer func() { require.NoError(t, arena.Close()) }()
+	p, arena := apartKernels(t)
 	for _, o := range cpuMachines(t) {
 		oneSlice(t, p, arena, o, "ApartSame", ApartSame)
 		oneSlice(t, p, arena, o, "RowsSame", RowsSame)
