@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/simt"
 )
 
@@ -57,6 +58,21 @@ func TestEveryNumberOfLanes(t *testing.T) {
 		short[len(short)-1]++
 		err = runDevice(program, []any{short, col, val, x, y}, simt.Config{Teams: 2, Threads: 64})
 		require.ErrorContains(t, err, fmt.Sprint("index ", len(col)))
+	}
+}
+
+// A launch has a thread for each lane of each iteration, and not for each iteration alone: those would go through several, one after the other.
+func TestAThreadForEachLane(t *testing.T) {
+	l := lowerKernel(t, loadCorpus(t), name(SpMV), codegen.LowerOptions{})
+	for _, c := range []struct{ each, lanes int64 }{{1, 1}, {2, 2}, {7, 4}, {8, 8}, {19, 8}, {20, 16}, {40, 32}, {1000, 32}} {
+		const rows = 1000
+		env := ir.Values{}
+		for i, n := range []int64{rows + 1, c.each * rows, c.each*rows + 5, rows, rows} { // start, col, val, x, y
+			env[l.Program.Params[i]] = ir.Value{Len: n, Cap: n}
+		}
+		trip, err := ir.EvalInt(l.Program.Launches[0].Trip, env)
+		require.NoError(t, err)
+		require.Equal(t, c.lanes*rows, trip, "rows of %d", c.each)
 	}
 }
 

@@ -101,13 +101,19 @@ func Three(x, y, z []int64) {
 				return submitted
 			}
 			round(20000) // mirrors, replicas, records
-			used := processorTime()
+			used, before := processorTime(), rt.Stats()
 			b.ReportAllocs()
 			b.ResetTimer()
 			submitted := round(b.N)
 			b.StopTimer()
 			b.ReportMetric(float64(submitted.Nanoseconds())/float64(b.N), "ns-to-submit/op")
 			b.ReportMetric(float64((processorTime()-used).Nanoseconds())/float64(b.N), "cpu-ns/op")
+			after, most := rt.Stats(), int64(0)
+			for name, n := range after.ByDevice {
+				most = max(most, n-before.ByDevice[name])
+			}
+			b.ReportMetric(float64(most)*float64(c.gpus)/float64(b.N), "most-of-even")
+			b.ReportMetric(1e6*float64(after.Transfers-before.Transfers)/float64(b.N), "copies/Mop")
 		})
 	}
 }
