@@ -227,13 +227,13 @@ func (l *ledger) soonest(it *Item, of PlaceSet) (PlaceID, bool) {
 }
 
 // paysOnHost reports whether the host, which has so much to do before it, is done with it before accelerator q would be, where it waits so
-// long, for work alone of that. If it is slower on the host, links are taken for good ones, and what it writes has to come to the
-// accelerators after all.
+// long, for work alone of that. If it is slower on the host, by however little, links are taken for good ones, and what it writes has to come to
+// the accelerators after all: a wait that is for copies, which go on beside kernels, is none.
 func (l *ledger) paysOnHost(it *Item, host, q PlaceID, ahead, wait, work time.Duration) bool {
 	here, _ := l.expect(it, host)
 	there, _ := l.expect(it, q)
 	quick := it.runs[l.state.pool[q]].run
-	if it.runs[l.state.pool[host]].run >= trialFactor*quick {
+	if it.runs[l.state.pool[host]].run > quick {
 		here += moving(it.Work)
 		there = quick + (there-quick)/quickLink
 		wait = work + (wait-work)/quickLink
@@ -359,7 +359,9 @@ func (l *ledger) done(it *Item) {
 		l.leave(it)
 	}
 	if it.Took > 0 && it.Version != "" {
-		it.Beside = it.Beside && !l.state.Places[it.at].Host
+		if l.state.Places[it.at].Host { // where a time begins when all data are there
+			it.Beside, it.moves = false, false
+		}
 		l.state.Times.learn(it, l.state.Places[it.at].Kind, it.Took, it.counts)
 		it.counts = countsAsEver
 	}
