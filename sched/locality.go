@@ -227,15 +227,21 @@ func (l *locality) wait(it *Item, p PlaceID) deps.Bytes {
 }
 
 func (l *locality) Pop(p PlaceID) *Item {
+	it := l.find(p)
+	if it != nil {
+		l.pop(it, p)
+	}
+	return it
+}
+
+// find implements finder.
+func (l *locality) find(p PlaceID) *Item {
 	if l.len == 0 {
 		return nil
 	}
 	it := l.queues[p].first(l.state, p)
 	if it == nil && l.len > l.queues[p].len {
 		it = l.steal(p)
-	}
-	if it != nil {
-		l.pop(it, p)
 	}
 	return it
 }

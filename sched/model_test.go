@@ -103,10 +103,13 @@ func (m *model) push(t *rapid.T) {
 }
 
 func (m *model) pop(t *rapid.T, p PlaceID) {
+	offers, reserved := m.s.Offers(p), m.s.pools[m.s.pool[p]].reserved != nil
 	it := m.s.PopAfter(p, m.made) // which may run already, or be over
 	if it == nil {
+		require.False(t, offers && !reserved && m.s.finder != nil, "it offers what it does not give")
 		return
 	}
+	require.True(t, offers, "it gives what it does not offer")
 	place := m.s.Places[p]
 	require.True(t, it.Allowed.Has(p))
 	m.held[place.Kind] += needOf(place.Kind, it.Owner.([]Tokens))

@@ -41,6 +41,11 @@ type chainer interface {
 	take(it *Item, p PlaceID) bool
 }
 
+// A finder is a policy that can say what Pop would give p, and keeps it.
+type finder interface {
+	find(p PlaceID) *Item
+}
+
 // A State is what a policy may see of the machine.
 type State struct {
 	Places []Place
@@ -147,8 +152,10 @@ func (f *fifo) Push(it *Item) {
 	f.items.push(it, priority)
 }
 
+func (f *fifo) find(p PlaceID) *Item { return f.items.first(f.state, p) }
+
 func (f *fifo) Pop(p PlaceID) *Item {
-	it := f.items.first(f.state, p)
+	it := f.find(p)
 	if it != nil {
 		it.remove()
 	}

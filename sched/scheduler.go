@@ -32,6 +32,7 @@ type Scheduler struct {
 	granter granter // policy, if it is one
 	viewer  viewer  // policy, if it is one
 	chainer chainer // policy, if it is one
+	finder  finder  // policy, if it is one
 	chained uint32  // how often PopAfter was asked
 	watched bool
 	name    string
@@ -69,6 +70,7 @@ func New(o Options) (*Scheduler, error) {
 	s.granter, _ = s.policy.(granter)
 	s.viewer, _ = s.policy.(viewer)
 	s.chainer, _ = s.policy.(chainer)
+	s.finder, _ = s.policy.(finder)
 	if l, ok := s.policy.(interface{ book() *ledger }); ok {
 		s.ledger = l.book()
 	}
@@ -154,6 +156,19 @@ func (s *Scheduler) Pop(p PlaceID) *Item {
 	}
 	s.grant(it, p)
 	return it
+}
+
+// Offers reports whether Pop would give p an item now: also where the policy cannot say, if there are ready items at all. Who would wake a worker
+// to ask for one had better ask this first.
+func (s *Scheduler) Offers(p PlaceID) bool {
+	t := &s.pools[s.pool[p]]
+	switch {
+	case s.policy.Len() == 0:
+		return false
+	case s.finder == nil || t.reserved != nil:
+		return true
+	}
+	return s.finder.find(p) != nil
 }
 
 // chainFairness is how often PopAfter takes the earliest item nevertheless, so that no item waits for the end of a long chain.

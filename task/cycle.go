@@ -202,6 +202,9 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 		}
 	}
 	rt.takeAccelerators(&starts)
+	if wake = min(wake, rt.sched.Len()); wake > 0 && rt.accelerators && !rt.hostIsOffered() {
+		wake = 0
+	}
 	rt.unlock()
 
 	if next != nil && !next.held && !next.parked && rt.watched() {
@@ -331,6 +334,13 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 			}
 		}
 	}
+}
+
+// hostIsOffered reports whether a sleeping worker would get a task if it were woken. Most of what may run on the host beside accelerators is taken
+// by these at once, or kept for them; a worker that is woken for that costs who wakes it more than starting a kernel does, and then asks for
+// the lock that all accelerators are waited on with. Requires: mu held.
+func (rt *Runtime) hostIsOffered() bool {
+	return rt.workers != nil && rt.workers.Idle() > 0 && rt.sched.Offers(rt.host)
 }
 
 // prepared hands a task whose data have arrived on the host to the workers.
