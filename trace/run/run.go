@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -158,12 +159,34 @@ func (r *Run) forget() {
 	r.Details = slices.DeleteFunc(r.Details, func(d record.Detail) bool { return d.Task <= oldest })
 	r.extra = extraWaits(r.Details)
 	r.extraKept = min(r.extra, r.extraKept)
-	r.Points = slices.DeleteFunc(r.Points, func(p probe.Point) bool { return p.Time < since && !lasting(p.Kind) })
-	if most := 4 * r.limit; len(r.Points) > most {
-		n := len(r.Points) - most
-		r.Points = slices.DeleteFunc(r.Points, func(p probe.Point) bool { n--; return n >= 0 && !lasting(p.Kind) })
-	}
+	r.forgetPoints(since)
 	r.edges, r.nested = nil, nil
+}
+
+// forgetPoints drops the points before the earliest submission of a task that is kept, and the first of those beyond four a task. What memory
+// had backed by then stays, as one point for each device.
+func (r *Run) forgetPoints(since time.Duration) {
+	backed := map[string]probe.Point{}
+	gone := func(p probe.Point) bool {
+		if b := backed[p.Device]; (p.Kind == probe.Alloc || p.Kind == probe.Evict) && p.Err == nil {
+			n := p.Bytes
+			if p.Kind == probe.Evict {
+				n = -n
+			}
+			at := max(b.Time, p.Time)
+			backed[p.Device] = probe.Point{Kind: probe.Alloc, Device: p.Device, Begin: at, Time: at, Bytes: b.Bytes + n}
+		}
+		return true
+	}
+	r.Points = slices.DeleteFunc(r.Points, func(p probe.Point) bool { return p.Time < since && !lasting(p.Kind) && gone(p) })
+	if many := len(r.Points) - 4*r.limit; many > 0 {
+		r.Points = slices.DeleteFunc(r.Points, func(p probe.Point) bool { many--; return many >= 0 && !lasting(p.Kind) && gone(p) })
+	}
+	for _, device := range slices.Sorted(maps.Keys(backed)) {
+		if b := backed[device]; b.Bytes != 0 {
+			r.Points = append(r.Points, b)
+		}
+	}
 }
 
 // forgetPacked drops what is packed and has only tasks up to the oldest, and returns the earliest submission of the rest.

@@ -144,6 +144,32 @@ func TestALimitKeepsTheNewestAndCountsAll(t *testing.T) {
 	require.EqualValues(t, 1000, r.Tasks[len(r.Tasks)-1].ID)
 }
 
+// TestWhatIsLeftOfAForgottenBeginning: of the last tasks of a run it is not said that they waited for kernels that were made before the first of
+// them, and memory that was backed before them is there.
+func TestWhatIsLeftOfAForgottenBeginning(t *testing.T) {
+	r := New(100)
+	require.NoError(t, r.Open(&probe.Machine{Places: []probe.Place{{Name: "sim:0", Kind: "sim", Memory: 1 << 20}}}))
+	require.NoError(t, r.Take(&record.Batch{Points: []probe.Point{
+		{Kind: probe.Compile, Device: "sim:0", Kernel: "K", Begin: 0, Time: 100000},
+		{Kind: probe.Alloc, Device: "sim:0", Bytes: 4096, Begin: 1, Time: 2}, {Kind: probe.Alloc, Device: "sim:0", Bytes: 8192, Begin: 2, Time: 3},
+		{Kind: probe.Evict, Device: "sim:0", Bytes: 4096, Begin: 4, Time: 5},
+	}}))
+	for i := range 1000 {
+		at := 100000 + time.Duration(i)*10
+		b := &record.Batch{Tasks: []probe.Task{{ID: deps.TaskID(i + 1), Submit: at, Ready: at, Choice: at, Start: at + 1, End: at + 9, Release: at + 9}}}
+		if i == 990 {
+			b.Points = []probe.Point{{Kind: probe.Alloc, Device: "sim:0", Bytes: 1, Begin: at, Time: at + 1}}
+		}
+		require.NoError(t, r.Take(b))
+	}
+	r.Finish()
+	require.NotZero(t, r.Gone)
+	s := r.Summary()
+	require.Zero(t, s.CompileFirst)
+	require.NotEqual(t, "compile", s.Verdict.Bound)
+	require.EqualValues(t, 8193, s.Places[0].Peak)
+}
+
 // What comes packed is kept as what comes otherwise, also by a copy of a run that goes on, and a limit keeps the newest tasks and counts all.
 func TestPackedTasksAreKeptAsOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

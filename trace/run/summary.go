@@ -282,7 +282,9 @@ func (r *Run) sumCompiling(s *Summary) {
 	}
 	from, to := r.Bounds()
 	all := union(made)
-	s.CompileFirst = length(clip(slices.Clone(all), Span{math.MinInt64, from}))
+	if r.Gone == 0 { // else what was made before belongs to tasks that are gone
+		s.CompileFirst = length(clip(slices.Clone(all), Span{math.MinInt64, from}))
+	}
 	if all = clip(all, Span{from, to}); len(all) == 0 {
 		return
 	}
