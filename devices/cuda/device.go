@@ -368,6 +368,7 @@ func (d *Device) freeAll() error {
 		for i := range s.graphs {
 			free(s.graphs[i].free(d))
 		}
+		free(s.ring.free(s))
 	}
 	for _, p := range d.programs {
 		free(p.unload(d))

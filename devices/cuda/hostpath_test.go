@@ -52,14 +52,27 @@ func Three(x, y, z []int64) {
 	}
 }
 `}
+	sums := hostKernel("Sums", task.SourceFile{Name: "sums.go", Text: `package bench
+
+//omp:target device(acc)
+//omp:task in(x, y) inout(z)
+func Sums(x, y, z []int64) {
+	s := z[0]
+	//omp:teams distribute parallel for reduction(+: s)
+	for i := range x {
+		s += x[i] * y[i]
+	}
+	z[0] = s
+}
+`})
 	empty, three := hostKernel("Empty", task.SourceFile{Name: "bench.go", Text: taskSource}), hostKernel("Three", source)
 	for _, c := range []struct {
 		name                     string
 		gpus, chains, submitters int
-		three                    bool
+		kernel                   *task.Kernel
 		window                   int
-	}{{"chain", 1, 1, 1, false, 0}, {"three", 1, 16, 1, true, 0}, {"crowd1", 1, 64, 8, false, 0}, {"crowd2", 2, 64, 8, false, 0}, {"crowd4", 4, 64, 8, false, 0},
-		{"crowd4 no window", 4, 64, 8, false, -1}} {
+	}{{"chain", 1, 1, 1, empty, 0}, {"three", 1, 16, 1, three, 0}, {"sums", 1, 16, 1, sums, 0}, {"crowd1", 1, 64, 8, empty, 0},
+		{"crowd2", 2, 64, 8, empty, 0}, {"crowd4", 4, 64, 8, empty, 0}, {"crowd4 no window", 4, 64, 8, empty, -1}} {
 		b.Run(c.name, func(b *testing.B) {
 			if c.gpus > there {
 				b.Skipf("%d GPUs are there", there)
@@ -75,10 +88,10 @@ func Three(x, y, z []int64) {
 			}
 			submit := func(i int) error {
 				var err error
-				if c.three {
-					_, err = three.Submit(rt, cells[c.chains], cells[c.chains+1], cells[i%c.chains])
-				} else {
+				if c.kernel == empty {
 					_, err = empty.Submit(rt, cells[i%c.chains])
+				} else {
+					_, err = c.kernel.Submit(rt, cells[c.chains], cells[c.chains+1], cells[i%c.chains])
 				}
 				return err
 			}

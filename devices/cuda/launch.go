@@ -3,7 +3,6 @@
 package cuda
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -216,8 +215,8 @@ func (r *run) choose(v *version, limit int64) error {
 	return err
 }
 
-// start enqueues a run on the stream of op. Requires: the context is current.
-func (r *run) start(op *operation) (err error) {
+// start enqueues a run on the stream of op. Requires: enqueueing held, the context is current.
+func (r *run) start(op *operation) (failed error) {
 	d, stream := r.device, op.stream.cu
 	var fault uint64
 	if r.faults {
@@ -229,16 +228,18 @@ func (r *run) start(op *operation) (err error) {
 		fault = s.address
 	}
 	if r.scratch > 0 {
-		var base uintptr
-		if base, err = d.allocScratch(r.scratch, stream); err != nil {
+		at, own, err := op.stream.takeScratch(r.scratch)
+		if err != nil {
 			return err
 		}
-		r.binding.place(uint64(base))
-		defer func() {
-			if freed := d.driver.do(cuMemFreeAsync, base, stream); err == nil {
-				err = freed
-			}
-		}()
+		r.binding.place(uint64(at))
+		if own != 0 {
+			defer func() {
+				if freed := d.driver.do(cuMemFreeAsync, own, stream); failed == nil {
+					failed = freed
+				}
+			}()
+		}
 	}
 	for i := range r.version.entries {
 		if r.binding.idle(r.version.source.Entries[i].Launch) {
@@ -250,20 +251,6 @@ func (r *run) start(op *operation) (err error) {
 		}
 	}
 	return nil
-}
-
-// allocScratch allocates and zeroes scratch memory in the order of a stream.
-func (d *Device) allocScratch(n deps.Bytes, stream uintptr) (uintptr, error) {
-	b := newBlock()
-	defer b.free()
-	if err := d.driver.do(cuMemAllocAsync, b.at(0), uintptr(n), stream); err != nil {
-		return 0, fmt.Errorf("scratch memory of %v: %w", n, err)
-	}
-	base := uintptr(b.words[0])
-	if err := d.driver.do(cuMemsetD8Async, base, 0, uintptr(n), stream); err != nil {
-		return 0, errors.Join(err, d.driver.do(cuMemFreeAsync, base, stream))
-	}
-	return base, nil
 }
 
 // Words of the block of a launch: "extra" of cuLaunchKernel, the size of the parameters, the parameters.

@@ -207,15 +207,32 @@ func (s *suite) fullDevicesEvict(t *testing.T) {
 	require.ErrorIs(t, err, devices.ErrNoMemory)
 }
 
+// scratchIsZeroed has so many launches that memory for them is used again, with sizes that share it and sizes that do not, beside each other.
 func (s *suite) scratchIsZeroed(t *testing.T) {
 	r := s.rig(t, shape{})
-	b, c := r.filled(3000), r.filled(3000)
-	for range 5 {
-		r.submit(acc(0), s.kernels.twice, []devices.Arg{r.slice(b), r.slice(c)}, in(r.whole(b)), out(r.whole(c)))
+	random := rand.New(rand.NewPCG(7, 8))
+	const most = 20000
+	b, outs := r.filled(most), make([]deps.BufferID, 40)
+	for i := range outs {
+		outs[i] = r.filled(most)
 	}
-	r.finish()
-	for i, v := range r.buffers[c] {
-		require.EqualValues(t, 2*i, v)
+	for round := range 12 {
+		lens := make([]int64, len(outs))
+		for i, c := range outs {
+			lens[i] = 1 + random.Int64N(16000)
+			if i%10 == round%10 {
+				lens[i] = most - random.Int64N(100)
+			}
+			x, y := deps.Interval(b, 0, lens[i]), deps.Interval(c, 0, lens[i])
+			r.submit(acc(0), s.kernels.fill, []devices.Arg{part(c, 0, lens[i]), value(-1)}, out(y))
+			r.submit(acc(0), s.kernels.twice, []devices.Arg{part(b, 0, lens[i]), part(c, 0, lens[i])}, in(x), out(y))
+		}
+		r.finish()
+		for i, c := range outs {
+			for j, v := range r.buffers[c][:lens[i]] {
+				require.EqualValues(t, 2*j, v)
+			}
+		}
 	}
 }
 

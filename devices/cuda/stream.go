@@ -37,10 +37,11 @@ type stream struct {
 	marking sync.Mutex // held by who makes a mark, over the call of the driver
 
 	// Of streams of kernels, under Device.enqueueing: what will be enqueued together, the event that was put on the stream last,
-	// and the graphs for that, by the binary logarithm of their length.
+	// the graphs for that, by the binary logarithm of their length, and scratch memory.
 	pending []*operation
 	tail    *event
 	graphs  [6]batchGraph
+	ring    ring
 }
 
 // A mark is a CUevent that was recorded behind all operations of a stream up to number upTo.
