@@ -1,0 +1,211 @@
+package cuda
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Proved returns p as it is when guards hold, which the host evaluates over the arguments of a run: without checks that they prove. Without
+// guards nothing is gained.
+//
+// A kernel that cannot fail needs no fault record, and what comes behind it can wait on the GPU. So of each launch a form is looked for that has
+// no check at all: tests that show all indices of a loop to be in range are guards, and so are those of single elements that the
+// host knows, as that of a result. Where there is none, a launch that begins with a test is taken from the branch of that.
+func Proved(p *ir.Program) (proved *ir.Program, guards []ir.Expr) {
+	q := *p
+	q.Launches = nil
+	own := make([][]ir.Expr, len(p.Launches))
+	for i, l := range p.Launches {
+		var free *ir.Launch
+		free, own[i] = withoutChecks(l)
+		q.Launches = append(q.Launches, free)
+	}
+	source, err := Print(&q, Options{})
+	if err != nil { // as that of p has, which is told when that is printed
+		return nil, nil
+	}
+	for i, l := range p.Launches {
+		if source.Entries[i].Fault || len(own[i]) == 0 {
+			q.Launches[i], own[i] = branchOf(l)
+		}
+		for _, g := range own[i] {
+			guards = append(guards, whereRun(l, g))
+		}
+	}
+	if len(guards) == 0 {
+		return nil, nil
+	}
+	return &q, guards
+}
+
+// branchOf returns the branch of the test that is all of a launch, and the test.
+func branchOf(l *ir.Launch) (*ir.Launch, []ir.Expr) {
+	test, ok := wholeIf(admitted(l))
+	if !ok {
+		return l, nil
+	}
+	branch := *l
+	branch.Body = test.Then
+	return &branch, []ir.Expr{test.Cond}
+}
+
+// admitted returns the body of a launch for when it is to run at all.
+func admitted(l *ir.Launch) []ir.Stmt {
+	body := l.Body
+	for l.When != nil && len(body) == 1 {
+		test, ok := body[0].(*ir.If)
+		if !ok || len(test.Else) > 0 {
+			break
+		}
+		body = test.Then
+	}
+	return body
+}
+
+// wholeIf returns the statement that is all of a body, if it is one that has both branches.
+func wholeIf(body []ir.Stmt) (*ir.If, bool) {
+	if len(body) != 1 {
+		return nil, false
+	}
+	test, ok := body[0].(*ir.If)
+	return test, ok && len(test.Then) > 0 && len(test.Else) > 0
+}
+
+// whereRun is what must hold for guard to hold wherever l runs: that the host sees it or l not to run at all.
+func whereRun(l *ir.Launch, guard ir.Expr) ir.Expr {
+	if l.When == nil {
+		return guard
+	}
+	return &ir.Select{Cond: l.When, X: guard, Y: &ir.Const{T: ir.BoolType, Bits: 1, At: guard.Pos()}, At: guard.Pos()}
+}
+
+// withoutChecks returns a launch without the checks that guards prove.
+func withoutChecks(l *ir.Launch) (*ir.Launch, []ir.Expr) {
+	g := &guarder{changed: ir.Assigned(l.Body), taken: ir.AddressTaken(l.Body), locals: map[*ir.Var]ir.Expr{}}
+	ir.WalkStmts(l.Body, func(s ir.Stmt) bool {
+		d, ok := s.(*ir.Decl)
+		if ok && d.Init != nil && d.Var.Space == ir.Local && !g.changed.Has(d.Var) && !g.taken.Has(d.Var) && g.known(d.Init) {
+			if value := ir.Subst(d.Init, g.locals); len(ir.ExprString(value)) < longValue {
+				g.locals[d.Var] = value
+			}
+		}
+		return true
+	})
+	out := *l
+	out.Body = (&ir.Rewrite{Stmt: g.stmt}).CopyStmts(l.Body)
+	out.Body = (&ir.Rewrite{Expr: g.expr}).CopyStmts(out.Body)
+	return &out, g.guards
+}
+
+// longValue bounds the text of what a variable holds: each of its uses is a copy.
+const longValue = 200
+
+type guarder struct {
+	changed, taken *ir.VarSet          // by the launch
+	locals         map[*ir.Var]ir.Expr // what variables hold that the host knows, over the parameters
+	guards         []ir.Expr
+}
+
+// stmt takes the branch of a test that the host can make, where it has fewer checks than the other one.
+func (g *guarder) stmt(s ir.Stmt) []ir.Stmt {
+	test, ok := s.(*ir.If)
+	if !ok || !g.known(test.Cond) || g.unproved(test.Then) > 0 || g.unproved(test.Else) == 0 {
+		return []ir.Stmt{s}
+	}
+	g.need(test.Cond)
+	return []ir.Stmt{&ir.Block{Body: test.Then, At: test.At}}
+}
+
+// expr takes the check of an element away whose index the host knows.
+func (g *guarder) expr(e ir.Expr) ir.Expr {
+	ix, ok := e.(*ir.Index)
+	if !ok || !ix.Checked || !g.isElement(ix) {
+		return e
+	}
+	ix.Checked = false
+	at := ir.Expr(ix.I)
+	if at.Type().Kind != ir.Int64 {
+		at = &ir.Convert{T: ir.IntType, X: at, At: ix.At}
+	}
+	zero := &ir.Const{T: ir.IntType, At: ix.At}
+	least := &ir.Binary{Op: ir.Le, X: zero, Y: at, T: ir.BoolType, At: ix.At}
+	most := &ir.Binary{Op: ir.Lt, X: at, Y: &ir.Len{X: ix.X, At: ix.At}, T: ir.BoolType, At: ix.At}
+	g.need(&ir.Binary{Op: ir.LAnd, X: least, Y: most, T: ir.BoolType, At: ix.At})
+	return ix
+}
+
+// need adds a guard, unless it is there.
+func (g *guarder) need(guard ir.Expr) {
+	guard = ir.Subst(guard, g.locals)
+	text := ir.ExprString(guard)
+	if !slices.ContainsFunc(g.guards, func(have ir.Expr) bool { return ir.ExprString(have) == text }) {
+		g.guards = append(g.guards, guard)
+	}
+}
+
+// isElement reports whether ix is an element of a parameter whose index the host knows.
+func (g *guarder) isElement(ix *ir.Index) bool {
+	x, ok := ix.X.(*ir.Ref)
+	return ok && x.Var.Type.Kind == ir.Slice && g.isParam(x.Var) && g.known(ix.I)
+}
+
+// unproved counts the checks of list but those that expr takes away.
+func (g *guarder) unproved(list []ir.Stmt) int {
+	n := 0
+	count := func(checked bool) {
+		if checked {
+			n++
+		}
+	}
+	ir.WalkExprs(list, func(e ir.Expr) bool {
+		switch e := e.(type) {
+		case *ir.Index:
+			count(e.Checked && !g.isElement(e))
+		case *ir.Binary:
+			count(e.Checked)
+		case *ir.Deref:
+			count(e.Checked)
+		case *ir.Reslice:
+			count(e.Checked)
+		}
+		return true
+	})
+	return n
+}
+
+func (g *guarder) isParam(v *ir.Var) bool {
+	return v.Space == ir.Param && !g.changed.Has(v) && !g.taken.Has(v)
+}
+
+// known reports whether the host can evaluate e, and it is the same for the whole launch.
+func (g *guarder) known(e ir.Expr) bool {
+	fine := true
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Const, *ir.Unary, *ir.Convert, *ir.Math, *ir.Select:
+		case *ir.Binary:
+			fine = fine && !x.Checked
+		case *ir.Ref:
+			fine = fine && x.Var.Type.IsScalar() && (g.isParam(x.Var) || g.locals[x.Var] != nil)
+		case *ir.Len:
+			fine = fine && g.isParamRef(x.X)
+			return false
+		case *ir.Cap:
+			fine = fine && g.isParamRef(x.X)
+			return false
+		case *ir.Apart:
+			fine = fine && g.isParamRef(x.X) && g.isParamRef(x.Y)
+			return false
+		default:
+			fine = false
+		}
+		return fine
+	})
+	return fine
+}
+
+func (g *guarder) isParamRef(e ir.Expr) bool {
+	x, ok := e.(*ir.Ref)
+	return ok && g.isParam(x.Var)
+}
