@@ -43,9 +43,13 @@ func TestConformance(t *testing.T) {
 // runs.
 func TestMachine(t *testing.T) {
 	n := gpus(t)
-	for _, c := range []struct{ pin, timed bool }{{true, false}, {false, false}, {true, true}} { // what is not pinned is copied behind the host
+	for _, c := range []struct{ pin, timed, slow bool }{{true, false, false}, {false, false, false}, {true, true, false}, // what is not pinned is copied behind the host
+		{true, false, true}} { // and what is not pinned yet, behind that
 		pin := c.pin
-		t.Run(fmt.Sprintf("pin=%t,timed=%t", pin, c.timed), func(t *testing.T) {
+		t.Run(fmt.Sprintf("pin=%t,timed=%t,slow=%t", pin, c.timed, c.slow), func(t *testing.T) {
+			if c.slow && !cuda.SlowPins(t, 1000) {
+				t.Skip("the driver of this machine is as fast as it is")
+			}
 			runSuite(t, suite{
 				Accelerators: n,
 				Granule:      cuda.DefaultGranule,

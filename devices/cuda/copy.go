@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -11,12 +12,25 @@ import (
 
 // Copy enqueues a copy between this GPU and the host, or from a GPU whose memory it can read.
 //
-// Host memory that is not pinned is looked at when the copy is enqueued, so such a copy waits for the host.
+// Host memory that is not pinned is looked at when the copy is enqueued, so such a copy waits for the host. Where it is being pinned, the
+// copy is enqueued when that is over.
 func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
-	return d.submit(d.copyOperation(t), after)
+	op, over := d.copyOperation(t)
+	if over == nil {
+		return d.submit(op, after)
+	}
+	e := op.event
+	if d.accept(op, append(slices.Clone(after), over)) { // with which it fails
+		over.Then(func(error) {
+			op.host = !d.platform.pins.has(t.Region.Buffer)
+			d.engine.push(op)
+		})
+	}
+	return e
 }
 
-func (d *Device) copyOperation(t devices.Transfer) *operation {
+// copyOperation returns the operation of a copy, and the end of pinning its memory if it has to wait for that.
+func (d *Device) copyOperation(t devices.Transfer) (_ *operation, over *event) {
 	c := &copying{device: d, transfer: t, event: event{device: d}}
 	c.event.copy = &c.transfer
 	op := &c.operation
@@ -31,8 +45,12 @@ func (d *Device) copyOperation(t devices.Transfer) *operation {
 	default:
 		panic(fmt.Sprintf("gompss: bug: %s is asked to copy from %v to %v", d.name, t.From, t.To))
 	}
-	op.host = op.stream != d.between && !d.platform.pins.has(t.Region.Buffer)
-	return op
+	if op.stream != d.between {
+		var has bool
+		has, over = d.platform.pins.ask(t.Region.Buffer)
+		op.host = !has
+	}
+	return op, over
 }
 
 // An end is one side of a copy.

@@ -340,6 +340,7 @@ func (d *Device) Close() error {
 	d.engine.stop()
 	d.later.stop()
 	if d.stuck.Load() {
+		d.platform.pins.rest(d)
 		return nil
 	}
 	d.enter()
@@ -374,6 +375,7 @@ func (d *Device) freeAll() error {
 		free(p.unload(d))
 	}
 	free(d.mirrors.freeAll(d))
+	d.platform.pins.rest(d)
 	free(d.spare.freeAll())
 	free(d.slots.freeAll())
 	free(d.stopClock())

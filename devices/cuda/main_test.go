@@ -181,11 +181,21 @@ func live(t testing.TB, what string) int {
 // noneLive checks that everything was given back to the driver.
 func noneLive(t testing.TB) {
 	t.Helper()
-	for _, what := range []string{"context", "stream", "event", "range", "memory", "mapping", "scratch", "host", "pin", "module", "graph"} {
+	for _, what := range []string{"context", "stream", "event", "range", "memory", "mapping", "scratch", "host", "pin", "stray pin", "module", "graph"} {
 		if n := live(t, what); n != 0 {
 			t.Errorf("%d of %q are left", n, what)
 		}
 	}
+}
+
+// SlowPins has a fake driver take so long for registering memory, until the end of the test; false where the driver is none.
+func SlowPins(t testing.TB, microseconds uintptr) bool {
+	if !ground.fake {
+		return false
+	}
+	fakeCall(t, "fakeSlowPins", microseconds)
+	t.Cleanup(func() { fakeCall(t, "fakeSlowPins", 0) })
+	return true
 }
 
 // Ground says what external tests of this package run on: how many GPUs, and whether they are real; 0 and why not.

@@ -41,7 +41,8 @@ func (t *mirrorTable) get(b deps.BufferID) (*mirror, error) {
 	return nil, fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer)
 }
 
-// Reserve makes the mirror of a buffer, with nothing mapped, and pins the buffer.
+// Reserve makes the mirror of a buffer, with nothing mapped, and has the buffer pinned: that goes on after it has returned, and copies of
+// the buffer's memory wait for it.
 func (d *Device) Reserve(b devices.Buffer) error {
 	if err := d.alive(); err != nil {
 		return err
@@ -62,9 +63,7 @@ func (d *Device) Reserve(b devices.Buffer) error {
 		}
 		m.base = uintptr(w.words[0])
 	}
-	if err := d.platform.pins.pin(b); err != nil {
-		return d.fail("pin", errors.Join(err, d.freeRange(m)))
-	}
+	d.platform.pins.pin(d, b)
 	d.mirrors.mu.Lock()
 	d.mirrors.of[b.ID] = m
 	d.mirrors.mu.Unlock()
@@ -248,6 +247,7 @@ func (d *Device) Release(b deps.BufferID) error {
 		return d.fail("release", fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer))
 	}
 	if d.stuck.Load() {
+		d.platform.pins.rest(d)
 		return nil // what never ends may use it still
 	}
 	d.enter()
@@ -260,10 +260,10 @@ func (d *Device) Release(b deps.BufferID) error {
 
 // drop frees all that a mirror has.
 func (d *Device) drop(m *mirror) error {
+	err := d.platform.pins.unpin(d, m.buffer)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	err := errors.Join(d.platform.pins.unpin(m.buffer), d.unmapGranules(m, 0, len(m.memory)))
-	return errors.Join(err, d.freeRange(m))
+	return errors.Join(err, d.unmapGranules(m, 0, len(m.memory)), d.freeRange(m))
 }
 
 // freeAll drops all mirrors.

@@ -43,7 +43,7 @@ func Open(n int, first devices.SpaceID, o Options) (_ []*Device, err error) {
 		return nil, fmt.Errorf("cuda: %d GPUs wanted: the driver (%s, CUDA %s) sees %d", n, drv.path, release(drv.version), drv.count)
 	}
 	p := &platform{driver: drv, options: o, first: first, cache: o.cache()}
-	p.pins.platform = p
+	p.pins.start(p)
 	if p.nvtx, err = theNvtx(); err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func TestProfile(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		run  func(p *profile)
-	}{{"sleeps", profileSleeps}, {"launches", profileLaunches}, {"copies", profileCopies}, {"peers", profilePeers}, {"graph", profileGraph}, {"edges", profileEdges}, {"batches", profileBatches}, {"crowd", profileCrowd}} {
+	}{{"sleeps", profileSleeps}, {"launches", profileLaunches}, {"pins", profilePins}, {"copies", profileCopies}, {"peers", profilePeers}, {"graph", profileGraph}, {"edges", profileEdges}, {"batches", profileBatches}, {"crowd", profileCrowd}} {
 		t.Run(part.name, func(t *testing.T) { part.run(&profile{bench: openBench(t, drv.count, &rows), raw: raw}) })
 	}
 	for _, r := range rows {

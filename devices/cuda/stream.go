@@ -229,11 +229,20 @@ type starter interface {
 // submit enqueues op behind events: on the engine's goroutine, and there at once when the GPU can do the waiting, else when
 // they have happened. It returns at once.
 func (d *Device) submit(op *operation, after []devices.Event) devices.Event {
+	e := op.event // from submit on op may be another one
+	if d.accept(op, after) {
+		d.engine.submit(op)
+	}
+	return e
+}
+
+// accept counts op in, behind events, for the engine to enqueue. It reports false when op has failed, as the device is lost.
+func (d *Device) accept(op *operation, after []devices.Event) bool {
 	e := op.event
 	e.device = d
 	if err := d.alive(); err != nil {
 		e.happen(err)
-		return e
+		return false
 	}
 	for _, a := range after {
 		if !a.Done() || a.Err() != nil {
@@ -242,8 +251,7 @@ func (d *Device) submit(op *operation, after []devices.Event) devices.Event {
 	}
 	d.engine.flying.Add(1)
 	d.engine.beside.rouse()
-	d.engine.submit(op)
-	return e
+	return true
 }
 
 // begin enqueues op, or leaves it to whoever makes the event happen, or enqueues the event, that it has to wait for first. With

@@ -115,6 +115,30 @@ func TestFaultsOfTasks(t *testing.T) {
 	}
 }
 
+// Memory is registered while its first task waits for its copy: where that fails the task fails with it, and the next one has it tried again.
+func TestATaskWhoseMemoryCannotBeRegistered(t *testing.T) {
+	rt := faultRuntime(t, Options{})
+	count, _ := faultKernels()
+	x := make([]int64, int(pinSize)/8)
+	pinned := live(t, "pin")
+	failNext(t, register, 1, 304)
+	bad, err := count.With(task.On("cuda:0"), task.Label("the bad one")).Submit(rt, x)
+	require.NoError(t, err)
+	require.Error(t, rt.Wait())
+	var e *task.Error
+	require.ErrorAs(t, bad.Err(), &e)
+	require.Equal(t, []string{"the bad one", "Count", "cuda:0"}, []string{e.Label, e.Kernel, e.Device})
+	require.ErrorContains(t, bad.Err(), "cuda:0: pin: "+register)
+	good, err := count.With(task.On("cuda:0")).Submit(rt, x)
+	require.NoError(t, err)
+	require.NoError(t, rt.Wait())
+	require.NoError(t, good.Err())
+	require.EqualValues(t, 1, x[len(x)-1])
+	require.Equal(t, pinned+1, live(t, "pin"))
+	require.NoError(t, rt.Close())
+	require.Equal(t, pinned, live(t, "pin"))
+}
+
 // A check that fails in a kernel fails its task with the line of the access; the GPU stays.
 func TestAFailedCheckOfATask(t *testing.T) {
 	rt := faultRuntime(t, Options{})

@@ -42,7 +42,14 @@ func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Durati
 
 // TimeCopy makes a copy rounds times, one after the other, and returns how long each took by events of the GPU.
 func (d *Device) TimeCopy(t devices.Transfer, rounds int) (each []time.Duration, err error) {
-	op := d.copyOperation(t)
+	op, over := d.copyOperation(t)
+	if over != nil {
+		pinned := make(chan error, 1)
+		over.Then(func(err error) { pinned <- err })
+		if err := <-pinned; err != nil {
+			return nil, err
+		}
+	}
 	err = d.timed(op.stream, rounds, func(took time.Duration) { each = append(each, took) }, func() error { return op.work.start(op) })
 	return each, err
 }

@@ -99,6 +99,8 @@ static void linger()
 		usleep(slowMicroseconds);
 }
 
+static std::atomic<int> heldPins, slowPins; // registering of host memory does not end, or takes microseconds, as does the opposite
+
 extern "C" {
 // What tests call: the n-th call from now of a function fails, or all from call -n on; "kernel" is a launch that fails when it runs,
 // and "copied" counts the copies that are over.
@@ -112,6 +114,8 @@ void fakeFail(const char* name, long n, int code)
 void fakeRepair() { std::lock_guard<std::mutex> l(big); broken = 0; failAt.clear(); failFrom.clear(); }
 void fakeSlow(int us) { slowMicroseconds = us; }
 void fakeHold(int on) { held = on; }
+void fakeHoldPins(int on) { heldPins = on; }
+void fakeSlowPins(int us) { slowPins = us; }
 long fakeLive(const char* what) { std::lock_guard<std::mutex> l(big); return live[what]; }
 long fakeCalls(const char* name) { std::lock_guard<std::mutex> l(big); return calls[name]; }
 
@@ -139,12 +143,14 @@ Result cuDeviceGetAttribute(int* v, int a, int)
 	return 0;
 }
 Result cuDeviceTotalMem_v2(size_t* n, int) { *n = total; return 0; }
-Result cuDevicePrimaryCtxRetain(void** c, int d) { ENTER; *c = (void*)(uintptr_t)(100 + d); alive("context", 1); return 0; }
-Result cuDevicePrimaryCtxRelease_v2(int) { ENTER; alive("context", -1); return 0; }
+static thread_local void* current;
+static std::atomic<int> retained[8];
+static bool lacksContext() { return !current || !retained[(uintptr_t)current - 100]; }
+Result cuDevicePrimaryCtxRetain(void** c, int d) { ENTER; *c = (void*)(uintptr_t)(100 + d); retained[d]++; alive("context", 1); return 0; }
+Result cuDevicePrimaryCtxRelease_v2(int d) { ENTER; retained[d]--; alive("context", -1); return 0; }
 Result cuDeviceCanAccessPeer(int* can, int, int) { ENTER; *can = 1; return 0; }
 Result cuDeviceGetDefaultMemPool(void** p, int) { ENTER; *p = (void*)1; return 0; }
 Result cuMemPoolSetAttribute(void*, int, void*) { ENTER; return 0; }
-static thread_local void* current;
 Result cuCtxSetCurrent(void* c) { current = c; return 0; }
 Result cuCtxGetCurrent(void** c) { *c = current; return 0; }
 
@@ -233,8 +239,18 @@ Result cuMemAllocAsync(u64* p, size_t n, Stream*) { ENTER; *p = (u64)malloc(n); 
 Result cuMemFreeAsync(u64 p, Stream* s) { ENTER; s->push([=] { free((void*)p); }); alive("scratch", -1); return 0; }
 Result cuMemHostAlloc(void** p, size_t n, unsigned) { ENTER; *p = malloc(n); alive("host", 1); return 0; }
 Result cuMemFreeHost(void* p) { ENTER; free(p); alive("host", -1); return 0; }
-Result cuMemHostRegister_v2(void*, size_t, unsigned) { ENTER; alive("pin", 1); return 0; }
-Result cuMemHostUnregister(void*) { ENTER; alive("pin", -1); return 0; }
+Result cuMemHostRegister_v2(void*, size_t, unsigned)
+{
+	ENTER;
+	usleep(slowPins);
+	while (heldPins)
+		usleep(100);
+	if (lacksContext())
+		alive("stray pin", 1);
+	alive("pin", 1);
+	return 0;
+}
+Result cuMemHostUnregister(void*) { ENTER; usleep(slowPins); alive("pin", -1); return 0; }
 Result cuMemsetD8Async(u64 p, unsigned char c, size_t n, Stream* s) { ENTER; s->push([=] { memset((void*)p, c, n); }); return 0; }
 Result cuMemsetD32Async(u64 p, unsigned v, size_t n, Stream* s)
 {
