@@ -10,7 +10,7 @@ import (
 // This file is how kernels that the engine finds together go to a stream with one call: as a graph of the driver whose nodes are a
 // chain, and whose kernels are replaced before each launch. To replace one costs a part of what a launch costs.
 //
-// Kernels that can fail alone, need scratch memory or consist of several launches go one by one, and so does everything when
+// Kernels that can fail alone, need much scratch memory or consist of several launches go one by one, and so does everything when
 // somebody wants times. What is pending counts as enqueued for nobody but the engine: others that wait for it are told when it is.
 
 // A graph is of batchLeast to batchMost kernels, a power of two.
@@ -25,10 +25,10 @@ type batchGraph struct {
 	nodes       []uint64
 }
 
-// lone reports whether op is one kernel whose parameters are known.
+// lone returns the run of op, and whether it can be sent with others.
 func (op *operation) lone() (*run, bool) {
 	r, ok := op.work.(*run)
-	return r, ok && r.packed != nil
+	return r, ok && r.lone
 }
 
 // pendingBehind flushes the streams with what op is behind, but for the one on which it can stay pending itself, which is returned
@@ -78,10 +78,32 @@ func (d *Device) enlist(op *operation, home *stream) {
 		d.engine.over.push(e)
 		return
 	}
+	if err := d.complete(op); err != nil {
+		e.doom(d.failAt(e, err))
+		d.engine.over.push(e)
+		return
+	}
 	e.pending, home.tail = home, e
 	if home.pending = append(home.pending, op); len(home.pending) == batchMost {
 		d.flush(home)
 	}
+}
+
+// complete packs the parameters of op, whose stream is chosen, if they were not known before: it has scratch memory. Requires: as for pendingBehind.
+func (d *Device) complete(op *operation) error {
+	r, _ := op.lone()
+	if r.packed != nil {
+		return nil
+	}
+	if op.stream.ring.full(r.scratch) { // what is pending has memory that is about to be zeroed
+		d.flush(op.stream)
+	}
+	at, _, err := op.stream.takeScratch(r.scratch)
+	if err != nil {
+		return err
+	}
+	r.binding.place(uint64(at))
+	return r.packAhead(op.part.params[:])
 }
 
 // flush enqueues what is pending on a stream. Requires: as for pendingBehind.

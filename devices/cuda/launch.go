@@ -123,7 +123,8 @@ func (d *Device) choose(l *devices.Launch, o *launching) error {
 		return err
 	}
 	o.event.alone, o.work = r.faults, r
-	if !r.faults && r.scratch == 0 && len(r.version.entries) == 1 {
+	r.lone = !r.faults && r.scratch <= ringPart && len(r.version.entries) == 1
+	if r.lone && r.scratch == 0 {
 		return r.packAhead(o.params[:])
 	}
 	return nil
@@ -138,6 +139,7 @@ type run struct {
 	scratch deps.Bytes
 	faults  bool
 	waits   bool     // of versions that can wait for what they are behind
+	lone    bool     // it is one kernel that cannot fail, and needs little scratch memory or none
 	packed  []uint64 // the parameters of the one entry, where they are known already
 }
 
@@ -227,7 +229,7 @@ func (r *run) start(op *operation) (failed error) {
 		op.event.checks = append(op.event.checks, check{slot: s, version: r.version})
 		fault = s.address
 	}
-	if r.scratch > 0 {
+	if r.scratch > 0 && r.packed == nil {
 		at, own, err := op.stream.takeScratch(r.scratch)
 		if err != nil {
 			return err

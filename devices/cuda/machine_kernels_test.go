@@ -140,6 +140,19 @@ func twice() *devices.Kernel {
 	})
 }
 
+// twiceAtOnce is twice in one launch, which can be sent with others.
+func twiceAtOnce() *devices.Kernel {
+	p := newProgram("twiceAtOnce")
+	t := ir.SliceOf(ir.Int64Type)
+	x, y := p.param("x", t), p.param("y", t)
+	pad := p.variable("pad", t, ir.Scratch)
+	p.prog.Scratch = []ir.Scratchpad{{Var: pad, Count: &ir.Len{X: ref(x)}}}
+	i := p.variable("i", ir.IntType, ir.Local)
+	p.grid("twiceAtOnce", i, &ir.Len{X: ref(x)}, p.set(element(pad, ref(i)), op(ir.Add, element(pad, ref(i)), element(x, ref(i)))),
+		p.set(element(y, ref(i)), op(ir.Add, element(pad, ref(i)), element(pad, ref(i)))))
+	return p.kernel(twice().Go)
+}
+
 // Arguments.
 
 func number(v int64) devices.Arg { return devices.Arg{Type: ir.IntType, Bits: uint64(v)} }

@@ -29,13 +29,13 @@ type suite struct {
 	// Checks says that checked accesses of kernels fail the job where Go panics.
 	Checks bool
 
-	kernels struct{ addBox, fill, copyTo, gather, twice *devices.Kernel }
+	kernels struct{ addBox, fill, copyTo, gather, twice, twiceAtOnce *devices.Kernel }
 }
 
 // runSuite runs all tests.
 func runSuite(t *testing.T, s suite) {
 	s.kernels.addBox, s.kernels.fill, s.kernels.copyTo = addBox(), fill(), copyTo()
-	s.kernels.gather, s.kernels.twice = gather(), twice()
+	s.kernels.gather, s.kernels.twice, s.kernels.twiceAtOnce = gather(), twice(), twiceAtOnce()
 	for _, c := range []struct {
 		name string
 		run  func(*suite, *testing.T)
@@ -225,7 +225,11 @@ func (s *suite) scratchIsZeroed(t *testing.T) {
 			}
 			x, y := deps.Interval(b, 0, lens[i]), deps.Interval(c, 0, lens[i])
 			r.submit(acc(0), s.kernels.fill, []devices.Arg{part(c, 0, lens[i]), value(-1)}, out(y))
-			r.submit(acc(0), s.kernels.twice, []devices.Arg{part(b, 0, lens[i]), part(c, 0, lens[i])}, in(x), out(y))
+			k := s.kernels.twice
+			if i%2 == 0 {
+				k = s.kernels.twiceAtOnce
+			}
+			r.submit(acc(0), k, []devices.Arg{part(b, 0, lens[i]), part(c, 0, lens[i])}, in(x), out(y))
 		}
 		r.finish()
 		for i, c := range outs {

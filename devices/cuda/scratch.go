@@ -23,6 +23,9 @@ const (
 	ringPart            = ringSize / 16
 )
 
+// full reports whether n bytes begin another lap.
+func (r *ring) full(n deps.Bytes) bool { return r.base != 0 && r.used+n > ringSize }
+
 // takeScratch returns n bytes that are zero for what comes next on s, and what has to be freed behind that; 0 for nothing. Requires:
 // Device.enqueueing held, the context is current.
 func (s *stream) takeScratch(n deps.Bytes) (at, own uintptr, err error) {
@@ -38,7 +41,7 @@ func (s *stream) takeScratch(n deps.Bytes) (at, own uintptr, err error) {
 			return 0, 0, err
 		}
 		r.base, r.used = base, 0
-	case r.used+n > ringSize:
+	case r.full(n):
 		if err := s.device.driver.do(cuMemsetD8Async, r.base, 0, uintptr(ringSize), s.cu); err != nil {
 			return 0, 0, err
 		}
