@@ -19,6 +19,7 @@ type launching struct {
 	operation
 	run    run
 	grids  [2]grid
+	pads   [4]pad
 	params [16]uint64
 	next   *launching // in a list of those that nobody uses
 }
@@ -74,7 +75,7 @@ func (l *launchings) put(o *launching) {
 func newLaunching(e *event) *launching {
 	o := e.device.launchings.get()
 	o.operation = operation{event: e, part: o}
-	o.run = run{grids: o.grids[:0]}
+	o.run = run{grids: o.grids[:0], pads: o.pads[:0]}
 	return o
 }
 
@@ -136,6 +137,7 @@ type run struct {
 	version *version
 	binding binding
 	grids   []grid
+	pads    []pad // room for those of the binding
 	scratch deps.Bytes
 	faults  bool
 	waits   bool     // of versions that can wait for what they are behind
@@ -202,7 +204,7 @@ func (r *run) scratchFits32() bool {
 // choose decides the shapes of all launches of a version. limit bounds the threads of a grid.
 func (r *run) choose(v *version, limit int64) error {
 	r.version, r.faults = v, false
-	r.grids, r.binding.scratch = r.grids[:0], nil
+	r.grids, r.binding.scratch = r.grids[:0], r.pads[:0]
 	for i := range v.source.Entries {
 		e := &v.source.Entries[i]
 		g, err := shapeOf(e.Launch, &r.binding, &v.entries[i].fit, limit)
