@@ -1,12 +1,14 @@
 package codegen_test
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cuda"
@@ -167,6 +169,139 @@ func Sum(lo, hi int, x, out []float64, at int32) {
 		require.True(t, hold(guards, valuesOf(full, c.fine)))
 		for _, args := range c.wrong {
 			require.False(t, hold(guards, valuesOf(full, args)), args)
+		}
+	}
+}
+
+// checkProved compares a program with itself without the checks that the host makes, where its tests hold: they fail alike, and write the
+// same. It returns whether they hold, and whether the program fails.
+func checkProved(t rapid.TB, full *ir.Program, args func() []any) (holds, fails bool) {
+	q, guards := cuda.Proved(full)
+	if len(guards) == 0 || !hold(guards, valuesOf(full, args())) {
+		return false, false
+	}
+	require.NoError(t, ir.VerifyProgram(q))
+	whole, err := simt.New(full)
+	require.NoError(t, err)
+	bare, err := simt.New(q)
+	require.NoError(t, err)
+	want, got := args(), args()
+	cfg := simt.Config{Teams: 2, Threads: 32}
+	expected := runDevice(whole, want, cfg)
+	require.Equal(t, fmt.Sprint(expected), fmt.Sprint(runDevice(bare, got, cfg)), "%s", q)
+	if expected != nil {
+		source, err := cuda.Print(q, cuda.Options{})
+		require.NoError(t, err)
+		require.True(t, slices.ContainsFunc(source.Entries, func(e cuda.Entry) bool { return e.Fault }), "%v\n%s", expected, q)
+		return true, true
+	}
+	require.Empty(t, (corpusCase{}).differ(want, got), "%s", q)
+	return true, false
+}
+
+// TestRandomProgramsAreProved has random kernels with slices of all lengths.
+func TestRandomProgramsAreProved(t *testing.T) {
+	runs, held, failed := 0, 0, 0
+	check := func(write func(*writer) string) func(*rapid.T) {
+		return func(rt *rapid.T) {
+			text := write(&writer{T: rt})
+			p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+			require.NoError(rt, err, text)
+			k, err := p.Kernel("K")
+			require.NoError(rt, err)
+			l, err := codegen.Lower(k, codegen.LowerOptions{})
+			if err != nil {
+				rt.Skip(err)
+			}
+			for range 6 {
+				x, y, s := rapid.IntRange(0, 60).Draw(rt, "x"), rapid.IntRange(0, 60).Draw(rt, "y"), rapid.IntRange(0, 6).Draw(rt, "s")
+				if rapid.Bool().Draw(rt, "long enough") {
+					x, y, s = 55, 55, 5
+				}
+				n := rapid.SampledFrom([]int{11, 11, 5, 0, -3, 60, math.MinInt64, math.MaxInt64}).Draw(rt, "n")
+				holds, fails := checkProved(rt, l.Program, func() []any {
+					args := []any{make([]int32, x), make([]int32, y), make([]int32, s), n}
+					for k, a := range args[:3] {
+						for i, a := 0, a.([]int32); i < len(a); i++ {
+							a[i] = int32(i*(7-2*k)) % 23
+						}
+					}
+					return append(args, variablesOf(l.Program.Kernel, 0)...)
+				})
+				runs++
+				if holds {
+					held++
+				}
+				if fails {
+					failed++
+				}
+			}
+		}
+	}
+	t.Run("teams", func(t *testing.T) { rapid.Check(t, check((*writer).kernel)) })
+	t.Run("sequences", func(t *testing.T) { rapid.Check(t, check((*writer).sequence)) })
+	t.Logf("%d runs, guards held in %d, of which %d failed", runs, held, failed)
+	require.Positive(t, held)
+}
+
+// A launch that is taken from the branch of a test, since checks are left in it, stays inside of what is around the test: the host knows one of the two
+// conditions here, and not the other.
+func TestProvedProgramsKeepConditions(t *testing.T) {
+	const text = `package k
+
+//omp:target device(acc)
+//omp:task in(y, z) inout(x)
+func Gather(n int, x, y []float64, z []int32) {
+	if n > 0 {
+		if z[0] != 0 {
+			//omp:teams distribute parallel for
+			for i := 0; i < n; i++ {
+				x[i] = y[z[i]]
+			}
+		}
+	}
+}
+`
+	pkg, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+	require.NoError(t, err)
+	full := lowerKernel(t, pkg, "Gather", codegen.LowerOptions{}).Program
+	for _, first := range []int32{0, 1, 4} {
+		for _, n := range []int{0, 3} {
+			holds, fails := checkProved(t, full, func() []any {
+				return []any{n, make([]float64, 3), []float64{5, 6, 7}, []int32{first, 1, 2}}
+			})
+			require.True(t, holds)
+			require.Equal(t, n > 0 && first == 4, fails)
+		}
+	}
+}
+
+// What a GPU computes of floats is not always what the host does, so no check is taken away by it.
+func TestFloatsProveNothing(t *testing.T) {
+	for _, c := range []struct{ clause, index string }{
+		{"", "int(math.Exp(f))"}, {"", "int(f)"}, {" fastmath", "int(f*g + f)"}, {" fastmath", "int(math.Float64bits(f*g+g) >> 60)"},
+	} {
+		text := "package k\n\nimport \"math\"\n\nvar _ = math.Pi\n\n//omp:target device(acc)" + c.clause + `
+//omp:task inout(x)
+func Element(f, g float64, x []float64) {
+	k := ` + c.index + `
+	x[k] = 1
+}
+
+//omp:target device(acc)` + c.clause + `
+//omp:task inout(x)
+func Loop(f, g float64, x []float64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < ` + c.index + `; i++ {
+		x[i] = 1
+	}
+}
+`
+		pkg, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+		require.NoError(t, err)
+		for _, kernel := range []string{"Element", "Loop"} {
+			_, guards := cuda.Proved(lowerKernel(t, pkg, kernel, codegen.LowerOptions{}).Program)
+			require.Empty(t, guards, "%s with %s", kernel, c.index)
 		}
 	}
 }

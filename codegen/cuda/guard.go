@@ -39,42 +39,39 @@ func Proved(p *ir.Program) (proved *ir.Program, guards []ir.Expr) {
 	return &q, guards
 }
 
-// branchOf returns the branch of the test that is all of a launch, and the test.
+// branchOf returns a launch with one branch of the test that is all of it, and the test.
 func branchOf(l *ir.Launch) (*ir.Launch, []ir.Expr) {
-	test, ok := wholeIf(admitted(l))
-	if !ok {
+	body, test := thenOf(l.Body, l.When != nil)
+	if test == nil || !sameOnHost(test) {
 		return l, nil
 	}
 	branch := *l
-	branch.Body = test.Then
-	return &branch, []ir.Expr{test.Cond}
+	branch.Body = body
+	return &branch, []ir.Expr{test}
 }
 
-// admitted returns the body of a launch for when it is to run at all.
-func admitted(l *ir.Launch) []ir.Stmt {
-	body := l.Body
-	for l.When != nil && len(body) == 1 {
-		test, ok := body[0].(*ir.If)
-		if !ok || len(test.Else) > 0 {
-			break
-		}
-		body = test.Then
-	}
-	return body
-}
-
-// wholeIf returns the statement that is all of a body, if it is one that has both branches.
-func wholeIf(body []ir.Stmt) (*ir.If, bool) {
+// thenOf returns a body that is one test with both branches as the first of them, and the test; nil for others. Where it need not run, tests
+// with one branch may stand around it: they stay, since the host knows not all of them, and in a graph the launch runs even where the host knows better.
+func thenOf(body []ir.Stmt, inside bool) ([]ir.Stmt, ir.Expr) {
 	if len(body) != 1 {
-		return nil, false
+		return nil, nil
 	}
-	test, ok := body[0].(*ir.If)
-	return test, ok && len(test.Then) > 0 && len(test.Else) > 0
+	around, ok := body[0].(*ir.If)
+	switch {
+	case !ok || len(around.Then) == 0:
+		return nil, nil
+	case len(around.Else) > 0:
+		return around.Then, around.Cond
+	case !inside:
+		return nil, nil
+	}
+	then, test := thenOf(around.Then, true)
+	return []ir.Stmt{&ir.If{Cond: around.Cond, Then: then, At: around.At}}, test
 }
 
 // whereRun is what must hold for guard to hold wherever l runs: that the host sees it or l not to run at all.
 func whereRun(l *ir.Launch, guard ir.Expr) ir.Expr {
-	if l.When == nil {
+	if l.When == nil || !sameOnHost(l.When) {
 		return guard
 	}
 	return &ir.Select{Cond: l.When, X: guard, Y: &ir.Const{T: ir.BoolType, Bits: 1, At: guard.Pos()}, At: guard.Pos()}
@@ -178,9 +175,28 @@ func (g *guarder) isParam(v *ir.Var) bool {
 	return v.Space == ir.Param && !g.changed.Has(v) && !g.taken.Has(v)
 }
 
+// sameOnHost reports whether the host computes the same for e as every GPU. Of floats it need not: functions differ in the last places, fastmath contracts
+// and approximates, and out of range of an integer a conversion gives what the host's processor does.
+func sameOnHost(e ir.Expr) bool {
+	fine := true
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Const, *ir.Ref:
+		case *ir.Convert:
+			fine = fine && !x.T.IsFloat() && !x.X.Type().IsFloat()
+		case *ir.Math:
+			fine = fine && !slices.ContainsFunc(x.Args, func(a ir.Expr) bool { return a.Type().IsFloat() })
+		default:
+			fine = fine && !x.Type().IsFloat()
+		}
+		return fine
+	})
+	return fine
+}
+
 // known reports whether the host can evaluate e, and it is the same for the whole launch.
 func (g *guarder) known(e ir.Expr) bool {
-	fine := true
+	fine := sameOnHost(e)
 	ir.WalkExpr(e, func(x ir.Expr) bool {
 		switch x := x.(type) {
 		case *ir.Const, *ir.Unary, *ir.Convert, *ir.Math, *ir.Select:
