@@ -106,7 +106,7 @@ func (d *Device) complete(op *operation) error {
 	return r.packAhead(op.part.params[:])
 }
 
-// flush enqueues what is pending on a stream. Requires: as for pendingBehind.
+// flush enqueues what is pending on a stream. Requires: enqueueing held, the context is current.
 func (d *Device) flush(s *stream) {
 	list := s.pending
 	for len(list) > 0 {

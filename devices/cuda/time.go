@@ -30,6 +30,7 @@ func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Durati
 	err = d.timed(op.stream, rounds, func(took time.Duration) { each = append(each, took/time.Duration(repeat)) }, func() error {
 		d.enqueueing.Lock()
 		defer d.enqueueing.Unlock()
+		d.flush(op.stream) // what is pending has scratch memory that comes before
 		for range repeat {
 			if err := op.work.start(op); err != nil {
 				return d.failAt(op.event, err)
