@@ -218,8 +218,60 @@ func emitMapping(k *ir.Kernel, w, warnings io.Writer, onCPU string) error {
 	if _, err = io.WriteString(w, lowered.Explain()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "  %s\n", onCPU)
-	return err
+	for _, line := range append(gpuChecks(lowered.Program), onCPU) {
+		if _, err := fmt.Fprintf(w, "  %s\n", line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gpuChecks says of a kernel with checks who makes them: what can fail on a GPU is waited for by the host.
+func gpuChecks(p *ir.Program) []string {
+	left, guards := p, []ir.Expr(nil)
+	if proved, tests := cuda.Proved(p); len(tests) > 0 {
+		left, guards = proved, tests
+	}
+	source, err := cuda.Print(left, cuda.Options{})
+	if err != nil {
+		return nil // -emit cuda tells why
+	}
+	var out []string
+	if len(guards) > 0 {
+		var tests []string
+		for _, g := range guards {
+			tests = append(tests, ir.ExprString(g))
+		}
+		out = append(out, "GPU: index checks -> made by the host before each launch, and left out where this holds: "+atMost(strings.Join(tests, "; "), 160))
+	}
+	if len(source.Sites) > 0 {
+		out = append(out, "GPU: checks of "+sitesOf(source.Sites)+" -> made there: what comes behind the kernel waits until the host has heard of its end")
+	}
+	return out
+}
+
+// atMost is text, or its first n characters.
+func atMost(text string, n int) string {
+	if len(text) > n {
+		return text[:n] + " ..."
+	}
+	return text
+}
+
+// sitesOf names the first checks.
+func sitesOf(list []cuda.Site) string {
+	const most = 3
+	var out []string
+	for _, s := range list {
+		name := fmt.Sprintf("%s at %v", s.What, s.Pos)
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	if n := len(out) - most; n > 0 {
+		out = append(out[:most], fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(out, ", ")
 }
 
 func emitLoopIR(k *ir.Kernel, w, _ io.Writer) error {

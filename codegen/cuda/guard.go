@@ -30,7 +30,7 @@ func Proved(p *ir.Program) (proved *ir.Program, guards []ir.Expr) {
 			q.Launches[i], own[i] = branchOf(l)
 		}
 		for _, g := range own[i] {
-			guards = append(guards, whereRun(l, g))
+			guards = withGuard(guards, whereRun(l, g))
 		}
 	}
 	if len(guards) == 0 {
@@ -125,20 +125,25 @@ func (g *guarder) expr(e ir.Expr) ir.Expr {
 	if at.Type().Kind != ir.Int64 {
 		at = &ir.Convert{T: ir.IntType, X: at, At: ix.At}
 	}
-	zero := &ir.Const{T: ir.IntType, At: ix.At}
-	least := &ir.Binary{Op: ir.Le, X: zero, Y: at, T: ir.BoolType, At: ix.At}
-	most := &ir.Binary{Op: ir.Lt, X: at, Y: &ir.Len{X: ix.X, At: ix.At}, T: ir.BoolType, At: ix.At}
-	g.need(&ir.Binary{Op: ir.LAnd, X: least, Y: most, T: ir.BoolType, At: ix.At})
+	compare := func(op ir.Op, x, y ir.Expr) ir.Expr { return &ir.Binary{Op: op, X: x, Y: y, T: ir.BoolType, At: ix.At} }
+	within := compare(ir.Lt, at, &ir.Len{X: ix.X, At: ix.At})
+	if c, ok := at.(*ir.Const); !ok || int64(c.Bits) < 0 {
+		within = compare(ir.LAnd, compare(ir.Le, &ir.Const{T: ir.IntType, At: ix.At}, at), within)
+	}
+	g.need(within)
 	return ix
 }
 
-// need adds a guard, unless it is there.
-func (g *guarder) need(guard ir.Expr) {
-	guard = ir.Subst(guard, g.locals)
+// need adds a guard.
+func (g *guarder) need(guard ir.Expr) { g.guards = withGuard(g.guards, ir.Subst(guard, g.locals)) }
+
+// withGuard adds a guard to list, unless it is there.
+func withGuard(list []ir.Expr, guard ir.Expr) []ir.Expr {
 	text := ir.ExprString(guard)
-	if !slices.ContainsFunc(g.guards, func(have ir.Expr) bool { return ir.ExprString(have) == text }) {
-		g.guards = append(g.guards, guard)
+	if slices.ContainsFunc(list, func(have ir.Expr) bool { return ir.ExprString(have) == text }) {
+		return list
 	}
+	return append(list, guard)
 }
 
 // isElement reports whether ix is an element of a parameter whose index the host knows.
