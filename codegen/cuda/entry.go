@@ -292,7 +292,7 @@ func (p *printer) sliceArguments(v *ir.Var, s *flatSlice, add addArgument) {
 		if p.unchanging[v] && !s.whole {
 			text = "const " + p.typeName(v.Type.Elem) + "* __restrict__ " + s.ptr
 		}
-		add(Data, v, 8, 8, text, false)
+		add(Data, v, 8, 8, text, s.limited)
 	}
 	if s.useLen {
 		add(Length, v, size, size, p.lengthType().String()+" "+s.len, p.opt.Index32)

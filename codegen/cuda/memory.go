@@ -11,6 +11,7 @@ import (
 type flatSlice struct {
 	ptr, len, cap          string
 	usePtr, useLen, useCap bool
+	limited                bool // its length has to be within Limit, since an index is calculated in 32 bits that may not fit otherwise
 	whole                  bool // used as a value
 }
 
@@ -70,6 +71,9 @@ func (p *printer) subscript(e *ir.Index) string {
 	}
 	saved, was := p.wrap32, p.rising
 	p.wrap32 = p.opt.Index32 && e.I.Type().Kind == ir.Int64
+	if x, ok := e.X.(*ir.Ref); ok && p.flat[x.Var] != nil && p.wrap32 && !p.ranges.of(e.I).fits32() {
+		p.flat[x.Var].limited = true
+	}
 	p.rising = p.wrap32 && p.ranges.rises(e.I)
 	v := p.expr(e.I)
 	p.wrap32, p.rising = saved, was

@@ -79,7 +79,8 @@ type Argument struct {
 	Var    *ir.Var
 	Offset ir.Bytes // in the parameter block
 	Size   ir.Bytes
-	Narrow bool // a Go integer passed in 32 bits: its value must be within Limit, both ways
+	// Narrow says of a Go integer that it is passed in 32 bits, and its value must be within Limit, both ways; of a slice that its length must be.
+	Narrow bool
 }
 
 // A SiteKind says what a check tests.

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
@@ -233,6 +234,56 @@ func TestWhatDoesNotFit32BitsIsFound(t *testing.T) {
 	require.True(t, fits32(src, env(-cuda.Limit, 0)))
 	require.False(t, fits32(src, env(cuda.Limit+1, 0)))
 	require.False(t, fits32(src, env(0, cuda.Limit+1)))
+}
+
+// TestLargeSlicesAreIndexedIn64Bits: what the host has proved of an index says that it lies in its slice, so that 32 bits of it do where that is no
+// longer than Limit: n*m of 70000 each was an element in the front of a matrix.
+func TestLargeSlicesAreIndexedIn64Bits(t *testing.T) {
+	const text = `package k
+
+//omp:target device(acc)
+//omp:task inout(x)
+func One(n, m int, x []int8) {
+	x[n*m-1] = 1
+}
+
+//omp:target device(acc)
+//omp:task inout(x)
+func Rows(n, m int, x []int8) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for j := 0; j < m; j++ {
+			x[i*m+j] = 1
+		}
+	}
+}
+
+//omp:target device(acc)
+//omp:task inout(x)
+func Row(n, m int, x []int8) { // however long x is
+	//omp:teams distribute parallel for
+	for j := 0; j < n; j++ {
+		x[j] = 1
+	}
+}
+`
+	pkg, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+	require.NoError(t, err)
+	for _, kernel := range []string{"One", "Rows", "Row"} {
+		k, err := pkg.Kernel(kernel)
+		require.NoError(t, err)
+		lowered, err := codegen.Lower(k, codegen.LowerOptions{})
+		require.NoError(t, err)
+		g := guardOf(lowered.Program)
+		src, err := cuda.Print(g.program, cuda.Options{Index32: true})
+		require.NoError(t, err)
+		for _, n := range []int64{100, 70000} {
+			p := lowered.Program.Params
+			env := ir.Values{p[0]: {Bits: ir.Bits(n)}, p[1]: {Bits: ir.Bits(n)}, p[2]: {Len: n * n, Cap: n * n}}
+			require.True(t, g.holds(env))
+			require.Equal(t, n == 100 || kernel == "Row", fits32(src, env), "%s: %s", kernel, src.Text)
+		}
+	}
 }
 
 func TestFaultsHaveTheirSentinels(t *testing.T) {

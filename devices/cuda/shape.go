@@ -168,11 +168,11 @@ func fits32(src *cuda.Source, env ir.Env) bool {
 	return true
 }
 
-// numberOf returns the value of an argument that is a number; scratch memory is not known before the shapes are, and
+// numberOf returns the value of an argument that is a number, and the length of a slice; scratch memory is not known before the shapes are, and
 // its length is checked when it is.
 func numberOf(a cuda.Argument, env ir.Env) (int64, bool) {
 	switch a.Kind {
-	case cuda.Length, cuda.Capacity:
+	case cuda.Length, cuda.Capacity, cuda.Data:
 		if a.Var.Space == ir.Scratch {
 			return 0, true
 		}
