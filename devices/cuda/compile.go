@@ -76,30 +76,42 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 	return &devices.DeviceError{Device: d.name, What: "kernel " + k.Name, Pos: k.Pos, Err: err}
 }
 
-// program returns the record of a kernel.
+// program returns the record of a kernel. It is made without the lock, in up to milliseconds: others launch meanwhile. Of two that are made
+// at once the first counts.
 func (d *Device) program(k *devices.Kernel) *program {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	p := d.programs[k]
-	if p == nil {
-		p = &program{kernel: k}
-		if n := k.NativeFor(Kind); n != nil {
-			p.native = &native{of: n}
+	d.mu.Unlock()
+	if p != nil {
+		return p
+	}
+	p = newProgram(k)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if first := d.programs[k]; first != nil {
+		return first
+	}
+	d.programs[k] = p
+	return p
+}
+
+func newProgram(k *devices.Kernel) *program {
+	p := &program{kernel: k}
+	if n := k.NativeFor(Kind); n != nil {
+		p.native = &native{of: n}
+	}
+	if len(k.Steps) > 0 {
+		p.graph = &graph{steps: k.Steps}
+	}
+	if k.Program != nil {
+		p.proved = guardOf(k.Program)
+	}
+	for i := range p.versions {
+		p.versions[i].index32, p.versions[i].waits = i&1 != 0, i&4 != 0
+		p.versions[i].program = k.Program
+		if i&2 != 0 && p.proved != nil {
+			p.versions[i].program = p.proved.program
 		}
-		if len(k.Steps) > 0 {
-			p.graph = &graph{steps: k.Steps}
-		}
-		if k.Program != nil {
-			p.proved = guardOf(k.Program)
-		}
-		for i := range p.versions {
-			p.versions[i].index32, p.versions[i].waits = i&1 != 0, i&4 != 0
-			p.versions[i].program = k.Program
-			if i&2 != 0 && p.proved != nil {
-				p.versions[i].program = p.proved.program
-			}
-		}
-		d.programs[k] = p
 	}
 	return p
 }
