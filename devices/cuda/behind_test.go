@@ -33,8 +33,8 @@ func (s *subject) together(n int, after func(i int) []int) (events []devices.Eve
 	k := benchKernel(s.t, "Triad")
 	require.NoError(s.t, s.d.Prepare(k))
 	fakeCall(s.t, "fakeHold", 1)
-	s.copy(s.d, devices.Host, s.d.space) // keeps the engine awake
-	for s.d.engine.asleep.Load() {
+	s.copy(s.d, devices.Host, s.d.space) // keeps the engine awake, once its memory is registered and it is on its stream
+	for s.d.toDevice.length() == 0 || s.d.engine.asleep.Load() {
 		time.Sleep(time.Microsecond)
 	}
 	s.d.enqueueing.Lock() // it finds them when this is free
