@@ -106,8 +106,12 @@ func TestStreamMovesNothingAfterFirstTouch(t *testing.T) {
 	s := rt.Stats()
 	require.Equal(t, first.HostToDevice, s.HostToDevice)
 	require.Zero(t, s.DeviceToHost)
-	// a device that fell far behind may lose a tile to another: rarely
-	require.Less(t, s.DeviceToDevice, deps.Bytes(10*10*n*8/20), "of what ten repetitions touch, a twentieth")
+	// a device that fell far behind may lose a tile to another: rarely, but more often where kernels take longer than a tile takes to move
+	part := deps.Bytes(20)
+	if raceEnabled {
+		part = 5
+	}
+	require.Less(t, s.DeviceToDevice, 10*10*n*8/part, "of what ten repetitions touch, one of %d", part)
 	for _, name := range []string{"sim:0", "sim:1", "sim:2", "sim:3"} {
 		require.Positive(t, s.ByDevice[name], name)
 	}
