@@ -2,6 +2,7 @@ package devices
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/gompss/gompss/deps"
 )
@@ -248,16 +249,25 @@ func (m *Machine) ready(ws *WorkingSet) bool {
 // Start is Acquire and Launch in one, on an accelerator. Where everything is there and what ws waits for is enqueued, the caller
 // launches the kernel itself, beside others who do.
 func (m *Machine) Start(ws *WorkingSet, l *Launch) {
-	if ws.state != idleSet || ws.Space == Host || ws.Done == nil {
-		panic(fmt.Sprintf("gompss: bug: devices: start of %s: acquired, on the host or without Done", l.Label))
-	}
-	ws.machine, ws.told, ws.launch, ws.direct = m, false, l, false
+	m.prepareStart(ws, l)
 	if !m.startBeside(ws) && !m.startAmongAll(ws) {
 		return
 	}
 	s := m.spaces[ws.Space.Device] // ws may be another task's when it is launched
 	m.launchNow(ws)
-	if s.direct.Add(-1) == 0 && m.closed.Load() {
+	m.hasLaunched(s, 1)
+}
+
+func (m *Machine) prepareStart(ws *WorkingSet, l *Launch) {
+	if ws.state != idleSet || ws.Space == Host || ws.Done == nil {
+		panic(fmt.Sprintf("gompss: bug: devices: start of %s: acquired, on the host or without Done", l.Label))
+	}
+	ws.machine, ws.told, ws.launch, ws.direct = m, false, l, false
+}
+
+// hasLaunched counts out n of those who launched past the steps in s.
+func (m *Machine) hasLaunched(s *space, n int32) {
+	if s.direct.Add(-n) == 0 && m.closed.Load() {
 		m.mu.Lock()
 		m.quiet.Broadcast()
 		m.mu.Unlock()
@@ -384,6 +394,13 @@ func (m *Machine) GiveUp(ws *WorkingSet) bool {
 	return true
 }
 
+// beginAmongAll is beginKernel for who does not hold mu.
+func (m *Machine) beginAmongAll(ws *WorkingSet, e Event) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.beginKernel(ws, e)
+}
+
 // beginKernel says that what ws writes counts as written, from the event of its kernel on, if nothing but its own device can
 // make it fail. Requires: m.mu held.
 func (m *Machine) beginKernel(ws *WorkingSet, e Event) bool {
@@ -475,14 +492,32 @@ func (n *need) clear() {
 	*n = need{granules: n.granules[:0]}
 }
 
-// spins is how often lock looks for the lock before it goes to sleep: it is held for less time than that takes.
-const spins = 400
+// spins is how often lock looks for the lock before it goes to sleep: it is held for less time than that takes. longSpins is how often
+// where there are manyProcessors: who is woken is put behind what runs on the processor of who has woken it, for 10 to 100 microseconds, and
+// keeps all from the lock who want to sleep for it too; that is worse than a processor that looks for 30.
+const (
+	spins          = 400
+	longSpins      = 20000
+	manyProcessors = 8
+)
 
 // lock locks mu, awake at first: to be put to sleep and woken costs more than what is done under the lock.
 func lock(mu *mutex) {
 	for range spins {
 		if mu.TryLock() {
 			return
+		}
+	}
+	lockLate(mu)
+}
+
+// lockLate is what lock does when the lock is not to be had at once.
+func lockLate(mu *mutex) {
+	if runtime.NumCPU() >= manyProcessors {
+		for range longSpins {
+			if mu.TryLock() {
+				return
+			}
 		}
 	}
 	mu.Lock()

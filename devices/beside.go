@@ -2,6 +2,7 @@ package devices
 
 import (
 	"slices"
+	"time"
 
 	"github.com/gompss/gompss/deps"
 )
@@ -47,11 +48,77 @@ func (m *Machine) startBeside(ws *WorkingSet) bool {
 	return true
 }
 
+// AtOnce is how many StartTogether takes at most.
+const AtOnce = 8
+
+// A Starting is what Start takes.
+type Starting struct {
+	Set    *WorkingSet
+	Launch *Launch
+}
+
+// StartTogether is Start for some on one accelerator of which none waits for another. What concerns their own space alone is done for all
+// of them under its lock at once, for which those wait that tell of what is over there.
+func (m *Machine) StartTogether(list []Starting) {
+	var each [AtOnce]struct {
+		beside, begun bool
+		end           Event
+		asked         time.Duration
+	}
+	s, n := m.spaces[list[0].Set.Space.Device], int32(0)
+	for i, l := range list {
+		m.prepareStart(l.Set, l.Launch)
+		each[i].beside = l.Set.Ready == nil && m.knows(l.Set.Space, l.Launch)
+	}
+	lock(&s.mu)
+	for i, l := range list {
+		if each[i].beside = each[i].beside && m.grantHere(l.Set, s); each[i].beside {
+			n++
+		}
+	}
+	s.mu.Unlock()
+	for i, l := range list {
+		if each[i].beside {
+			l.Set.events = eventsOf(l.Set.events[:0], l.Set.waits)
+			each[i].end, each[i].asked = m.enqueueKernel(l.Set)
+		}
+	}
+	lock(&s.mu)
+	for i, l := range list {
+		each[i].begun = each[i].beside && l.Set.Launched != nil && m.beginHere(l.Set, s, each[i].end)
+	}
+	s.mu.Unlock()
+	for i, l := range list {
+		e := &each[i]
+		if !e.beside {
+			continue
+		}
+		if e.begun || l.Set.Launched != nil && m.beginAmongAll(l.Set, e.end) {
+			l.Set.Launched(l.Set)
+		}
+		m.awaitKernel(l.Set, e.end, e.asked)
+	}
+	if n > 0 {
+		m.hasLaunched(s, n)
+	}
+	for i, l := range list {
+		if !each[i].beside && m.startAmongAll(l.Set) {
+			m.launchNow(l.Set)
+			m.hasLaunched(s, 1)
+		}
+	}
+}
+
 // grantBeside is what of startBeside needs the lock of the space.
 func (m *Machine) grantBeside(ws *WorkingSet) bool {
 	s := m.spaces[ws.Space.Device]
 	lock(&s.mu)
 	defer s.mu.Unlock()
+	return m.grantHere(ws, s)
+}
+
+// grantHere is grantBeside for who holds the lock of s, the space of ws.
+func (m *Machine) grantHere(ws *WorkingSet, s *space) bool {
 	if m.closed.Load() || s.retired != nil || s.waiting.head != nil {
 		return false
 	}
@@ -122,12 +189,14 @@ func (f *Flight) isCopy() bool { return f.From != f.To }
 // beginBeside is beginKernel for a kernel that concerns its own space alone. Otherwise it reports false, and has done nothing.
 func (m *Machine) beginBeside(ws *WorkingSet, e Event) bool {
 	s := m.spaces[ws.Space.Device]
-	if m.options.WriteThrough || slices.ContainsFunc(ws.waits, (*Flight).isCopy) {
-		return false
-	}
 	lock(&s.mu)
 	defer s.mu.Unlock()
-	if s.retired != nil {
+	return m.beginHere(ws, s, e)
+}
+
+// beginHere is beginBeside for who holds the lock of s, the space of ws.
+func (m *Machine) beginHere(ws *WorkingSet, s *space, e Event) bool {
+	if m.options.WriteThrough || s.retired != nil || slices.ContainsFunc(ws.waits, (*Flight).isCopy) {
 		return false
 	}
 	sole := int32(ws.Space.Device) + 1

@@ -152,8 +152,12 @@ func TestRandomProgramsAreSequentiallyConsistent(t *testing.T) {
 		through := func(m *devices.Options) { m.WriteThrough = seed%5 == 0 }
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := newRig(t, "smp:1,sim:3", o, through)
+			r.starts = int(seed/6) % 3
 			p := randomProgram(seed, 150, 4)
 			require.Zero(t, p.run(r), "%v", r.wait())
+			if r.starts != byLaunch && seed%5 != 0 {
+				require.Positive(t, r.launched.Load(), "kernels that count as having written from their launch on")
+			}
 			require.NoError(t, r.fetch())
 			p.check(r, never)
 			require.Empty(t, r.m.Leak())
@@ -165,11 +169,12 @@ func TestRandomProgramsAreSequentiallyConsistent(t *testing.T) {
 }
 
 // faultsOf runs a program with the n-th operation failing, for n from 1 until it is not reached any more.
-func faultsOf(t *testing.T, name string, stride int64, set func(f *sim.Faults, n int64)) {
-	for n := int64(1); ; n += stride {
+func faultsOf(t *testing.T, name string, starts int, set func(f *sim.Faults, n int64)) {
+	for n := int64(1); ; n++ {
 		o := tight
 		set(&o.Faults, n)
 		r := newRig(t, "smp:1,sim:2", o)
+		r.starts = starts
 		p := randomProgram(7, 40, 3)
 		failed := p.run(r)
 		lost := never
@@ -212,14 +217,16 @@ func (r *rig) isLost(b deps.BufferID, i int64) bool {
 func TestEveryFaultIsSurvived(t *testing.T) {
 	for _, lose := range []bool{false, true} {
 		name := map[bool]string{false: "failing", true: "losing the device at"}[lose]
-		t.Run(name+" an allocation", func(t *testing.T) {
-			faultsOf(t, name, 1, func(f *sim.Faults, n int64) { f.Alloc, f.Lose = n, lose })
-		})
-		t.Run(name+" a transfer", func(t *testing.T) {
-			faultsOf(t, name, 1, func(f *sim.Faults, n int64) { f.Transfer, f.Lose = n, lose })
-		})
-		t.Run(name+" a launch", func(t *testing.T) {
-			faultsOf(t, name, 1, func(f *sim.Faults, n int64) { f.Launch, f.Lose = n, lose })
-		})
+		for starts, how := range []string{byLaunch: "", byStart: ", started in one", together: ", started together"} {
+			t.Run(name+" an allocation"+how, func(t *testing.T) {
+				faultsOf(t, name, starts, func(f *sim.Faults, n int64) { f.Alloc, f.Lose = n, lose })
+			})
+			t.Run(name+" a transfer"+how, func(t *testing.T) {
+				faultsOf(t, name, starts, func(f *sim.Faults, n int64) { f.Transfer, f.Lose = n, lose })
+			})
+			t.Run(name+" a launch"+how, func(t *testing.T) {
+				faultsOf(t, name, starts, func(f *sim.Faults, n int64) { f.Launch, f.Lose = n, lose })
+			})
+		}
 	}
 }

@@ -3,7 +3,9 @@ package devices_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -30,6 +32,9 @@ type rig struct {
 
 	jobs sync.WaitGroup
 	list []*job
+
+	starts   int // byLaunch, byStart or together
+	launched atomic.Int64
 }
 
 // A job is one task: its body gets each buffer as the place where it runs sees it.
@@ -93,12 +98,15 @@ func (r *rig) submit(space devices.SpaceID, accesses []deps.Access, body func(se
 	r.list = append(r.list, j)
 	r.jobs.Add(1)
 	if r.domain.Submit(&j.node, accesses) {
-		j.start()
+		several := starts{}
+		j.start(several)
+		several.start(r.m)
 	}
 	return j
 }
 
-func (j *job) start() {
+// start starts j, or adds it to those that start together.
+func (j *job) start(several starts) {
 	if j.poison != nil {
 		j.err = fmt.Errorf("%w: %w", errSkipped, j.poison)
 		j.end()
@@ -117,11 +125,41 @@ func (j *job) start() {
 		j.rig.m.ReleaseSet(&j.set, err)
 		j.end()
 	}
-	j.rig.m.Acquire(&j.set)
-	j.rig.m.Launch(&j.set, &devices.Launch{
+	l := &devices.Launch{
 		Kernel: &devices.Kernel{Name: j.set.Label, Go: func(a *devices.Args) { j.body(j.rig.seer(a.At)) }},
 		Args:   &devices.Args{},
-	})
+	}
+	switch j.rig.starts {
+	case byLaunch:
+		j.rig.m.Acquire(&j.set)
+		j.rig.m.Launch(&j.set, l)
+	case byStart:
+		j.set.Launched = func(*devices.WorkingSet) { j.rig.launched.Add(1) }
+		j.rig.m.Start(&j.set, l)
+	case together:
+		j.set.Launched = func(*devices.WorkingSet) { j.rig.launched.Add(1) }
+		several.add(devices.Starting{Set: &j.set, Launch: l})
+	}
+}
+
+// How jobs are started on accelerators.
+const (
+	byLaunch = iota // Acquire and Launch
+	byStart
+	together // StartTogether
+)
+
+// starts are working sets that are ready together, by accelerator.
+type starts map[devices.SpaceID][]devices.Starting
+
+func (s starts) add(one devices.Starting) { s[one.Set.Space] = append(s[one.Set.Space], one) }
+
+func (s starts) start(m *devices.Machine) {
+	for _, list := range s {
+		for part := range slices.Chunk(list, devices.AtOnce) {
+			m.StartTogether(part)
+		}
+	}
 }
 
 func (j *job) onHost(err error) {
@@ -153,9 +191,11 @@ func (j *job) end() {
 			ready = append(ready, s)
 		}
 	})
+	several := starts{}
 	for _, s := range ready {
-		s.start()
+		s.start(several)
 	}
+	several.start(j.rig.m)
 	j.rig.jobs.Done()
 }
 

@@ -236,25 +236,27 @@ func (m *Machine) launch(ws *WorkingSet) {
 
 // launchNow is launch for a working set whose device knows all its buffers; ws.events are what it waits for.
 func (m *Machine) launchNow(ws *WorkingSet) {
-	if ws.over == nil {
-		ws.over = func(err error) { ws.machine.finished(ws, err) }
+	e, asked := m.enqueueKernel(ws)
+	if ws.Launched != nil && (m.beginBeside(ws, e) || m.beginAmongAll(ws, e)) {
+		ws.Launched(ws)
 	}
-	var asked time.Duration
+	m.awaitKernel(ws, e, asked)
+}
+
+// enqueueKernel enqueues the kernel of ws behind ws.events, and returns its end and, for an observer, when that was.
+func (m *Machine) enqueueKernel(ws *WorkingSet) (e Event, asked time.Duration) {
 	if m.options.Observer != nil {
 		asked = m.options.Now()
 	}
-	e := m.spaces[ws.Space.Device].device.Launch(ws.launch, ws.events)
+	e = m.spaces[ws.Space.Device].device.Launch(ws.launch, ws.events)
 	clear(ws.events)
-	if ws.Launched != nil {
-		begun := m.beginBeside(ws, e)
-		if !begun {
-			m.mu.Lock()
-			begun = m.beginKernel(ws, e)
-			m.mu.Unlock()
-		}
-		if begun {
-			ws.Launched(ws)
-		}
+	return e, asked
+}
+
+// awaitKernel has what is to be done when the kernel of ws is over done then. From here on ws may be another task's.
+func (m *Machine) awaitKernel(ws *WorkingSet, e Event, asked time.Duration) {
+	if ws.over == nil {
+		ws.over = func(err error) { ws.machine.finished(ws, err) }
 	}
 	if m.options.Observer == nil {
 		e.Then(ws.over)

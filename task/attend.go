@@ -3,6 +3,7 @@ package task
 import (
 	"sync/atomic"
 
+	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
 )
@@ -30,8 +31,9 @@ type turns struct {
 	left int     // submissions of one goroutine alone until it counts as such
 }
 
-// crowdLasts is for how many submissions of one goroutine alone it is taken for a crowd.
-const crowdLasts = 256
+// crowdLasts is for how many submissions of one goroutine alone it is taken for a crowd: more than there is room for when half of a window
+// is free, and the first of those who have waited for that submits while the others are still being woken.
+const crowdLasts = 2 * DefaultWindow
 
 // pass notes a submission for c. Who submits all that comes after what another has submitted is no crowd: who takes turns comes back.
 func (t *turns) pass(by uintptr, c *crowd) {
@@ -82,11 +84,26 @@ func (rt *Runtime) startFollowers(p sched.PlaceID) bool {
 	if (n == startsAtOnce || n > 0 && tokens) && !b.waiting.Load() {
 		b.waiting.Store(true) // there may be more
 	}
-	for r := starts.pop(); r != nil; r = starts.pop() {
-		rt.grantFollower(r, p)
-		rt.startOn(r)
-	}
+	rt.startTogether(&starts, p)
 	return n > 0 || tokens && rt.startWithTokens(p)
+}
+
+// startTogether grants followers that need no tokens to p and starts them, startsAtOnce at most. None waits for another: who stands in
+// a line does so since all that it follows has been launched.
+func (rt *Runtime) startTogether(list *recordList, p sched.PlaceID) {
+	var starts [startsAtOnce]devices.Starting
+	n := 0
+	for r := list.pop(); r != nil; r = list.pop() {
+		rt.grantFollower(r, p)
+		if rt.beginStart(r) {
+			rt.describeLaunch(r)
+			starts[n] = devices.Starting{Set: &r.set, Launch: &r.launch}
+			n++
+		}
+	}
+	if n > 0 {
+		rt.machine.StartTogether(starts[:n])
+	}
 }
 
 // startWithTokens starts the first of those who stand in the line of p, if there is room and it can have its tokens.

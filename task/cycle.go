@@ -354,22 +354,32 @@ func (rt *Runtime) prepared(r *record) {
 // startOn starts r on the accelerator that it was granted to: its data are fetched and the kernel is enqueued behind
 // them.
 func (rt *Runtime) startOn(r *record) {
-	p := r.item.Place()
-	if rt.watched() {
-		rt.observeChoice(r)
-		rt.observeLaunch(r)
-	}
-	if !rt.bindPrivates(r, rt.spaces[p]) {
-		rt.retire(r, smp.None)
-		return
-	}
-	if r.retries == 0 || !rt.keepInputs(r) {
+	if rt.beginStart(r) {
 		rt.launchOn(r)
 	}
 }
 
+// beginStart does what comes before the launch of r, and reports false when somebody else goes on with r.
+func (rt *Runtime) beginStart(r *record) bool {
+	if rt.watched() {
+		rt.observeChoice(r)
+		rt.observeLaunch(r)
+	}
+	if !rt.bindPrivates(r, rt.spaces[r.item.Place()]) {
+		rt.retire(r, smp.None)
+		return false
+	}
+	return r.retries == 0 || !rt.keepInputs(r)
+}
+
 // launchOn is startOn from the point on where nothing is left to do first.
 func (rt *Runtime) launchOn(r *record) {
+	rt.describeLaunch(r)
+	rt.machine.Start(&r.set, &r.launch)
+}
+
+// describeLaunch says what is to be launched for r, and with what.
+func (rt *Runtime) describeLaunch(r *record) {
 	p := r.item.Place()
 	if rt.learned.on {
 		r.began = rt.now()
@@ -381,7 +391,6 @@ func (rt *Runtime) launchOn(r *record) {
 	}
 	r.held = true
 	r.launch = devices.Launch{Kernel: &r.running(p).device, Args: &r.args, Label: r.name()}
-	rt.machine.Start(&r.set, &r.launch)
 }
 
 // startWait makes the accesses of a wait valid on the host, or submits the steps of an iteration.

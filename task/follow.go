@@ -37,7 +37,7 @@ const (
 )
 
 // startsAtOnce is how many followers are started before somebody looks for what is over.
-const startsAtOnce = 8
+const startsAtOnce = devices.AtOnce
 
 // A behind counts the tasks that follow at a place and whose predecessors are not over.
 type behind struct {

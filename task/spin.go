@@ -5,8 +5,13 @@ import (
 	"time"
 )
 
-// spins is how often lock looks for a lock before it goes to sleep.
-const spins = 400
+// spins is how often lock looks for a lock before it goes to sleep, longSpins how often where there are manyProcessors: who is woken may
+// have to wait behind what runs on the processor of who has woken it for much longer.
+const (
+	spins          = 400
+	longSpins      = 20000
+	manyProcessors = 8
+)
 
 // lock locks mu, which is held for less time than it takes to be put to sleep and woken: it waits awake at first, also when
 // other goroutines could run on this processor.
@@ -14,6 +19,18 @@ func lock(mu *mutex) {
 	for range spins {
 		if mu.TryLock() {
 			return
+		}
+	}
+	lockLate(mu)
+}
+
+// lockLate is what lock does when the lock is not to be had at once.
+func lockLate(mu *mutex) {
+	if runtime.NumCPU() >= manyProcessors {
+		for range longSpins {
+			if mu.TryLock() {
+				return
+			}
 		}
 	}
 	mu.Lock()

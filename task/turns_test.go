@@ -15,7 +15,7 @@ func TestCrowdIsWhoTakesTurns(t *testing.T) {
 			s.pass(by, &c)
 		}
 	}
-	pass(1, 1000)
+	pass(1, 2*crowdLasts)
 	require.False(t, c.is(), "one alone")
 	pass(2, 1)
 	require.False(t, c.is(), "another one goes on")

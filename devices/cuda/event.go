@@ -83,18 +83,10 @@ type clutch struct {
 	next int
 }
 
-var clutches = sync.Pool{New: func() any { return new(clutch) }}
-
-// newEvent returns an event of a kernel.
-func newEvent(d *Device, k *devices.Kernel, label string) *event {
-	c := clutches.Get().(*clutch)
-	e := &c.list[c.next]
-	if c.next++; c.next < len(c.list) {
-		clutches.Put(c)
-	}
-	e.device, e.kernel, e.label = d, k, label
-	e.after = e.room[:0]
-	return e
+// take returns the next one. Requires: some are left.
+func (c *clutch) take() *event {
+	c.next++
+	return &c.list[c.next-1]
 }
 
 // Done reports whether e has happened.

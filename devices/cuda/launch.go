@@ -34,6 +34,7 @@ type launchings struct {
 	// What was given back lately, up to launchingsAtOnce; under Device.enqueueing.
 	back, last *launching
 	backs      int
+	clutch     *clutch // of which some are left; under mu
 }
 
 const (
@@ -41,16 +42,31 @@ const (
 	keptLaunchings   = 1024
 )
 
-func (l *launchings) get() *launching {
+// get returns one, and an event.
+func (l *launchings) get() (o *launching, e *event) {
 	lock(&l.mu)
-	defer l.mu.Unlock()
-	o := l.list
-	if o == nil {
-		return new(launching)
+	if o = l.list; o != nil {
+		l.list, o.next = o.next, nil
+		l.n--
 	}
-	l.list, o.next = o.next, nil
-	l.n--
-	return o
+	if c := l.clutch; c != nil {
+		e = c.take()
+		if c.next == len(c.list) {
+			l.clutch = nil
+		}
+	}
+	l.mu.Unlock()
+	if o == nil {
+		o = new(launching)
+	}
+	if e == nil {
+		c := new(clutch)
+		e = c.take()
+		lock(&l.mu)
+		l.clutch = c
+		l.mu.Unlock()
+	}
+	return o, e
 }
 
 // put gives o back. Requires: enqueueing held.
@@ -71,9 +87,11 @@ func (l *launchings) put(o *launching) {
 	l.back, l.last, l.backs = nil, nil, 0
 }
 
-// newLaunching returns the operation of an event.
-func newLaunching(e *event) *launching {
-	o := e.device.launchings.get()
+// newLaunching returns the operation of a kernel, with its event.
+func newLaunching(d *Device, k *devices.Kernel, label string) *launching {
+	o, e := d.launchings.get()
+	e.device, e.kernel, e.label = d, k, label
+	e.after = e.room[:0]
 	o.operation = operation{event: e, part: o}
 	o.run = run{grids: o.grids[:0], pads: o.pads[:0]}
 	return o
@@ -90,7 +108,7 @@ func (op *operation) spent() {
 
 // Launch enqueues a run of a kernel: the launches of its program in order, on one stream.
 func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event {
-	o := newLaunching(newEvent(d, l.Kernel, l.Label))
+	o := newLaunching(d, l.Kernel, l.Label)
 	if err := d.choose(l, o); err != nil {
 		e := o.event
 		e.happen(d.failAt(e, err))

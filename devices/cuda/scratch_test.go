@@ -53,7 +53,7 @@ func TestMeasuringLeavesPendingScratchMemoryAlone(t *testing.T) {
 		defer s.d.leave()
 		s.d.enqueueing.Lock()
 		defer s.d.enqueueing.Unlock()
-		o := newLaunching(newEvent(s.d, k, ""))
+		o := newLaunching(s.d, k, "")
 		require.NoError(t, s.d.choose(l, o))
 		require.True(t, o.run.lone)
 		require.True(t, s.d.accept(&o.operation, nil))

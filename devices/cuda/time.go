@@ -13,7 +13,7 @@ import (
 // Time launches l repeat times in a row, rounds times over, and returns how long a launch took in each round, by events of
 // the GPU. Everything that l touches must be there: it is launched behind nothing. For measurements.
 func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Duration, err error) {
-	o := newLaunching(newEvent(d, l.Kernel, l.Label))
+	o := newLaunching(d, l.Kernel, l.Label)
 	op := &o.operation
 	op.stream = d.kernels[0]
 	if err := d.Prepare(l.Kernel); err != nil {
