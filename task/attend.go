@@ -71,7 +71,7 @@ func (rt *Runtime) startFollowers(p sched.PlaceID) bool {
 	b := &rt.behind[p]
 	var starts recordList
 	n := 0
-	lock(&b.mu)
+	lockAwake(&b.mu)
 	r, tokens := rt.nextFollower(p, false)
 	for r != nil {
 		starts.push(r)
@@ -108,7 +108,7 @@ func (rt *Runtime) startTogether(list *recordList, p sched.PlaceID) {
 
 // startWithTokens starts the first of those who stand in the line of p, if there is room and it can have its tokens.
 func (rt *Runtime) startWithTokens(p sched.PlaceID) bool {
-	lock(&rt.mu)
+	lockAwake(&rt.mu)
 	r := rt.takeFollower(p)
 	if r != nil {
 		rt.sched.Grant(&r.item, p)

@@ -183,7 +183,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	perturb()
 	var starts, orphans, waits recordList
 	wake := 0
-	lock(&rt.mu)
+	rt.lock(&rt.mu)
 	if done != nil && done.kind != waitBody {
 		wake += rt.leave(done)
 	}

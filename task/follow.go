@@ -168,7 +168,7 @@ func (rt *Runtime) followsNow(r *record, p sched.PlaceID, id uint64) bool {
 		rt.grantFollower(r, p)
 		return true
 	}
-	lock(&rt.mu)
+	lockAwake(&rt.mu)
 	defer rt.unlock()
 	if !rt.sched.Follows(&r.item, p) || !rt.joinBehind(r, p, id) {
 		return false
@@ -181,7 +181,7 @@ func (rt *Runtime) followsNow(r *record, p sched.PlaceID, id uint64) bool {
 // joinBehind counts r among those that follow at p, unless others stand in line or there is no room.
 func (rt *Runtime) joinBehind(r *record, p sched.PlaceID, id uint64) bool {
 	b := &rt.behind[p]
-	lock(&b.mu)
+	lockAwake(&b.mu)
 	defer b.mu.Unlock()
 	if !rt.lines[p].empty() || !rt.roomBehind(r.work, p) {
 		return false
@@ -197,7 +197,7 @@ func (rt *Runtime) grantFollower(r *record, p sched.PlaceID) {
 		rt.counts.grantBeside(p)
 		return
 	}
-	lock(&rt.mu)
+	lockAwake(&rt.mu)
 	rt.sched.Grant(&r.item, p)
 	rt.granted(&r.item)
 	rt.unlock()
@@ -259,7 +259,7 @@ func (rt *Runtime) idle() sched.PlaceSet {
 
 // takesFrom reports whether q, if it is idle, should rather have r than p, which has extra bytes more of what it reads.
 func (rt *Runtime) takesFrom(r *record, p, q sched.PlaceID, extra deps.Bytes) bool {
-	lock(&rt.mu)
+	lockAwake(&rt.mu)
 	defer rt.mu.Unlock()
 	r.item.Work = r.work
 	return rt.sched.Load(q) == 0 && rt.sched.WorthMoving(&r.item, p, q, rt.ahead(p), extra)
@@ -268,7 +268,7 @@ func (rt *Runtime) takesFrom(r *record, p, q sched.PlaceID, extra deps.Bytes) bo
 // standInLine puts r into the line of p; id is that of the task, shifted.
 func (rt *Runtime) standInLine(r *record, p sched.PlaceID, id uint64) {
 	b := &rt.behind[p]
-	lock(&b.mu)
+	lockAwake(&b.mu)
 	r.follow.Store(id | inLine)
 	rt.lines[p].push(follower{r, r.detail, id | inLine, r.work, len(r.settings.tokens) > 0})
 	b.standing.Add(1)
@@ -284,7 +284,7 @@ func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 		return nil
 	}
 	b := &rt.behind[p]
-	lock(&b.mu)
+	lockAwake(&b.mu)
 	defer b.mu.Unlock()
 	r, _ := rt.nextFollower(p, true)
 	return r

@@ -83,7 +83,7 @@ func (l *learned) save() error {
 // timeOf returns how long the kernel of r ran on its accelerator, which it shared with those launched before.
 func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
 	b := &rt.behind[p]
-	lock(&b.mu)
+	lockAwake(&b.mu)
 	defer b.mu.Unlock()
 	now := rt.now()
 	began := max(r.began, b.free)

@@ -134,7 +134,7 @@ func (s *Scope) children() int64 { return s.pending.Load() & (holder - 1) }
 // that keep the others.
 func (s *Scope) enter(ctx context.Context) error {
 	for {
-		lock(&s.submitting)
+		s.rt.lock(&s.submitting)
 		switch {
 		case s.over:
 			s.submitting.Unlock()

@@ -58,7 +58,7 @@ func (k *shelf) pop() *record {
 
 func (k *shelves) put(r *record) {
 	at := &k[rand.Uint32N(shelfCount)]
-	lock(&at.mu)
+	lockAwake(&at.mu)
 	r.link, at.list = at.list, r
 	at.n.Add(1)
 	at.mu.Unlock()
