@@ -1,9 +1,11 @@
 package gpubench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -146,7 +148,14 @@ func (o *Options) taskRows(m machine) error {
 	return nil
 }
 
-// crowd submits n tasks in chains from several goroutines, after a round to warm, and checks what they counted.
+// Rounds that warm, and rounds of which the median counts: the processors may be shared with others.
+const (
+	warmRounds  = 2
+	countRounds = 11
+)
+
+// crowd submits n tasks in chains from several goroutines, and checks what they counted. It returns the median of what a round took, and what it
+// took to submit that one.
 func crowd(spec string, chains, submitters, n int, three bool) (took, submitted time.Duration, err error) {
 	rt, err := task.New(task.Options{Devices: spec})
 	if err != nil {
@@ -169,7 +178,9 @@ func crowd(spec string, chains, submitters, n int, three bool) (took, submitted 
 		}
 		return call.Submit(rt, cells[i%chains])
 	}
-	for range 3 {
+	type round struct{ took, submitted time.Duration }
+	var rounds []round
+	for range warmRounds + countRounds {
 		began := time.Now()
 		failed := make(chan error, submitters)
 		var all sync.WaitGroup
@@ -184,11 +195,12 @@ func crowd(spec string, chains, submitters, n int, three bool) (took, submitted 
 			})
 		}
 		all.Wait()
-		submitted = time.Since(began)
+		r := round{submitted: time.Since(began)}
 		if err := rt.Wait(task.NoFlush()); err != nil {
 			return 0, 0, err
 		}
-		took = time.Since(began)
+		r.took = time.Since(began)
+		rounds = append(rounds, r)
 		select {
 		case err := <-failed:
 			return 0, 0, err
@@ -202,13 +214,17 @@ func crowd(spec string, chains, submitters, n int, three bool) (took, submitted 
 	for _, x := range cells[:chains] {
 		sum += x[0]
 	}
-	if sum != int64(3*n) {
-		return 0, 0, fmt.Errorf("%d tasks left their mark, want %d", sum, 3*n)
+	if want := int64(len(rounds) * n); sum != want {
+		return 0, 0, fmt.Errorf("%d tasks left their mark, want %d", sum, want)
 	}
-	return took, submitted, nil
+	rounds = rounds[warmRounds:]
+	slices.SortFunc(rounds, func(a, b round) int { return cmp.Compare(a.took, b.took) })
+	middle := rounds[len(rounds)/2]
+	return middle.took, middle.submitted, nil
 }
 
-// replayed returns the seconds a step of a recorded chain of n kernels takes, with replays in a row. Each tick-th counts.
+// replayed returns the seconds a step of a recorded chain of n kernels takes, with replays in a row: the median of several times. Each
+// tick-th counts.
 func replayed(spec string, n, replays, tick int) (each float64, err error) {
 	rt, err := task.New(task.Options{Devices: spec})
 	if err != nil {
@@ -238,7 +254,8 @@ func replayed(spec string, n, replays, tick int) (each float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for range 3 { // the first makes the graph
+	var times []float64
+	for range warmRounds + countRounds { // the first makes the graph
 		began := time.Now()
 		for range replays {
 			if _, err := it.Replay(); err != nil {
@@ -248,15 +265,17 @@ func replayed(spec string, n, replays, tick int) (each float64, err error) {
 		if err := rt.Wait(task.NoFlush()); err != nil {
 			return 0, err
 		}
-		each = time.Since(began).Seconds() / float64(n*replays)
+		times = append(times, time.Since(began).Seconds()/float64(n*replays))
 	}
 	if err := rt.Wait(); err != nil {
 		return 0, err
 	}
-	if want := int64(3 * (n / tick) * replays); x[0] != want {
+	if want := int64(len(times) * (n / tick) * replays); x[0] != want {
 		return 0, fmt.Errorf("%d steps left their mark, want %d", x[0], want)
 	}
-	return each, nil
+	times = times[warmRounds:]
+	slices.Sort(times)
+	return times[len(times)/2], nil
 }
 
 // acceleratorOf returns the kind of accelerators in a specification.
