@@ -1,5 +1,6 @@
 // A libcuda and libnvrtc that do nothing but take time, to measure what the host does for a task: calls spin for as long as
-// they take on a GPU's machine, and kernels are over when the clock says so, without having run. For benchmarks alone.
+// they take on a GPU's machine, and kernels and copies are over when the clock says so, without having been made. For benchmarks alone, and
+// to see what is placed where on four GPUs when there are none.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -14,14 +15,29 @@ typedef int Result;
 static u64 now() { timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return u64(t.tv_sec) * 1000000000 + t.tv_nsec; }
 static u64 spinOf(const char* name, u64 usual) { const char* s = getenv(name); return s ? strtoull(s, 0, 10) : usual; }
 static const u64 launchTime = spinOf("NULL_LAUNCH_NS", 0), kernelTime = spinOf("NULL_KERNEL_NS", 0), queryTime = spinOf("NULL_QUERY_NS", 0),
-	recordTime = spinOf("NULL_RECORD_NS", 0), nodeTime = spinOf("NULL_NODE_NS", 0);
+	recordTime = spinOf("NULL_RECORD_NS", 0), nodeTime = spinOf("NULL_NODE_NS", 0), linkTime = spinOf("NULL_LINK_NS_MIB", 0),
+	peerTime = spinOf("NULL_PEER_NS_MIB", 0), registerTime = spinOf("NULL_REGISTER_NS_MIB", 0);
+static u64 copying(u64 ns, size_t bytes) { return 5000 + (u64)((double)ns * bytes / (1 << 20)); }
 static void spin(u64 ns) { if (ns) for (const u64 until = now() + ns; now() < until;) ; }
 
-struct Stream { std::mutex m; std::atomic<u64> tail{0}; };
+struct Chip { std::mutex m; u64 tail = 0; };
+static Chip chips[4];
+static thread_local void* current;
+struct Stream { std::mutex m; std::atomic<u64> tail{0}; Chip* chip = &chips[((uintptr_t)current - 100) % 4]; };
 struct Event { std::atomic<u64> at{0}; };
 struct Graph { u64 nodes = 0; };
 
 static void run(Stream* s, u64 ns) { std::lock_guard<std::mutex> l(s->m); const u64 t = s->tail, n = now(); s->tail = (t > n ? t : n) + ns; }
+// Kernels of a chip's length fill it: they are over one after the other, on whatever stream.
+static void fill(Stream* s, u64 ns)
+{
+	static const u64 brief = 20000;
+	if (kernelTime < brief) return run(s, ns);
+	std::lock_guard<std::mutex> l(s->m), c(s->chip->m);
+	u64 t = s->tail, n = now();
+	if (t < s->chip->tail) t = s->chip->tail;
+	s->chip->tail = s->tail = (t > n ? t : n) + ns;
+}
 static std::atomic<u64> launches{0};
 
 extern "C" {
@@ -50,7 +66,6 @@ Result cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 Result cuDeviceCanAccessPeer(int* can, int, int) { *can = 1; return 0; }
 Result cuDeviceGetDefaultMemPool(void** p, int) { *p = (void*)1; return 0; }
 Result cuMemPoolSetAttribute(void*, int, void*) { return 0; }
-static thread_local void* current;
 Result cuCtxSetCurrent(void* c) { current = c; return 0; }
 Result cuCtxGetCurrent(void** c) { *c = current; return 0; }
 Result cuStreamCreate(Stream** s, unsigned) { *s = new Stream; return 0; }
@@ -75,12 +90,18 @@ Result cuMemAllocAsync(u64* p, size_t n, Stream*) { *p = (u64)malloc(n); return 
 Result cuMemFreeAsync(u64 p, Stream*) { free((void*)p); return 0; }
 Result cuMemHostAlloc(void** p, size_t n, unsigned) { *p = malloc(n); return 0; }
 Result cuMemFreeHost(void* p) { free(p); return 0; }
-Result cuMemHostRegister_v2(void*, size_t, unsigned) { return 0; }
+Result cuMemHostRegister_v2(void*, size_t n, unsigned)
+{
+	const u64 ns = copying(registerTime, n);
+	const timespec t = {time_t(ns / 1000000000), long(ns % 1000000000)};
+	if (registerTime) nanosleep(&t, 0);
+	return 0;
+}
 Result cuMemHostUnregister(void*) { return 0; }
 Result cuMemsetD8Async(u64, unsigned char, size_t, Stream*) { return 0; }
-Result cuMemcpyHtoDAsync_v2(u64, u64, size_t, Stream* s) { run(s, 5000); return 0; }
-Result cuMemcpyDtoHAsync_v2(u64, u64, size_t, Stream* s) { run(s, 5000); return 0; }
-Result cuMemcpyDtoDAsync_v2(u64, u64, size_t, Stream* s) { run(s, 5000); return 0; }
+Result cuMemcpyHtoDAsync_v2(u64, u64, size_t n, Stream* s) { run(s, copying(linkTime, n)); return 0; }
+Result cuMemcpyDtoHAsync_v2(u64, u64, size_t n, Stream* s) { run(s, copying(linkTime, n)); return 0; }
+Result cuMemcpyDtoDAsync_v2(u64, u64, size_t n, Stream* s) { run(s, copying(peerTime, n)); return 0; }
 Result cuMemcpy2DAsync_v2(void*, Stream* s) { run(s, 5000); return 0; }
 Result cuModuleLoadData(void** m, const char*) { *m = (void*)1; return 0; }
 Result cuModuleUnload(void*) { return 0; }
@@ -92,7 +113,7 @@ Result cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, u
 {
 	launches++;
 	spin(launchTime);
-	run(s, kernelTime);
+	fill(s, kernelTime);
 	return 0;
 }
 Result cuGraphCreate(Graph** g, unsigned) { *g = new Graph; return 0; }
@@ -102,7 +123,7 @@ Result cuGraphAddDependencies_v2(Graph*, void**, void**, void*, size_t) { return
 Result cuGraphInstantiateWithFlags(Graph** e, Graph* g, u64) { *e = new Graph(*g); return 0; }
 Result cuGraphExecDestroy(Graph* e) { delete e; return 0; }
 Result cuGraphExecKernelNodeSetParams(Graph*, void*, void*) { spin(nodeTime); return 0; }
-Result cuGraphLaunch(Graph* e, Stream* s) { launches += e->nodes; spin(launchTime); run(s, e->nodes * kernelTime / 2); return 0; }
+Result cuGraphLaunch(Graph* e, Stream* s) { launches += e->nodes; spin(launchTime); fill(s, e->nodes * (kernelTime < 20000 ? kernelTime / 2 : kernelTime)); return 0; }
 
 Result nvrtcVersion(int* a, int* b) { *a = 13, *b = 0; return 0; }
 const char* nvrtcGetErrorString(int) { return "error"; }

@@ -507,6 +507,7 @@ func (p *program) ready(rt *task.Runtime) error {
 	return errors.Join(p.prepare(), rt.Wait(task.NoFlush()))
 }
 
+// playOn returns what was measured also where the result is wrong.
 func playOn(rt *task.Runtime, a application, quick bool, parts, runs int) (*outcome, error) {
 	p, err := a.build(rt, quick, parts, runs)
 	if err != nil {
@@ -538,7 +539,7 @@ func playOn(rt *task.Runtime, a application, quick bool, parts, runs int) (*outc
 	}
 	o.moved = rt.Machine().Counters()
 	if err := p.check(); err != nil {
-		return nil, fmt.Errorf("the result is wrong: %w", err)
+		return o, fmt.Errorf("the result is wrong: %w", err)
 	}
 	return o, o.within(o.budget)
 }
