@@ -113,6 +113,36 @@ func TestRegisteringHoldsUpNobodyElse(t *testing.T) {
 	s.close()
 }
 
+// TestWhatCopiesWaitForIsRegisteredFirst has a buffer that is registered without end, one that nobody copies behind it, and one behind that
+// which is to be copied.
+func TestWhatCopiesWaitForIsRegisteredFirst(t *testing.T) {
+	s := newSubject(t, Options{})
+	letGo := s.holdPins()
+	before := calls(t, register)
+	s.reserve(1, s.d)
+	s.underWay(before, 1)
+	s.reserve(2, s.d)
+	b := s.reserve(3, s.d)
+	wanted := b.up(s.d)
+	p := &s.d.platform.pins
+	p.mu.Lock()
+	require.Len(t, p.queue, 2)
+	p.mu.Unlock()
+	require.Eventually(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.of[3].asked }, time.Second, time.Millisecond)
+	e, _ := p.next()
+	require.EqualValues(t, 3, e.buffer.ID)
+	p.mu.Lock() // as it was
+	e.state, p.queue, p.in = awaiting, append(p.queue, e), s.d
+	p.mu.Unlock()
+	letGo()
+	require.NoError(t, waitFor(wanted))
+	s.settled()
+	for id := range 3 {
+		require.True(t, p.has(deps.BufferID(id+1)))
+	}
+	s.close()
+}
+
 // TestWhatHasWaitedIsCopiedAsPinnedMemory: a copy that waited for registering goes to its stream while the kernel before it still runs, as those do
 // that find their memory registered; one of memory that was refused does when that is over.
 func TestWhatHasWaitedIsCopiedAsPinnedMemory(t *testing.T) {

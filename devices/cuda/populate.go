@@ -5,6 +5,7 @@ package cuda
 import (
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -15,10 +16,13 @@ import (
 )
 
 // Memory of populateFrom and more is populated before it is registered, in pieces, by a goroutine for two processors, populateMost at the
-// most.
+// most. A piece is a huge page, if there are some. The system is asked for populateStep at a time: while it gives pages nobody may map or
+// unmap memory, and who touches a new page waits behind who wants to. If that is a goroutine, the Go runtime waits for it with all others when
+// it collects garbage.
 const (
 	populateFrom  = 32 << 20
-	populatePiece = 16 << 20
+	populatePiece = 2 << 20
+	populateStep  = 256 << 10
 	populateMost  = 16
 )
 
@@ -63,9 +67,14 @@ func populate(memory []byte) {
 			for {
 				end := next.Add(populatePiece)
 				piece := pages[max(0, min(end-populatePiece, int64(len(pages)))):min(end, int64(len(pages)))]
-				if len(piece) == 0 || unix.Madvise(piece, unix.MADV_POPULATE_WRITE) != nil {
-					next.Store(int64(len(pages))) // the driver sees to the rest
+				if len(piece) == 0 {
 					return
+				}
+				for step := range slices.Chunk(piece, populateStep) {
+					if unix.Madvise(step, unix.MADV_POPULATE_WRITE) != nil {
+						next.Store(int64(len(pages))) // the driver sees to the rest
+						return
+					}
 				}
 			}
 		})
