@@ -27,6 +27,8 @@ func valuesOf(p *ir.Program, args []any) ir.Values {
 			env[v] = ir.Value{Bits: ir.Bits(x.Int())}
 		case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint:
 			env[v] = ir.Value{Bits: ir.Bits(x.Uint())}
+		case reflect.Bool:
+			env[v] = ir.Value{Bits: ir.BoolBits(x.Bool())}
 		case reflect.Float32:
 			env[v] = ir.Value{Bits: ir.Bits(math.Float32bits(float32(x.Float())))}
 		case reflect.Float64:
@@ -274,6 +276,85 @@ func Gather(n int, x, y []float64, z []int32) {
 			require.Equal(t, n > 0 && first == 4, fails)
 		}
 	}
+}
+
+// An access under a condition that the host knows has to be in range only where that holds: a tile at the edge has no neighbour.
+func TestEdgesNeedNoChecks(t *testing.T) {
+	const text = `package k
+
+//omp:target device(acc)
+//omp:task in(x) inout(y)
+func Tile(lo, hi int, flip bool, x, y []float64) {
+	left, right := 100.0, 200.0
+	if lo > 0 {
+		left = x[lo-1]
+	}
+	if hi >= len(x) || x[hi] < 0 {
+		right = 300
+	} else {
+		right = x[hi]
+	}
+	if flip {
+		if lo > 0 && x[lo-1] > 3 {
+			left = 0
+		}
+	} else {
+		right += y[hi-1]
+	}
+	if lo > 0 && x[0] > 5 {
+		left++
+	} else {
+		left += y[lo]
+	}
+	if hi >= len(x) || x[0] < 0 {
+		right += y[hi-1]
+	}
+	//omp:teams distribute parallel for
+	for i := lo; i < hi; i++ {
+		y[i] = x[i] + 10*left + 7*right
+	}
+}
+`
+	pkg, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+	require.NoError(t, err)
+	full := lowerKernel(t, pkg, "Tile", codegen.LowerOptions{}).Program
+	q, _ := cuda.Proved(full)
+	source, err := cuda.Print(q, cuda.Options{})
+	require.NoError(t, err)
+	for _, e := range source.Entries {
+		require.False(t, e.Fault, "%s\n%s", e.Name, q)
+	}
+	held, failed := 0, 0
+	for lo := -2; lo <= 7; lo++ {
+		for hi := -1; hi <= 7; hi++ {
+			for _, flip := range []bool{false, true} {
+				for _, n := range []int{0, 5} {
+					args := func() []any {
+						x, y := make([]float64, n), make([]float64, n)
+						for i := range x {
+							x[i], y[i] = float64(i*i%7)-1, float64(i)
+						}
+						return []any{lo, hi, flip, x, y}
+					}
+					holds, fails := checkProved(t, full, args)
+					require.False(t, fails, "there are no checks that could be left")
+					inside := 0 <= lo && lo < hi && hi <= n
+					require.True(t, holds || !inside, "%d, %d, %v of %d", lo, hi, flip, n)
+					if holds {
+						held++
+					}
+					whole, err := simt.New(full)
+					require.NoError(t, err)
+					if runDevice(whole, args(), simt.Config{Teams: 1, Threads: 32}) != nil {
+						failed++
+						require.False(t, holds)
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, held, 30)
+	require.Greater(t, failed, 100)
 }
 
 // What a GPU computes of floats is not always what the host does, so no check is taken away by it.

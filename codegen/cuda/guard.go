@@ -90,8 +90,8 @@ func withoutChecks(l *ir.Launch) (*ir.Launch, []ir.Expr) {
 		return true
 	})
 	out := *l
-	out.Body = (&ir.Rewrite{Stmt: g.stmt}).CopyStmts(l.Body)
-	out.Body = (&ir.Rewrite{Expr: g.expr}).CopyStmts(out.Body)
+	out.Body = (&ir.Rewrite{}).CopyStmts(l.Body)
+	g.list(out.Body, nil)
 	return &out, g.guards
 }
 
@@ -104,21 +104,59 @@ type guarder struct {
 	guards         []ir.Expr
 }
 
-// stmt takes the branch of a test that the host can make, where it has fewer checks than the other one.
-func (g *guarder) stmt(s ir.Stmt) []ir.Stmt {
-	test, ok := s.(*ir.If)
-	if !ok || !g.known(test.Cond) || g.unproved(test.Then) > 0 || g.unproved(test.Else) == 0 {
-		return []ir.Stmt{s}
+// list changes statements, which run where all of under hold, that the host knows: it takes the checks of elements away whose index the host
+// knows, and the branch of a test that the host can make where that has no check left and the other one has.
+func (g *guarder) list(list []ir.Stmt, under []ir.Expr) {
+	for i, s := range list {
+		ir.StmtExprs(s, func(e ir.Expr) { g.elements(e, under) })
+		test, ok := s.(*ir.If)
+		if !ok {
+			ir.Lists(s, func(inner []ir.Stmt) { g.list(inner, under) })
+			continue
+		}
+		g.list(test.Then, g.where(under, test.Cond, true))
+		before := len(g.guards)
+		g.list(test.Else, g.where(under, test.Cond, false))
+		if g.known(test.Cond) && g.unproved(test.Then) == 0 && g.unproved(test.Else) > 0 {
+			g.guards = g.guards[:before]
+			g.need(test.Cond, under)
+			list[i] = &ir.Block{Body: test.Then, At: test.At}
+		}
 	}
-	g.need(test.Cond)
-	return []ir.Stmt{&ir.Block{Body: test.Then, At: test.At}}
 }
 
-// expr takes the check of an element away whose index the host knows.
-func (g *guarder) expr(e ir.Expr) ir.Expr {
+// where returns under and what the host knows to hold as well where cond is value.
+func (g *guarder) where(under []ir.Expr, cond ir.Expr, value bool) []ir.Expr {
+	if g.known(cond) {
+		if !value {
+			cond = &ir.Unary{Op: ir.Not, X: cond, At: cond.Pos()}
+		}
+		return append(slices.Clip(under), cond)
+	}
+	switch c := cond.(type) {
+	case *ir.Unary:
+		if c.Op == ir.Not {
+			return g.where(under, c.X, !value)
+		}
+	case *ir.Binary:
+		if c.Op == ir.LAnd && value || c.Op == ir.LOr && !value {
+			return g.where(g.where(under, c.X, value), c.Y, value)
+		}
+	}
+	return under
+}
+
+// elements is list for an expression.
+func (g *guarder) elements(e ir.Expr, under []ir.Expr) {
+	if x, ok := e.(*ir.Binary); ok && (x.Op == ir.LAnd || x.Op == ir.LOr) {
+		g.elements(x.X, under)
+		g.elements(x.Y, g.where(under, x.X, x.Op == ir.LAnd))
+		return
+	}
+	ir.Operands(e, func(x ir.Expr) { g.elements(x, under) })
 	ix, ok := e.(*ir.Index)
 	if !ok || !ix.Checked || !g.isElement(ix) {
-		return e
+		return
 	}
 	ix.Checked = false
 	at := ir.Expr(ix.I)
@@ -130,12 +168,16 @@ func (g *guarder) expr(e ir.Expr) ir.Expr {
 	if c, ok := at.(*ir.Const); !ok || int64(c.Bits) < 0 {
 		within = compare(ir.LAnd, compare(ir.Le, &ir.Const{T: ir.IntType, At: ix.At}, at), within)
 	}
-	g.need(within)
-	return ix
+	g.need(within, under)
 }
 
-// need adds a guard.
-func (g *guarder) need(guard ir.Expr) { g.guards = withGuard(g.guards, ir.Subst(guard, g.locals)) }
+// need adds a guard, which has to hold where all of under do.
+func (g *guarder) need(guard ir.Expr, under []ir.Expr) {
+	for _, c := range slices.Backward(under) {
+		guard = &ir.Select{Cond: c, X: guard, Y: &ir.Const{T: ir.BoolType, Bits: 1, At: guard.Pos()}, At: guard.Pos()}
+	}
+	g.guards = withGuard(g.guards, ir.Subst(guard, g.locals))
+}
 
 // withGuard adds a guard to list, unless it is there.
 func withGuard(list []ir.Expr, guard ir.Expr) []ir.Expr {
@@ -152,7 +194,7 @@ func (g *guarder) isElement(ix *ir.Index) bool {
 	return ok && x.Var.Type.Kind == ir.Slice && g.isParam(x.Var) && g.known(ix.I)
 }
 
-// unproved counts the checks of list but those that expr takes away.
+// unproved counts the checks of list but those that elements takes away.
 func (g *guarder) unproved(list []ir.Stmt) int {
 	n := 0
 	count := func(checked bool) {
