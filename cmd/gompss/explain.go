@@ -8,6 +8,7 @@ import (
 	"go/build"
 	"io"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -76,7 +77,11 @@ type explainRun struct {
 	positions      bool // are in what is printed, for people
 	stdout, stderr io.Writer
 	printed        int
+	there          []string // kernels of the files that were looked at
 }
+
+// namedKernel is a function below a directive.
+var namedKernel = regexp.MustCompile(`(?m)^//omp:.*\n(?://.*\n)*func (\w+)`)
 
 // nothing is the error of places without what was asked for.
 func (e *explainRun) nothing(places []string) error {
@@ -85,7 +90,11 @@ func (e *explainRun) nothing(places []string) error {
 		where = "."
 	}
 	if e.kernel != "" {
-		return fmt.Errorf("gompss: %s: no kernel %s", where, e.kernel)
+		if len(e.there) == 0 {
+			return fmt.Errorf("gompss: %s: no kernel %s", where, e.kernel)
+		}
+		slices.Sort(e.there)
+		return fmt.Errorf("gompss: %s: no kernel %s: there are %s", where, e.kernel, strings.Join(slices.Compact(e.there), ", "))
 	}
 	return fmt.Errorf("gompss: %s: no kernels: put //omp:target above a function", where)
 }
@@ -103,6 +112,11 @@ func (e *explainRun) target(t target) error {
 		}
 	}
 	for _, f := range pkg {
+		if t.files == nil || slices.Contains(t.files, f.Name) {
+			for _, m := range namedKernel.FindAllStringSubmatch(f.Text, -1) {
+				e.there = append(e.there, m[1])
+			}
+		}
 		if t.files == nil && (hasKernels(f) || codegen.MeansKernel(f.Text)) && e.mayHave(f) || slices.Contains(t.files, f.Name) {
 			errs = append(errs, e.file(t.dir, f.Name, pkg))
 		}
