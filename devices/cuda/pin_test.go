@@ -299,7 +299,9 @@ func TestRegisteringMayFail(t *testing.T) {
 		s := newSubject(t, Options{})
 		letGo := s.holdPins()
 		failNext(t, register, 2, 1)
+		before := calls(t, register)
 		first, b := s.reserve(1, s.d), s.reserve(2, s.list...)
+		s.underWay(before, 1) // what a copy waits for would go first
 		up := b.up(s.d)
 		letGo()
 		require.NoError(t, waitFor(up))
