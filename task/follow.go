@@ -18,6 +18,9 @@ import (
 // the accelerator never waits for the host, as long as what they touch is a small part of its memory; what finds no room waits in
 // line, and becomes ready in the ordinary way if its predecessors are over first. They hold their tokens from when they are launched, if nobody waits for those.
 //
+// What may run again does not follow, and is not followed: the host keeps what it changes (keepInputs), and cannot before others are done with
+// that.
+//
 // A recorder is told that a follower was ready, and chosen, when its last predecessor was over on the accelerator: what it waited for is
 // the kernel before it, and not the host. With an observer of points nobody follows: those come when they happen, and show every task
 // between its predecessors and its successors.
@@ -136,7 +139,7 @@ func launched(ws *devices.WorkingSet) {
 
 // follow puts r behind its predecessors, which run at p, or into the line for that. r cannot be over before.
 func (rt *Runtime) follow(r *record, p sched.PlaceID) {
-	if r.kind != kernelBody || r.relaxed || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil {
+	if r.kind != kernelBody || r.relaxed || r.retries > 0 || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil {
 		return
 	}
 	var here deps.Bytes

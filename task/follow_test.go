@@ -171,3 +171,25 @@ func TestARecorderSeesWhatFollows(t *testing.T) {
 	}
 	require.Positive(t, followed, "all but the first were enqueued before the one before them was over")
 }
+
+// What may run again has the host keep its inputs first, which it cannot while a kernel is under way that writes them: if that fails, the
+// task is skipped, and what was there before is there still.
+func TestWhatMayRunAgainIsSkippedBehindAFailure(t *testing.T) {
+	mix := kernelOf(t, Mix)
+	for range 20 {
+		rt, _ := followRuntime(t, "smp:1,sim:1(exec=cpu)", sim.Faults{Launch: 1})
+		x, gate := make([]uint32, 64), make(chan struct{})
+		_, err := rt.Go(func() error { <-gate; return nil }, task.InOut(x))
+		require.NoError(t, err)
+		failing, err := mix.With(task.On("sim")).Submit(rt, 0, 64, 0, 64, uint32(1), x, x)
+		require.NoError(t, err)
+		again, err := mix.With(task.On("sim"), task.Retry(2)).Submit(rt, 0, 64, 0, 64, uint32(2), x, x)
+		require.NoError(t, err)
+		close(gate)
+		require.ErrorIs(t, rt.Wait(), sim.ErrInjected)
+		require.NotErrorIs(t, failing.Err(), task.ErrSkipped)
+		require.ErrorIs(t, again.Err(), task.ErrSkipped)
+		require.Equal(t, make([]uint32, 64), x)
+		require.NoError(t, rt.Close())
+	}
+}
