@@ -533,11 +533,11 @@ func playOn(rt *task.Runtime, a application, quick bool, parts, runs int) (*outc
 		if err := rt.Wait(task.NoFlush()); err != nil {
 			return nil, err
 		}
-		if run == 0 && !quick {
-			time.Sleep(settles)
-		}
 		if took := time.Since(began).Seconds(); run > 0 && (o.seconds == 0 || took < o.seconds) || runs == 1 {
 			o.seconds = took
+		}
+		if run == 0 && runs > 1 && !quick {
+			time.Sleep(settles)
 		}
 	}
 	o.value = p.work / o.seconds

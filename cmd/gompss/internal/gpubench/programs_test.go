@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/gompss/gompss/devices/all" // sim
+	"github.com/gompss/gompss/task"
 )
 
 // Every application gives the right result and moves nothing twice for one task, on one device and on four, with CPU workers beside them
@@ -43,6 +44,16 @@ func TestABudgetThatIsPassedIsTold(t *testing.T) {
 	o.moved.DeviceToDevice = 8
 	require.ErrorContains(t, o.within(o.budget), "between devices")
 	require.ErrorIs(t, o.within(o.budget), errBudget)
+}
+
+// A run that is the only one takes as long as it takes, without the rest that others have behind their first.
+func TestRestIsNotMeasured(t *testing.T) {
+	none := application{"none", "", func(*task.Runtime, bool, int, int) (*program, error) {
+		return &program{submit: func() error { return nil }, check: func() error { return nil }}, nil
+	}, false}
+	o, err := play(none, "sim:1(exec=cpu)", false, 1, 1)
+	require.NoError(t, err)
+	require.Less(t, o.seconds, settles.Seconds())
 }
 
 // The rows of tasks and applications can be made on simulated devices.
