@@ -19,6 +19,7 @@ type Flight struct {
 
 	began time.Duration // when it was enqueued, for observers
 	heard bool          // the owner has heard of its end
+	fell  bool          // it is a copy, and the owner has heard that it was not made
 	// given is what spaces gave up in favour of this copy, as far as it has not been written since: if the copy is not
 	// made, they still have it.
 	given   []given
@@ -76,10 +77,12 @@ type given struct {
 	parts deps.Set
 }
 
-// staysHere reports whether f cannot fail because of another device than that of space s: it is over, a kernel there, or comes
-// from the host alone.
+// staysHere reports whether f cannot fail, and has not failed, because of another device than that of space s: it is over, a kernel
+// there, or comes from the host alone.
 func (f *Flight) staysHere(s SpaceID) bool {
 	switch {
+	case f.fell:
+		return false
 	case f.heard, f.From == s:
 		return true
 	case f.From != Host:

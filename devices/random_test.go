@@ -230,3 +230,28 @@ func TestEveryFaultIsSurvived(t *testing.T) {
 		}
 	}
 }
+
+// A kernel that is launched when a copy from another device for it has failed already does not count as having written: that device still has
+// what it was to change.
+func TestWhatHasFailedToComeIsNotWritten(t *testing.T) {
+	r := newRig(t, "smp:1,sim:2", sim.Options{Faults: sim.Faults{Transfer: 1}})
+	b := r.buffer(8)
+	r.once(acc(1), out(r.whole(b)), func(see func(deps.BufferID) []int64) {
+		for i := range see(b) {
+			see(b)[i] = 7
+		}
+	})
+	failed, done := make(chan error, 1), make(chan error, 1)
+	ws := devices.WorkingSet{Space: acc(0), Accesses: []deps.Access{inout(r.whole(b))}, Label: "fails",
+		Ready:    func(_ *devices.WorkingSet, err error) { failed <- err },
+		Launched: func(*devices.WorkingSet) { t.Error("it counts as written") },
+		Done:     func(_ *devices.WorkingSet, err error) { done <- err }}
+	r.m.Acquire(&ws)
+	require.ErrorIs(t, <-failed, sim.ErrInjected)
+	r.m.Launch(&ws, &devices.Launch{Kernel: &devices.Kernel{Name: "fails", Go: func(*devices.Args) { t.Error("it ran") }}, Args: &devices.Args{}})
+	err := <-done
+	require.ErrorIs(t, err, sim.ErrInjected)
+	r.m.ReleaseSet(&ws, err)
+	require.NoError(t, r.fetch())
+	require.Equal(t, []int64{7, 7, 7, 7, 7, 7, 7, 7}, r.buffers[b])
+}
