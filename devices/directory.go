@@ -279,11 +279,16 @@ func (d *Directory) take(e *entry, piece deps.Region, from, to SpaceID, p *Plan)
 func (d *Directory) Land(f *Flight, made bool) {
 	e := d.buffers[f.Region.Buffer]
 	source, end := &e.at[f.From.Device], &e.at[f.To.Device]
+	f.heard, f.fell = true, !made
 	if f.inAt == 0 || f.outAt == 0 {
 		panic("gompss: bug: devices: a copy lands twice")
 	}
 	source.leaveOut(f)
 	end.leaveIn(f)
+	var brought []deps.Region
+	if !made {
+		brought = end.brought(f)
+	}
 	for _, g := range f.After {
 		g.users--
 	}
@@ -291,7 +296,7 @@ func (d *Directory) Land(f *Flight, made bool) {
 	if made {
 		return
 	}
-	removeAll(&end.valid, end.brought(f))
+	removeAll(&end.valid, brought)
 	if d.gone[f.From.Device] != nil {
 		e.from = int(f.From.Device)
 	}
@@ -299,7 +304,11 @@ func (d *Directory) Land(f *Flight, made bool) {
 		by := f.given[i].by.Device
 		switch {
 		case d.gone[by] == nil:
-			addAll(&e.at[by].valid, f.given[i].parts.Regions())
+			stayed := f.given[i].parts.Regions()
+			addAll(&e.at[by].valid, stayed)
+			if by == f.From.Device {
+				f.stayed = stayed
+			}
 		case !f.given[i].parts.Empty(): // what was given up there went with it, though the copy came from elsewhere
 			e.from = int(by)
 		}
@@ -308,13 +317,18 @@ func (d *Directory) Land(f *Flight, made bool) {
 }
 
 // brought returns the parts of what f was to bring that no task is writing here and no later copy brings: there the task or that
-// copy is what counts, and not what f has become of.
+// copy is what counts, and not what f has become of. Nor is what was to come back from where it was not even brought: it is here still.
 func (p *replicas) brought(f *Flight) []deps.Region {
 	var rest deps.Set
 	rest.Add(f.Region)
 	for _, g := range p.in {
 		if g.From == g.To || slices.Contains(g.After, f) {
 			rest.Remove(g.Region)
+		}
+	}
+	for _, g := range f.After {
+		if g.fell && g.From == f.To {
+			removeAll(&rest, g.stayed)
 		}
 	}
 	return rest.Regions()
@@ -361,7 +375,8 @@ func (d *Directory) Commit(r deps.Region, at SpaceID) {
 // Begin says that a task with access a is running in a space, which e ends: what it writes counts as valid there and nowhere
 // else, and who uses it there waits for the flight, as for a copy. End must be called when it is over.
 //
-// What the host gave up in favour of it is noted: if the task fails, the host still has it.
+// What the host gave up in favour of it is noted: if the task fails, the host still has it, but for what was still coming there and has not
+// arrived.
 //
 // What it covers of kernels before it there is nobody's to wait for any more: it comes behind them. Cost: O(kernels and copies under
 // way there that overlap); one allocation.
@@ -385,6 +400,7 @@ func (d *Directory) begin(a *deps.Access, at SpaceID, e Event, f *Flight) {
 		for _, piece := range host.Intersect(a.Region, nil) {
 			f.giveUp(Host, piece)
 		}
+		f.coming = overlapping(f.coming, b.at[Host.Device].in, a.Region)
 	}
 	d.Commit(a.Region, at)
 	here.overtake(f)
@@ -405,6 +421,19 @@ func (d *Directory) End(a deps.Access, f *Flight, made bool) {
 	}
 	for i := range f.given {
 		if by := f.given[i].by.Device; d.gone[by] == nil {
+			for _, g := range f.coming { // to the host, which alone gives up in favour of a task
+				switch {
+				case g.fell:
+					if g.From == f.To {
+						g.stayed = append(g.stayed, f.given[i].parts.Intersect(g.Region, nil)...)
+					}
+					f.given[i].parts.Remove(g.Region)
+				case !g.heard && g.From == f.To: // what was there when that set out may still be there
+					for _, piece := range f.given[i].parts.Intersect(g.Region, nil) {
+						g.giveUp(g.From, piece)
+					}
+				}
+			}
 			parts := f.given[i].parts.Regions()
 			addAll(&b.at[by].valid, parts)
 			removeAll(&b.lost, parts)

@@ -2,6 +2,8 @@ package devices_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -119,4 +121,60 @@ func TestASecondLossIsToldApart(t *testing.T) {
 	require.NoError(t, d.Plan(in(part(0, 5)), devices.Host, &p))
 	d.Commit(part(40, 50), acc(0)) // a task that ended well, on a device that was lost before that was heard of
 	require.ErrorIs(t, d.Plan(in(part(45, 46)), devices.Host, &p), devices.ErrLost)
+}
+
+// What a task took from the host, though it was only on its way there, is not there again when both fail: the host has what was before. In
+// whatever order that is heard of, it is on the device from where it did not get away, or lost with that.
+func TestWhatDidNotComeIsNotGivenBack(t *testing.T) {
+	all := part(0, 50)
+	for _, order := range [][]string{{"back", "again", "task"}, {"back", "task", "again"}, {"again", "back", "task"}, {"again", "task", "back"},
+		{"task", "back", "again"}, {"task", "again", "back"}} {
+		for _, lose := range []int{-1, 0, 1, 2, 3} { // before which of them; -1 for never
+			for _, arrives := range []bool{false, true} {
+				d := directoryOf(1)
+				d.Commit(all, acc(0))
+				var back, again devices.Plan
+				d.Evict(all, acc(0), &back)
+				require.NoError(t, d.Plan(inout(all), acc(0), &again))
+				require.Equal(t, back.Copies, again.Copies[0].After)
+				f := d.Begin(inout(all), acc(0), nil)
+				for i, what := range append(slices.Clone(order), "") {
+					if lose == i {
+						d.Lose(acc(0), &devices.DeviceError{Device: "sim:0", Fatal: true})
+					}
+					switch what {
+					case "back":
+						land(d, arrives, back.Copies...)
+					case "again":
+						land(d, false, again.Copies...)
+					case "task":
+						d.End(inout(all), f, false)
+					}
+				}
+				name := fmt.Sprintf("%v, arrives %v, lost before %d", order, arrives, lose)
+				require.Equal(t, arrives, d.Valid(all, devices.Host), name)
+				require.Equal(t, !arrives && lose < 0, d.Valid(all, acc(0)), name)
+				var lost *devices.LostError
+				require.Equal(t, !arrives && lose >= 0, errors.As(d.Plan(in(all), devices.Host, &devices.Plan{}), &lost), name)
+			}
+		}
+	}
+}
+
+// A copy behind one that has failed fails: no task counts as having written behind it.
+func TestWhatIsBehindAFailedCopyDoesNotStay(t *testing.T) {
+	d := devices.NewDirectory(func(from, to devices.SpaceID) bool { return from == devices.Host || to == devices.Host })
+	d.AddSpace()
+	d.AddSpace()
+	d.Add(0, 100, 8)
+	d.Commit(part(0, 50), acc(1))
+	var p devices.Plan
+	require.NoError(t, d.Plan(inout(part(0, 50)), acc(0), &p))
+	require.Equal(t, []string{"space 0.2>host b0[0:50]", "host>space 0.1 b0[0:50]"}, routes(p.Copies))
+	require.False(t, devices.StaysHere(p.Copies[1], acc(0)), "it depends on the other device")
+	d.Land(p.Copies[0], false)
+	require.False(t, devices.StaysHere(p.Copies[1], acc(0)), "it will fail")
+
+	require.NoError(t, d.Plan(in(part(60, 70)), acc(0), &p))
+	require.True(t, devices.StaysHere(p.Copies[2], acc(0)))
 }

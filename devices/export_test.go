@@ -12,3 +12,6 @@ var EachGranules = eachGranules
 func (m *Machine) TimesOf(e Event, asked time.Duration) (began, ended time.Duration) {
 	return m.timesOf(e, asked)
 }
+
+// StaysHere is Flight.staysHere.
+func StaysHere(f *Flight, s SpaceID) bool { return f.staysHere(s) }

@@ -18,11 +18,13 @@ type Flight struct {
 	there atomic.Bool
 
 	began time.Duration // when it was enqueued, for observers
-	heard bool          // the owner has heard of its end
-	fell  bool          // it is a copy, and the owner has heard that it was not made
+	heard bool          // its end has been heard of
+	fell  bool          // it is a copy, and was not made
 	// given is what spaces gave up in favour of this copy, as far as it has not been written since: if the copy is not
 	// made, they still have it.
 	given   []given
+	stayed  []deps.Region // once it was not made: what is where it came from after all
+	coming  []*Flight     // those on their way to where a task's flight took something from, of the same elements
 	waiters []*WorkingSet
 	pinned  [2][]*granule // at From and at To
 	// users counts who has a kernel's flight: its working set, those that wait for it, and copies behind it. Without any it is used
@@ -89,7 +91,7 @@ func (f *Flight) staysHere(s SpaceID) bool {
 		return false
 	}
 	for _, g := range f.After {
-		if !g.heard && g.From != s && (g.From != Host || len(g.After) > 0) {
+		if g.fell || !g.heard && g.From != s && (g.From != Host || len(g.After) > 0) {
 			return false
 		}
 	}

@@ -141,7 +141,6 @@ func (m *Machine) landed(f *Flight, err error) {
 	m.mu.Lock()
 	m.flying--
 	m.arrived++
-	f.heard, f.fell = true, err != nil
 	m.dir.Land(f, err == nil)
 	for i, id := range [2]SpaceID{f.From, f.To} {
 		for _, g := range f.pinned[i] {
