@@ -19,25 +19,33 @@ const module = "github.com/gompss/gompss"
 // A new edge is a design decision. Packages that are not listed here may not exist.
 var layers = map[string][]string{
 	"codegen/kernel": {},
-	"deps":           {},
-	"trace/clock":    {},
-	"trace/probe":    {"deps"},
-	"codegen/ir":     {"deps"},
-	"codegen":        {"codegen/ir", "deps"},
-	"codegen/cpu":    {"codegen/ir"},
-	"codegen/cuda":   {"codegen/ir"},
-	"codegen/opencl": {"codegen/ir"},
-	"codegen/simt":   {"codegen/ir"},
-	"devices":        {"codegen/ir", "deps", "trace/probe"},
-	"devices/smp":    {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cpu"},
-	"devices/sim":    {"devices", "codegen/ir", "deps", "trace/probe", "codegen/simt"},
-	"devices/cuda":   {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cuda"},
-	"devices/opencl": {"devices", "codegen/ir", "deps", "trace/probe", "codegen/opencl"},
+	// Locks that spin; in a perturb build they yield at random.
+	"internal/spin":   {},
+	"deps":            {"internal/spin"},
+	"trace/clock":     {},
+	"trace/probe":     {"deps"},
+	"codegen/ir":      {"deps"},
+	"codegen":         {"codegen/ir", "deps"},
+	"codegen/cpu/x86": {},
+	"codegen/cpu":     {"codegen/ir", "codegen/cpu/x86"},
+	"codegen/cuda":    {"codegen/ir"},
+	"codegen/opencl":  {"codegen/ir"},
+	"codegen/simt":    {"codegen/ir"},
+	"devices":         {"codegen/ir", "deps"},
+	// Which data are where: decided in coherence, carried out by machine.
+	"internal/coherence": {"devices", "deps"},
+	"internal/machine":   {"internal/coherence", "devices", "codegen/ir", "deps", "trace/probe", "internal/spin"},
+	"devices/smp":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cpu", "internal/spin"},
+	"devices/sim":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/simt", "internal/spin"},
+	"devices/cuda":       {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cuda", "internal/spin"},
+	"devices/opencl":     {"devices", "codegen/ir", "deps", "trace/probe", "codegen/opencl"},
+	// The choice between the variants of a kernel, from times alone.
+	"devices/smp/choose": {},
 	// One conformance suite for every plug-in; imported by tests alone.
 	"devices/devicetest": {"devices", "codegen/ir", "deps", "trace/probe"},
 	"sched":              {"devices", "deps", "trace/probe"},
 	"task": {"codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
-		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "sched", "trace/clock", "trace/session"},
+		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "devices/smp/choose", "internal/machine", "sched", "trace/clock", "trace/session", "internal/spin"},
 	"devices/all":   {"devices/smp", "devices/sim", "devices/cuda", "devices/opencl"},
 	"trace/record":  {"trace/probe", "deps"},
 	"trace/run":     {"trace/probe", "trace/record", "deps"},
@@ -52,6 +60,12 @@ var external = map[string][]string{
 	"github.com/ebitengine/purego": {"devices/cuda", "devices/opencl"},
 	"go.opentelemetry.io/otel":     {"trace/otel", "examples/otlp"},
 }
+
+// pure names the packages that decide and do not act: they import none of actions.
+var (
+	pure    = []string{"internal/coherence"}
+	actions = []string{"sync", "sync/atomic", "time", "os", "unsafe"}
+)
 
 type goPackage struct {
 	ImportPath string
@@ -70,6 +84,7 @@ func TestLayersCatchAForbiddenEdge(t *testing.T) {
 	require.NotEmpty(t, violations("deps", []string{module + "/sched"}))
 	require.NotEmpty(t, violations("codegen", []string{"github.com/ebitengine/purego"}))
 	require.NotEmpty(t, violations("nosuchpackage", nil))
+	require.NotEmpty(t, violations("internal/coherence", []string{"time"}))
 	require.Empty(t, violations("sched", []string{module + "/deps", "sync"}))
 	require.Empty(t, violations("examples/nbody", []string{module + "/task"}))
 }
@@ -84,6 +99,9 @@ func violations(path string, imports []string) []string {
 	for _, imp := range imports {
 		if ours, ok := strings.CutPrefix(imp, module+"/"); ok && !thin && !slices.Contains(allowed, ours) {
 			out = append(out, fmt.Sprintf("%s may not import %s", path, ours))
+		}
+		if slices.Contains(pure, path) && slices.Contains(actions, imp) {
+			out = append(out, fmt.Sprintf("%s is pure and may not import %s", path, imp))
 		}
 		for prefix, users := range external {
 			if strings.HasPrefix(imp, prefix) && !slices.Contains(users, path) {

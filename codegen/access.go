@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -35,6 +37,8 @@ type inference struct {
 	v          *ir.Var
 	shape      []ir.Expr
 	list       []ir.Access
+	boxes      []tile
+	why        string // some access is all of the parameter
 	readsAll   bool
 	writesAll  bool
 	readsSome  bool
@@ -52,6 +56,14 @@ func (in *inference) add(r reach) {
 	}
 	in.writesSome, in.readsSome = in.writesSome || r.write, in.readsSome || mode != deps.Out
 	if !ok {
+		if r.write && r.certain && !r.atomic {
+			mode = deps.Out // where it is dense
+		}
+		if t, isTile := in.tileOf(r, mode); isTile && in.shape == nil {
+			in.boxes = append(in.boxes, t)
+			return
+		}
+		in.why = cmp.Or(in.why, in.whyWhole(r))
 		in.writesAll, in.readsAll = in.writesAll || r.write, in.readsAll || !r.write
 		return
 	}
@@ -61,14 +73,15 @@ func (in *inference) add(r reach) {
 // accesses merges what was added: a use of everything takes the parts of its kind with it.
 func (in *inference) accesses() []ir.Access {
 	whole := ir.Region{Var: in.v, Text: in.text(), At: in.v.At}
+	in.list = append(in.list, in.tiles()...)
 	var out []ir.Access
 	switch {
 	case in.writesAll:
-		return []ir.Access{{Region: whole, Mode: deps.InOut}}
+		return []ir.Access{{Region: whole, Mode: deps.InOut, Why: in.why}}
 	case in.readsAll && in.writesSome && slices.ContainsFunc(in.list, func(a ir.Access) bool { return isWhole(a.Region) && a.Mode.Writes() }):
-		return []ir.Access{{Region: whole, Mode: deps.InOut}}
+		return []ir.Access{{Region: whole, Mode: deps.InOut, Why: in.why}}
 	case in.readsAll:
-		out = []ir.Access{{Region: whole, Mode: deps.In}}
+		out = []ir.Access{{Region: whole, Mode: deps.In, Why: in.why}}
 		in.list = slices.DeleteFunc(in.list, func(a ir.Access) bool { return a.Mode == deps.In })
 	}
 	return mergeAccesses(append(out, in.list...))
@@ -81,7 +94,7 @@ func (in *inference) text() string {
 	return in.v.Name
 }
 
-func isWhole(r ir.Region) bool { return len(r.Dims) == 0 }
+func isWhole(r ir.Region) bool { return len(r.Dims) == 0 && r.When == nil }
 
 // region returns the part of the parameter that r touches; exact where it is that part and no more.
 func (in *inference) region(r reach) (region ir.Region, exact, ok bool) {
@@ -106,6 +119,23 @@ func (in *inference) region(r reach) (region ir.Region, exact, ok bool) {
 	}
 	region.Text = regionText(region)
 	return region, exact, true
+}
+
+// whyWhole says why r is taken to touch all of the parameter.
+func (in *inference) whyWhole(r reach) string {
+	text := sourceText(r.expr)
+	if !r.index.Known() {
+		return fmt.Sprintf("the index of %s (%v) is not a sum of products of parameters and loop variables", text, r.at)
+	}
+	for _, l := range r.loops {
+		if !l.known && r.index.Has(l.Var) {
+			return fmt.Sprintf("the bounds of loop %s around %s (%v) depend on data", l.Var.Name, text, r.at)
+		}
+	}
+	if _, ok := r.spans(in.shape, in.k.Params); ok {
+		return fmt.Sprintf("%s (%v) may leave its row, or leave elements of it out", text, r.at)
+	}
+	return fmt.Sprintf("%s (%v) is no box of a row-major array of lengths that parameters give", text, r.at)
 }
 
 // covers reports whether d is all of the slice.

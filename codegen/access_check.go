@@ -119,8 +119,8 @@ func (c *accessCheck) inside(v *ir.Var, r reach, may []ir.Access, verb string) {
 	}
 	name, what, regions := sourceText(r.expr), "access to "+v.Name, regionList(may)
 	if !r.index.Known() {
-		if c.once(v, "data "+verb) {
-			c.warn(r.at, what, fmt.Sprintf("the body %s %s, whose place depends on data; it may lie outside %s", verb, name, regions),
+		if c.once(v, fmt.Sprint("data ", verb, r.at)) {
+			c.warnOf(v, Warning, r.at, what, fmt.Sprintf("the body %s %s, whose place depends on data; it may lie outside %s", verb, name, regions),
 				"declare all of "+v.Name+", or make sure that it stays inside")
 		}
 		return
@@ -143,7 +143,7 @@ func (c *accessCheck) inside(v *ir.Var, r reach, may []ir.Access, verb string) {
 }
 
 // unproved warns of an affine place that may lie outside the regions, in loops that are understood. Where the host can
-// tell it does, for every task; then it is worth a warning in loops alone.
+// tell it does, for every task; then it is worth a note, in loops alone.
 func (c *accessCheck) unproved(v *ir.Var, r reach, verb, regions string) {
 	name, proves := sourceText(r.expr), newContractBuilder(c.k).proves(r)
 	unknown := slices.ContainsFunc(r.loops, func(l loopRange) bool { return !l.known && r.index.Has(l.Var) })
@@ -151,10 +151,11 @@ func (c *accessCheck) unproved(v *ir.Var, r reach, verb, regions string) {
 		return
 	}
 	why, instead := fmt.Sprintf("the body %s %s, which cannot be proved to stay inside %s", verb, name, regions), "declare all of "+v.Name+", or make sure that it stays inside"
+	severity := Warning
 	if proves {
-		why, instead = why+" before the arguments are known", "a task that goes outside is refused when it is submitted"
+		severity, why, instead = Note, why+" before the arguments are known", "a task that goes outside is refused when it is submitted"
 	}
-	c.warn(r.at, "access to "+v.Name, why, instead)
+	c.warnOf(v, severity, r.at, "access to "+v.Name, why, instead)
 }
 
 func regionList(list []ir.Access) string {
@@ -184,6 +185,7 @@ func (c *accessCheck) constant(r reach, may []ir.Access) verdict {
 		}
 		w.boxes, w.regions = append(w.boxes, boxes), append(w.regions, i)
 	}
+	b.out.checkAtoms, b.out.checkForms = len(b.out.atoms), len(b.out.forms)
 	var p Proof
 	p.Load(c.k, b.out, ir.Values{})
 	return p.stays(&check, w)
@@ -318,16 +320,59 @@ func (c *accessCheck) firstUse(v *ir.Var, reaches []reach, declared []ir.Access)
 	if len(declared) == 0 || slices.ContainsFunc(declared, func(a ir.Access) bool { return a.Mode != deps.Out }) {
 		return
 	}
-	for _, r := range reaches {
+	for i, r := range reaches {
 		if r.write {
 			return
 		}
-		if c.once(v, "first use") {
-			c.fail(r.at, "access to "+v.Name, fmt.Sprintf("the body reads %s before it writes it, and the task declares it out (%v)",
-				sourceText(r.expr), declared[0].Region.At), "write inout("+declared[0].Region.Text+")")
-			return
+		early, sure := r.beforeAll(reaches[i:])
+		if !early || !c.once(v, "first use") {
+			continue
+		}
+		verb, say := "may read", c.warn
+		if sure {
+			verb, say = "reads", c.fail
+		}
+		say(r.at, "access to "+v.Name, fmt.Sprintf("the body %s %s before it writes it, and the task declares it out (%v)",
+			verb, sourceText(r.expr), declared[0].Region.At), "write inout("+declared[0].Region.Text+")")
+		return
+	}
+}
+
+// beforeAll reports whether read r, which stands before the writes among later, happens before each of them: surely, or where it happens at all.
+// In a loop around both, what an iteration reads may have been written by one before it, unless the first iteration reads.
+func (r *reach) beforeAll(later []reach) (early, sure bool) {
+	common := 0
+	for _, w := range later {
+		if w.write {
+			common = max(common, commonLoops(r.loops, w.loops))
 		}
 	}
+	return common == 0 || r.always && r.inFirst(common), r.always && r.inFirst(common)
+}
+
+// commonLoops returns how many of the outermost loops are the same.
+func commonLoops(a, b []loopRange) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n].For == b[n].For {
+		n++
+	}
+	return n
+}
+
+// inFirst reports whether r happens in the first iteration of its outermost n loops, as far as the loops inside them are not empty for
+// all arguments: their bounds do not depend on these n.
+func (r *reach) inFirst(n int) bool {
+	for _, l := range r.loops[n:] {
+		if trips, ok := constTrips(l.For); ok && trips == 0 || n > 0 && !l.known {
+			return false
+		}
+		for _, outer := range r.loops[:n] {
+			if l.first.Has(outer.Var) || l.last.Has(outer.Var) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // written checks the promise of an out access.
@@ -338,6 +383,7 @@ func (c *accessCheck) written(a ir.Access, reaches []reach) {
 			writes = append(writes, r)
 		}
 	}
+	writes = c.either(writes, a.Region.Shape)
 	what, instead := "out("+a.Region.Text+")", "write inout("+a.Region.Text+"), or the part that is written"
 	if len(writes) == 0 {
 		c.fail(a.Region.At, what, "it promises that every element is written, and the body never writes "+a.Region.Var.Name, "write in, or leave it out")
@@ -345,7 +391,7 @@ func (c *accessCheck) written(a ir.Access, reaches []reach) {
 	}
 	if a.Region.Var.Type.Kind == ir.Pointer {
 		if !slices.ContainsFunc(writes, func(r reach) bool { return r.certain }) {
-			c.warn(a.Region.At, what, "it promises that the variable is written, which only happens under a condition", instead)
+			c.warnOf(a.Region.Var, Warning, a.Region.At, what, "it promises that the variable is written, which only happens under a condition", instead)
 		}
 		return
 	}
@@ -354,9 +400,67 @@ func (c *accessCheck) written(a ir.Access, reaches []reach) {
 		c.fail(a.Region.At, what, fmt.Sprintf("it promises that every element is written, and the only write, %s (%v), leaves some out",
 			sourceText(writes[0].expr), writes[0].at), instead)
 	case unproved:
-		c.warn(a.Region.At, what, fmt.Sprintf("it promises that every element is written, which cannot be proved of %s (%v)",
+		c.warnOf(a.Region.Var, Warning, a.Region.At, what, fmt.Sprintf("it promises that every element is written, which cannot be proved of %s (%v)",
 			sourceText(writes[0].expr), writes[0].at), instead)
 	}
+}
+
+// either returns writes with those that the two branches of an if make alike as one, without the condition.
+func (c *accessCheck) either(writes []reach, shape []ir.Expr) []reach {
+	out := slices.Clone(writes)
+	for merged := true; merged; {
+		merged = false
+		for i := range out {
+			for j := range out {
+				if i != j && out[i].sure && out[j].sure && c.alike(&out[i], &out[j], shape) {
+					n := len(out[i].conds) - 1
+					out[i].conds, out[i].sides, out[i].always, out[i].certain = out[i].conds[:n], out[i].sides[:n], n == 0, n == 0
+					out = slices.Delete(out, j, j+1)
+					merged = true
+					break
+				}
+			}
+			if merged {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// alike reports whether w and v stand in the branches of one if and write the same elements there.
+func (c *accessCheck) alike(w, v *reach, shape []ir.Expr) bool {
+	n := len(w.sides) - 1
+	if n < 0 || len(v.sides) != n+1 || !slices.Equal(w.sides[:n], v.sides[:n]) {
+		return false
+	}
+	if one, other := w.sides[n], v.sides[n]; one.test != other.test || one.not == other.not {
+		return false
+	}
+	inner := func(r *reach) reach {
+		s := *r
+		s.loops = r.loops[r.sides[n].depth:]
+		return s
+	}
+	a, b := inner(w), inner(v)
+	if len(a.loops) == 0 && len(b.loops) == 0 {
+		return a.index.Known() && a.index.Equal(b.index)
+	}
+	fixed := slices.Clone(c.k.Params)
+	for _, l := range w.loops[:w.sides[n].depth] {
+		fixed = append(fixed, l.Var)
+	}
+	one, ok1 := a.spans(shape, fixed)
+	other, ok2 := b.spans(shape, fixed)
+	if !ok1 || !ok2 || !a.moves() || !b.moves() {
+		return false
+	}
+	for i := range one {
+		if !one[i].dense || !other[i].dense || !one[i].lo.Equal(other[i].lo) || !one[i].hi.Equal(other[i].hi) {
+			return false
+		}
+	}
+	return true
 }
 
 // coverage says how much of a region is written.

@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // A reach is one use of memory by code: a load or store of an element of the memory that base refers to, or of the
 // array variable base.
@@ -11,9 +15,11 @@ type reach struct {
 	atomic  bool
 	always  bool        // it happens in every iteration of the loops around, and these run to their end
 	certain bool        // always, and it is all of an element
+	sure    bool        // certain, but for conds
 	whole   bool        // index is checked against the length of base itself
 	loops   []loopRange // around, outermost first
-	conds   []ir.Expr   // of the Ifs around
+	conds   []ir.Expr   // of the Ifs around, and of those before that jump to the next iteration
+	sides   []side      // of the branches that each of conds decides
 	facts   []Affine    // what is not negative, as the conditions say
 	in      []ir.Stmt   // directives around, outermost first: Fors and Constructs
 	at      ir.Pos      // of the access
@@ -33,10 +39,22 @@ type collector struct {
 	views   map[*ir.Var]view
 	mutable *ir.VarSet // variables with more than one value during their life
 	jumps   bool       // a break, continue or return makes what follows uncertain
+	lost    bool       // a place is reached in a way that is not followed
 	loops   []loopRange
 	conds   []ir.Expr
-	in      []ir.Stmt
-	out     []reach
+	sides   []side // of the branches that each of conds decides
+	tests   int    // how many conditions were met
+	passed  side   // of the If that was left last
+
+	negations map[ir.Expr]ir.Expr // one for each condition, in all runs of its code
+	in        []ir.Stmt
+	out       []reach
+	parts     []distPart  // of the arrays of dist_ clauses
+	once      *ir.VarSet  // variables that get their value at one place, behind their declaration
+	params    []*ir.Var   // of the kernel
+	taken     *ir.VarSet  // variables whose address is taken
+	helpers   *ir.VarSet  // variables of the functions that the kernel calls
+	sites     *siteFinder // nil where checks are of no interest
 }
 
 // collect returns the reaches of list, a part of k, in program order.
@@ -48,14 +66,30 @@ func collect(k *ir.Kernel, list []ir.Stmt) []reach {
 }
 
 func newCollector(k *ir.Kernel) *collector {
-	c := &collector{defs: definitions{}, views: map[*ir.Var]view{}, mutable: ir.Assigned(k.Body)}
-	for _, v := range ir.AddressTaken(k.Body).List() {
-		c.mutable.Add(v)
-	}
+	c := &collector{defs: definitions{}, views: map[*ir.Var]view{}, negations: map[ir.Expr]ir.Expr{}, mutable: &ir.VarSet{}, once: valuesOnce(k), params: k.Params, taken: &ir.VarSet{}, helpers: &ir.VarSet{}}
+	bodies := [][]ir.Stmt{k.Body}
 	for _, f := range k.Funcs {
-		for _, set := range []*ir.VarSet{ir.Assigned(f.Body), ir.AddressTaken(f.Body)} {
+		bodies = append(bodies, f.Body)
+	}
+	for i, body := range bodies {
+		for _, v := range ir.AddressTaken(body).List() {
+			c.taken.Add(v)
+		}
+		if i > 0 {
+			for _, set := range []*ir.VarSet{ir.Declared(body), ir.Assigned(body)} {
+				for _, v := range set.List() {
+					c.helpers.Add(v)
+				}
+			}
+			for _, v := range k.Funcs[i-1].Params {
+				c.helpers.Add(v)
+			}
+		}
+		for _, set := range []*ir.VarSet{ir.Assigned(body), ir.AddressTaken(body)} {
 			for _, v := range set.List() {
-				c.mutable.Add(v)
+				if !c.once.Has(v) {
+					c.mutable.Add(v)
+				}
 			}
 		}
 	}
@@ -76,20 +110,31 @@ func (c *collector) decl(s *ir.Decl) {
 	if s.Init == nil || c.mutable.Has(s.Var) {
 		return
 	}
-	switch s.Var.Type.Kind {
+	c.set(s.Var, s.Init)
+}
+
+// set notes the value of a variable that keeps it, or that nothing is known of it: a function may have been called before with other arguments.
+func (c *collector) set(v *ir.Var, value ir.Expr) {
+	c.length(v, value)
+	switch v.Type.Kind {
 	case ir.Slice, ir.Pointer:
-		if v, ok := c.viewOf(s.Init); ok {
-			c.views[s.Var] = v
+		w, ok := c.viewOf(value)
+		if delete(c.views, v); ok {
+			c.views[v] = w
 		}
 	default:
-		if a := c.form(s.Init); a.Known() {
-			c.defs[s.Var] = a
+		a := c.form(value)
+		if delete(c.defs, v); a.Known() {
+			c.defs[v] = a
 		}
 	}
 }
 
 // form returns e over parameters, lengths and loop variables; unknown where a variable in it changes.
 func (c *collector) form(e ir.Expr) Affine {
+	if c.sites != nil {
+		return c.deriving(e)
+	}
 	a := c.resolve(c.defs.form(e))
 	for _, x := range a.Atoms() {
 		if c.mutable.Has(x.Var) {
@@ -149,9 +194,32 @@ func (c *collector) viewOf(e ir.Expr) (view, bool) {
 }
 
 func (c *collector) stmts(list []ir.Stmt) {
-	for _, s := range list {
+	for i, s := range list {
+		if w, ok := s.(*ir.While); ok && i > 0 && c.sites != nil && c.counted(list[i-1], w) {
+			continue
+		}
+		undo := c.freeze(s)
+		jumps := c.jumps
 		c.stmt(s)
+		undo()
+		if skips, ok := s.(*ir.If); ok && c.sites == nil && !jumps && len(skips.Else) == 0 && onlyContinues(skips.Then) {
+			c.jumps = false
+			c.turn(skips.Cond, c.passed)
+			c.stmts(list[i+1:])
+			c.pop()
+			c.jumps = true
+			return
+		}
 	}
+}
+
+// onlyContinues reports whether list ends in a continue and has no other jump.
+func onlyContinues(list []ir.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	_, ok := list[len(list)-1].(*ir.Continue)
+	return ok && !jumps(list[:len(list)-1]) && !slices.ContainsFunc(list, isHole)
 }
 
 func (c *collector) stmt(s ir.Stmt) {
@@ -163,23 +231,26 @@ func (c *collector) stmt(s ir.Stmt) {
 	case *ir.Assign:
 		c.read(s.Value)
 		c.store(s.Place, false)
+		if r, ok := s.Place.(*ir.Ref); ok && c.once.Has(r.Var) {
+			c.set(r.Var, s.Value)
+		}
 	case *ir.Atomic:
 		c.atomic(s)
 	case *ir.Call:
 		c.call(s)
 	case *ir.If:
 		c.read(s.Cond)
-		c.conds = append(c.conds, s.Cond)
+		c.push(s.Cond)
 		c.stmts(s.Then)
-		c.conds[len(c.conds)-1] = negation(s.Cond)
+		c.turn(c.pop())
 		c.stmts(s.Else)
-		c.conds = c.conds[:len(c.conds)-1]
+		_, c.passed = c.pop()
 	case *ir.While:
-		c.conds = append(c.conds, s.Cond)
+		c.push(s.Cond)
 		outer := c.jumps
 		c.nest(s)
 		c.jumps = outer || leaves(s.Body, s.Label, false)
-		c.conds = c.conds[:len(c.conds)-1]
+		c.pop()
 	case *ir.For:
 		c.forLoop(s)
 	case *ir.Block:
@@ -187,6 +258,7 @@ func (c *collector) stmt(s ir.Stmt) {
 		c.nest(s)
 		c.jumps = outer || leaves(s.Body, s.Label, false)
 	case *ir.Construct:
+		c.checkedPlaces(s.Directive)
 		c.in = append(c.in, s)
 		c.nest(s)
 		c.in = c.in[:len(c.in)-1]
@@ -210,10 +282,13 @@ func (c *collector) forLoop(s *ir.For) {
 	for _, e := range directExprs(s) {
 		c.read(e)
 	}
+	c.checkedPlaces(s.Directive)
+	c.checkedStep(s)
 	c.loops = append(c.loops, c.rangeOf(s))
 	if s.Directive != nil {
 		c.in = append(c.in, s)
 	}
+	c.distParts(s)
 	outer := c.jumps
 	c.jumps = outer || leaves(s.Body, s.Label, true)
 	c.stmts(s.Body)
@@ -245,8 +320,14 @@ func (c *collector) call(s *ir.Call) {
 		c.bind(s.Fn.Params[i], arg)
 	}
 	jumps := c.jumps
+	if c.sites != nil {
+		if c.sites.calls++; c.sites.tooMany() {
+			return
+		}
+	}
 	c.stmts(s.Fn.Body)
 	c.jumps = jumps // its returns end it alone
+	c.returned(s)
 }
 
 // leaves reports whether a jump in list, the body of what has the label own, may lead out of it; a Continue of it does
@@ -284,18 +365,8 @@ func leaves(list []ir.Stmt, own *ir.Label, breaks bool) bool {
 func (c *collector) bind(param *ir.Var, arg ir.Expr) {
 	delete(c.defs, param)
 	delete(c.views, param)
-	if c.mutable.Has(param) {
-		return
-	}
-	switch param.Type.Kind {
-	case ir.Slice, ir.Pointer:
-		if v, ok := c.viewOf(arg); ok {
-			c.views[param] = v
-		}
-	default:
-		if a := c.form(arg); a.Known() {
-			c.defs[param] = a
-		}
+	if !c.mutable.Has(param) {
+		c.set(param, arg)
 	}
 }
 
@@ -312,7 +383,9 @@ func (c *collector) read(e ir.Expr) {
 		c.read(e.Lo)
 		c.read(e.Hi)
 		c.read(e.Max)
+		c.checkedReslice(e)
 	case *ir.Binary:
+		c.checkedBinary(e)
 		c.read(e.X)
 		if e.Op != ir.LAnd && e.Op != ir.LOr {
 			c.read(e.Y)
@@ -334,9 +407,38 @@ func (c *collector) read(e ir.Expr) {
 
 // under collects the loads of an expression that is evaluated only where cond holds.
 func (c *collector) under(cond, e ir.Expr) {
-	c.conds = append(c.conds, cond)
+	c.push(cond)
 	c.read(e)
-	c.conds = c.conds[:len(c.conds)-1]
+	c.pop()
+}
+
+// A side is one branch of a condition that code has come to.
+type side struct {
+	test  int  // the number of the condition
+	not   bool // it does not hold
+	depth int  // of loops around
+}
+
+// push notes that what follows happens only where cond holds.
+func (c *collector) push(cond ir.Expr) {
+	c.tests++
+	c.conds, c.sides = append(c.conds, cond), append(c.sides, side{test: c.tests, depth: len(c.loops)})
+}
+
+// turn notes that what follows happens only where a condition that was met before does not hold.
+func (c *collector) turn(cond ir.Expr, met side) {
+	if c.negations[cond] == nil {
+		c.negations[cond] = negation(cond)
+	}
+	met.not = true
+	c.conds, c.sides = append(c.conds, c.negations[cond]), append(c.sides, met)
+}
+
+func (c *collector) pop() (ir.Expr, side) {
+	n := len(c.conds) - 1
+	cond, of := c.conds[n], c.sides[n]
+	c.conds, c.sides = c.conds[:n], c.sides[:n]
+	return cond, of
 }
 
 func negation(cond ir.Expr) ir.Expr { return &ir.Unary{Op: ir.Not, X: cond, At: cond.Pos()} }
@@ -344,38 +446,8 @@ func negation(cond ir.Expr) ir.Expr { return &ir.Unary{Op: ir.Not, X: cond, At: 
 // factsOf returns forms that are not negative where all of conds hold, comparisons taken not to wrap.
 func (c *collector) factsOf(conds []ir.Expr) []Affine {
 	var out []Affine
-	var assume func(e ir.Expr, holds bool)
-	assume = func(e ir.Expr, holds bool) {
-		switch e := e.(type) {
-		case *ir.Unary:
-			assume(e.X, holds != (e.Op == ir.Not))
-		case *ir.Binary:
-			if e.Op == ir.LAnd && holds || e.Op == ir.LOr && !holds {
-				assume(e.X, holds)
-				assume(e.Y, holds)
-				return
-			}
-			op := e.Op
-			if !holds {
-				op = negated(op)
-			}
-			x, y := c.form(e.X), c.form(e.Y)
-			switch op {
-			case ir.Lt:
-				out = append(out, y.Sub(x).AddConst(-1))
-			case ir.Le:
-				out = append(out, y.Sub(x))
-			case ir.Gt:
-				out = append(out, x.Sub(y).AddConst(-1))
-			case ir.Ge:
-				out = append(out, x.Sub(y))
-			case ir.Eq:
-				out = append(out, x.Sub(y), y.Sub(x))
-			}
-		}
-	}
-	for _, e := range conds {
-		assume(e, true)
+	for _, f := range c.factsWithSides(conds) {
+		out = append(out, f.form)
 	}
 	return out
 }
@@ -388,10 +460,12 @@ func (c *collector) address(e ir.Expr) {
 	case *ir.Index:
 		c.read(e.I)
 		c.address(e.X)
+		c.checkedIndex(e)
 	case *ir.Member:
 		c.address(e.X)
 	case *ir.Deref:
 		c.read(e.X)
+		c.checkedDeref(e)
 	default:
 		c.read(e)
 	}
@@ -411,11 +485,12 @@ func (c *collector) place(e ir.Expr, write, atomic bool) {
 		v, ok = view{base: ir.RootVar(m)}, ir.RootVar(m) != nil
 	}
 	if !ok {
+		c.lost = true
 		return
 	}
 	c.out = append(c.out, reach{base: v.base, index: v.off, write: write, atomic: atomic, at: e.Pos(), expr: e,
-		facts: c.factsOf(c.conds), always: len(c.conds) == 0 && !c.jumps, certain: len(c.conds) == 0 && !c.jumps && wholeElement(e), whole: c.indexesWhole(e),
-		loops: append([]loopRange(nil), c.loops...), conds: append([]ir.Expr(nil), c.conds...), in: append([]ir.Stmt(nil), c.in...)})
+		facts: c.factsOf(c.conds), always: len(c.conds) == 0 && !c.jumps, certain: len(c.conds) == 0 && !c.jumps && wholeElement(e), sure: !c.jumps && wholeElement(e), whole: c.indexesWhole(e),
+		loops: append([]loopRange(nil), c.loops...), conds: slices.Clone(c.conds), sides: slices.Clone(c.sides), in: append([]ir.Stmt(nil), c.in...)})
 }
 
 // indexesWhole reports whether place e is in an element of all of a slice that the kernel was given, not of a part.

@@ -9,11 +9,17 @@ type loopRange struct {
 	first, last Affine
 	step        int64
 	known       bool
+	by          Affine   // the step where it is not a constant
+	fits        []Affine // what must not be negative besides for the variable to stay between first and last
 }
 
 func (c *collector) rangeOf(l *ir.For) loopRange {
-	r := loopRange{For: l, first: c.form(l.Lo), last: c.form(l.Hi)}
+	r := loopRange{For: l, first: c.form(l.Lo), last: c.form(l.Hi), by: Affine{unknown: true}}
 	step, constant := constInt(l.Step)
+	if !constant {
+		r.by = c.form(l.Step)
+		return r
+	}
 	switch {
 	case l.Rel == ir.Lt && step > 0, l.Rel == ir.Ne && step == 1:
 		r.last = r.last.AddConst(-1)

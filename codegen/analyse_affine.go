@@ -18,6 +18,7 @@ const (
 	ValueOf AtomKind = iota // the integer variable itself
 	LenOf                   // len of the slice variable
 	CapOf                   // cap of the slice variable
+	SetOf                   // 1 where the pointer variable is not nil, else 0
 )
 
 // An Atom is an integer that a form leaves symbolic.
@@ -220,6 +221,8 @@ func (a Atom) String() string {
 		return "len(" + a.Var.Name + ")"
 	case CapOf:
 		return "cap(" + a.Var.Name + ")"
+	case SetOf:
+		return a.Var.Name + " != nil"
 	}
 	return a.Var.Name
 }

@@ -18,26 +18,38 @@ type accessForm struct {
 	write bool
 	known bool
 	loops []*ir.For // around the access, inside the loop that is looked at, outermost first
-	at    ir.Pos
+	// The bounds of their variables.
+	ranges []bounds
+	atomic bool // one of several updates that commute
+	at     ir.Pos
 }
 
-// dependent returns why the iterations of f cannot be proved independent, "" where they are.
+// dependent returns why the iterations of f cannot be proved independent, "" where they are. What the directive of f copies or
+// combines belongs to each iteration.
 //
 // Slices of the same element type may overlap, so a loop that writes one and touches another has no proof.
-func (m *mapper) dependent(f *ir.For) string {
-	if why := m.scalarDependence(f); why != "" {
+func (m *mapper) dependent(f *ir.For) string { return m.dependentUnder(f, f.Directive) }
+
+// dependentUnder is dependent for f, which is governed by d.
+func (m *mapper) dependentUnder(f *ir.For, d *ir.Directive) string {
+	if why := m.scalarDependence(f, d); why != "" {
 		return why
 	}
-	list, why := m.accesses(f)
+	list, why := m.touches(f, d)
 	if why != "" {
 		return why
 	}
+	return inPairs(withReductions(list, d), func(w, a accessForm) string { return m.conflict(f, w, a) })
+}
+
+// inPairs returns the first reason that conflict gives for a write and an access that may be of the same element.
+func inPairs(list []accessForm, conflict func(w, a accessForm) string) string {
 	for i, w := range list {
 		for j, a := range list {
-			if !w.write || j < i && a.write || w.kinds&a.kinds == 0 {
+			if !w.write || j < i && a.write || w.kinds&a.kinds == 0 || w.atomic && a.atomic {
 				continue
 			}
-			if why := m.conflict(f, w, a); why != "" {
+			if why := conflict(w, a); why != "" {
 				return why
 			}
 		}
@@ -46,22 +58,24 @@ func (m *mapper) dependent(f *ir.For) string {
 }
 
 // scalarDependence looks for variables that iterations share and change, and for jumps and effects that order them.
-func (m *mapper) scalarDependence(f *ir.For) string {
+func (m *mapper) scalarDependence(f *ir.For, d *ir.Directive) string {
 	if jumpsOut(f) {
 		return "it can be left early"
 	}
 	declared := ir.Declared(f.Body)
 	for _, v := range ir.Assigned(f.Body).List() {
-		if !declared.Has(v) {
+		if !declared.Has(v) && !copied(d, v) && !updatedAlone(f.Body, v) {
 			return "every iteration changes " + v.Name
 		}
 	}
 	if asksForPlace(f.Body) {
 		return "it asks for its place in the grid"
 	}
-	x := (&effects{}).stmts(f.Body)
-	if x.atomics || x.calls {
+	switch x := (&effects{}).stmts(f.Body); {
+	case d == nil && (x.atomics || x.calls):
 		return "it holds atomics or calls that write memory"
+	case x.atomics && !commute(atomicsIn(f.Body)):
+		return "it holds atomics whose order matters"
 	}
 	leaves := false
 	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
@@ -80,7 +94,45 @@ func (m *mapper) scalarDependence(f *ir.For) string {
 func (m *mapper) accesses(f *ir.For) (list []accessForm, why string) {
 	c := &accessList{defs: definitions{}, changed: ir.Assigned(f.Body), taken: ir.AddressTaken(f.Body)}
 	c.stmts(f.Body)
+	for i := range c.list {
+		c.list[i].ranges = boundsOfAll(c.list[i].loops)
+	}
 	return c.list, c.why
+}
+
+// boundsOfAll returns the bounds of the variables of loops. Of the ends that a bound is the least or the greatest of, the first with a form
+// stands for it: the loop does not pass that.
+func boundsOfAll(loops []*ir.For) (out []bounds) {
+	p := &prover{changed: &ir.VarSet{}, taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}}
+	for _, f := range loops {
+		g := *f
+		up, down := ir.IMin, ir.IMax
+		if f.Rel == ir.Gt || f.Rel == ir.Ge {
+			up, down = down, up
+		}
+		g.Lo, g.Hi = oneEnd(f.Lo, down), oneEnd(f.Hi, up)
+		out = append(out, p.boundsOf(&g))
+	}
+	return out
+}
+
+// oneEnd returns an argument of e, which is fn of several, that has a form; e itself where it is no such call.
+func oneEnd(e ir.Expr, fn ir.MathFn) ir.Expr {
+	call, ok := e.(*ir.Math)
+	if !ok || call.Fn != fn || !wide(call.T) {
+		return e
+	}
+	for i := len(call.Args) - 1; i >= 0; i-- { // as a rule the last is the length or zero
+		if x := oneEnd(call.Args[i], fn); affine(x) {
+			return x
+		}
+	}
+	return e
+}
+
+func affine(e ir.Expr) bool {
+	_, ok := affineOf(e)
+	return ok
 }
 
 type accessList struct {
@@ -113,8 +165,10 @@ func (c *accessList) stmt(s ir.Stmt) {
 		if form, ok := c.defs.affineOf(s.Init); s.Init != nil && ok && !c.changed.Has(s.Var) && !c.taken.Has(s.Var) {
 			c.defs[s.Var] = form
 		}
+	case *ir.Atomic:
+		c.why = "it holds atomics"
 	case *ir.Call:
-		if x := (&effects{}).stmts([]ir.Stmt{s}); !x.reads.empty() || !x.writes.empty() {
+		if x := (&effects{}).stmts([]ir.Stmt{s}); !x.reads.empty() || !x.writes.empty() || x.atomics {
 			c.why = "it calls " + s.Fn.Name + ", which touches memory"
 		}
 	}
@@ -191,7 +245,7 @@ func (c *accessList) within(e, whole ir.Expr, write bool) {
 // conflict returns why iterations i and i' of f may touch the same element through w and a, "" where they cannot.
 func (m *mapper) conflict(f *ir.For, w, a accessForm) string {
 	if w.root == nil || a.root == nil || w.root != a.root {
-		if m.supposeApart(w.root, a.root) {
+		if ownMemory(w.root, a.root) || m.supposeApart(w.root, a.root) {
 			return ""
 		}
 		return "the memory of " + rootName(w) + " and " + rootName(a) + " may overlap"
@@ -199,10 +253,27 @@ func (m *mapper) conflict(f *ir.For, w, a accessForm) string {
 	if !w.known || !a.known {
 		return "an index of " + w.root.Name + " is not affine in the loop variables"
 	}
+	if m.steppedOver(w, a) {
+		return ""
+	}
+	w, a = w.fromZero(f), a.fromZero(f)
+	why := m.meeting(f, w, a)
+	for why != "" {
+		var fewer bool
+		if w, a, fewer = m.withoutEqual(f, w, a); !fewer {
+			return why
+		}
+		why = m.meeting(f, w, a)
+	}
+	return why
+}
+
+// meeting is conflict for affine accesses to one slice, by the stride of f alone.
+func (m *mapper) meeting(f *ir.For, w, a accessForm) string {
 	cw, ok1 := w.form.Coef(f.Var)
 	ca, ok2 := a.form.Coef(f.Var)
 	why := "two iterations may touch the same element of " + w.root.Name
-	if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) || !keeps(f, cw) {
+	if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) || !m.keeps(f, cw) {
 		return why
 	}
 	// w at i equals a at i' where c*(i-i') = rest(a) - rest(w); impossible for i != i' while |difference| < |c|*step.
@@ -216,20 +287,41 @@ func (m *mapper) conflict(f *ir.For, w, a accessForm) string {
 		}
 		return m.wraps(f, cw, why) // the rests are equal, so i = i'
 	}
+	if !m.stepsBeyond(f, cw, diff) && !endsBefore(f, cw, diff) {
+		return why
+	}
+	return m.wraps(f, cw, why)
+}
+
+// endsBefore reports whether all iterations of f together move an index, of which f's variable has the coefficient coef, by less than diff.
+func endsBefore(f *ir.For, coef Affine, diff extent) bool {
+	b := boundsOfAll([]*ir.For{f})[0]
+	way := coef.Mul(b.hi.Sub(b.lo))
+	if c, ok := coef.Const(); ok && c < 0 {
+		way = Affine{}.Sub(way)
+	} else if !ok && !positiveTerms(coef) {
+		return false
+	}
+	p := &prover{}
+	return way.Known() && (p.notNegative(diff.lo.Sub(way).AddConst(-1)) || p.notNegative(Affine{}.Sub(diff.hi).Sub(way).AddConst(-1)))
+}
+
+// stepsBeyond reports whether a step of f moves an index, of which f's variable has the coefficient coef, by more than diff.
+func (m *mapper) stepsBeyond(f *ir.For, coef Affine, diff extent) bool {
 	step, ok := constInt(f.Step)
 	if !ok {
-		return why
+		return false
 	}
 	if step < 0 {
 		step = -step
 	}
-	reach := cw.Mul(constAffine(step))
+	reach := coef.Mul(constAffine(step))
+	if c, ok := coef.Const(); ok && c < 0 {
+		reach = Affine{}.Sub(reach)
+	}
 	p := &prover{}
 	above, beneath := reach.AddConst(-1).Sub(diff.hi), reach.AddConst(-1).Add(diff.lo)
-	if !(p.notNegative(above) && p.notNegative(beneath)) && !m.stepIsCount(reach, diff) && !m.supposeRoom(f, cw, above, beneath) {
-		return why
-	}
-	return m.wraps(f, cw, why)
+	return p.notNegative(above) && p.notNegative(beneath) || m.stepIsCount(reach, diff) || m.supposeRoom(f, coef, above, beneath)
 }
 
 // keeps reports whether the variables in forms have the same values in all iterations of f.
@@ -392,13 +484,18 @@ func rootName(a accessForm) string {
 	return a.root.Name
 }
 
+// ownMemory reports whether one of two variables is an array, which has memory of its own.
+func ownMemory(x, y *ir.Var) bool {
+	return x != nil && y != nil && x != y && (x.Type.Kind == ir.Array || y.Type.Kind == ir.Array)
+}
+
 // A extent is a range of a form over the inner loops' iterations.
 type extent struct{ lo, hi Affine }
 
 // restRange returns the range of rest(a) - rest(w), the inner loop variables of the two being independent of each other.
 func (m *mapper) restRange(w, a accessForm, f *ir.For) (extent, bool) {
-	rw, ok1 := m.rangeOf(w.form.Without(f.Var), w.loops, f)
-	ra, ok2 := m.rangeOf(a.form.Without(f.Var), a.loops, f)
+	rw, ok1 := m.rangeOf(w.form.Without(f.Var), w.ranges, f)
+	ra, ok2 := m.rangeOf(a.form.Without(f.Var), a.ranges, f)
 	if !ok1 || !ok2 {
 		return extent{}, false
 	}
@@ -406,32 +503,42 @@ func (m *mapper) restRange(w, a accessForm, f *ir.For) (extent, bool) {
 	return s, s.lo.Known() && s.hi.Known()
 }
 
-// rangeOf returns the least and greatest value of form over the loops, whose bounds must not depend on f.
-func (m *mapper) rangeOf(form Affine, loops []*ir.For, f *ir.For) (extent, bool) {
+// rangeOf returns the least and greatest value of form over the ranges, in any iteration of f.
+func (m *mapper) rangeOf(form Affine, ranges []bounds, f *ir.For) (extent, bool) {
+	whole := boundsOfAll([]*ir.For{f})
+	s, ok := spread(form, append(whole, ranges...))
+	return s, ok && m.keeps(f, s.lo, s.hi)
+}
+
+// spread returns the least and greatest value of form over ranges, outermost first.
+func spread(form Affine, ranges []bounds) (extent, bool) {
 	s := extent{form, form}
-	p := &prover{changed: &ir.VarSet{}, taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}}
-	for k := len(loops) - 1; k >= 0; k-- {
-		b := p.boundsOf(loops[k])
-		if !form.Has(b.v) && !s.lo.Has(b.v) && !s.hi.Has(b.v) {
+	for k := len(ranges) - 1; k >= 0; k-- {
+		b := ranges[k]
+		if !s.lo.Has(b.v) && !s.hi.Has(b.v) {
 			continue
 		}
-		coef, ok := form.Coef(b.v)
-		c, isConst := coef.Const()
-		switch {
-		case !ok || !b.lo.Known() || !b.hi.Known() || b.lo.Has(f.Var) || b.hi.Has(f.Var):
+		var ok1, ok2 bool
+		s.lo, ok1 = toEnd(s.lo, b.v, b.lo, b.hi)
+		s.hi, ok2 = toEnd(s.hi, b.v, b.hi, b.lo)
+		if !ok1 || !ok2 {
 			return extent{}, false
-		case !isConst && !positiveTerms(coef):
-			return extent{}, false
-		case isConst && c < 0:
-			s.lo, s.hi = s.lo.Subst(b.v, b.hi), s.hi.Subst(b.v, b.lo)
-		default:
-			s.lo, s.hi = s.lo.Subst(b.v, b.lo), s.hi.Subst(b.v, b.hi)
 		}
 	}
-	if !keeps(f, s.lo, s.hi) {
-		return extent{}, false
+	return s, s.lo.Known() && s.hi.Known()
+}
+
+// toEnd puts v at up where its coefficient in a is not negative, at down where it is; ok is false where its sign is not known.
+func toEnd(a Affine, v *ir.Var, up, down Affine) (out Affine, ok bool) {
+	coef, ok := a.Coef(v)
+	c, isConst := coef.Const()
+	switch {
+	case !ok || !isConst && !positiveTerms(coef):
+		return a, false
+	case isConst && c < 0:
+		up = down
 	}
-	return s, true
+	return a.Subst(v, up), up.Known()
 }
 
 // stepIsCount recognises i*n + j with j below n: the range is n-1 wide, and n is at least 1 where the inner loop runs.

@@ -44,8 +44,9 @@ func (b *builder) call(e *ast.CallExpr) []ir.Expr {
 		return nil
 	}
 	values, bodies := b.arguments(sig, e)
+	values = in.withReceiver(values)
 	if in.lit != nil || len(bodies) > 0 {
-		return b.inline(in, values, bodies, e)
+		return b.inline(in, values, in.ofParameters(bodies), e)
 	}
 	return b.callFunction(in, values, e)
 }
@@ -97,6 +98,7 @@ type inlinable struct {
 	env  *frame
 	fn   *types.Func
 	args []types.Type
+	recv ir.Expr // of a method, nil where it is an argument or there is none
 	name string
 	busy []*types.Func // what was under construction where a literal stands: its calls count as made there
 }
@@ -118,7 +120,7 @@ func (b *builder) callee(fun ast.Expr) *inlinable {
 		return b.named(fun, fun)
 	case *ast.SelectorExpr:
 		if sel := b.u.p.info.Selections[fun]; sel != nil {
-			return b.noMethod(fun, sel)
+			return b.method(fun, sel)
 		}
 		if b.blame(fun) {
 			return nil
@@ -129,16 +131,6 @@ func (b *builder) callee(fun ast.Expr) *inlinable {
 		return nil
 	}
 	b.fail(fun.Pos(), "call", "what is called here is known only when the kernel runs", "call a top-level function or a function literal by name")
-	return nil
-}
-
-func (b *builder) noMethod(fun *ast.SelectorExpr, sel *types.Selection) *inlinable {
-	if sel.Kind() == types.FieldVal {
-		b.typeAt(sel.Type(), fun.Sel.Pos())
-		return nil
-	}
-	b.fail(fun.Sel.Pos(), "method "+fun.Sel.Name, "kernels call top-level functions alone",
-		"write a function with the receiver as its first parameter")
 	return nil
 }
 
@@ -171,7 +163,7 @@ func (b *builder) named(id *ast.Ident, e ast.Expr) *inlinable {
 }
 
 func (b *builder) unboundFunction(id *ast.Ident, o *types.Var) {
-	if o.Parent() == b.u.p.types.Scope() {
+	if isGlobal(o) {
 		b.noVariable(id, o)
 		return
 	}
@@ -266,6 +258,9 @@ func (b *builder) bodyOf(e ast.Expr) *inlinable {
 			"wrap it: func(x float64) float64 { return math."+in.fn.Name()+"(x) }")
 		return nil
 	}
+	if in != nil && in.recv != nil && !b.fixed(in.recv) {
+		in.recv = b.temp("receiver", in.recv, b.pos(e.Pos())) // Go evaluates it here
+	}
 	return in
 }
 
@@ -339,7 +334,7 @@ func (u *unit) function(f *types.Func, args []types.Type, caller *builder, at to
 func (u *unit) make(f *types.Func, args []types.Type, decl *ast.FuncDecl) *ir.Func {
 	b := u.builder(typingOf(f, args))
 	out := &ir.Func{Name: u.functionName(f, args), At: b.pos(decl.Name.Pos())}
-	out.Params = b.parameters(f.Signature(), decl)
+	out.Params = append(b.receiver(f.Signature(), decl), b.parameters(f.Signature(), decl)...)
 	b.env.results = &resultPlace{}
 	var named []ir.Stmt
 	places := fieldTypes(decl.Type.Results)
@@ -377,7 +372,7 @@ func (u *unit) recursive(f *types.Func, caller *builder, at token.Pos) bool {
 
 // functionName returns a name for an instance of f that no other function of the kernel has.
 func (u *unit) functionName(f *types.Func, args []types.Type) string {
-	base := instanceName(f.Name(), args)
+	base := instanceName(receiverName(f)+f.Name(), args)
 	name := base
 	for n := 2; u.names[name]; n++ {
 		name = base + "_" + itoa(n)

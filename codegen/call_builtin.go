@@ -11,8 +11,6 @@ import (
 // refusedBuiltins says why a builtin is not in the dialect, and what to write instead.
 var refusedBuiltins = map[string][2]string{
 	"append":  {"slices do not grow on a device", "pass a slice that is long enough and count what is in it"},
-	"copy":    {"which bytes it touches is not seen by the compiler", "write a loop"},
-	"clear":   {"which bytes it touches is not seen by the compiler", "write a loop"},
 	"delete":  {"there are no maps on a device", "use slices and indices"},
 	"close":   {"there are no channels on a device", "write results into a slice"},
 	"panic":   {"a kernel cannot unwind", "write an error code to an element of a slice parameter"},
@@ -39,6 +37,14 @@ func (b *builder) builtin(e *ast.CallExpr, name string) []ir.Expr {
 		return []ir.Expr{b.newValue(e)}
 	case "make":
 		return []ir.Expr{b.makeSlice(e)}
+	case "copy":
+		if len(e.Args) == 2 {
+			return []ir.Expr{b.copySlices(e)}
+		}
+		return b.badResults(e)
+	case "clear":
+		b.clearSlice(e)
+		return nil
 	}
 	if why, ok := refusedBuiltins[name]; ok {
 		b.fail(e.Pos(), name, why[0], why[1])

@@ -142,18 +142,26 @@ func (b *builder) resultVars(sig *types.Signature, list *ast.FieldList, r *resul
 
 // bind gives the parameters of an inlined body their arguments.
 func (b *builder) bind(sig *types.Signature, values []ir.Expr, bodies map[int]*inlinable, at ir.Pos) {
-	for i := range min(sig.Params().Len(), len(values)) {
-		o := sig.Params().At(i)
-		if in := bodies[i]; in != nil {
-			b.env.bodies[o] = in
-			continue
-		}
-		if r, ok := values[i].(*ir.Ref); ok && b.u.fixed[r.Var] && b.u.p.fate(o) == (fate{}) {
-			b.env.vars[o] = r.Var // two names of one value
-			continue
-		}
-		v := b.newVar(o.Name(), values[i].Type(), ir.Local, at)
-		b.mean(o, v)
-		b.emit(&ir.Decl{Var: v, Init: values[i], At: at})
+	if sig.Recv() != nil && len(values) > 0 {
+		b.bindOne(sig.Recv(), values[0], at)
+		values = values[1:]
 	}
+	for i := range min(sig.Params().Len(), len(values)) {
+		if in := bodies[i]; in != nil {
+			b.env.bodies[sig.Params().At(i)] = in
+			continue
+		}
+		b.bindOne(sig.Params().At(i), values[i], at)
+	}
+}
+
+// bindOne gives the parameter o of an inlined body its argument.
+func (b *builder) bindOne(o *types.Var, value ir.Expr, at ir.Pos) {
+	if r, ok := value.(*ir.Ref); ok && b.u.fixed[r.Var] && b.u.p.fate(o) == (fate{}) {
+		b.env.vars[o] = r.Var // two names of one value
+		return
+	}
+	v := b.newVar(o.Name(), value.Type(), ir.Local, at)
+	b.mean(o, v)
+	b.emit(&ir.Decl{Var: v, Init: value, At: at})
 }

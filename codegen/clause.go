@@ -24,7 +24,7 @@ var combined = []string{
 // clausesOf lists the clauses that each directive word takes; a combined form takes those of all its words.
 var clausesOf = map[string][]string{
 	"target": {"device", "resources", "copy_in", "copy_out", "copy_inout", "copy_deps", "no_copy_deps", "implements",
-		"fastmath", "check"},
+		"fastmath", "contract", "check", "overlap"},
 	"task": {"in", "out", "inout", "concurrent", "commutative", "reduction", "priority", "if", "final", "untied",
 		"label"},
 	"teams": {"num_teams", "thread_limit", "private", "firstprivate", "shared", "reduction", "mode"},
@@ -40,7 +40,7 @@ var clausesOf = map[string][]string{
 }
 
 // noArguments are the clauses without arguments; every other one needs some.
-var noArguments = []string{"copy_deps", "no_copy_deps", "fastmath", "untied", "nowait", "read", "write", "update", "capture",
+var noArguments = []string{"copy_deps", "no_copy_deps", "fastmath", "contract", "untied", "nowait", "read", "write", "update", "capture",
 	"compare"}
 
 // repeatable are the clauses that add up; every other one stands at most once.
@@ -183,7 +183,7 @@ var foreignClauses = map[string]string{
 }
 
 // exclusive lists pairs of clauses of which the second contradicts the first.
-var exclusive = [][2]string{{"copy_deps", "no_copy_deps"}, {"read", "write"}, {"read", "update"}, {"read", "capture"},
+var exclusive = [][2]string{{"copy_deps", "no_copy_deps"}, {"fastmath", "contract"}, {"read", "write"}, {"read", "update"}, {"read", "capture"},
 	{"read", "compare"}, {"write", "update"}, {"write", "compare"}, {"update", "compare"}}
 
 // conflicts finds clauses that exclude one another and takes the second ones out.

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"fmt"
 	"go/token"
 	"strings"
 
@@ -27,6 +28,10 @@ func (r *clauseReader) expr(what string, p piece) ir.Expr {
 	text, ok := r.expand(p.text)
 	if !ok {
 		return nil // reported at the let
+	}
+	if len(text) > maxClause {
+		r.fail(p, what, fmt.Sprintf("the expression has %d bytes with what its lets stand for, at most %d", len(text), maxClause), "write it with parameters")
+		return nil
 	}
 	r.b.host = r.host
 	e := r.b.clauseExpr(text, p.at, r.scope)
@@ -110,11 +115,10 @@ func literalLength(s string, i int) int {
 	case strings.IndexByte("\"'`", s[i]) >= 0:
 		return min(closingQuote(s, i)+1, len(s)) - i
 	case '0' <= s[i] && s[i] <= '9':
-		n := 1
-		for i+n < len(s) && isWordByte(s[i+n], true) {
-			n++
+		if n := strings.IndexFunc(s[i:], notInWord); n >= 0 {
+			return n
 		}
-		return n
+		return len(s) - i
 	}
 	return 1
 }

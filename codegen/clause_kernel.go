@@ -50,6 +50,7 @@ type kernelReader struct {
 	clauseReader
 	k      *ir.Kernel
 	shapes map[*ir.Var][]ir.Expr
+	count  int     // of regions
 	tokens []piece // of the resources clauses, beside k.Target.Resources
 }
 
@@ -161,6 +162,10 @@ func (r *kernelReader) targetClause(c clause) {
 		t.Implements = r.function(what, arg)
 	case "fastmath":
 		t.FastMath = true
+	case "contract":
+		t.Contract = true
+	case "overlap":
+		_, t.OverlapOK = r.word(what, arg, []string{"ok"})
 	case "check":
 		i, _ := r.word(what, arg, []string{"bounds", "none"})
 		t.NoBounds = i == 1
@@ -379,7 +384,7 @@ func mergeModes(a *ir.Access, b ir.Access) bool {
 
 // sameRegion reports whether a and b are the same as written, expanded.
 func sameRegion(a, b ir.Region) bool {
-	if a.Var != b.Var || len(a.Shape) != len(b.Shape) || len(a.Dims) != len(b.Dims) {
+	if a.Var != b.Var || len(a.Shape) != len(b.Shape) || len(a.Dims) != len(b.Dims) || !sameExpr(a.When, b.When) {
 		return false
 	}
 	for i := range a.Shape {

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,7 +11,18 @@ import (
 // regions reads a list of regions.
 func (r *kernelReader) regions(what string, args piece) []ir.Region {
 	var out []ir.Region
-	for _, p := range args.split(',') {
+	list := args.split(',')
+	if r.count += len(list); r.count > maxRegions {
+		if r.count-len(list) <= maxRegions {
+			r.fail(args, what, fmt.Sprintf("kernel %s has %d regions here and above, at most %d", r.k.Name, r.count, maxRegions), "name larger regions")
+		}
+		r.b.u.vague.all = true
+		return nil
+	}
+	for _, p := range list {
+		if r.isValue(what, p) {
+			continue
+		}
 		if region, ok := r.region(what, p); ok {
 			out = append(out, region)
 		} else {
@@ -64,6 +76,7 @@ func (r *kernelReader) region(what string, p piece) (ir.Region, bool) {
 	if strings.HasPrefix(rest.text, "*") {
 		return r.pointee(what, p, shape, rest.from(1).trim())
 	}
+	rest = withoutParens(rest)
 	name, rest := nextWord(rest)
 	dims, after, ok := brackets(rest)
 	if name.text == "" || !ok || after.text != "" {
@@ -71,6 +84,9 @@ func (r *kernelReader) region(what string, p piece) (ir.Region, bool) {
 		return ir.Region{}, false
 	}
 	v := r.parameter(what, name)
+	if v != nil && v.Type.Kind == ir.Pointer && v.Type.Elem.Kind == ir.Array {
+		return r.arrayPart(what, p, v, shape, dims)
+	}
 	if v == nil || !r.isMemory(what, name, v) {
 		return ir.Region{}, false
 	}
@@ -112,6 +128,91 @@ func (r *kernelReader) pointee(what string, p piece, shape []piece, name piece) 
 		return ir.Region{Var: v, Text: p.text, At: r.b.pos(p.at)}, true
 	}
 	return ir.Region{}, false
+}
+
+// withoutParens turns (*x)... into x...: both mean the array that x points at.
+func withoutParens(p piece) piece {
+	if strings.HasPrefix(p.text, "(") {
+		if end := p.closing(); end > 0 {
+			if inner := p.sub(1, end).trim(); strings.HasPrefix(inner.text, "*") {
+				inner = inner.from(1).trim()
+				return piece{inner.text + p.text[end+1:], inner.at}
+			}
+		}
+	}
+	return p
+}
+
+// isValue reports whether p, in a clause of what is read, is an array or struct that is passed by value, or elements of it: it comes with the
+// arguments and needs no access.
+func (r *kernelReader) isValue(what string, p piece) bool {
+	if what != "clause in" && what != "clause copy_in" {
+		return false
+	}
+	name, rest := nextWord(p)
+	dims, after, ok := brackets(rest)
+	i := slices.IndexFunc(r.k.Params, func(v *ir.Var) bool { return v.Name == name.text })
+	if i < 0 || !ok || after.text != "" || holdsAddress(r.k.Params[i].Type) {
+		return false
+	}
+	t := r.k.Params[i].Type
+	for _, d := range dims {
+		if t.Kind != ir.Array {
+			return false
+		}
+		if rg, ok := r.dimension(what, d, intConst(t.Len, r.b.pos(d.at))); !ok || !r.insideArray(what, d, rg, t) {
+			return true // reported
+		}
+		t = t.Elem
+	}
+	return r.k.Params[i].Type.Kind == ir.Array || r.k.Params[i].Type.Kind == ir.Struct
+}
+
+// arrayPart reads a, a[i] and a[lo:hi] of a pointer a to an array. The access is to all of the array: a is one element of memory.
+func (r *kernelReader) arrayPart(what string, p piece, v *ir.Var, shape, dims []piece) (ir.Region, bool) {
+	if len(shape) > 0 || len(dims) > 1 {
+		r.fail(p, what, v.Name+" is a pointer to an array, which has its shape by its type", "write *"+v.Name)
+		return ir.Region{}, false
+	}
+	whole := ir.Region{Var: v, Text: "*" + v.Name, At: r.b.pos(p.at)}
+	if len(dims) == 0 {
+		return whole, true
+	}
+	d, ok := r.dimension(what, dims[0], intConst(v.Type.Elem.Len, whole.At))
+	if !ok {
+		return whole, false
+	}
+	lo, hi, constant := constantRange(d)
+	switch {
+	case !r.insideArray(what, dims[0], d, v.Type.Elem):
+		return whole, false
+	case what == "clause out" && !(constant && lo == 0 && hi == v.Type.Elem.Len):
+		r.fail(p, what, "a part of an array behind a pointer cannot be promised alone", "write inout(*"+v.Name+")")
+		return whole, false
+	case what == "clause reduction":
+		r.fail(p, what, "a part of an array behind a pointer is not combined alone", "write *"+v.Name)
+		return whole, false
+	}
+	return whole, true
+}
+
+// insideArray reports whether a range lies in an array of type t as far as it is constant, and reports where it does not.
+func (r *kernelReader) insideArray(what string, p piece, d ir.Range, t *ir.Type) bool {
+	if lo, hi, ok := constantRange(d); ok && (lo > hi || hi > t.Len) {
+		r.fail(p, what, "["+p.text+"] is outside of "+t.String(), "write a part of it")
+		return false
+	}
+	return true
+}
+
+// constantRange returns the bounds of a range where they are constant.
+func constantRange(d ir.Range) (lo, hi int64, ok bool) {
+	lo, ok = constInt(d.Lo)
+	if d.Hi == nil {
+		return lo, lo + 1, ok
+	}
+	hi, known := constInt(d.Hi)
+	return lo, hi, ok && known
 }
 
 // isMemory reports a parameter that is no slice.

@@ -15,7 +15,7 @@ var partOf = map[string]ir.Parts{"teams": ir.Teams, "distribute": ir.Distribute,
 // directive returns what d says about the statement at scopeAt, where the names in its clauses are looked up. Errors
 // are reported; a clause that has one is left out.
 func (b *builder) directive(d *directive, scopeAt token.Pos) *ir.Directive {
-	r := &statementReader{clauseReader: clauseReader{b: b, scope: scopeAt}, seen: map[*ir.Var]string{}, parts: map[*ir.Var]bool{}}
+	r := &statementReader{clauseReader: clauseReader{b: b, scope: scopeAt}, seen: map[*ir.Var]string{}, parts: map[*ir.Var][]ir.Expr{}}
 	r.out = &ir.Directive{Text: d.text, At: b.pos(d.at)}
 	for _, w := range d.words() {
 		r.out.Parts |= partOf[w]
@@ -30,8 +30,8 @@ func (b *builder) directive(d *directive, scopeAt token.Pos) *ir.Directive {
 type statementReader struct {
 	clauseReader
 	out   *ir.Directive
-	seen  map[*ir.Var]string // the clause that says how a variable is shared
-	parts map[*ir.Var]bool   // arrays of which parts are reduced
+	seen  map[*ir.Var]string    // the clause that says how a variable is shared
+	parts map[*ir.Var][]ir.Expr // what is reduced of variables of which parts are
 }
 
 func (r *statementReader) clause(c clause) {
@@ -100,6 +100,9 @@ func (r *statementReader) schedule(what string, args piece, kinds []string) ir.S
 }
 
 func (r *statementReader) bind(what string, arg piece) {
+	if parts := arg.split(','); len(parts) == 2 && parts[0].text == "teams" && parts[1].text == "parallel" {
+		arg = parts[0] // its iterations go over the threads of all teams
+	}
 	i, ok := r.word(what, arg, bindWords)
 	if !ok {
 		return
@@ -199,17 +202,28 @@ func (r *statementReader) reductions(c clause, what string) {
 	}
 }
 
-// claimPlace claims the variable of place, but lets several parts of one array stand in several clauses.
+// claimPlace claims the variable of place, but lets several parts of one variable stand in several clauses.
 func (r *statementReader) claimPlace(place ir.Expr, p piece) bool {
-	v := placeVar(place)
-	switch place.(type) {
-	case *ir.Index, *ir.Reslice:
-		if r.parts[v] {
-			return true
-		}
-		r.parts[v] = true
+	v, isPart := placeVar(place), true
+	switch e := place.(type) {
+	case *ir.Ref:
+		isPart = false
+	case *ir.Deref:
+		_, isVar := e.X.(*ir.Ref)
+		isPart = !isVar
 	}
-	return r.claim(v, "reduction", p)
+	if !isPart || len(r.parts[v]) == 0 {
+		if isPart {
+			r.parts[v] = append(r.parts[v], place)
+		}
+		return r.claim(v, "reduction", p)
+	}
+	if slices.ContainsFunc(r.parts[v], func(e ir.Expr) bool { return sameExpr(e, place) }) {
+		r.fail(p, "clause reduction", p.text+" stands in it twice", "name it once")
+		return false
+	}
+	r.parts[v] = append(r.parts[v], place)
+	return true
 }
 
 // elementType returns the scalar type of which place is one value or an array.
@@ -221,13 +235,13 @@ func elementType(place ir.Expr) *ir.Type {
 	return t
 }
 
-// reductionPlace reads x, *p, a (a fixed array), a[2] and a[0:4].
+// reductionPlace reads x, *p, s.f, w[i], a (a fixed array) and a[0:4], and parts of such places.
 func (r *statementReader) reductionPlace(what string, p piece) ir.Expr {
 	e := r.expr(what, p)
 	if e == nil {
 		return nil
 	}
-	const instead = "name a scalar variable, *p, a fixed array or a constant part of one"
+	const instead = "name a scalar variable, *p, a field, an element, a fixed array or a constant part of one"
 	v := placeVar(e)
 	switch {
 	case v == nil:
@@ -246,23 +260,12 @@ func (r *statementReader) reductionPlace(what string, p piece) ir.Expr {
 	return nil
 }
 
-// placeVar returns the variable of one of the forms of a reduction place, nil for other expressions.
+// placeVar returns the variable that a place of a reduction is in, or the pointer or slice that it lies behind; nil for what is no place.
 func placeVar(e ir.Expr) *ir.Var {
-	switch e := e.(type) {
-	case *ir.Ref:
-		return e.Var
-	case *ir.Deref:
-		return refVar(e.X)
-	case *ir.Index:
-		if e.X.Type().Kind == ir.Array {
-			return refVar(e.X)
-		}
-	case *ir.Reslice:
-		if e.X.Type().Kind == ir.Array {
-			return refVar(e.X)
-		}
+	if rs, ok := e.(*ir.Reslice); ok && rs.X.Type().Kind != ir.Array {
+		return nil
 	}
-	return nil
+	return baseVar(e)
 }
 
 func refVar(e ir.Expr) *ir.Var {
@@ -276,13 +279,8 @@ func isReslice(e ir.Expr) bool { _, ok := e.(*ir.Reslice); return ok }
 
 func constantBounds(e ir.Expr) bool {
 	constant := func(e ir.Expr) bool { _, ok := e.(*ir.Const); return e == nil || ok }
-	switch e := e.(type) {
-	case *ir.Index:
-		return constant(e.I)
-	case *ir.Reslice:
-		return constant(e.Lo) && constant(e.Hi) && e.Max == nil
-	}
-	return true
+	rs, ok := e.(*ir.Reslice)
+	return !ok || constant(rs.Lo) && constant(rs.Hi) && rs.Max == nil
 }
 
 // locations reads the pairs of minloc and maxloc: "v, i" or "(v, i)".
@@ -317,7 +315,7 @@ func (r *statementReader) location(op ir.Op, what string, value, index piece) {
 		r.fail(index, what, "the index of "+op.String()+" must be an integer, and "+index.text+" is "+i.Type().String(), "use an int")
 		return
 	}
-	if r.claim(placeVar(v), "reduction", value) && r.claim(placeVar(i), "reduction", index) {
+	if r.claimPlace(v, value) && r.claimPlace(i, index) {
 		r.out.Reductions = append(r.out.Reductions, ir.Reduction{Op: op, Place: v, Index: i, At: r.b.pos(value.at)})
 	}
 }

@@ -17,9 +17,13 @@ import (
 // runs in a loop whose bounds the host does not know, is left to the checks in the kernel. A Contract is immutable but for
 // a memory of launches that took long to prove; a Proof applies it to the arguments of one launch.
 type Contract struct {
-	atoms  []hostAtom
-	forms  []hostForm
-	checks []contractCheck
+	atoms                  []hostAtom
+	forms                  []hostForm
+	checks                 []contractCheck
+	checkAtoms, checkForms int              // those that checks need come first
+	proofs                 []contractCheck  // what has to hold for the sites to be right
+	sites                  map[ir.Expr]bool // the checked operations of the kernel that proofs prove
+	parts                  []partCheck      // of dist_ clauses
 	// Regions says whether a check needs the boxes of the declared regions.
 	Regions bool
 }
@@ -42,6 +46,7 @@ type hostTerm struct {
 const (
 	maxDepth = 8
 	maxForms = 256
+	maxConds = 16 // around one access
 )
 
 // A linear is base plus, for each loop of a nest, a coefficient times its variable; all are numbers of forms.
@@ -52,16 +57,23 @@ type linear struct {
 
 // A nestLoop is a loop by the first value of its variable and the last one that the bound allows, which is not passed.
 type nestLoop struct {
-	first, last linear // over the loops around
+	first, last linear // over the loops around; the operands of a derivation
 	step        int64
+	derived     bool
+	op          derivedOp
+	limited     bool // last must not pass limit: the variable would pass the end of its type
+	limit       int64
+	fits        []linear // what must not be negative for arithmetic in first and last not to wrap
 }
 
 type contractCheck struct {
 	reach
 	loops   []nestLoop // outermost first
 	index   linear
-	length  int   // the form of the length that the index stays below; 0 where that is proved, or no matter
-	regions []int // the declared regions of which one holds the index, in the order of Accesses; nil where that is proved
+	needs   []linear   // of a proof: what must not be negative in any iteration
+	conds   []hostCond // of a proof: what is not negative where it happens
+	length  int        // the form of the length that the index stays below; 0 where that is proved, or no matter
+	regions []int      // the declared regions of which one holds the index, in the order of Accesses; nil where that is proved
 	passed  *launches
 }
 
@@ -113,9 +125,17 @@ func Accesses(k *ir.Kernel) []ir.Access {
 // NewContract returns the contract of k.
 func NewContract(k *ir.Kernel) *Contract {
 	b := newContractBuilder(k)
-	for _, r := range collect(k, k.Body) {
+	c := newCollector(k)
+	c.define(k.Body)
+	c.stmts(k.Body)
+	for _, p := range c.parts {
+		b.addPart(p)
+	}
+	for _, r := range c.out {
 		b.add(r)
 	}
+	b.out.checkAtoms, b.out.checkForms = len(b.out.atoms), len(b.out.forms)
+	b.proveSites()
 	return b.out
 }
 
@@ -139,6 +159,7 @@ type contractBuilder struct {
 	out      *Contract
 	accesses []ir.Access
 	check    *accessCheck
+	finder   *siteFinder // nil where derivations do not occur
 }
 
 // add adds the check of r, if it can be made and there is no such yet.
@@ -169,7 +190,7 @@ func (b *contractBuilder) add(r reach) {
 
 // same reports whether d looks at the same elements for the same reason.
 func (c *contractCheck) same(d contractCheck) bool {
-	return c.base == d.base && c.index == d.index && slices.Equal(c.loops, d.loops) && c.length == d.length && slices.Equal(c.regions, d.regions)
+	return c.base == d.base && c.index == d.index && slices.EqualFunc(c.loops, d.loops, sameLoop) && c.length == d.length && slices.Equal(c.regions, d.regions)
 }
 
 // proved reports whether the index of r stays in [0, length) whatever the arguments are.
@@ -201,9 +222,19 @@ func (b *contractBuilder) nest(c *contractCheck) bool {
 		if !ok || !b.bound(&n.first, l.first, l.Lo, 0, c.reach.loops[:i]) || !b.bound(&n.last, l.last, l.Hi, past, c.reach.loops[:i]) {
 			return false
 		}
+		n.limited, n.limit = true, limitOf(l.Var.Type, l.step)
 		c.loops = append(c.loops, n)
 	}
 	return true
+}
+
+// limitOf returns the last value from which a step does not lead past the end of type t.
+func limitOf(t *ir.Type, step int64) int64 {
+	if lo, hi := limitsOf(t); step > 0 {
+		return hi - step
+	} else {
+		return lo - step
+	}
 }
 
 // past returns what is added to the bound of a loop to get the last value that it allows; ok is false where the step is
@@ -227,16 +258,21 @@ func (b *contractBuilder) bound(to *linear, form Affine, e ir.Expr, add int64, l
 	if form.Known() {
 		return b.linear(to, form, loops)
 	}
+	if !b.known(e) {
+		return false
+	}
+	to.base = b.number(hostForm{{coef: 1, atoms: []int{b.opaque(e)}}, {coef: add}})
+	return true
+}
+
+// known reports whether the value of e is known from the arguments.
+func (b *contractBuilder) known(e ir.Expr) bool {
 	for _, v := range ir.ExprVars(e).List() {
 		if v.Space != ir.Param || !slices.Contains(b.k.Params, v) || b.changed.Has(v) {
 			return false
 		}
 	}
-	if readsMemory(e) != nil {
-		return false
-	}
-	to.base = b.number(hostForm{{coef: 1, atoms: []int{b.opaque(e)}}, {coef: add}})
-	return true
+	return readsMemory(e) == nil
 }
 
 // opaque returns the number of the atom that is the value of e.
@@ -277,9 +313,7 @@ func (b *contractBuilder) form(a Affine) int {
 
 // number returns the number of f.
 func (b *contractBuilder) number(f hostForm) int {
-	equal := func(g hostForm) bool {
-		return slices.EqualFunc(f, g, func(x, y hostTerm) bool { return x.coef == y.coef && slices.Equal(x.atoms, y.atoms) })
-	}
+	equal := func(g hostForm) bool { return slices.EqualFunc(f, g, sameHostTerm) }
 	if i := slices.IndexFunc(b.out.forms, equal); i >= 0 {
 		return i
 	}
@@ -288,6 +322,9 @@ func (b *contractBuilder) number(f hostForm) int {
 }
 
 func (b *contractBuilder) atom(x Atom) int {
+	if host := b.hostValue(x); host != nil {
+		return b.opaque(host)
+	}
 	i := slices.IndexFunc(b.out.atoms, func(a hostAtom) bool { return a.expr == nil && a.Atom == x })
 	if i < 0 {
 		b.out.atoms = append(b.out.atoms, hostAtom{Atom: x})

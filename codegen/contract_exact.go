@@ -55,7 +55,7 @@ const (
 // stays decides whether every element that c touches lies in w. Where one does not, p.point is an iteration that
 // touches it.
 func (p *Proof) stays(c *contractCheck, w where) verdict {
-	p.steps = 0
+	p.steps, p.loopEnds = 0, [maxDepth]end{}
 	found := p.level(c, w, 0, manySteps)
 	if found != undecided || p.steps < manySteps {
 		return found
@@ -96,6 +96,8 @@ func (p *Proof) level(c *contractCheck, w where, k, limit int) verdict {
 	switch {
 	case !span.ok:
 		return undecided
+	case l.passes(last.n):
+		return undecided // its bound or its variable wraps
 	case span.n != 0 && span.n > 0 != (l.step > 0):
 		return allInside // no iteration
 	}
@@ -104,6 +106,11 @@ func (p *Proof) level(c *contractCheck, w where, k, limit int) verdict {
 		return p.level(c, w, k+1, limit)
 	}
 	return p.halve(c, w, k, first.n, span.n/l.step, limit)
+}
+
+// passes reports whether a step from last leads past the end of the type of the variable.
+func (l *nestLoop) passes(last int64) bool {
+	return l.limited && (l.step > 0 && last > l.limit || l.step < 0 && last < l.limit)
 }
 
 // settles reports whether neither the index nor a loop inside depends on the variable of loop k: one of its iterations
@@ -157,7 +164,7 @@ func (p *Proof) idle(c *contractCheck, in *stretch) bool {
 		for j := range k {
 			coef[j] = p.values[l.last.coefs[j]].minus(p.values[l.first.coefs[j]])
 		}
-		span := p.values[l.last.base].minus(p.values[l.first.base]).plus(p.bound(c, in, coef, l.step > 0))
+		span := p.values[l.last.base].minus(p.values[l.first.base]).plus(p.bound(c, in, coef, k, l.step > 0))
 		if span.ok && span.n != 0 && span.n > 0 != (l.step > 0) {
 			return true
 		}
@@ -275,7 +282,7 @@ func (p *Proof) bounds(c *contractCheck, in *stretch, shape []int64, lo, hi *coo
 			digits[k] = number{rest[k].n / strides[d], true}
 			rest[k].n %= strides[d]
 		}
-		low, high := p.bound(c, in, digits, false), p.bound(c, in, digits, true)
+		low, high := p.bound(c, in, digits, len(c.loops), false), p.bound(c, in, digits, len(c.loops), true)
 		width := high.minus(low)
 		if least = least.plus(low.times(number{strides[d], true})); !least.ok || !width.ok {
 			return false, false
@@ -311,15 +318,23 @@ func stridesOf(shape []int64) (out coordinates, ok bool) {
 	return out, stride > 0
 }
 
-// bound returns the least or greatest value of a sum of coefficients times loop variables over a stretch. Each variable is put at
-// the end of its loop that its coefficient asks for, innermost first: no iteration passes that.
-func (p *Proof) bound(c *contractCheck, in *stretch, coef [maxDepth]number, greatest bool) number {
+// bound returns the least or greatest value of a sum of coefficients times the variables of the outermost depth loops over a stretch. Each
+// variable is put at the end of its loop that its coefficient asks for, innermost first: no iteration passes that.
+func (p *Proof) bound(c *contractCheck, in *stretch, coef [maxDepth]number, depth int, greatest bool) number {
 	sum := number{ok: true}
-	for k := len(c.loops) - 1; k > in.k; k-- {
+	for k := depth - 1; k > in.k; k-- {
 		if coef[k].n == 0 && coef[k].ok {
 			continue
 		}
-		l := &c.loops[k]
+		l, e := &c.loops[k], &p.loopEnds[k]
+		if e.fixed {
+			at := e.lo
+			if greatest == (coef[k].n > 0) {
+				at = e.hi
+			}
+			sum = sum.plus(coef[k].times(number{at, true}))
+			continue
+		}
 		end := &l.first
 		if greatest == (coef[k].n > 0) == (l.step > 0) {
 			end = &l.last
@@ -330,6 +345,9 @@ func (p *Proof) bound(c *contractCheck, in *stretch, coef [maxDepth]number, grea
 				coef[j] = coef[j].plus(coef[k].times(p.values[f]))
 			}
 		}
+	}
+	if in.k < 0 {
+		return sum
 	}
 	at := in.lo
 	if greatest == (coef[in.k].n > 0) {

@@ -5,16 +5,19 @@ import "github.com/gompss/gompss/codegen/ir"
 // A Proof applies contracts to launches. It is scratch memory, to be used again and again by one goroutine at a time;
 // the zero value is ready.
 type Proof struct {
-	c      *Contract
-	k      *ir.Kernel
-	atoms  []number
-	values []number        // of the forms
-	point  [maxDepth]int64 // an iteration that a search is at
-	steps  int             // of that search
-	key    []int64
-	slice  [1]Box // all of a slice, for below
-	whole  [1][]Box
-	ends   [3]int64
+	c        *Contract
+	k        *ir.Kernel
+	env      ir.Env // for what Load leaves out
+	atoms    []number
+	values   []number        // of the forms
+	point    [maxDepth]int64 // an iteration that a search is at
+	steps    int             // of that search
+	loopEnds [maxDepth]end   // of the loops of the nest that is looked at
+	off      [maxConds]bool  // its conditions that are left out
+	key      []int64
+	slice    [1]Box // all of a slice, for below
+	whole    [1][]Box
+	ends     [3]int64
 }
 
 // A number is an int64, or not known: a value that leaves 64 bits.
@@ -43,12 +46,17 @@ func (a number) times(b number) number {
 // Load takes the arguments of a launch of k, whose contract is c. Cost: a multiplication for each product in the forms
 // of the contract; no allocation but the first time.
 func (p *Proof) Load(k *ir.Kernel, c *Contract, env ir.Env) {
-	p.k, p.c = k, c
+	p.k, p.c, p.env = k, c, env
 	p.atoms, p.values = p.atoms[:0], p.values[:0]
-	for _, a := range c.atoms {
-		p.atoms = append(p.atoms, valueOf(a, env))
+	p.load(c.atoms[:c.checkAtoms], c.forms[:c.checkForms])
+}
+
+// load adds the values of atoms and forms.
+func (p *Proof) load(atoms []hostAtom, forms []hostForm) {
+	for _, a := range atoms {
+		p.atoms = append(p.atoms, valueOf(a, p.env))
 	}
-	for _, f := range c.forms {
+	for _, f := range forms {
 		sum := number{ok: true}
 		for _, t := range f {
 			x := number{t.coef, true}
@@ -70,6 +78,9 @@ func valueOf(a hostAtom, env ir.Env) number {
 		x, ok := env.Scalar(a.Var)
 		return number{int64(x), ok && (a.Var.Type.Kind != ir.Uint64 || x < 1<<63)}
 	}
+	if a.Of == SetOf {
+		return setIn(a.Var, env)
+	}
 	length, capacity, ok := env.Slice(a.Var)
 	if a.Of == CapOf {
 		return number{capacity, ok}
@@ -77,8 +88,31 @@ func valueOf(a hostAtom, env ir.Env) number {
 	return number{length, ok}
 }
 
-// Lengths checks the accesses against the lengths of the slices. Errors: *AccessError.
+// A pointerEnv is an Env that knows pointers.
+type pointerEnv interface {
+	// Set reports whether a pointer variable is not nil.
+	Set(v *ir.Var) (set, ok bool)
+}
+
+// setIn returns 1 for a pointer that is not nil.
+func setIn(v *ir.Var, env ir.Env) number {
+	pointers, ok := env.(pointerEnv)
+	if !ok {
+		return number{}
+	}
+	set, ok := pointers.Set(v)
+	return number{int64(ir.BoolBits(set)), ok}
+}
+
+// Lengths checks the parts of dist_ clauses and the accesses against the lengths of the slices.
+//
+// Errors: *PartError, *AccessError.
 func (p *Proof) Lengths() error {
+	for i := range p.c.parts {
+		if err := p.part(&p.c.parts[i]); err != nil {
+			return err
+		}
+	}
 	for i := range p.c.checks {
 		if c := &p.c.checks[i]; c.length > 0 {
 			length := p.values[c.length]
@@ -195,7 +229,7 @@ func (p *Proof) extreme(c *contractCheck, greatest bool, point *[maxDepth]int64)
 		l := &c.loops[k]
 		first, last := p.at(&l.first, k, point), p.at(&l.last, k, point)
 		span := last.minus(first)
-		if !span.ok || span.n != 0 && span.n > 0 != (l.step > 0) {
+		if !span.ok || l.passes(last.n) || span.n != 0 && span.n > 0 != (l.step > 0) {
 			return number{} // the loop makes no iteration here
 		}
 		point[k] = first.n

@@ -16,6 +16,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	_ "github.com/gompss/gompss/devices/all" // the plug-ins
+	"github.com/gompss/gompss/internal/machine"
 )
 
 // deviceSpec names the accelerator that TestCorpusOnADevice runs on: the GPU where there is one.
@@ -23,7 +24,7 @@ func deviceSpec() string {
 	if spec := os.Getenv("GOMPSS_TEST_DEVICE"); spec != "" {
 		return spec
 	}
-	if m, err := devices.Open("cuda:1", devices.Options{}); err == nil && m.Close() == nil {
+	if m, err := machine.Open("cuda:1", machine.Options{}); err == nil && m.Close() == nil {
 		return "cuda:1"
 	}
 	return "sim:1(exec=simt)"
@@ -34,7 +35,7 @@ func deviceSpec() string {
 // what a kernel leaves alone counts too.
 func TestCorpusOnADevice(t *testing.T) {
 	spec := deviceSpec()
-	m, err := devices.Open(spec, devices.Options{})
+	m, err := machine.Open(spec, machine.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, m.Close()) }()
 	d := &corpusDevice{Accelerator: m.Accelerators()[0]}
@@ -137,5 +138,5 @@ func corpusArg(t *ir.Type, a any) (devices.Arg, devices.Buffer) {
 		arg.Bits = uint64(deviceArg(0, a).Bits)
 		return arg, devices.Buffer{}
 	}
-	return arg, devices.Buffer{Host: v.UnsafePointer(), Size: deps.Bytes(n) * deps.Bytes(v.Type().Elem().Size()), Elem: 1}
+	return arg, devices.Buffer{Host: devices.NewHostMemory(v.UnsafePointer()), Size: deps.Bytes(n) * deps.Bytes(v.Type().Elem().Size()), Elem: 1}
 }

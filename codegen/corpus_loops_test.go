@@ -221,7 +221,7 @@ func Relax(x, w, scratch, out []float32) {
 				x[i] = scratch[i]
 			}
 		}
-		if len(x) < 5 {
+		if len(x) < 65 {
 			continue
 		}
 		out[2*b] = x[b*32]

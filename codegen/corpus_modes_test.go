@@ -282,3 +282,38 @@ func ModeCondition(x, out []int32, n int) {
 		}
 	}
 }
+
+type modePair struct{ A, B int16 }
+
+type modeNode struct {
+	Key, Value int32
+	Pair       modePair
+}
+
+// ModeNodes follows chains of structs by pointers and compares whole structs, beside checks that may end threads.
+//
+//omp:target device(acc, smp)
+//omp:task in(nodes, next) inout(found)
+func ModeNodes(nodes []modeNode, next, found []int32) {
+	//omp:teams distribute mode(auto)
+	for r := 0; r < len(found); r++ {
+		hits := int32(0)
+		//omp:parallel num_threads(64)
+		{
+			//omp:for reduction(+: hits)
+			for k := 0; k < len(next); k++ {
+				n := &nodes[next[k]]
+				if n.Key == next[(k+r)%len(next)] {
+					hits += n.Value
+				}
+				if n.Pair == nodes[r%len(nodes)].Pair {
+					hits++
+				}
+			}
+			//omp:single
+			{
+				found[r] += hits
+			}
+		}
+	}
+}

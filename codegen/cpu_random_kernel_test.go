@@ -51,7 +51,9 @@ func (w *loops) index() string {
 	return w.pick(list...)
 }
 
-func (w *loops) float(depth int) string {
+func (w *loops) float(depth int) string { return w.wrapFloat(w.plainFloat(depth)) }
+
+func (w *loops) plainFloat(depth int) string {
 	if depth <= 0 || w.chance(15) {
 		list := append([]string{"s", "F(i)"}, w.fs...)
 		for _, a := range []string{"fa", "fb"} {
@@ -88,7 +90,9 @@ func (w *loops) float(depth int) string {
 	return fmt.Sprintf("-(%s)", x)
 }
 
-func (w *loops) integer(depth int) string {
+func (w *loops) integer(depth int) string { return w.wrapInteger(w.plainInteger(depth)) }
+
+func (w *loops) plainInteger(depth int) string {
 	if depth <= 0 || w.chance(15) {
 		list := append([]string{"k", "I(i)", "I(n)"}, w.is...)
 		for _, j := range w.js {

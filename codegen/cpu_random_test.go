@@ -43,6 +43,16 @@ type record struct {
 	z    float32
 }
 
+const randomImports = `import (
+	"math/bits"
+
+	"github.com/gompss/gompss/codegen/kernel"
+)
+
+var _, _ = kernel.ThreadNum, bits.Len
+
+`
+
 const tripleText = `type record struct {
 	a, b float32
 	n, m int32
@@ -231,7 +241,7 @@ func (k randomKernel) call() string {
 	return b.String()
 }
 
-// goRuns are kernels as a program that was compiled by Go.
+// goRuns are kernels as a program that was compiled by Go. Where path is empty, the interpreter says what is right.
 type goRuns struct {
 	path    string
 	kernels []randomKernel
@@ -241,7 +251,7 @@ func compileRandom(t testing.TB, kernels []randomKernel) *goRuns {
 	t.Helper()
 	dir := t.TempDir()
 	var b strings.Builder
-	b.WriteString("package main\n\nimport \"github.com/gompss/gompss/codegen/kernel\"\n\nvar _ = kernel.ThreadNum\n\n" + tripleText + "\n")
+	b.WriteString("package main\n\n" + randomImports + tripleText + "\n")
 	calls := "var calls = []func(){\n"
 	for _, k := range kernels {
 		b.WriteString(k.text + "\n")
@@ -382,7 +392,7 @@ func randomBatch(t *testing.T, seeds []uint64, count map[string]int) {
 // check runs one kernel everywhere.
 func (g *goRuns) check(t *testing.T, which int, count map[string]int) error {
 	rk := g.kernels[which]
-	p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\nimport \"github.com/gompss/gompss/codegen/kernel\"\n\nvar _ = kernel.ThreadNum\n\n" + tripleText + "\n" + rk.text})
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n" + randomImports + tripleText + "\n" + rk.text})
 	if err != nil {
 		return err
 	}
@@ -395,6 +405,7 @@ func (g *goRuns) check(t *testing.T, which int, count map[string]int) error {
 		return err
 	}
 	defer arena.Close()
+	count["fused"] += len(k.Fused)
 	k = codegen.ForCPU(k)
 	runners := map[string]*cpu.Runner{}
 	listing := map[string]*cpu.Code{}
@@ -441,7 +452,18 @@ func (g *goRuns) check(t *testing.T, which int, count map[string]int) error {
 	for round := range uint64(4) {
 		n := []int{1 + r.IntN(8), 1 + r.IntN(40), 1 + r.IntN(140), 1 + r.IntN(300)}[round]
 		begin := rk.args(round, n)
-		want, ended := g.run(t, which, begin)
+		want, ended := begin, true
+		switch {
+		case g.path != "":
+			want, ended = g.run(t, which, begin)
+		case program == nil:
+			return nil
+		default:
+			want = copyArgs(begin)
+			if err := runDevice(program, want, simt.Config{Teams: 1, Threads: 1, Steps: 50_000_000}); err != nil {
+				return fmt.Errorf("n=%d: interpreter: %w", n, err)
+			}
+		}
 		if !ended {
 			return fmt.Errorf("n=%d: the Go function panicked", n)
 		}

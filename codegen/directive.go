@@ -4,6 +4,8 @@ import (
 	"go/token"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A piece is a part of the text of a directive and the place in the comment where it starts.
@@ -190,14 +192,9 @@ type lineError struct {
 // parseLine reads the text of a directive behind "//omp:".
 func parseLine(text piece, at token.Pos) (*line, []lineError) {
 	l := &line{at: at}
-	word, rest := nextWord(text)
-	switch {
-	case word.text == "" && strings.HasPrefix(text.text, " "):
-		return nil, []lineError{{at, "directive", "a blank stands between //omp: and the name", "write //omp:NAME clauses"}}
-	case word.text == "":
-		return nil, []lineError{{at, "directive", "no name follows //omp:", "write //omp:NAME clauses"}}
-	case !slices.Contains(directiveWords, word.text):
-		return nil, []lineError{unknownDirective(word)}
+	word, rest, err := directiveName(text, at)
+	if err != nil {
+		return nil, []lineError{*err}
 	}
 	l.words = []piece{word}
 	if word.text == "shape" || word.text == "let" {
@@ -205,6 +202,21 @@ func parseLine(text piece, at token.Pos) (*line, []lineError) {
 		return l, nil
 	}
 	return l, l.parseClauses(rest)
+}
+
+// directiveName cuts the name of a directive off the front of text.
+func directiveName(text piece, at token.Pos) (word, rest piece, err *lineError) {
+	word, rest = nextWord(text)
+	switch {
+	case word.text == "" && strings.HasPrefix(text.text, " "):
+		err = &lineError{at, "directive", "a blank stands between //omp: and the name", "write //omp:NAME clauses"}
+	case word.text == "":
+		err = &lineError{at, "directive", "no name follows //omp:", "write //omp:NAME clauses"}
+	case !slices.Contains(directiveWords, word.text):
+		unknown := unknownDirective(word)
+		err = &unknown
+	}
+	return word, rest, err
 }
 
 func unknownDirective(word piece) lineError {
@@ -289,18 +301,20 @@ func skipComma(p piece) piece {
 	return p
 }
 
-// nextWord cuts an identifier off the front of p; blanks behind it go too.
+// nextWord cuts an identifier of Go off the front of p; blanks behind it go too.
 func nextWord(p piece) (word, rest piece) {
 	n := 0
-	for n < len(p.text) && isWordByte(p.text[n], n > 0) {
-		n++
+	for i, r := range p.text {
+		if notInWord(r) || i == 0 && unicode.IsDigit(r) {
+			break
+		}
+		n = i + utf8.RuneLen(r)
 	}
 	return p.sub(0, n), p.from(n).trim()
 }
 
-func isWordByte(c byte, inside bool) bool {
-	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || inside && '0' <= c && c <= '9'
-}
+// notInWord reports whether r can stand nowhere in an identifier of Go.
+func notInWord(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 func quoteFirst(s string) string {
 	for _, r := range s {

@@ -2,8 +2,8 @@ package codegen
 
 import (
 	"go/ast"
+	"go/parser"
 	"go/token"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -97,6 +97,7 @@ func (a *attacher) group(g *ast.CommentGroup) {
 			a.lookalike(c)
 			continue
 		}
+		rest, _ = withoutSilence(rest)
 		if a.busy[a.lineOf(c.Pos())] {
 			a.fail(lineError{c.Pos(), "directive " + firstWord(rest), "it stands behind code",
 				"put it on a line of its own, right above what it governs"})
@@ -278,6 +279,35 @@ func MeansKernel(text string) bool {
 	return false
 }
 
+// HasDirectives reports whether a file may have directives, or comments that were meant to be some.
+func HasDirectives(text string) bool { return strings.Contains(text, prefix) || MeansKernel(text) }
+
+// UnknownDirectives returns an ErrorList of the comments of a file that begin as directives do and name none, nil where
+// there are none. Nothing else of the file need be right.
+func UnknownDirectives(f File) error {
+	if !strings.Contains(f.Text, prefix) {
+		return nil
+	}
+	a := &attacher{fset: token.NewFileSet()}
+	syntax, _ := parser.ParseFile(a.fset, f.Name, f.Text, parser.ParseComments|parser.SkipObjectResolution)
+	if syntax == nil {
+		return nil
+	}
+	for _, g := range syntax.Comments {
+		for _, c := range g.List {
+			if rest, ok := strings.CutPrefix(c.Text, prefix); ok {
+				if _, _, err := directiveName(piece{rest, c.Pos() + token.Pos(len(prefix))}, c.Pos()); err != nil {
+					a.fail(*err)
+				}
+			}
+		}
+	}
+	if len(a.diags) == 0 {
+		return nil
+	}
+	return sortedErrors(a.diags)
+}
+
 func firstWord(s string) string {
 	w, _ := nextWord(piece{text: s})
 	return w.text
@@ -289,7 +319,4 @@ func (a *attacher) fail(errs ...lineError) {
 	}
 }
 
-func (a *attacher) pos(p token.Pos) ir.Pos {
-	at := a.fset.Position(p)
-	return ir.Pos{File: filepath.Base(at.Filename), Line: at.Line, Col: at.Column}
-}
+func (a *attacher) pos(p token.Pos) ir.Pos { return placeOf(a.fset, p) }

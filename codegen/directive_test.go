@@ -72,6 +72,9 @@ func said(name, text string) string {
 		fmt.Fprintln(&b, w.Error())
 	}
 	for _, k := range p.Kernels() {
+		for _, n := range p.Notes(k.Name) {
+			fmt.Fprintln(&b, n.Error())
+		}
 		b.WriteString(k.String())
 	}
 	return b.String()

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -119,7 +120,7 @@ func (b *builder) ident(e *ast.Ident) ir.Expr {
 		if v := b.find(o); v != nil {
 			return &ir.Ref{Var: v, At: b.pos(e.Pos())}
 		}
-		if b.isPackageVariable(o) && !isFunction(o.Type()) {
+		if isPackageVariable(o) && !isFunction(o.Type()) {
 			return b.packageVariable(e, o)
 		}
 		b.noVariable(e, o)
@@ -132,7 +133,7 @@ func (b *builder) ident(e *ast.Ident) ir.Expr {
 // noVariable says why the Go variable o has no place in a kernel.
 func (b *builder) noVariable(e ast.Expr, o *types.Var) {
 	switch {
-	case o.Pkg() != nil && o.Parent() == o.Pkg().Scope():
+	case isGlobal(o):
 		b.fail(e.Pos(), "package variable "+o.Name(), "which function it holds is known only when the kernel runs",
 			"call a top-level function, or pass a function literal to a helper")
 	default:
@@ -201,7 +202,9 @@ func (b *builder) selector(e *ast.SelectorExpr) ir.Expr {
 			x = b.deref(x, e.X)
 		}
 		if t := x.Type(); t.Kind != ir.Struct || i >= len(t.Fields) {
-			b.typeOf(e)
+			if t.Kind != ir.Invalid { // which was said
+				b.typeOf(e)
+			}
 			return b.bad(e)
 		}
 		x = &ir.Member{X: x, Field: i, At: b.pos(e.Pos())}
@@ -219,6 +222,11 @@ func (b *builder) qualified(e *ast.SelectorExpr) ir.Expr {
 		return b.constant(e, b.u.p.info.TypeOf(e), o.Val())
 	case *types.Func:
 		b.fail(e.Pos(), "function "+o.Name(), "a function is no value on a device", "call it, or pass it to a helper")
+	case *types.Var:
+		if !isFunction(o.Type()) {
+			return b.packageVariable(e, o)
+		}
+		b.noVariable(e, o)
 	default:
 		b.unknown(e.Pos())
 	}
@@ -243,12 +251,21 @@ func (b *builder) blame(n ast.Node) bool {
 		name, ok := b.u.p.info.Uses[id].(*types.PkgName)
 		if ok && !name.Imported().Complete() {
 			found = true
-			b.fail(sel.Pos(), id.Name+"."+sel.Sel.Name, "package "+name.Imported().Path()+" has no device counterpart",
-				insteadOf(name.Imported().Path()))
+			why, instead := notHere(name.Imported().Path())
+			b.fail(sel.Pos(), id.Name+"."+sel.Sel.Name, why, instead)
 		}
 		return !found
 	})
 	return found
+}
+
+// notHere says why nothing is known of the package of an import path, and what to do.
+func notHere(importPath string) (why, instead string) {
+	if first, _, _ := strings.Cut(importPath, "/"); strings.Contains(first, ".") && !strings.HasPrefix(importPath, strings.TrimSuffix(kernelPath, "codegen/kernel")) {
+		return "the source of package " + importPath + " is not at hand: it is of another module, or its files were not given",
+			"copy what the kernel needs into this module, or give the files to task.NewKernel"
+	}
+	return "package " + importPath + " has no device counterpart", insteadOf(importPath)
 }
 
 // insteadOf says what to use for a package without device counterpart.
@@ -261,7 +278,7 @@ func insteadOf(path string) string {
 	case "sync", "sync/atomic":
 		return "write //omp:atomic above the update"
 	}
-	return "use functions of this package, math, math/bits and " + kernelPath
+	return "use functions of this package or module, math, math/bits and " + kernelPath
 }
 
 func (b *builder) deref(x ir.Expr, e ast.Expr) ir.Expr {
@@ -287,6 +304,8 @@ func (b *builder) index(e *ast.IndexExpr) ir.Expr {
 	}
 	k := x.Type().Kind
 	switch {
+	case k == ir.Invalid: // which was said
+		return b.bad(e, x, i)
 	case k != ir.Slice && k != ir.Array:
 		b.typeOf(e)
 		return b.bad(e, x, i)

@@ -24,7 +24,7 @@ func (g *generator) generic(p *Package) {
 			g.warn(decl.Name.Pos(), "kernel "+w.name, "it gets no wrapper: "+why, instead)
 			continue
 		}
-		w.variables = variableNames(p.trials[decl.Name.Name])
+		w.variables = g.variables(p.trials[decl.Name.Name])
 		g.need(decl.Type.TypeParams)
 		g.declare(&w)
 		g.wraps = append(g.wraps, w)
@@ -79,7 +79,7 @@ func (g *generator) writeGeneric(b *bytes.Buffer, w *wrapper, args string) {
 		kernelVar(w.name), w.name)
 	fmt.Fprintf(b, "func %s%s() (*task.Kernel, error) {\nreturn %s.Kernel(func() task.KernelSpec {\n", kernelVar(w.name), declared, instancesVar(w.name))
 	fmt.Fprintf(b, "return task.KernelSpec{\nName: %q,\nFiles: %s,\nSources: %q,\nGo: func(a *task.Args) { %s%s(%s) },\n",
-		w.name, g.filesVar(), SourcesHash(g.opt.Sources), w.name, used, args)
+		w.name, g.filesVar(), g.pkg.Hash(w.name), w.name, used, args)
 	w.writeVariables(b)
 	fmt.Fprintf(b, "}\n}, %s)\n}\n", strings.Join(types, ", "))
 	w.writeGenericSubmit(b, declared, used)

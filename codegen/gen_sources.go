@@ -3,60 +3,40 @@ package codegen
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
+	"go/types"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
-	"unicode"
-
-	"github.com/gompss/gompss/codegen/ir"
 )
 
 // SourcesFor returns the files that the kernels of file need: file itself and those of its package that declare what
 // it uses, and so on; file first, then by name. pkg holds all files of the package that are built together, tests and
-// generated ones left out.
+// generated ones left out. Behind them is what they use of other packages: a file for each of these, of the declarations that are
+// reached alone, with line comments that say where they stand.
+//
+// imported returns the files of the package of an import path, none where the program does not have it; it is asked for packages that
+// kernels reach. It may be nil.
 //
 // Errors: the syntax of file, and names that it needs and two files declare. What is wrong with the others Load says of
 // those that are needed.
-func SourcesFor(file string, pkg []File) ([]File, error) {
-	c := &closure{declares: map[string]int{}, taken: map[int]bool{}, places: map[string]token.Pos{}, twice: map[string]Diagnostic{}}
-	first, fset := -1, token.NewFileSet()
-	for i, f := range pkg {
-		syntax, err := parser.ParseFile(fset, f.Name, f.Text, parser.SkipObjectResolution|parser.ParseComments)
-		if err != nil && path.Base(f.Name) == path.Base(file) {
-			return nil, sortedErrors(syntaxErrors(err))
+func SourcesFor(file string, pkg []File, imported func(path string) []File) ([]File, error) {
+	s := &sources{given: pkg, imported: imported, asked: map[string]bool{}}
+	for {
+		p, err := s.check(path.Base(file))
+		if p == nil || err != nil {
+			return nil, err
 		}
-		c.files = append(c.files, syntax)
-		for _, d := range syntax.Decls {
-			for _, n := range declared(d) {
-				c.declare(fset, i, n)
-			}
+		reached := p.reach(p.kernelsOf(path.Base(file))...)
+		if s.ask(p, reached) {
+			continue // types may be known now that were not, and with them methods
 		}
-		if path.Base(f.Name) == path.Base(file) {
-			first = i
+		if errs := p.declaredTwice(reached); len(errs) > 0 {
+			return nil, sortedErrors(errs)
 		}
+		return s.files(p, path.Base(file), reached), nil
 	}
-	if first < 0 {
-		return nil, nil
-	}
-	for _, d := range c.files[first].Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && IsKernel(f) {
-			c.use(f, map[ast.Node]bool{})
-		}
-	}
-	c.clauses(first, map[ast.Node]bool{})
-	if len(c.errs) > 0 {
-		return nil, sortedErrors(c.errs)
-	}
-	out := []File{pkg[first]}
-	for i, f := range pkg {
-		if c.taken[i] && i != first {
-			out = append(out, f)
-		}
-	}
-	slices.SortFunc(out[1:], func(a, b File) int { return strings.Compare(a.Name, b.Name) })
-	return out, nil
 }
 
 // IsKernel reports whether a target or task directive stands on f. The file must have been parsed with comments.
@@ -71,80 +51,212 @@ func IsKernel(f *ast.FuncDecl) bool {
 	})
 }
 
-// A closure follows names to the files that declare them.
-type closure struct {
-	files    []*ast.File
-	declares map[string]int // the file of each package-level name
-	taken    map[int]bool
-	places   map[string]token.Pos  // where it is
-	twice    map[string]Diagnostic // what is wrong with names that two files declare
-	errs     []Diagnostic          // those that are needed
+// sources are the files that may hold what kernels use.
+type sources struct {
+	given    []File
+	imported func(path string) []File
+	asked    map[string]bool // the packages that were asked for
+	others   []File          // what is there of them
 }
 
-// declare notes that file i declares n.
-func (c *closure) declare(fset *token.FileSet, i int, n *ast.Ident) {
-	if n.Name == "_" || n.Name == "init" {
-		return
+// check returns the package, type-checked; nil where file is not in it. Files with errors in their syntax count as far as they go.
+func (s *sources) check(file string) (*Package, error) {
+	p := newPackage()
+	i := slices.IndexFunc(s.given, func(f File) bool { return path.Base(f.Name) == file })
+	if i < 0 {
+		return nil, nil
 	}
-	if before, ok := c.declares[n.Name]; ok && before != i && c.files[before].Name.Name == c.files[i].Name.Name {
-		at, other := fset.PositionFor(n.Pos(), false), fset.PositionFor(c.places[n.Name], false)
-		c.twice[n.Name] = Diagnostic{Pos: ir.Pos{File: path.Base(at.Filename), Line: at.Line, Col: at.Column}, What: "name " + n.Name,
-			Why:     fmt.Sprintf("it is declared at %s:%d:%d, too", path.Base(other.Filename), other.Line, other.Column),
-			Instead: "rename one, or leave a file out by a build constraint"}
-	}
-	c.declares[n.Name], c.places[n.Name] = i, n.Pos()
-}
-
-// use takes the files of everything that n names, and of what those declarations name.
-func (c *closure) use(n ast.Node, seen map[ast.Node]bool) {
-	if seen[n] {
-		return
-	}
-	seen[n] = true
-	ast.Inspect(n, func(x ast.Node) bool {
-		id, ok := x.(*ast.Ident)
-		if !ok {
-			return true
+	for _, f := range slices.Concat(s.given[i:i+1], s.given[:i], s.given[i+1:], s.others) {
+		syntax, err := p.parse(f.fileName(), f.Text)
+		if list := syntaxErrors(err); len(list) > 0 && len(p.files) == 0 {
+			return nil, sortedErrors(list)
 		}
-		if i, ok := c.declares[id.Name]; ok {
-			c.take(i, id.Name, seen)
-		}
-		return true
-	})
-}
-
-// take takes file i for its declaration of name.
-func (c *closure) take(i int, name string, seen map[ast.Node]bool) {
-	if d, ok := c.twice[name]; ok {
-		c.errs = append(c.errs, d)
-		delete(c.twice, name)
-	}
-	if !c.taken[i] {
-		c.taken[i] = true
-		c.clauses(i, seen)
-	}
-	for _, d := range c.files[i].Decls {
-		if slices.Contains(declaredNames(d), name) {
-			c.use(d, seen)
+		if deep, _ := deepest(syntax); deep == nil {
+			p.add(syntax, f.Package)
 		}
 	}
+	if large := p.largeTypes(); len(large) > 0 {
+		return nil, sortedErrors(large)
+	}
+	p.check()
+	return p, nil
 }
 
-// clauses takes what the directives of file i name.
-func (c *closure) clauses(i int, seen map[ast.Node]bool) {
-	for _, g := range c.files[i].Comments {
-		for _, comment := range g.List {
-			rest, ok := strings.CutPrefix(comment.Text, prefix)
-			if !ok {
-				continue
+// kernelsOf returns the kernels of a file.
+func (p *Package) kernelsOf(file string) []*topDecl {
+	var out []*topDecl
+	for _, d := range p.decls {
+		if f, ok := d.node.(*ast.FuncDecl); ok && p.position(d.node.Pos()).File == file && (IsKernel(f) || p.isKernel(f)) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// ask asks for the packages that declarations use and that were not asked for before, and reports whether there are any.
+func (s *sources) ask(p *Package, reached map[*topDecl]bool) bool {
+	before := len(s.others)
+	for name := range p.importsIn(reached) {
+		importPath := name.Imported().Path()
+		if s.imported == nil || s.asked[importPath] || p.library.has(importPath) {
+			continue
+		}
+		s.asked[importPath] = true
+		for _, f := range s.imported(importPath) {
+			f.Package = importPath
+			s.others = append(s.others, f)
+		}
+	}
+	return len(s.others) > before
+}
+
+// importsIn returns the imports that declarations name.
+func (p *Package) importsIn(decls map[*topDecl]bool) map[*types.PkgName]bool {
+	out := map[*types.PkgName]bool{}
+	for d := range decls {
+		for _, o := range p.usedBy(d.node) {
+			if name, ok := o.(*types.PkgName); ok {
+				out[name] = true
 			}
-			for _, word := range strings.FieldsFunc(rest, notInWord) {
-				if j, ok := c.declares[word]; ok {
-					c.take(j, word, seen)
+		}
+	}
+	return out
+}
+
+// declaredTwice reports the names of declarations that other files declare, too.
+func (p *Package) declaredTwice(reached map[*topDecl]bool) []Diagnostic {
+	type global struct {
+		pkg  *types.Package
+		name string
+	}
+	places, used := map[global][]token.Pos{}, map[global]bool{}
+	for _, d := range p.decls {
+		for _, n := range d.names() {
+			g := global{p.packageAt(n.Pos()), n.Name}
+			if n.Name != "_" && n.Name != "init" {
+				places[g] = append(places[g], n.Pos())
+				used[g] = used[g] || reached[d]
+			}
+		}
+	}
+	var out []Diagnostic
+	for g, list := range places {
+		if first, last := p.position(list[0]), p.position(list[len(list)-1]); used[g] && first.File != last.File {
+			if first.File > last.File {
+				first, last = last, first
+			}
+			out = append(out, Diagnostic{Pos: last, What: "name " + g.name, Why: fmt.Sprintf("it is declared at %s:%d:%d, too", first.File, first.Line, first.Col),
+				Instead: "rename one, or leave a file out by a build constraint"})
+		}
+	}
+	return out
+}
+
+// files returns the given files that hold reached declarations, and what is reached of other packages.
+func (s *sources) files(p *Package, file string, reached map[*topDecl]bool) []File {
+	taken := map[string]bool{file: true}
+	for d := range reached {
+		taken[p.position(d.node.Pos()).File] = true
+	}
+	var out []File
+	for _, f := range s.given {
+		if taken[f.fileName()] {
+			out = append(out, f)
+		}
+	}
+	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out, func(a, b File) int { return notFirst(a, file) - notFirst(b, file) })
+	for _, f := range s.others {
+		if part := p.partOf(f, reached); part != "" {
+			out = append(out, File{Name: f.Name, Text: part, Package: f.Package})
+		}
+	}
+	return out
+}
+
+// notFirst is 0 for file, 1 for others.
+func notFirst(f File, file string) int {
+	if path.Base(f.Name) == file {
+		return 0
+	}
+	return 1
+}
+
+// partOf returns the reached declarations of a file of another package as a file, "" where there are none.
+func (p *Package) partOf(f File, reached map[*topDecl]bool) string {
+	var body strings.Builder
+	imports := map[string]bool{}
+	written := map[ast.Node]bool{}
+	for _, d := range p.decls {
+		if !reached[d] || p.fset.File(d.node.Pos()).Name() != f.fileName() {
+			continue
+		}
+		for name := range p.importsIn(map[*topDecl]bool{d: true}) {
+			imports[name.Name()+" "+strconv.Quote(name.Imported().Path())] = true
+		}
+		n, open, end := d.text()
+		if !written[n] {
+			written[n] = true
+			p.writePart(&body, f, n, open, end)
+		}
+	}
+	if body.Len() == 0 {
+		return ""
+	}
+	var head strings.Builder
+	fmt.Fprintf(&head, "package %s\n", p.otherNamed(f.Package).files[0].Name.Name)
+	for _, spec := range sortedKeys(imports) {
+		fmt.Fprintf(&head, "import %s\n", spec)
+	}
+	return head.String() + body.String()
+}
+
+// text returns the node that is written for d, and what stands around it. Constants are written with their group, for iota.
+func (d *topDecl) text() (n ast.Node, open, end string) {
+	switch {
+	case d.group == nil:
+		return d.node, "", ""
+	case d.group.Tok == token.CONST || !d.group.Lparen.IsValid():
+		return d.group, "", ""
+	}
+	return d.node, d.group.Tok.String() + " (\n", "\n)"
+}
+
+// writePart writes the text of n, its directives included, and where it stands.
+func (p *Package) writePart(b *strings.Builder, f File, n ast.Node, open, end string) {
+	from := n.Pos()
+	if fn, ok := n.(*ast.FuncDecl); ok && p.directives[n] != nil {
+		from = fn.Doc.Pos()
+	}
+	at := p.fset.PositionFor(from, false)
+	lo, hi := at.Offset, p.fset.PositionFor(n.End(), false).Offset
+	fmt.Fprintf(b, "\n%s//line %s:%d:%d\n%s%s\n", open, path.Base(f.Name), at.Line, at.Column, p.withoutComments(f, lo, hi), end)
+}
+
+// withoutComments returns the bytes lo to hi of a file with its directives and line ends, and without other comments.
+func (p *Package) withoutComments(f File, lo, hi int) string {
+	var out strings.Builder
+	at := lo
+	for _, file := range p.otherNamed(f.Package).files {
+		if p.fset.File(file.Pos()).Name() != f.fileName() {
+			continue
+		}
+		for _, g := range file.Comments {
+			for _, c := range g.List {
+				from := p.fset.PositionFor(c.Pos(), false).Offset
+				to := p.fset.PositionFor(c.End(), false).Offset
+				if from < at || to > hi || strings.HasPrefix(c.Text, prefix) {
+					continue
 				}
+				out.WriteString(strings.TrimRight(f.Text[at:from], blanks))
+				out.WriteString(strings.Repeat("\n", strings.Count(c.Text, "\n")))
+				if c.Text[1] == '*' {
+					out.WriteString(" ")
+				}
+				at = to
 			}
 		}
 	}
+	out.WriteString(f.Text[at:hi])
+	return out.String()
 }
-
-func notInWord(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }

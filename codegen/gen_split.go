@@ -25,6 +25,9 @@ func (g *generator) split(k *ir.Kernel, decl *ast.FuncDecl) (*splitCode, string)
 	if loop == nil {
 		return nil, why
 	}
+	if _, why := Independent(k); why != "" {
+		return nil, "its loop runs in order: " + why
+	}
 	s := &splitter{generator: g, k: k, decl: decl, loop: loop}
 	if !s.find(decl.Body.List) {
 		return nil, "its parallel loop is not at the end of the function"
@@ -238,8 +241,7 @@ func (s *splitter) arrayNamed(name string) bool {
 }
 
 func (s *splitter) code() *splitCode {
-	name := strings.TrimSuffix(kernelVar(s.k.Name), "Kernel")
-	out := &splitCode{rangeName: name + "Range", tripsName: name + "Trips"}
+	out := &splitCode{rangeName: RangeName(s.k.Name), tripsName: strings.TrimSuffix(kernelVar(s.k.Name), "Kernel") + "Trips"}
 	var params []string
 	for _, p := range s.params(s.decl) {
 		params = append(params, p.name+" "+p.typ)
@@ -256,6 +258,11 @@ func (s *splitter) code() *splitCode {
 	fmt.Fprintf(&b, "return %s\n}\n", s.trips)
 	out.text = b.String()
 	return out
+}
+
+// RangeName returns the name of the function that runs a part of a kernel's iterations.
+func RangeName(kernel string) string {
+	return strings.TrimSuffix(kernelVar(kernel), "Kernel") + "Range"
 }
 
 // writeBefore writes the statements in front of the loop; a variable that only the other function reads is used here.

@@ -42,45 +42,40 @@ func TestTripText(t *testing.T) {
 
 func TestSourcesFollowNames(t *testing.T) {
 	pkg := []File{
-		{"a.go", "package p\n\n//omp:task inout(x[0:size])\nfunc K(x []float32) { scale(x) }\n\nfunc Unused() { other() }\n"},
-		{"b.go", "package p\n\nfunc scale(x []float32) { x[0] *= factor }\n"},
-		{"c.go", "package p\n\nconst factor = half + 1\nconst size = 4\n"},
-		{"d.go", "package p\n\nfunc other() {}\n"},
-		{"e.go", "package p\n\nconst half = 2\n"},
+		{Name: "a.go", Text: "package p\n\n//omp:task inout(x[0:size])\nfunc K(x []float32) { scale(x) }\n\nfunc Unused() { other() }\n"},
+		{Name: "b.go", Text: "package p\n\nfunc scale(x []float32) { x[0] *= factor }\n"},
+		{Name: "c.go", Text: "package p\n\nconst factor = half + 1\nconst size = 4\n"},
+		{Name: "d.go", Text: "package p\n\nfunc other() {}\n"},
+		{Name: "e.go", Text: "package p\n\nconst half = 2\n"},
 	}
-	files, err := SourcesFor("a.go", pkg)
+	files, err := SourcesFor("a.go", pkg, nil)
 	require.NoError(t, err)
 	var names []string
 	for _, f := range files {
 		names = append(names, f.Name)
 	}
 	require.Equal(t, []string{"a.go", "b.go", "c.go", "e.go"}, names)
-	_, err = SourcesFor("a.go", []File{{"a.go", "package"}})
+	_, err = SourcesFor("a.go", []File{{Name: "a.go", Text: "package"}}, nil)
 	require.Error(t, err)
-	files, err = SourcesFor("z.go", pkg)
+	files, err = SourcesFor("z.go", pkg, nil)
 	require.NoError(t, err)
 	require.Empty(t, files)
 }
 
 func TestSourcesRefuseNamesOfTwoFiles(t *testing.T) {
-	kernel := File{"a.go", "package p\n\n//omp:task inout(x)\nfunc K(x []float32) { scale(x) }\n\nfunc init() {}\n"}
-	one := File{"b.go", "package p\n\nfunc scale(x []float32) { x[0] *= 2 }\n\nfunc unused() {}\n\nvar _ = 0\n\nfunc init() {}\n"}
-	other := File{"c.go", "package p\n\nvar _ = 0\n\nfunc init() {}\n\nfunc unused() {}\n\nfunc scale(x []float32) { x[0] *= 3 }\n"}
-	_, err := SourcesFor("a.go", []File{kernel, one, other})
+	kernel := File{Name: "a.go", Text: "package p\n\n//omp:task inout(x)\nfunc K(x []float32) { scale(x) }\n\nfunc init() {}\n"}
+	one := File{Name: "b.go", Text: "package p\n\nfunc scale(x []float32) { x[0] *= 2 }\n\nfunc unused() {}\n\nvar _ = 0\n\nfunc init() {}\n"}
+	other := File{Name: "c.go", Text: "package p\n\nvar _ = 0\n\nfunc init() {}\n\nfunc unused() {}\n\nfunc scale(x []float32) { x[0] *= 3 }\n"}
+	_, err := SourcesFor("a.go", []File{kernel, one, other}, nil)
 	require.EqualError(t, err, "c.go:9:6: name scale: it is declared at b.go:3:6, too; rename one, or leave a file out by a build constraint")
 	for _, alone := range []File{one, other} {
-		files, err := SourcesFor("a.go", []File{kernel, alone})
+		files, err := SourcesFor("a.go", []File{kernel, alone}, nil)
 		require.NoError(t, err)
 		require.Equal(t, []File{kernel, alone}, files)
 	}
 }
 
-func TestSourcesHash(t *testing.T) {
-	a, b := File{"a.go", "x"}, File{"b.go", "y"}
-	require.Equal(t, SourcesHash([]File{a, b}), SourcesHash([]File{b, a}))
-	require.NotEqual(t, SourcesHash([]File{a, b}), SourcesHash([]File{a, {"b.go", "z"}}))
-	require.NotEqual(t, SourcesHash([]File{{"a", "bc"}}), SourcesHash([]File{{"ab", "c"}}))
-	require.Equal(t, SourcesHash([]File{{"a.go", "x\ny\n"}}), SourcesHash([]File{{"a.go", "x\r\ny\r\n"}}), "a checkout on Windows")
+func TestGeneratedHash(t *testing.T) {
 	text := GeneratedHeader + "\n" + sourcesLine + "abc\n\npackage p\n"
 	require.Equal(t, "abc", GeneratedHash(text))
 	require.Empty(t, GeneratedHash("package p\n"))

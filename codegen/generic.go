@@ -17,6 +17,9 @@ import (
 // does that is not in the dialect. It may be called from several goroutines.
 func (p *Package) Instance(name string, typeArgs ...string) (*ir.Kernel, error) {
 	f := p.generic[name]
+	if errs := p.broken[name]; errs != nil {
+		return nil, errs
+	}
 	if f == nil {
 		return nil, fmt.Errorf("codegen: kernel %s: package %s has no generic kernel of this name", name, p.name)
 	}

@@ -20,17 +20,25 @@ const (
 	maxGlobalValues = 2 << 10 // of all of a kernel
 )
 
-// isPackageVariable reports whether o is a variable of the package that is compiled.
-func (b *builder) isPackageVariable(o types.Object) bool {
+// isPackageVariable reports whether o is a variable of a package.
+func isPackageVariable(o types.Object) bool {
 	v, ok := o.(*types.Var)
-	return ok && v.Parent() == b.u.p.types.Scope()
+	return ok && isGlobal(v)
 }
+
+// isGlobal reports whether o is declared in a package, outside of functions.
+func isGlobal(o types.Object) bool { return o.Pkg() != nil && o.Parent() == o.Pkg().Scope() }
 
 // packageVariable returns the value of the package variable o, which e names.
 func (b *builder) packageVariable(e ast.Expr, o *types.Var) ir.Expr {
 	if b.host {
 		b.fail(e.Pos(), "package variable "+o.Name(), "clauses of target and task see parameters and package constants alone",
 			"make it a parameter, or a constant")
+		return b.bad(e)
+	}
+	if other := b.u.p.nameOfOther(o); other != "" && !o.Exported() {
+		b.fail(e.Pos(), "package variable "+other+"."+o.Name(), "the wrapper of the kernel, in package "+b.u.p.name+", cannot name it",
+			"export it, make it a constant, or pass it as a parameter")
 		return b.bad(e)
 	}
 	t := b.typeAt(o.Type(), e.Pos())
@@ -49,11 +57,23 @@ func (b *builder) globalOf(o *types.Var, t *ir.Type) *ir.Var {
 	if v := b.u.globals[o]; v != nil {
 		return v
 	}
-	v := b.newVar(o.Name(), t, ir.Param, b.u.p.position(o.Pos()))
+	name := o.Name()
+	if other := b.u.p.nameOfOther(o); other != "" {
+		name = other + "." + name
+	}
+	v := b.newVar(name, t, ir.Param, b.u.p.position(o.Pos()))
 	b.u.globals[o] = v
 	b.u.fixed[v] = true
 	b.u.taken[v] = !t.IsScalar() // slices of it may be arguments
 	return v
+}
+
+// nameOfOther returns the name of the package of o, "" where that is the package of the kernels.
+func (p *Package) nameOfOther(o types.Object) string {
+	if o.Pkg() == nil || o.Pkg() == p.types || o.Pkg().Path() == p.name {
+		return ""
+	}
+	return o.Pkg().Name()
 }
 
 // holdsAddress reports whether a value of type t has slices or pointers in it.
@@ -75,15 +95,19 @@ func (u *unit) placeGlobals() {
 		return
 	}
 	list := make([]*ir.Var, 0, len(u.globals))
-	for _, v := range u.globals {
+	paths := map[*ir.Var]string{}
+	for o, v := range u.globals {
 		list = append(list, v)
+		if u.p.nameOfOther(o) != "" {
+			paths[v] = o.Pkg().Path()
+		}
 	}
 	slices.SortFunc(list, func(a, b *ir.Var) int { return cmp.Compare(a.Name, b.Name) })
 	u.checkGlobalWrites(list)
 	uses := u.globalUses()
 	room := maxGlobalValues
 	for _, v := range list {
-		g := ir.Global{Var: v, Type: v.Type}
+		g := ir.Global{Var: v, Type: v.Type, Package: paths[v]}
 		switch size := int(v.Type.Size); {
 		case v.Type.IsScalar() || isAddress(v.Type):
 		case size <= maxGlobalValue && size <= room && (v.Type.Kind == ir.Struct || !uses[v].sliced):

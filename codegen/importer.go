@@ -20,22 +20,23 @@ var kernelSource embed.FS
 // that compiles kernels at run time has no toolchain at hand. Every other import fails, which makes the checker take
 // what is used of it for valid and of unknown type; that is an error only in code that a kernel reaches.
 type importer struct {
-	fset *token.FileSet
-	done map[string]*types.Package
+	fset  *token.FileSet
+	done  map[string]*types.Package
+	names map[string]string // of packages without device counterpart, as far as they are known
 }
 
 func newImporter() *importer {
-	return &importer{fset: token.NewFileSet(), done: map[string]*types.Package{}}
+	return &importer{fset: token.NewFileSet(), done: map[string]*types.Package{}, names: map[string]string{}}
 }
 
-// Import returns the package of an import path. Errors: there is no device counterpart of it.
+// Import returns the package of an import path. Errors: there is no device counterpart of it; the package is empty then and has its name.
 func (i *importer) Import(path string) (*types.Package, error) {
 	if p := i.done[path]; p != nil {
 		return p, nil
 	}
 	files, err := i.sources(path)
 	if err != nil {
-		return nil, err
+		return i.empty(path), err
 	}
 	conf := types.Config{Importer: i, IgnoreFuncBodies: true, Sizes: sizes()}
 	p, err := conf.Check(path, i.fset, files, nil)
@@ -44,6 +45,24 @@ func (i *importer) Import(path string) (*types.Package, error) {
 	}
 	i.done[path] = p
 	return p, nil
+}
+
+// has reports whether the compiler has the package.
+func (i *importer) has(path string) bool {
+	_, err := i.Import(path)
+	return err == nil
+}
+
+// empty returns a package of which nothing but the name is known. It is another one each time: go/types marks it.
+func (i *importer) empty(path string) *types.Package {
+	name := i.names[path]
+	if names := namesOfPath(path); name == "" && len(names) > 0 {
+		name = names[0]
+	}
+	if name == "" {
+		return nil // go/types makes one
+	}
+	return types.NewPackage(path, name)
 }
 
 func (i *importer) sources(path string) ([]*ast.File, error) {

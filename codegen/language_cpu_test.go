@@ -14,9 +14,7 @@ import (
 
 // TestLanguageOnTheCPU runs the parts of the language that have vector code: it agrees with Go, too.
 func TestLanguageOnTheCPU(t *testing.T) {
-	p, err := codegen.Load(codegen.File{Name: "language_kernels_test.go", Text: languageSource},
-		codegen.File{Name: "language_helpers_test.go", Text: languageHelpers})
-	require.NoError(t, err)
+	p := loadLanguage(t)
 	arena, err := cpu.NewArena()
 	if err != nil {
 		t.Skip(err)

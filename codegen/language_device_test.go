@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
 )
 
 // TestLanguageOnADevice runs every part of the language on an accelerator, a GPU where there is one, and compares with the Go function.
@@ -15,9 +16,7 @@ func TestLanguageOnADevice(t *testing.T) {
 	spec := deviceSpec()
 	d, closeDevice := openCorpusDevice(t, spec)
 	defer closeDevice()
-	p, err := codegen.Load(codegen.File{Name: "language_kernels_test.go", Text: languageSource},
-		codegen.File{Name: "language_helpers_test.go", Text: languageHelpers})
-	require.NoError(t, err)
+	p := loadLanguage(t)
 	for _, c := range languageCases {
 		full, args := instanceOf(c)
 		t.Run(strings.Join(append([]string{full}, args...), "_"), func(t *testing.T) {
@@ -64,7 +63,7 @@ func TestSeveralReductionsOnADevice(t *testing.T) {
 }
 
 func openCorpusDevice(t *testing.T, spec string) (d *corpusDevice, closeIt func()) {
-	m, err := devices.Open(spec, devices.Options{})
+	m, err := machine.Open(spec, machine.Options{})
 	require.NoError(t, err)
 	return &corpusDevice{Accelerator: m.Accelerators()[0]}, func() { require.NoError(t, m.Close()) }
 }

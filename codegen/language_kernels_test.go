@@ -117,7 +117,9 @@ func LangGeneric[T kernel.Float, I kernel.Integer](a T, x []T, y []I) {
 	}
 }
 
-// LangForAll is the forAll of the thesis, figure 7.2: one loop, with its directive, for every body.
+// LangForAll is one loop, with its directive, for every body.
+//
+// Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017, figure 7.2.
 //
 //omp:target
 //omp:task inout(y) in(x)

@@ -119,9 +119,7 @@ var languageCases = []corpusCase{
 
 // TestLanguageEqualsGo runs every part of the language in parallel loops: Go and the device agree on every grid.
 func TestLanguageEqualsGo(t *testing.T) {
-	p, err := codegen.Load(codegen.File{Name: "language_kernels_test.go", Text: languageSource},
-		codegen.File{Name: "language_helpers_test.go", Text: languageHelpers})
-	require.NoError(t, err)
+	p := loadLanguage(t)
 	for _, c := range languageCases {
 		full, args := instanceOf(c)
 		t.Run(strings.Join(append([]string{full}, args...), "_"), func(t *testing.T) {

@@ -51,7 +51,7 @@ func (b *builder) capturedBy(lit *ast.FuncLit) map[types.Object]bool {
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			v, isVar := b.u.p.info.Uses[id].(*types.Var)
-			if isVar && !v.IsField() && v.Parent() != b.u.p.types.Scope() && (v.Pos() < lit.Pos() || v.Pos() >= lit.End()) {
+			if isVar && !v.IsField() && !isGlobal(v) && (v.Pos() < lit.Pos() || v.Pos() >= lit.End()) {
 				out[v] = true
 			}
 		}
@@ -117,7 +117,7 @@ type fate struct {
 func (p *Package) fate(o types.Object) fate {
 	if p.fates == nil {
 		p.fates = map[types.Object]fate{}
-		for _, f := range p.files {
+		for _, f := range p.allFiles() {
 			ast.Inspect(f, p.noteFate)
 		}
 	}
@@ -132,6 +132,10 @@ func (p *Package) noteFate(n ast.Node) bool {
 		}
 	case *ast.SliceExpr:
 		if p.isWhole(n.X) {
+			p.note(n.X, fate{taken: true})
+		}
+	case *ast.SelectorExpr:
+		if sel := p.info.Selections[n]; sel != nil && sel.Kind() == types.MethodVal && takesAddress(sel) {
 			p.note(n.X, fate{taken: true})
 		}
 	}

@@ -8,21 +8,27 @@ import (
 	"go/types"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A File is one source file of a package: its name, for positions, and its text.
-type File struct{ Name, Text string }
+// A File is one source file of a package: its name, for positions, and its text. Package is the import path of the package, "" for that
+// of the kernels.
+type File struct{ Name, Text, Package string }
 
 // A Package is a package of Go source with the loop IR of its kernels.
 type Package struct {
 	name       string
-	only       string // the file whose kernels are made; "" for all
+	asked      asked
 	fset       *token.FileSet
+	texts      map[string]string // of the files, by their names
 	files      []*ast.File
+	others     map[string]*otherPackage // that kernels use, by the names of their files
+	library    *importer
 	types      *types.Package
 	directives map[ast.Node]*directive
 	misread    []Diagnostic // what is wrong with the text and the places of directives
@@ -32,79 +38,136 @@ type Package struct {
 	kernels    []*ir.Kernel
 	generic    map[string]*types.Func
 	trials     map[string]*ir.Kernel // an instance of each generic kernel, for which types were found
+	broken     map[string]ErrorList  // what is wrong with the other kernels
 	warnings   []Diagnostic
-	goErrors   map[ir.Pos]bool // the lines in what kernels reach where go/types finds errors
+	notes      map[string][]Diagnostic // of kernels, by their names in the source
+	silent     map[ir.Pos]bool         // lines, without columns, that warnings are not wanted of
 
 	// mu guards what follows: an instance adds its clauses to info.
 	mu    sync.Mutex
 	info  *types.Info
-	fates map[types.Object]fate // what happens to variables; nil until asked for
+	fates map[types.Object]fate               // what happens to variables; nil until asked for
+	uses  map[*ast.FuncDecl]map[*topDecl]bool // what kernels reach
 }
+
+// asked says which kernels of a package are made: those of a file, or one, or all.
+type asked struct{ file, kernel string }
 
 // Load parses and type-checks the files of one package, in any order, and makes loop IR of every kernel in them: every
 // top-level function with a target or task directive. What kernels do not reach need not be in the dialect, nor need
-// its imports be there.
+// its imports be there. Files of other packages are for what kernels use of these.
 //
-// Errors: an ErrorList of all that is wrong with the text and with what kernels reach.
-func Load(files ...File) (*Package, error) { return load("", files) }
+// Errors: an ErrorList of all that is wrong with the text and with what kernels reach. The package is there all the same, with the kernels
+// that nothing is wrong with, but where a file has no syntax or belongs to another package.
+func Load(files ...File) (*Package, error) { return load(asked{}, files) }
 
-// LoadFile is Load for the kernels of one of the files. What is wrong with the others counts where these kernels reach it.
-func LoadFile(name string, files ...File) (*Package, error) { return load(path.Base(name), files) }
+// LoadFile is Load for the kernels of one of the files, and those that implement them. What is wrong with the other files counts where the
+// kernels of the one reach it.
+func LoadFile(name string, files ...File) (*Package, error) {
+	return load(asked{file: path.Base(name)}, files)
+}
 
-// load makes the kernels of file, of all files where it is "".
-func load(file string, files []File) (*Package, error) {
+// LoadKernel is Load for one kernel, by its name. What is wrong elsewhere counts where the kernel reaches it.
+func LoadKernel(name string, files ...File) (*Package, error) {
+	return load(asked{kernel: name}, files)
+}
+
+func load(a asked, files []File) (*Package, error) {
 	p, diags := parseFiles(files)
 	if len(diags) > 0 {
 		return nil, sortedErrors(diags)
 	}
-	p.only = file
-	diags = p.check()
-	for _, d := range diags {
-		p.goErrors[ir.Pos{File: d.Pos.File, Line: d.Pos.Line}] = true
+	p.asked = a
+	if large := append(p.largeTypes(), p.largeKernels()...); len(large) > 0 {
+		return nil, sortedErrors(large)
 	}
-	diags = append(diags, p.misread...)
+	p.check()
+	for _, d := range p.misread {
+		if a.kernel == "" && (a.file == d.Pos.File || a.file == "" && !strings.Contains(d.Pos.File, "/")) {
+			diags = append(diags, d)
+		}
+	}
 	for _, f := range p.functions() {
-		if p.isKernel(p.funcs[f]) {
+		if p.isAsked(p.funcs[f]) {
 			diags = append(diags, p.load(f)...)
+		} else if p.isVersion(p.funcs[f]) {
+			p.load(f) // what is wrong with it counts where its file is asked for
 		}
 	}
 	errs, warnings := split(diags)
+	p.warnings = sortedErrors(slices.DeleteFunc(warnings, p.Silences))
 	if len(errs) > 0 {
-		return nil, sortedErrors(errs)
+		return p, sortedErrors(errs)
 	}
-	p.warnings = sortedErrors(warnings)
 	return p, nil
 }
 
-// isKernel reports whether n is a kernel, of the file that is asked for.
+// isKernel reports whether n is a kernel of the package.
 func (p *Package) isKernel(n ast.Node) bool {
 	d := p.directives[n]
-	return (d.has("target") || d.has("task")) && (p.only == "" || p.position(n.Pos()).File == p.only)
+	return (d.has("target") || d.has("task")) && p.packageAt(n.Pos()) == p.types
 }
 
-// load builds kernel f; of a generic one an instance is built to find its errors, and dropped.
+// isAsked reports whether n is a kernel that is asked for.
+func (p *Package) isAsked(n *ast.FuncDecl) bool {
+	return p.isKernel(n) && (p.asked.file == "" || p.position(n.Pos()).File == p.asked.file) && (p.asked.kernel == "" || n.Name.Name == p.asked.kernel)
+}
+
+// isVersion reports whether n is a kernel that says it implements one of the file that is asked for.
+func (p *Package) isVersion(n *ast.FuncDecl) bool {
+	if p.asked.file == "" || !p.isKernel(n) {
+		return false
+	}
+	for _, c := range p.directives[n].clauses() {
+		if c.name.text == "implements" {
+			o := p.types.Scope().Lookup(c.args.trim().text)
+			return o != nil && p.position(o.Pos()).File == p.asked.file
+		}
+	}
+	return false
+}
+
+// load builds kernel f, and returns what is wrong with it and with what it uses.
 func (p *Package) load(f *types.Func) []Diagnostic {
+	reached := p.reachOf(p.funcs[f])
+	before := append(p.errorsIn(reached), p.misreadIn(reached)...)
+	k, diags := p.loadOne(f)
+	diags = append(before, diags...)
+	errs, _ := split(diags)
+	switch generic := f.Signature().TypeParams().Len() > 0; {
+	case len(errs) > 0: // warnings may follow from them
+		p.broken[f.Name()] = sortedErrors(errs)
+		return errs
+	case generic:
+		p.generic[f.Name()], p.trials[f.Name()] = f, k
+	default:
+		p.kernels = append(p.kernels, k)
+	}
+	isNote := func(d Diagnostic) bool { return d.Severity == Note }
+	for _, d := range diags {
+		if isNote(d) {
+			p.notes[f.Name()] = append(p.notes[f.Name()], d)
+		}
+	}
+	return slices.DeleteFunc(diags, isNote)
+}
+
+// loadOne builds kernel f; of a generic one an instance, nil where no types are found for it.
+func (p *Package) loadOne(f *types.Func) (*ir.Kernel, []Diagnostic) {
 	decl := p.funcs[f]
 	if unfit := p.unfit(f, decl); len(unfit) > 0 {
 		if decl.Body == nil || f.Signature().TypeParams().Len() > 0 || f.Signature().RecvTypeParams().Len() > 0 {
-			return unfit
+			return nil, unfit
 		}
 		_, diags := p.build(f, decl, nil) // for the errors in it
-		return append(unfit, diags...)
+		return nil, append(unfit, diags...)
 	}
-	if params := f.Signature().TypeParams(); params.Len() > 0 {
-		p.generic[f.Name()] = f
-		args := trialArgs(params)
-		if args == nil {
-			return nil
-		}
-		k, diags := p.build(f, decl, args)
-		p.trials[f.Name()] = k
-		return diags
+	params := f.Signature().TypeParams()
+	args := trialArgs(params)
+	if params.Len() > 0 && args == nil {
+		return nil, nil
 	}
-	k, diags := p.build(f, decl, nil)
-	p.kernels = append(p.kernels, k)
-	return diags
+	return p.build(f, decl, args)
 }
 
 // unfit says why the function f cannot be a kernel.
@@ -135,8 +198,11 @@ func (p *Package) Kernels() []*ir.Kernel { return slices.Clone(p.kernels) }
 // which no types were found are left out. The caller must not change them.
 func (p *Package) Samples() map[string]*ir.Kernel { return maps.Clone(p.trials) }
 
-// Kernel returns the kernel of a name. Errors: there is none, or it is generic.
+// Kernel returns the kernel of a name. Errors: there is none, or it is generic; an ErrorList of what is wrong with it.
 func (p *Package) Kernel(name string) (*ir.Kernel, error) {
+	if errs := p.broken[name]; errs != nil {
+		return nil, errs
+	}
 	for _, k := range p.kernels {
 		if k.Name == name {
 			return k, nil
@@ -153,10 +219,32 @@ func (p *Package) Kernel(name string) (*ir.Kernel, error) {
 // Warnings returns what may be wrong with the kernels, by position.
 func (p *Package) Warnings() []Diagnostic { return slices.Clone(p.warnings) }
 
-// position returns where p is in the files as given to Load; //line comments do not count.
-func (p *Package) position(pos token.Pos) ir.Pos {
-	at := p.fset.PositionFor(pos, false)
-	return ir.Pos{File: path.Base(at.Filename), Line: at.Line, Col: at.Column}
+// Notes returns what is worth knowing of a kernel, by its name in the source, that nobody needs to change, by position.
+func (p *Package) Notes(kernel string) []Diagnostic { return sortedErrors(p.notes[kernel]) }
+
+// Files returns the names of the files of the package that a kernel, by its name in the source, needs.
+func (p *Package) Files(kernel string) []string {
+	names := map[string]bool{}
+	for f, decl := range p.funcs {
+		if f.Name() == kernel && p.isKernel(decl) {
+			for d := range p.reachOf(decl) {
+				names[p.position(d.node.Pos()).File] = true
+			}
+		}
+	}
+	return sortedKeys(names)
+}
+
+// position returns where p is in the files as given to Load.
+func (p *Package) position(pos token.Pos) ir.Pos { return placeOf(p.fset, pos) }
+
+// placeOf returns where pos is. Line comments count in files of other packages, of which there may be parts alone.
+func placeOf(fset *token.FileSet, pos token.Pos) ir.Pos {
+	at := fset.PositionFor(pos, false)
+	if strings.Contains(at.Filename, "/") {
+		at = fset.PositionFor(pos, true)
+	}
+	return ir.Pos{File: filepath.ToSlash(at.Filename), Line: at.Line, Col: at.Column}
 }
 
 // functions returns the functions of the package by position.
@@ -171,7 +259,7 @@ func (p *Package) functions() []*types.Func {
 
 func split(list []Diagnostic) (errs, warnings []Diagnostic) {
 	for _, d := range list {
-		if d.Severity == Warning {
+		if d.Severity != Error {
 			warnings = append(warnings, d)
 		} else {
 			errs = append(errs, d)

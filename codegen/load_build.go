@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -16,6 +17,7 @@ type unit struct {
 	k       *ir.Kernel
 	diags   []Diagnostic
 	failed  map[Diagnostic]bool
+	refused map[ir.Pos]bool  // the lines in what the kernel reaches where go/types finds errors
 	unknown ir.Pos           // the first expression whose type is not known
 	funcs   []*instance      // the functions that are called
 	names   map[string]bool  // of the functions
@@ -23,6 +25,7 @@ type unit struct {
 	inlined int              // how many bodies were inlined
 	vague   vagueness        // what clauses with errors may have declared
 	nesting int              // of bodies being inlined
+	size    int              // the number of statements that were built
 	temps   map[*ir.Var]bool // variables that the builder made, each to hold one value
 	taken   map[*ir.Var]bool // variables of which the address or a slice is taken somewhere
 	fixed   map[*ir.Var]bool // variables that nothing changes after their declaration
@@ -66,6 +69,7 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 	k := &ir.Kernel{Name: instanceName(f.Name(), args), Package: p.name, At: p.position(decl.Name.Pos())}
 	u := &unit{p: p, k: k, failed: map[Diagnostic]bool{}, temps: map[*ir.Var]bool{}, taken: map[*ir.Var]bool{}, fixed: map[*ir.Var]bool{}, names: map[string]bool{k.Name: true},
 		globals: map[*types.Var]*ir.Var{}, busy: []*types.Func{f}}
+	u.refused = p.refusedLines(decl)
 	b := u.builder(typingOf(f, args))
 	k.Params = b.parameters(f.Signature(), decl)
 	u.vague.all = p.cloudedFunction(decl)
@@ -73,35 +77,55 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 	d := p.directives[decl]
 	shapes := b.functionDirective(k, d, decl)
 	k.Body = b.body(decl.Body)
+	if u.size > maxStatements || !u.checkSize() {
+		return k, u.diags
+	}
 	u.checkEscapes(k.Params, k.Body)
 	u.finish(shapes)
-	return k, u.diags
+	return k, folded(slices.DeleteFunc(u.diags, p.Silences))
 }
 
-// finish runs the checks that need the whole kernel, and infers the accesses that nobody wrote.
+// refusedLines returns the lines in what decl reaches where go/types finds errors.
+func (p *Package) refusedLines(decl *ast.FuncDecl) map[ir.Pos]bool {
+	out := map[ir.Pos]bool{}
+	for _, d := range p.errorsIn(p.reachOf(decl)) {
+		out[ir.Pos{File: d.Pos.File, Line: d.Pos.Line}] = true
+	}
+	return out
+}
+
+// finish runs the checks that need the whole kernel, fuses sums where contract says so, and infers the accesses that nobody wrote.
 func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
-	if (u.unknown != ir.Pos{}) && !u.hasErrors() && len(u.p.goErrors) == 0 {
+	if (u.unknown != ir.Pos{}) && !u.hasErrors() && len(u.refused) == 0 {
 		d, ok := u.p.foreignCause(u.unknown)
 		if !ok {
 			d = Diagnostic{Pos: u.unknown, What: "expression", Why: "its type is not known", Instead: "write it in terms that go vet accepts"}
 		}
 		u.report(d)
 	}
+	u.checkCapacities()
 	u.placeGlobals()
 	absorb(u.k.Body)
 	for _, f := range u.k.Funcs {
 		absorb(f.Body)
 	}
-	for _, d := range checkKernel(u.k, u.p.clouded) {
+	for _, d := range checkKernel(u.k, u.p.clouded, !u.hasErrors()) {
 		u.report(d)
 	}
-	switch {
-	case !u.k.Task.Present || u.vague.all:
-	case len(u.k.Task.Accesses) > 0 || u.vague.any():
+	written := len(u.k.Task.Accesses) > 0 || u.vague.any()
+	known := u.k.Task.Present && !u.vague.all
+	if known && written {
 		for _, d := range checkAccesses(u.k, u.vague) {
 			u.report(d)
 		}
-	case !u.hasErrors():
+	}
+	if u.hasErrors() {
+		return
+	}
+	if u.k.Target.Contract {
+		fuse(u.k)
+	}
+	if known && !written {
 		u.k.Task.Accesses, u.k.Task.Inferred = inferAccesses(u.k, shapes), true
 	}
 }
@@ -121,7 +145,7 @@ func (u *unit) hasErrors() bool {
 // report takes a diagnostic; the second one of the same text is dropped.
 func (u *unit) report(d Diagnostic) {
 	sameLine := ir.Pos{File: d.Pos.File, Line: d.Pos.Line}
-	if !u.failed[d] && !u.p.goErrors[sameLine] { // what Go itself refuses needs no second opinion
+	if !u.failed[d] && !u.refused[sameLine] { // what Go itself refuses needs no second opinion
 		u.failed[d] = true
 		u.diags = append(u.diags, d)
 	}
@@ -279,7 +303,7 @@ func (b *builder) unknownAt(at ir.Pos) {
 
 // lookup returns the variable that name means at a place in the source, nil where it means none.
 func (b *builder) lookup(name string, at token.Pos) *ir.Var {
-	scope := b.u.p.types.Scope().Innermost(at)
+	scope := b.u.p.packageAt(at).Scope().Innermost(at)
 	if scope == nil {
 		return nil
 	}
@@ -287,7 +311,7 @@ func (b *builder) lookup(name string, at token.Pos) *ir.Var {
 	if o == nil {
 		return nil
 	}
-	if !b.host && b.isPackageVariable(o) {
+	if !b.host && isPackageVariable(o) {
 		if t, err := b.env.types.convert(o.Type()); err == nil {
 			return b.globalOf(o.(*types.Var), t)
 		}
@@ -321,11 +345,11 @@ func (b *builder) parseClause(text string, scopeAt token.Pos) ir.Expr {
 		b.fail(1, what, why, "write a Go expression")
 		return nil
 	}
-	if deepest(syntax) != nil {
-		b.fail(1, what[:min(len(what), 40)], "this is nested too deeply", "assign it to a variable before")
+	if deep, most := deepest(syntax); deep != nil {
+		b.fail(1, what[:min(len(what), 40)], tooDeep(most), "assign it to a variable before")
 		return nil
 	}
-	if err := types.CheckExpr(fset, b.u.p.types, scopeAt, syntax, b.u.p.info); err != nil {
+	if err := types.CheckExpr(fset, b.u.p.packageAt(scopeAt), scopeAt, syntax, b.u.p.info); err != nil {
 		pos, why := token.Pos(1), err.Error()
 		if e, ok := err.(types.Error); ok {
 			pos, why = e.Pos, goMessage(e.Msg)

@@ -3,33 +3,35 @@ package codegen
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
 	"go/token"
 	"go/types"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// maxNesting bounds the depth of a syntax tree: every stage after the parser walks it by recursion.
-const maxNesting = 2000
+func newPackage() *Package {
+	return &Package{fset: token.NewFileSet(), texts: map[string]string{}, notes: map[string][]Diagnostic{}, silent: map[ir.Pos]bool{}, directives: map[ast.Node]*directive{}, funcs: map[*types.Func]*ast.FuncDecl{},
+		generic: map[string]*types.Func{}, trials: map[string]*ir.Kernel{}, broken: map[string]ErrorList{}, others: map[string]*otherPackage{},
+		uses: map[*ast.FuncDecl]map[*topDecl]bool{}}
+}
 
 // parseFiles reads the files of a package.
 func parseFiles(files []File) (*Package, []Diagnostic) {
-	p := &Package{fset: token.NewFileSet(), directives: map[ast.Node]*directive{}, funcs: map[*types.Func]*ast.FuncDecl{},
-		generic: map[string]*types.Func{}, trials: map[string]*ir.Kernel{}, goErrors: map[ir.Pos]bool{}}
+	p := newPackage()
 	if len(files) == 0 {
 		return p, []Diagnostic{{What: "package", Why: "it has no files", Instead: "give Load at least one"}}
 	}
 	var diags []Diagnostic
 	names := map[string]bool{}
 	for _, f := range files {
-		name := path.Base(f.Name)
+		name := f.fileName()
 		if names[name] {
 			diags = append(diags, Diagnostic{Pos: ir.Pos{File: name}, What: "file " + name, Why: "it is given twice", Instead: "give it once"})
 			continue
@@ -38,7 +40,7 @@ func parseFiles(files []File) (*Package, []Diagnostic) {
 		syntax, err := p.parse(name, f.Text)
 		diags = append(diags, syntaxErrors(err)...)
 		if err == nil {
-			diags = append(diags, p.add(syntax)...)
+			diags = append(diags, p.add(syntax, f.Package)...)
 		}
 	}
 	return p, diags
@@ -48,6 +50,7 @@ func parseFiles(files []File) (*Package, []Diagnostic) {
 // one; then it is asked again for all.
 func (p *Package) parse(name, text string) (*ast.File, error) {
 	const mode = parser.ParseComments | parser.SkipObjectResolution
+	p.texts[name] = text
 	syntax, err := parser.ParseFile(p.fset, name, text, mode)
 	var list scanner.ErrorList
 	if errors.As(err, &list) && len(list) >= 10 {
@@ -56,19 +59,26 @@ func (p *Package) parse(name, text string) (*ast.File, error) {
 	return syntax, err
 }
 
-// add takes a file that has been parsed.
-func (p *Package) add(f *ast.File) []Diagnostic {
-	if deep := deepest(f); deep != nil {
-		return []Diagnostic{{Pos: p.position(deep.Pos()), What: "syntax", Why: "this is nested too deeply", Instead: "name parts of it"}}
+// add takes a file of a package, "" for that of the kernels, that has been parsed.
+func (p *Package) add(f *ast.File, pkg string) []Diagnostic {
+	if deep, most := deepest(f); deep != nil {
+		return []Diagnostic{{Pos: p.position(deep.Pos()), What: "syntax", Why: tooDeep(most), Instead: "name parts of it"}}
 	}
-	if p.name == "" {
+	if p.name == "" && pkg == "" {
 		p.name = f.Name.Name
 	}
-	if f.Name.Name != p.name {
+	if f.Name.Name != p.name && pkg == "" {
 		return []Diagnostic{{Pos: p.position(f.Name.Pos()), What: "package " + f.Name.Name, Why: "the first file is in package " + p.name,
 			Instead: "load the packages one by one"}}
 	}
-	p.files = append(p.files, f)
+	if pkg == "" {
+		p.files = append(p.files, f)
+	} else {
+		other := p.otherNamed(pkg)
+		other.files = append(other.files, f)
+		p.others[p.fset.File(f.Pos()).Name()] = other
+	}
+	p.silence(f)
 	found, diags := attach(p.fset, f)
 	maps.Copy(p.directives, found)
 	p.misread = append(p.misread, diags...)
@@ -76,22 +86,27 @@ func (p *Package) add(f *ast.File) []Diagnostic {
 	return nil
 }
 
-// deepest returns a node that is nested deeper than maxNesting, nil where there is none.
-func deepest(f ast.Node) (deep ast.Node) {
+// deepest returns a node that is nested as deeply as a syntax tree may be and has others in it, nil where there is none, and
+// how deep the tree is.
+func deepest(f ast.Node) (deep ast.Node, most int) {
 	depth := 0
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil {
 			depth--
 			return true
 		}
-		if depth >= maxNesting {
+		if depth == maxNesting && deep == nil {
 			deep = n
-			return false
 		}
 		depth++
+		most = max(most, depth)
 		return true
 	})
-	return deep
+	return deep, most
+}
+
+func tooDeep(depth int) string {
+	return fmt.Sprintf("this is nested too deeply: %d levels, at most %d", depth, maxNesting)
 }
 
 func syntaxErrors(err error) []Diagnostic {
@@ -107,30 +122,35 @@ func syntaxErrors(err error) []Diagnostic {
 		if i > 0 && e.Pos.Line == list[i-1].Pos.Line {
 			continue // most likely a consequence of the one before
 		}
-		out = append(out, Diagnostic{Pos: ir.Pos{File: path.Base(e.Pos.Filename), Line: e.Pos.Line, Col: e.Pos.Column},
+		out = append(out, Diagnostic{Pos: ir.Pos{File: e.Pos.Filename, Line: e.Pos.Line, Col: e.Pos.Column},
 			What: "syntax", Why: e.Msg})
 	}
 	return out
 }
 
-// A topDecl is a function or a specification of the package, with what go/types finds wrong in it.
+// A topDecl is a function or a specification of a package, with what go/types finds wrong in it.
 type topDecl struct {
-	node   ast.Node
-	errors []Diagnostic
+	node    ast.Node
+	group   *ast.GenDecl // of a specification
+	repeats *topDecl     // the constants before, whose values it repeats
+	errors  []Diagnostic
 }
 
-// check type-checks the package and returns the errors in what kernels reach.
-func (p *Package) check() []Diagnostic {
-	for _, f := range p.files {
+// check type-checks the package and the others that it is given.
+func (p *Package) check() {
+	files := p.allFiles()
+	for _, f := range files {
 		p.index(f)
 	}
 	slices.SortFunc(p.decls, func(a, b *topDecl) int { return cmp.Compare(a.node.Pos(), b.node.Pos()) })
 	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
 		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
 		Instances: map[*ast.Ident]types.Instance{}}
-	conf := types.Config{Importer: newImporter(), Sizes: sizes(), DisableUnusedImportCheck: true, Error: p.typeError}
+	p.library = newImporter()
+	p.nameImports(files)
+	conf := p.config()
 	p.types, _ = conf.Check(p.name, p.fset, p.files, p.info) // the errors have gone to typeError
-	for _, f := range p.files {
+	for _, f := range files {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok {
 				if obj, ok := p.info.Defs[fn.Name].(*types.Func); ok {
@@ -139,7 +159,14 @@ func (p *Package) check() []Diagnostic {
 			}
 		}
 	}
-	return p.reachedErrors()
+}
+
+// names returns what d declares in its package.
+func (d *topDecl) names() []*ast.Ident {
+	if d.group != nil {
+		return declared(&ast.GenDecl{Specs: []ast.Spec{d.node.(ast.Spec)}})
+	}
+	return declared(d.node.(ast.Decl))
 }
 
 // index notes the declarations of f. Imports are left out: what is wrong with one shows where it is used.
@@ -153,8 +180,17 @@ func (p *Package) index(f *ast.File) {
 		if gen.Tok == token.IMPORT {
 			continue
 		}
+		var before *topDecl
 		for _, s := range gen.Specs {
-			p.decls = append(p.decls, &topDecl{node: s})
+			d := &topDecl{node: s, group: gen}
+			if values, ok := s.(*ast.ValueSpec); ok && gen.Tok == token.CONST {
+				if len(values.Values) == 0 {
+					d.repeats = before
+				} else {
+					before = d
+				}
+			}
+			p.decls = append(p.decls, d)
 		}
 	}
 }
@@ -187,32 +223,29 @@ func (p *Package) declAt(pos token.Pos) *topDecl {
 	return nil
 }
 
-// reachedErrors returns the errors of go/types in the kernels and in every declaration that they use.
-func (p *Package) reachedErrors() []Diagnostic {
+// errorsIn returns the errors of go/types in declarations.
+func (p *Package) errorsIn(decls map[*topDecl]bool) []Diagnostic {
 	var out []Diagnostic
-	seen := map[*topDecl]bool{}
-	var visit func(d *topDecl)
-	visit = func(d *topDecl) {
-		if d == nil || seen[d] {
-			return
+	for _, d := range p.decls {
+		if !decls[d] {
+			continue
 		}
-		seen[d] = true
 		if foreign := p.foreignConstraints(d.node); len(foreign) > 0 {
 			out = append(out, foreign...) // what the constraint allows is not known: go/types sees errors that are none
 		} else {
 			out = append(out, d.errors...)
 		}
-		for _, o := range p.usedBy(d.node) {
-			visit(p.declAt(o.Pos()))
-		}
 	}
-	for _, d := range p.decls {
-		if p.isKernel(d.node) {
-			visit(d)
+	return out
+}
+
+// misreadIn returns what is wrong with the directives in declarations.
+func (p *Package) misreadIn(decls map[*topDecl]bool) []Diagnostic {
+	var out []Diagnostic
+	for _, d := range p.misread {
+		if p.inside(d.Pos, decls) {
+			out = append(out, d)
 		}
-	}
-	if p.only != "" {
-		p.misread = slices.DeleteFunc(p.misread, func(d Diagnostic) bool { return d.Pos.File != p.only && !p.inside(d.Pos, seen) })
 	}
 	return out
 }
@@ -250,25 +283,14 @@ func (p *Package) foreignConstraints(n ast.Node) []Diagnostic {
 func (p *Package) inside(at ir.Pos, decls map[*topDecl]bool) bool {
 	for d := range decls {
 		from, to := p.position(d.node.Pos()), p.position(d.node.End())
+		if f, ok := d.node.(*ast.FuncDecl); ok && f.Doc != nil {
+			from = p.position(f.Doc.Pos())
+		}
 		if from.File == at.File && from.Line <= at.Line && at.Line <= to.Line {
 			return true
 		}
 	}
 	return false
-}
-
-// usedBy returns the package-level objects of the package that n names.
-func (p *Package) usedBy(n ast.Node) []types.Object {
-	var out []types.Object
-	ast.Inspect(n, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			if o := p.info.Uses[id]; o != nil && o.Parent() == p.types.Scope() {
-				out = append(out, o)
-			}
-		}
-		return true
-	})
-	return out
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -33,6 +33,9 @@ func TestLoopIR(t *testing.T) {
 			fmt.Fprintln(&b, w.Error())
 		}
 		for _, k := range p.Kernels() {
+			for _, n := range p.Notes(k.Name) {
+				fmt.Fprintln(&b, n.Error())
+			}
 			require.NoError(t, ir.VerifyKernel(k))
 			b.WriteString(k.String())
 		}

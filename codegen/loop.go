@@ -189,6 +189,12 @@ func (b *builder) countedLoop(s *ast.ForStmt, c counted, name string, g governan
 	loop := &ir.For{Label: l, Var: v, Lo: lo, Hi: hi, Step: step, Rel: c.rel, Directive: g.directive, Body: body, At: at}
 	why := b.uncounted(loop, before, g.text != "")
 	switch {
+	case why == "" && g.text != "" && mayWrap(loop, true):
+		b.out = append(b.out, before...)
+		if g.collapse > 0 || g.directive == nil {
+			b.fail(s.Pos(), "loop under "+g.text, loop.Var.Name+" may go past the end of "+loop.Var.Type.String()+" and wrap around", "count in an int")
+		}
+		b.emit(b.numbered(loop))
 	case why == "":
 		b.out = append(b.out, before...)
 		b.emit(loop)
@@ -230,7 +236,10 @@ func (b *builder) uncounted(f *ir.For, before []ir.Stmt, governed bool) string {
 	case !governed && !b.invariant(f.Step, f.Body), !b.keeps(f.Step, changed):
 		return "its body changes the step"
 	}
-	return badStep(f, governed)
+	if why := badStep(f, governed); why != "" || governed || !mayWrap(f, false) {
+		return why
+	}
+	return f.Var.Name + " may wrap around"
 }
 
 // badStep says why the step does not lead from the lower to the upper bound.

@@ -25,7 +25,7 @@ type LowerOptions struct {
 type Lowering struct {
 	Program   *ir.Program
 	Decisions []Decision
-	Warnings  []Diagnostic
+	Notes     []Diagnostic // what is slower than the author may expect
 }
 
 // Lower makes device IR of k, which it leaves as it is. The result is the same in every run.
@@ -45,7 +45,7 @@ func Lower(k *ir.Kernel, opt LowerOptions) (*Lowering, error) {
 			panic(fmt.Sprintf("gompss: bug: lower %s: after %q: %v", k.Name, p.name, err))
 		}
 	}
-	return &Lowering{Program: l.program, Decisions: l.decided(), Warnings: l.warnings}, nil
+	return &Lowering{Program: l.program, Decisions: l.decided(), Notes: l.notes}, nil
 }
 
 // A pass does one step; check looks at what it left.
@@ -62,6 +62,7 @@ var passes = []pass{
 	{"order sums", (*lowering).orderSums, checkKernelIR},
 	{"structure returns", (*lowering).structureReturns, checkKernelIR},
 	{"count loops", (*lowering).countLoops, checkKernelIR},
+	{"order dependent loops", (*lowering).orderLoops, checkKernelIR},
 	{"stage distributed arrays", (*lowering).stageDistArrays, checkKernelIR},
 	{"collapse rows", (*lowering).collapseRows, checkKernelIR},
 	{"level dependent bounds", (*lowering).levelDependent, checkKernelIR},
@@ -94,7 +95,7 @@ type lowering struct {
 	fewTeams map[*ir.Launch]ir.Expr // bounds of num_teams that the device evaluates
 
 	decisions []Decision
-	warnings  []Diagnostic
+	notes     []Diagnostic
 	errors    ErrorList
 }
 
@@ -149,10 +150,11 @@ func (l *lowering) notYet(at ir.Pos, what string) {
 	l.refuse(at, "kernel "+l.kernel.Name, "not supported yet by "+l.opt.Target+": "+what, "")
 }
 
-func (l *lowering) warn(at ir.Pos, what, why, instead string) {
-	d := Diagnostic{Pos: at, Severity: Warning, What: what, Why: why, Instead: instead}
-	if !slices.Contains(l.warnings, d) {
-		l.warnings = append(l.warnings, d)
+// note records what is slower than the author may expect.
+func (l *lowering) note(at ir.Pos, what, why, instead string) {
+	d := Diagnostic{Pos: at, Severity: Note, What: what, Why: why, Instead: instead}
+	if !slices.Contains(l.notes, d) {
+		l.notes = append(l.notes, d)
 	}
 }
 

@@ -22,7 +22,7 @@ func (t *team) dealt(d *ir.Directive, grid bool, p portion, count, total ir.Expr
 			p.first, p.stride = intConst(0, at), intConst(1, at)
 		}
 	}
-	if c := d.Schedule.Chunk; c != nil && d.Schedule.Kind == ir.ScheduleStatic {
+	if c := d.Schedule.Chunk; dealsChunks(d) {
 		p.deals = append(p.deals, deal{p.first, p.stride, chunk(c)})
 		p.first, p.stride = intConst(0, at), intConst(1, at)
 	}
@@ -40,9 +40,15 @@ func (t *team) chunkWithin(e, total ir.Expr, at ir.Pos) ir.Expr {
 	return limit(ir.IMax, limit(ir.IMin, asInt(e), total), intConst(1, at))
 }
 
+// dealsChunks reports whether the schedule of d deals chunks of a given size to the threads in turns.
+func dealsChunks(d *ir.Directive) bool {
+	k := d.Schedule.Kind
+	return d.Schedule.Chunk != nil && (k == ir.ScheduleStatic || k == ir.ScheduleCyclic)
+}
+
 // inChunks reports whether d deals out chunks of iterations that are known before.
 func inChunks(d *ir.Directive, grid bool) bool {
-	return grid && d.DistSchedule.Chunk != nil || d.Schedule.Chunk != nil && d.Schedule.Kind == ir.ScheduleStatic
+	return grid && d.DistSchedule.Chunk != nil || dealsChunks(d)
 }
 
 // settleChunks returns d with chunks that each thread has computed before another writes what they read. x is what the
@@ -103,8 +109,7 @@ func (t *team) noteDealt(sp *space, d *ir.Directive) {
 		t.noteCount(chunks(total, size), &t.trips.team)
 		threads = size
 	}
-	static := d.Schedule.Chunk != nil && d.Schedule.Kind == ir.ScheduleStatic
-	if static {
+	if dealsChunks(d) {
 		threads = chunks(threads, t.chunkWithin(d.Schedule.Chunk, total, at))
 	}
 	switch {
@@ -122,9 +127,9 @@ func (t *team) explainDealt(sp *space, d *ir.Directive, grid bool) {
 		t.decide(sp.at, name, "chunks of "+ir.ExprString(c)+" iterations to the teams in turn",
 			"dist_schedule(static, "+ir.ExprString(c)+") says so", "dist_schedule(static), by which neighbours run next to each other")
 	}
-	if c := d.Schedule.Chunk; c != nil && d.Schedule.Kind == ir.ScheduleStatic {
+	if c := d.Schedule.Chunk; dealsChunks(d) {
 		t.decide(sp.at, name, "chunks of "+ir.ExprString(c)+" iterations to the threads in turn",
-			"schedule(static, "+ir.ExprString(c)+") says so, though neighbouring threads then touch memory that far apart",
+			"schedule("+d.Schedule.Kind.String()+", "+ir.ExprString(c)+") says so, though neighbouring threads then touch memory that far apart",
 			"schedule(static), by which neighbouring threads touch neighbouring memory")
 	}
 }

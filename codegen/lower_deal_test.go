@@ -44,6 +44,7 @@ func TestStaticChunksGoRoundRobin(t *testing.T) {
 			func(i int) int { return i % 10 / 3 % 4 }},
 		{"teams distribute parallel for dist_schedule(static, 1<<62) schedule(static, 1<<62)", func(int) int { return 0 }, func(int) int { return 0 }},
 		{"parallel for num_threads(4) schedule(static, 5)", func(int) int { return 0 }, func(i int) int { return i / 5 % 4 }},
+		{"teams distribute parallel for schedule(cyclic, 2)", func(i int) int { return i / 8 % 3 }, func(i int) int { return i / 2 % 4 }},
 		{"parallel for num_threads(4) schedule(static, n)", func(int) int { return 0 }, func(i int) int { return i / 3 % 4 }},
 	} {
 		want := make([]string, 40)
@@ -88,5 +89,30 @@ func TestChunksHaveTheirGrid(t *testing.T) {
 			require.Contains(t, text, c.teams)
 		}
 		require.Contains(t, l.Explain(), "iterations to the")
+	}
+}
+
+// schedule(onetoone) and schedule(cyclic) are two grids: a thread an iteration, and the teams that run at once, also
+// where a reduction or a chunk would choose the other (issue 16, point 17).
+func TestSchedule_OneToOneAndCyclicDiffer(t *testing.T) {
+	for _, c := range []struct {
+		clauses  string
+		resident bool
+	}{
+		{"schedule(onetoone)", false}, {"schedule(cyclic)", true}, {"schedule(cyclic, 8)", true}, {"schedule(static, 8)", false},
+		{"collapse(2) schedule(onetoone)", false}, {"collapse(2) schedule(cyclic)", true},
+		{"schedule(onetoone) reduction(+: s)", false}, {"schedule(cyclic) reduction(+: s)", true},
+	} {
+		sum, use := "", ""
+		if strings.Contains(c.clauses, "reduction") {
+			sum, use = "s := 0", "s += i"
+		}
+		l, err := lowerText(t, fmt.Sprintf("//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int, n int) {\n%s\n"+
+			"//omp:teams distribute parallel for %s\nfor i := 0; i < n; i++ {\nfor j := 0; j < n; j++ {\n%s\nx[i*n+j] = j\n}\n}\n%s\n}",
+			sum, c.clauses, use, strings.Replace(sum, "s := 0", "x[0] += s", 1)), codegen.LowerOptions{})
+		require.NoError(t, err, c.clauses)
+		launch := l.Program.Launches[0]
+		require.Equal(t, c.resident, launch.Resident, c.clauses)
+		require.Zero(t, launch.Width, c.clauses)
 	}
 }

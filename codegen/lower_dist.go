@@ -59,6 +59,7 @@ func (l *lowering) stageIn(f *ir.For) {
 			continue
 		}
 		v := l.local(a.Var.Name+"Part", ir.ArrayOf(a.Var.Type.Elem, chunk), a.At)
+		v.Source = a.Part(f.Var)
 		l.insisted[v] = a.Kind.String()
 		parts = append(parts, ownPart{a, chunk, v})
 		l.decide(a.At, "array "+a.Var.Name, "on chip", fmt.Sprintf("each iteration works on a copy of the %d elements that it owns", chunk), "")

@@ -36,7 +36,7 @@ func TestDistArraysTooLarge(t *testing.T) {
 	require.ErrorContains(t, err, "dist_firstprivate of x: a part of 6145 elements takes 49160 bytes, a team has 49152")
 	body := "//omp:parallel for\nfor j := 0; j < 4000; j++ { x[i*4000+j] += y[i*4000+j] }"
 	_, err = lowerText(t, distText("dist_firstlastprivate([4000]x, [4000]y)", body), codegen.LowerOptions{})
-	require.ErrorContains(t, err, "the team needs 64000 bytes of memory on chip with yPart, it has 49152")
+	require.ErrorContains(t, err, "the team needs 64000 bytes of memory on chip with y[i*4000 : (i+1)*4000], it has 49152")
 }
 
 // An iteration whose part is cut off by the end of the array fails where Go does, and only there.

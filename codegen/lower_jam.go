@@ -96,7 +96,7 @@ func (t *team) jamWidth(f *ir.For, body []ir.Stmt, red *reductions) int {
 			fine = fine && !e.Checked
 			ops++
 		case *ir.Math:
-			ops += 4
+			ops += mathCost(e.Fn, 4)
 		case *ir.Member, *ir.Deref, *ir.AddrOf, *ir.Reslice, *ir.Query, *ir.Composite:
 			fine = false
 		}

@@ -51,7 +51,8 @@ func K(x, y []float64, f, g []float32, n int) {
 }`, codegen.LowerOptions{})
 			require.NoError(t, err)
 			require.Equal(t, c.width, l.Program.Launches[0].Width, l.Program.String())
-			require.Equal(t, strings.HasPrefix(c.name, "reduction") || c.name == "counter", l.Program.Launches[0].Resident)
+			resident := strings.HasPrefix(c.name, "reduction") || c.name == "counter" || c.name == "cyclic"
+			require.Equal(t, resident, l.Program.Launches[0].Resident)
 		})
 	}
 }

@@ -127,7 +127,7 @@ func (sp *segmenter) parallel(s ir.Stmt, guards []ir.Expr) {
 func (sp *segmenter) byOneTeam(s ir.Stmt, guards []ir.Expr, why string) {
 	sp.construct(s, guards, true)
 	sp.l.decide(s.Pos(), "code around constructs", "one team runs it", why, "a task for each construct")
-	sp.l.warn(s.Pos(), "code around constructs", "runs on one team of the device: "+why, "make each construct a task of its own")
+	sp.l.note(s.Pos(), "code around constructs", "runs on one team of the device: "+why, "make each construct a task of its own")
 }
 
 // breaksTo reports whether a break of label stands in list.
@@ -165,7 +165,7 @@ func (sp *segmenter) loopOfOneTeam(s ir.Stmt, guards []ir.Expr) {
 	sp.l.decide(s.Pos(), "loop around constructs", "one team runs it",
 		"a launch cannot be repeated from the device, and only one team can wait for all its threads between constructs",
 		"loop on the host: one task an iteration")
-	sp.l.warn(s.Pos(), "loop around constructs", "runs on one team of the device",
+	sp.l.note(s.Pos(), "loop around constructs", "runs on one team of the device",
 		"make the body of the loop a task of its own and loop on the host")
 }
 
@@ -195,7 +195,7 @@ func (sp *segmenter) results(s ir.Stmt) (ir.Stmt, values) {
 
 // branch turns the constructs of both sides into segments under a guard.
 func (sp *segmenter) branch(s *ir.If, guards []ir.Expr) {
-	cond := sp.known.of(onceExprs(s.Cond))
+	cond := sp.known.test(onceExprs(s.Cond))
 	if cond == nil {
 		v := sp.l.local("branch", ir.BoolType, s.At)
 		sp.sequential(decl(v, s.Cond, s.At))
@@ -216,6 +216,26 @@ func (sp *segmenter) side(list []ir.Stmt, guards []ir.Expr, cond ir.Expr) {
 	inner := append(append([]ir.Expr{}, guards...), cond)
 	sp.list(list, inner)
 	sp.flush(inner)
+}
+
+// test is of for a condition: each of the tests that it joins may be as long as a value.
+func (k values) test(cond ir.Expr) ir.Expr {
+	switch e := cond.(type) {
+	case *ir.Unary:
+		if x := k.test(e.X); x != nil && e.Op == ir.Not {
+			return &ir.Unary{Op: ir.Not, X: x, At: e.At}
+		}
+	case *ir.Binary:
+		if e.Op != ir.LAnd && e.Op != ir.LOr {
+			break
+		}
+		x, y := k.test(e.X), k.test(e.Y)
+		if x == nil || y == nil {
+			return nil
+		}
+		return compare(e.Op, x, y, e.At)
+	}
+	return k.of(cond)
 }
 
 // of returns the value of e over the parameters, nil where it is not known.
@@ -483,7 +503,7 @@ func (l *lowering) guarded(s *segment, list []ir.Stmt) []ir.Stmt {
 
 // onHost returns e as an expression that the host can evaluate before the launch, nil where it cannot.
 func (s *segment) onHost(e ir.Expr) ir.Expr {
-	e = s.known.of(onceExprs(e))
+	e = s.known.test(onceExprs(e))
 	if e == nil {
 		return nil
 	}

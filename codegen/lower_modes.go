@@ -30,7 +30,7 @@ func (t *team) settleMode(list []ir.Stmt, d *ir.Directive) {
 		if !t.opt.NoShuffles {
 			why = "a team of at most " + ir.ExprString(t.launch.MaxThreads) + " threads may have less than two warps"
 		}
-		t.warn(d.At, "mode(warp_specialized)", "acts as mode(control_loop): "+why, "")
+		t.lowering.note(d.At, "mode(warp_specialized)", "acts as mode(control_loop): "+why, "")
 		t.mode = ir.ModeControlLoop
 	}
 }

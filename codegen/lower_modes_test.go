@@ -71,6 +71,18 @@ var modeCases = []corpusCase{
 		s := side(n)
 		return []any{ints[int32](r, s*s, 9), make([]int32, s), s}
 	}},
+	{kernel: ModeNodes, args: func(n int, r *rand.Rand) []any {
+		nodes := make([]modeNode, n+1)
+		for i := range nodes {
+			nodes[i] = modeNode{Key: r.Int32N(int32(n + 1)), Value: r.Int32N(9),
+				Pair: modePair{A: int16(r.IntN(3)), B: int16(r.IntN(2))}}
+		}
+		next := make([]int32, n)
+		for i := range next {
+			next[i] = r.Int32N(int32(n + 1))
+		}
+		return []any{nodes, next, make([]int32, side(n))}
+	}},
 	{kernel: ModeCrew, args: func(n int, r *rand.Rand) []any {
 		few := make([]int32, side(n))
 		for i := range few {
@@ -185,8 +197,10 @@ func TestModeCosts(t *testing.T) {
 	golden(t, "modes.txt", b.String())
 }
 
-// What thread 0 computes alone goes to the other threads only where one of them reads it (003, section 6.2): here thread 0
-// alone uses k, and mode(spmd) is right.
+// What thread 0 computes alone goes to the other threads only where one of them reads it: here thread 0 alone
+// uses k, and mode(spmd) is right.
+//
+// Source: Ozen and Wolfe, Performant Portable OpenMP, 2022, section 6.2.
 func TestNeedlessBroadcastsAreLeftOut(t *testing.T) {
 	const kernel = `
 //omp:target device(acc)

@@ -36,65 +36,16 @@ func dependsOnPlace(list []ir.Stmt, orphaned map[*ir.Func]bool) bool {
 }
 
 func (l *lowering) inlineIn(list []ir.Stmt, orphaned map[*ir.Func]bool) []ir.Stmt {
+	in := &inliner{local: l.local}
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		c, ok := s.(*ir.Call)
 		if !ok || !orphaned[c.Fn] {
 			return []ir.Stmt{s}
 		}
 		l.decide(c.At, "call of "+c.Fn.Name, "inlined", "its directives belong to the construct around the call", "")
-		return l.inlineIn(l.inline(c), orphaned)
+		return l.inlineIn([]ir.Stmt{in.inline(c)}, orphaned)
 	}}
 	return r.CopyStmts(list)
-}
-
-// inline returns the body of the function that c calls, in place of the call.
-func (l *lowering) inline(c *ir.Call) []ir.Stmt {
-	f := c.Fn
-	var out []ir.Stmt
-	params := map[*ir.Var]*ir.Var{}
-	for i, p := range f.Params {
-		v := l.local(p.Name, p.Type, c.At)
-		params[p] = v
-		out = append(out, decl(v, c.Args[i], c.At))
-	}
-	body := paramsOf(params).CopyStmts(l.copyOf(f.Body, &l.kernel.NumVars))
-	end := &ir.Label{}
-	if n := len(body); n > 0 {
-		if r, ok := body[n-1].(*ir.Return); ok {
-			body = append(body[:n-1], l.results(c, r)...)
-		}
-	}
-	jumps := false
-	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
-		if ret, ok := s.(*ir.Return); ok {
-			jumps = true
-			return append(l.results(c, ret), &ir.Break{Label: end, At: ret.At})
-		}
-		return []ir.Stmt{s}
-	}}
-	block := &ir.Block{Body: append(out, r.CopyStmts(body)...), At: c.At}
-	if jumps {
-		block.Label = end
-	}
-	return []ir.Stmt{block}
-}
-
-// results assigns what ret returns to where c wants it, all values being computed before any is assigned.
-func (l *lowering) results(c *ir.Call, ret *ir.Return) []ir.Stmt {
-	var temps, stores []ir.Stmt
-	for i, v := range c.Results {
-		if v == nil {
-			continue
-		}
-		t := l.local(v.Name, v.Type, ret.At)
-		temps = append(temps, decl(t, ret.Results[i], ret.At))
-		stores = append(stores, assign(ref(v, ret.At), ref(t, ret.At), ret.At))
-	}
-	if len(temps) == 1 {
-		init := temps[0].(*ir.Decl).Init
-		return []ir.Stmt{assign(stores[0].(*ir.Assign).Place, init, ret.At)}
-	}
-	return append(temps, stores...)
 }
 
 // keepParameters gives each parameter that the kernel assigns to a local variable in its place, so that parameters

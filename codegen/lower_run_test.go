@@ -36,13 +36,17 @@ var corpusCodesSource string
 //go:embed corpus_vars_test.go
 var corpusVarsSource string
 
+//go:embed fuse_kernels_test.go
+var fuseKernelsSource string
+
 // loadCorpus compiles the kernels of all files of the corpus.
 func loadCorpus(t testing.TB) *codegen.Package {
 	t.Helper()
 	p, err := codegen.Load(codegen.File{Name: "corpus_test.go", Text: corpusSource},
 		codegen.File{Name: "corpus_team_test.go", Text: corpusTeamSource},
 		codegen.File{Name: "corpus_loops_test.go", Text: corpusLoopsSource}, codegen.File{Name: "corpus_codes_test.go", Text: corpusCodesSource},
-		codegen.File{Name: "corpus_apps_test.go", Text: corpusAppsSource}, codegen.File{Name: "corpus_vars_test.go", Text: corpusVarsSource})
+		codegen.File{Name: "corpus_apps_test.go", Text: corpusAppsSource}, codegen.File{Name: "corpus_vars_test.go", Text: corpusVarsSource},
+		codegen.File{Name: "fuse_kernels_test.go", Text: fuseKernelsSource})
 	require.NoError(t, err)
 	return p
 }
@@ -62,9 +66,12 @@ func (c corpusCase) makeArgs(n int) []any {
 	return out
 }
 
-// runGo calls the kernel as the Go function that it is.
+// runGo calls the kernel as the Go function that it is, or its oracle.
 func (c corpusCase) runGo(args []any) {
 	f := reflect.ValueOf(c.kernel)
+	if c.oracle != nil {
+		f = reflect.ValueOf(c.oracle)
+	}
 	in := make([]reflect.Value, f.Type().NumIn())
 	for i := range in {
 		in[i] = reflect.ValueOf(args[i])
@@ -101,7 +108,7 @@ func (c corpusCase) values(path string, want, got reflect.Value) string {
 		}
 		return ""
 	case reflect.Float32, reflect.Float64:
-		if c.ulps > 0 && ulpsApart(want, got) <= c.ulps || c.ulps == 0 && c.near(want.Float(), got.Float()) {
+		if c.ulps > 0 && ulpsApart(want, got) <= c.ulps || (c.ulps == 0 || fusedError > 0) && c.near(want.Float(), got.Float()) {
 			return ""
 		}
 	default:
@@ -116,7 +123,7 @@ func (c corpusCase) near(want, got float64) bool {
 	if math.Float64bits(want) == math.Float64bits(got) || math.IsNaN(want) && math.IsNaN(got) {
 		return true
 	}
-	return math.Abs(want-got) <= c.tolerance*math.Max(1, math.Max(math.Abs(want), math.Abs(got)))
+	return math.Abs(want-got) <= max(c.tolerance, fusedError)*math.Max(1, math.Max(math.Abs(want), math.Abs(got)))
 }
 
 // ulpsApart is the difference of two floats of one type in units of the last place of the greater.

@@ -14,6 +14,31 @@ func asksCounter(d *ir.Directive) bool {
 	return fromCounter(d.Schedule.Kind) && d.DistSchedule.Chunk == nil
 }
 
+// residentGrid reports whether the grid of a loop of the whole league has no more teams than the device runs at once.
+// schedule(cyclic) asks for such a grid and schedule(onetoone) for a thread an iteration. Otherwise a team that costs
+// something of its own decides: the partial results of a reduction, or the chunks taken from a counter.
+// Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017, section 6.2.
+func residentGrid(d *ir.Directive, reduces bool) bool {
+	switch d.Schedule.Kind {
+	case ir.ScheduleOneToOne:
+		return false
+	case ir.ScheduleCyclic:
+		return true
+	}
+	return reduces || asksCounter(d)
+}
+
+// explainGrid says which grid a schedule asks for by name.
+func (t *team) explainGrid(sp *space, k ir.ScheduleKind) {
+	grids := map[ir.ScheduleKind][2]string{
+		ir.ScheduleOneToOne: {"a grid of one thread an iteration", "schedule(cyclic)"},
+		ir.ScheduleCyclic:   {"a grid of the teams that run at once, each with iterations in turns", "schedule(onetoone)"},
+	}
+	if g, ok := grids[k]; ok {
+		t.decide(sp.at, "loop "+sp.loops[0].Var.Name, g[0], "schedule("+k.String()+") says so", g[1])
+	}
+}
+
 // chunks returns the loop in which a team takes a chunk of the iterations of sp at a time, which its threads share out,
 // until none is left. With schedule(dynamic) the first chunk of each team is its own without asking. With
 // schedule(guided) a chunk is its share of what is left, and the clause's chunk the least that a team takes.

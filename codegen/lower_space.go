@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -163,7 +164,7 @@ func (t trip) count(inclusive bool) ir.Expr {
 	}
 	step, checked := t.shortStep(width, inclusive), false
 	extra := step
-	if _, ok := constInt(t.step); !ok {
+	if _, ok := constInt(t.step); !ok && !atLeastOne(t.step) {
 		positive := compare(ir.Gt, t.step, intConst(0, t.at), t.at)
 		step, checked = choose(positive, step, intConst(0, t.at), t.at), true
 	}
@@ -173,6 +174,15 @@ func (t trip) count(inclusive bool) ir.Expr {
 	sum := binary(ir.Add, width, extra, t.at)
 	quotient := &ir.Binary{Op: ir.Div, X: sum, Y: step, T: ir.IntType, Checked: checked, At: t.at}
 	return atLeastZero(quotient, t.at)
+}
+
+// atLeastOne reports whether e is a maximum with a positive constant.
+func atLeastOne(e ir.Expr) bool {
+	if c, ok := e.(*ir.Convert); ok && c.T.Size >= c.X.Type().Size {
+		return atLeastOne(c.X)
+	}
+	m, ok := e.(*ir.Math)
+	return ok && m.Fn == ir.IMax && slices.ContainsFunc(m.Args, func(x ir.Expr) bool { n, ok := constInt(x); return ok && n > 0 })
 }
 
 // maxShortStep bounds the steps that may be added to a width, or taken by each thread of a grid, without a thought of the ends of int64.

@@ -383,7 +383,7 @@ func (t *team) spill(v *ir.Var) bool {
 		return false
 	}
 	if clause := t.insisted[v]; clause != "" {
-		t.refuse(v.At, clause, fmt.Sprintf("the team needs %d bytes of memory on chip with %s, it has %d", int64(size), v.Name,
+		t.refuse(v.At, clause, fmt.Sprintf("the team needs %d bytes of memory on chip with %s, it has %d", int64(size), ir.Source(&ir.Ref{Var: v}),
 			int64(teamLimit)), "make the chunk smaller, or take an array out of the clause")
 	}
 	t.perTeam[v] = true

@@ -96,7 +96,7 @@ func K(x []int) {
 		}
 		//omp:parallel for
 		for j := 0; j < 3; j++ {
-			x[j*len(x)] = k
+			x[i+j*len(x)] = k
 		}
 	}
 }`, "mode(spmd): the value of k depends on code that only one thread may run"},

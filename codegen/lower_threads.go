@@ -79,7 +79,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 		return t.walk(sp, p, body, last)
 	})...)
 	red.perThread, red.league = true, grid
-	t.trips.resident = t.trips.resident || grid && (len(red.items) > 0 || asksCounter(d))
+	t.trips.resident = t.trips.resident || grid && residentGrid(d, len(red.items) > 0)
 	return t.called(before, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
 }
 
@@ -112,6 +112,9 @@ func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
 			"teams distribute parallel for schedule("+k.String()+")")
 	}
 	t.explainDealt(sp, d, grid)
+	if grid {
+		t.explainGrid(sp, d.Schedule.Kind)
+	}
 	if grid && inChunks(d, grid) {
 		t.noteDealt(sp, d)
 		t.decide(sp.at, "loop "+name, "threads of all teams", because(d), "")

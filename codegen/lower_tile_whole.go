@@ -26,7 +26,7 @@ func (x *tiler) inWhole(sp *space) bool {
 func (x *tiler) walkWhole(sp *space, p portion, first ir.Expr, body []ir.Stmt) []ir.Stmt {
 	f, at := sp.loops[0], sp.at
 	width := 1
-	if x.kernel.Target.FastMath && x.fusible(body) {
+	if x.kernel.Fuses() && x.fusible(body) {
 		width = 2
 		x.trips.width = max(x.trips.width, width)
 		x.decide(at, "loop "+f.Var.Name, "2 iterations of a thread at once", "what is loaded from team memory serves both", "schedule(onetoone)")

@@ -65,7 +65,7 @@ func costOf(f *ir.For) loopCost {
 		case *ir.Unary, *ir.Convert, *ir.Select:
 			c.ops++
 		case *ir.Math:
-			c.ops += 6
+			c.ops += mathCost(e.Fn, 6)
 		case *ir.Index:
 			c.ops++
 			c.fine = c.fine && !e.Checked
@@ -80,6 +80,14 @@ func costOf(f *ir.For) loopCost {
 		}
 	})
 	return c
+}
+
+// mathCost is how many operations fn takes: a fused multiply-add is one itself, others about as many as given.
+func mathCost(fn ir.MathFn, others int) int {
+	if fn == ir.FMA {
+		return 1
+	}
+	return others
 }
 
 // hold counts the registers of a value of type t.

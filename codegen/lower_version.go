@@ -160,6 +160,9 @@ func (v *versioner) index(ix *ir.Index) {
 	last := n.AddConst(-1)
 	v.require(i, lo, &add)
 	v.require(last.Sub(i), last.Sub(hi), &add)
+	if !v.possible(add) {
+		return
+	}
 	v.tests.add(add)
 	ix.Checked = false
 	v.cleared++

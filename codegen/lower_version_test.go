@@ -129,3 +129,35 @@ func compareVersions(t *testing.T, run map[string]*simt.Program) int {
 	require.Positive(t, good)
 	return fast * 100 / good
 }
+
+// A test that cannot hold in a loop that runs makes no version, and one index with such a test does not keep the checks of the others.
+//
+// Issue 16, item 14.
+func TestVersions_ThatNeverRun(t *testing.T) {
+	const head = "package k\n\n//omp:target device(acc)\n//omp:task in(m) inout(x, y)\nfunc K(n, w int, m []int32, x, y []int) {\n//omp:teams distribute parallel for\n"
+	for body, left := range map[string]int{
+		"for i := 0; i < n; i++ { if m[i] != 0 { y[i] += 1 } }":                                            0,
+		"for i := 0; i < n; i++ { if m[i] != 0 { y[i] += x[i-1] } }":                                       1, // 0 <= -1
+		"for i := 0; i < n; i++ { if m[i] != 0 { y[i] += x[i-n] } }":                                       1, // n <= 0
+		"for i := 0; i < n; i++ { if m[i] != 0 { y[i] += x[len(x)+i] } }":                                  1, // len(x) <= 0 ... <= -1
+		"for i := 0; i < n; i++ { for j := 0; j < w; j++ { if m[i] != 0 { y[i] += x[i*w+j-n*w] } } }":      1, // n*w <= 0, and both are 1 or more
+		"for i := 0; i < n; i++ { for j := 0; j < w; j++ { if m[i] != 0 { y[i] += x[i*w+j] + x[j-w] } } }": 1,
+		"for i := 1; i < n; i++ { if m[i] != 0 { y[i] += x[i-1] } }":                                       0,
+		"for i := w; i < n; i++ { if m[i] != 0 { y[i] += x[i-w] } }":                                       0,
+		"for i := 0; i < n; i++ { for j := i; j < n; j++ { if m[i] != 0 { y[i] += x[j-i] + x[i*n+j] } } }": 0,
+	} {
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: head + body + "\n}\n"})
+		require.NoError(t, err, body)
+		l := lowerKernel(t, p, "K", codegen.LowerOptions{}).Program
+		least := -1
+		for _, g := range l.Launches {
+			ir.WalkStmts(g.Body, func(s ir.Stmt) bool {
+				if f, ok := s.(*ir.If); ok && checks(f.Else) > checks(f.Then) && len(f.Then) > 0 {
+					least = checks(f.Then)
+				}
+				return least < 0
+			})
+		}
+		require.Equal(t, left, least, "%s:\n%s", body, l)
+	}
+}

@@ -7,7 +7,7 @@ import "github.com/gompss/gompss/codegen/ir"
 // is spread over the whole league.
 // Source: 003_299c3d2fb599beff, section 5; 004_6454e45de51181e3, sections 4.1.2 and 4.1.3.
 func (l *lowering) mapLoops() {
-	m := &mapper{lowering: l, plain: map[*ir.For]bool{}, tests: map[*ir.If][]ir.Expr{}}
+	m := &mapper{lowering: l, plain: map[*ir.For]bool{}}
 	if l.kernel.Target.Present && !anyDirective(l.kernel.Body) {
 		m.undirected(l.kernel.Body)
 	}
@@ -28,10 +28,12 @@ const (
 
 type mapper struct {
 	*lowering
-	known   []ir.Expr            // what tests around say
-	plain   map[*ir.For]bool     // loops for when a test does not hold
-	tests   map[*ir.If][]ir.Expr // made here, and what they ask
-	suppose *supposition         // where to note what has to hold for a loop to be parallel; nil: nothing is supposed
+	known   []ir.Expr        // what tests around say
+	plain   map[*ir.For]bool // loops for when a test does not hold
+	suppose *supposition     // where to note what has to hold for a loop to be parallel; nil: nothing is supposed
+
+	sequential bool // there is one team of one thread
+	loops      int  // plain loops around
 }
 
 func anyDirective(list []ir.Stmt) bool {
@@ -78,7 +80,7 @@ func (m *mapper) stmt(s ir.Stmt, at level) {
 	inner := at
 	if test, ok := s.(*ir.If); ok {
 		before := len(m.known)
-		m.known = append(m.known, m.tests[test]...)
+		m.known = append(m.known, m.lasting(test.Cond)...)
 		m.list(test.Then, at)
 		m.known = m.known[:before]
 		m.list(test.Else, at)
@@ -357,10 +359,6 @@ func (m *mapper) worthTeam(f *ir.For) bool {
 
 // privatise gives constructs with a private clause variables of their own: a loop in every iteration, a body once.
 func (l *lowering) privatise(list []ir.Stmt) []ir.Stmt {
-	own := func(vars []*ir.Var, body []ir.Stmt, at ir.Pos) []ir.Stmt {
-		decls, _, body := l.lastCopies(vars, body, at)
-		return append(decls, body...)
-	}
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		d := ir.DirectiveOf(s)
 		if d == nil || len(d.Private) == 0 {
@@ -370,13 +368,19 @@ func (l *lowering) privatise(list []ir.Stmt) []ir.Stmt {
 		d.Private = nil
 		switch s := s.(type) {
 		case *ir.For:
-			s.Body = l.privateIn(s, private, own)
+			s.Body = l.privateIn(s, private, l.withPrivate)
 		case *ir.Construct:
-			s.Body = own(private, s.Body, s.At)
+			s.Body = l.withPrivate(private, s.Body, s.At)
 		}
 		return []ir.Stmt{s}
 	}}
 	return r.CopyStmts(list)
+}
+
+// withPrivate returns body with variables of its own for vars.
+func (l *lowering) withPrivate(vars []*ir.Var, body []ir.Stmt, at ir.Pos) []ir.Stmt {
+	decls, _, body := l.lastCopies(vars, body, at)
+	return append(decls, body...)
 }
 
 // privateIn puts the copies into the innermost of the loops that the directive of f governs.

@@ -22,7 +22,10 @@ type supposition struct {
 
 // supposeApart reports whether x and y are known, or may be supposed, to have no byte in common.
 func (m *mapper) supposeApart(x, y *ir.Var) bool {
-	if x == nil || y == nil || x.Space != ir.Param || y.Space != ir.Param || x.Type.Kind != ir.Slice || y.Type.Kind != ir.Slice {
+	given := func(v *ir.Var) bool {
+		return v != nil && v.Space == ir.Param && (v.Type.Kind == ir.Slice || v.Type.Kind == ir.Pointer)
+	}
+	if !given(x) || !given(y) {
 		return false
 	}
 	at := ir.Pos{}
@@ -36,7 +39,7 @@ func (m *mapper) supposeApart(x, y *ir.Var) bool {
 func (m *mapper) supposeAll(conds ...ir.Expr) bool {
 	var missing []ir.Expr
 	for _, c := range conds {
-		if !containsExpr(m.known, c) && (m.suppose == nil || !containsExpr(m.suppose.conds, c)) {
+		if !containsExpr(m.known, c) && !containsExpr(missing, c) && (m.suppose == nil || !containsExpr(m.suppose.conds, c)) {
 			missing = append(missing, c)
 		}
 	}
@@ -100,9 +103,7 @@ func (m *mapper) where(f *ir.For, conds []ir.Expr, then func(*ir.For)) ir.Stmt {
 	fast := m.copyOf([]ir.Stmt{f}, &m.kernel.NumVars)
 	then(fast[0].(*ir.For))
 	m.plain[f] = true
-	test := &ir.If{Cond: cond, Then: fast, Else: []ir.Stmt{f}, At: at}
-	m.tests[test] = conds
-	return test
+	return &ir.If{Cond: cond, Then: fast, Else: []ir.Stmt{f}, At: at}
 }
 
 // supposedText says what conditions ask for.

@@ -7,7 +7,11 @@ import "github.com/gompss/gompss/codegen/ir"
 // Where that takes that slices do not overlap, there is a second version and a test. k stays as it is.
 func ForCPU(k *ir.Kernel) *ir.Kernel {
 	l := newLowering(k, LowerOptions{})
-	m := &mapper{lowering: l, plain: map[*ir.For]bool{}, tests: map[*ir.If][]ir.Expr{}}
+	m := &mapper{lowering: l, plain: map[*ir.For]bool{}, sequential: true}
+	if describes(k.Funcs) {
+		l.inlineOrphans()
+	}
+	m.orderIn(l.kernel.Body, inKernel, nil)
 	if k.Target.Present && !anyDirective(k.Body) {
 		m.undirected(l.kernel.Body)
 	}
@@ -15,6 +19,19 @@ func ForCPU(k *ir.Kernel) *ir.Kernel {
 	m.oneAfterAnother(l.kernel.Body)
 	inMemory(l.kernel)
 	return l.kernel
+}
+
+// describes reports whether functions hold descriptive loops, whose independence is that of the loops around the calls.
+func describes(list []*ir.Func) bool {
+	found := false
+	for _, f := range list {
+		ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
+			d := ir.DirectiveOf(s)
+			found = found || d != nil && d.Parts&ir.Loop != 0
+			return !found
+		})
+	}
+	return found
 }
 
 // oneAfterAnother takes the lanes off simd loops whose safelen says that iterations depend on one another, and where nothing proves that
@@ -40,7 +57,7 @@ func (m *mapper) laneLoops(list []ir.Stmt) {
 			}
 		case isTest:
 			before := len(m.known)
-			m.known = append(m.known, m.tests[test]...)
+			m.known = append(m.known, m.lasting(test.Cond)...)
 			m.laneLoops(test.Then)
 			m.known = m.known[:before]
 			m.laneLoops(test.Else)

@@ -108,19 +108,28 @@ func (l *lowering) bisected(t *traversal) []ir.Stmt {
 	}
 	l.decide(at, "loop "+f.Var.Name, "one iteration space with loop "+t.inner.Var.Name+", whose rows are found by bisection",
 		"the rows follow each other where "+t.start.Name+" never falls, which is tested first", instead)
-	falls := l.local("falls", ir.Int32Type, at)
-	number := func(n uint64) ir.Expr { return &ir.Const{T: ir.Int32Type, Bits: n, At: at} }
-	i := l.local(f.Var.Name, ir.IntType, at)
-	test := &ir.For{Label: &ir.Label{}, Var: i, Lo: copyExpr(f.Lo), Hi: copyExpr(f.Hi), Step: intConst(1, at), Rel: ir.Lt, At: at,
-		Directive: &ir.Directive{Parts: ir.Teams | ir.Distribute | ir.Parallel | ir.Workshare, At: at,
-			Reductions: []ir.Reduction{{Op: ir.Max, Place: ref(falls, at), At: at}}},
-		Body: []ir.Stmt{&ir.If{Cond: compare(ir.Gt, t.at(ref(i, at)), t.at(binary(ir.Add, ref(i, at), intConst(1, at), at)), at),
-			Then: []ir.Stmt{assign(ref(falls, at), number(1), at)}, At: at}}}
+	falls, test := l.fallsTest(t)
+	test.Directive = &ir.Directive{Parts: ir.Teams | ir.Distribute | ir.Parallel | ir.Workshare, At: at,
+		Reductions: []ir.Reduction{{Op: ir.Max, Place: ref(falls, at), At: at}}}
 	all := l.copyOf([]ir.Stmt{l.overAll(t)}, &l.kernel.NumVars)
-	t.inner.Directive, f.Directive = nil, rowsAlone(f.Directive)
+	if t.inner.Directive = nil; f.Directive.Parts&ir.Loop != 0 {
+		f.Directive = nil // in order: rows that do not follow each other may meet
+	} else {
+		f.Directive = rowsAlone(f.Directive)
+	}
 	some := &ir.If{Cond: compare(ir.Lt, copyExpr(f.Lo), copyExpr(f.Hi), at), Then: all, At: at}
 	return []ir.Stmt{decl(falls, nil, at), test,
-		&ir.If{Cond: compare(ir.Eq, ref(falls, at), number(0), at), Then: []ir.Stmt{some}, Else: []ir.Stmt{f}, At: at}}
+		&ir.If{Cond: compare(ir.Eq, ref(falls, at), &ir.Const{T: ir.Int32Type, At: at}, at), Then: []ir.Stmt{some}, Else: []ir.Stmt{f}, At: at}}
+}
+
+// fallsTest returns a variable and the loop that sets it to 1 where the start of a row is behind that of the next.
+func (l *lowering) fallsTest(t *traversal) (*ir.Var, *ir.For) {
+	f, at := t.outer, t.outer.At
+	falls := l.local("falls", ir.Int32Type, at)
+	i := l.local(f.Var.Name, ir.IntType, at)
+	return falls, &ir.For{Label: &ir.Label{}, Var: i, Lo: copyExpr(f.Lo), Hi: copyExpr(f.Hi), Step: intConst(1, at), Rel: ir.Lt, At: at,
+		Body: []ir.Stmt{&ir.If{Cond: compare(ir.Gt, t.at(ref(i, at)), t.at(binary(ir.Add, ref(i, at), intConst(1, at), at)), at),
+			Then: []ir.Stmt{assign(ref(falls, at), &ir.Const{T: ir.Int32Type, Bits: 1, At: at}, at)}, At: at}}}
 }
 
 // rowsAlone is d for one loop.

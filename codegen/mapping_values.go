@@ -7,13 +7,14 @@ import (
 )
 
 // inMemory makes the arrays and structs that k, which is the caller's own, is given by value slices and pointers, for vector code: that reads
-// parameters from memory. It leaves those that something changes, and arrays that are used as a whole.
+// parameters from memory. Those that something changes, whose address is taken, and arrays that are used as a whole, are copied to variables first.
 func inMemory(k *ir.Kernel) {
 	k.Funcs = ownFuncs(k)
 	m := memoryParams{at: map[*ir.Var]*ir.Var{}}
 	m.collect(k)
 	for m.drop(k) {
 	}
+	m.copies(k)
 	if len(m.at) == 0 {
 		return
 	}
@@ -71,6 +72,49 @@ func (m *memoryParams) collect(k *ir.Kernel) {
 	for _, f := range k.Funcs {
 		add(f.Params, f.Body)
 	}
+}
+
+// copies lets the kernel begin with variables for the parameters that cannot be used where they are.
+func (m *memoryParams) copies(k *ir.Kernel) {
+	var out []ir.Stmt
+	with := map[*ir.Var]*ir.Var{}
+	for _, v := range k.Params {
+		if kind := v.Type.Kind; (kind != ir.Array && kind != ir.Struct) || holdsAddress(v.Type) {
+			continue
+		}
+		if _, there := m.at[v]; there {
+			continue
+		}
+		own := &ir.Var{Name: v.Name, Type: v.Type, Space: ir.Local, ID: k.NumVars, At: v.At}
+		k.NumVars++
+		with[v], m.at[v] = own, nil
+		out = append(out, copyOfParam(k, own, v)...)
+	}
+	if len(out) == 0 {
+		return
+	}
+	body := (&ir.Rewrite{Var: func(v *ir.Var) *ir.Var {
+		if own := with[v]; own != nil {
+			return own
+		}
+		return v
+	}}).CopyStmts(k.Body)
+	k.Body = append(out, body...)
+}
+
+// copyOfParam declares own with the value of v: that of an array element by element, as there is no whole one in memory.
+func copyOfParam(k *ir.Kernel, own, v *ir.Var) []ir.Stmt {
+	from, to := &ir.Ref{Var: v, At: v.At}, &ir.Ref{Var: own, At: v.At}
+	if v.Type.Kind == ir.Struct {
+		return []ir.Stmt{&ir.Decl{Var: own, Init: from, At: v.At}}
+	}
+	i := &ir.Var{Name: "element", Type: ir.IntType, Space: ir.Local, ID: k.NumVars, At: v.At}
+	k.NumVars++
+	number := func(n int64) ir.Expr { return &ir.Const{T: ir.IntType, Bits: uint64(n), At: v.At} }
+	element := func(x ir.Expr) ir.Expr { return &ir.Index{X: x, I: &ir.Ref{Var: i, At: v.At}, At: v.At} }
+	set := &ir.Assign{Place: element(to), Value: element(from), At: v.At}
+	loop := &ir.For{Var: i, Lo: number(0), Hi: number(v.Type.Len), Step: number(1), Rel: ir.Lt, Body: []ir.Stmt{set}, Label: &ir.Label{Name: "copy"}, At: v.At}
+	return []ir.Stmt{&ir.Decl{Var: own, At: v.At}, loop}
 }
 
 // inDirectives returns the variables that clauses name.

@@ -9,13 +9,14 @@ import (
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
 )
 
 // TestModesOnADevice runs the kernels of the modes on an accelerator, a GPU where there is one, in every mode, and compares
 // with the Go function; and one that fails a check in front of a barrier of a part of the team: it fails, and nothing waits.
 func TestModesOnADevice(t *testing.T) {
 	spec := deviceSpec()
-	m, err := devices.Open(spec, devices.Options{})
+	m, err := machine.Open(spec, machine.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, m.Close()) }()
 	d := &corpusDevice{Accelerator: m.Accelerators()[0]}

@@ -11,8 +11,9 @@ import (
 // cannot be collapsed, reductions and private variables misused, and, as warnings, writes and loops that race as far
 // as can be seen. Functions that k calls are checked in the context of each call.
 //
-// Nothing is said about the place of a directive in what is clouded, nor what a hole in the body may change.
-func checkKernel(k *ir.Kernel, clouded func(ir.Pos) bool) []Diagnostic {
+// Nothing is said about the place of a directive in what is clouded, nor what a hole in the body may change. A race is an error only in a kernel
+// without other errors, which may have changed what is read of it; sound says that there was none before.
+func checkKernel(k *ir.Kernel, clouded func(ir.Pos) bool, sound bool) []Diagnostic {
 	c := &nestingCheck{kernel: k, clouded: clouded}
 	c.stmts(k.Body, context{})
 	c.reductions(k.Body)
@@ -22,6 +23,7 @@ func checkKernel(k *ir.Kernel, clouded func(ir.Pos) bool) []Diagnostic {
 		c.private(f.Body)
 	}
 	c.teamWrites(k)
+	c.sound = sound && isComplete(k) && !slices.ContainsFunc(c.diags, func(d Diagnostic) bool { return d.Severity == Error })
 	c.dependences(k)
 	return dedup(c.diags)
 }
@@ -40,6 +42,7 @@ type nestingCheck struct {
 	kernel  *ir.Kernel
 	clouded func(ir.Pos) bool
 	diags   []Diagnostic
+	sound   bool // there are no errors
 }
 
 func (c *nestingCheck) fail(at ir.Pos, what, why, instead string) {
@@ -48,6 +51,11 @@ func (c *nestingCheck) fail(at ir.Pos, what, why, instead string) {
 
 func (c *nestingCheck) warn(at ir.Pos, what, why, instead string) {
 	c.diags = append(c.diags, Diagnostic{Pos: at, Severity: Warning, What: what, Why: why, Instead: instead})
+}
+
+// warnOf is warn about a slice, of which the first warning of a kind is told.
+func (c *nestingCheck) warnOf(slice *ir.Var, severity Severity, at ir.Pos, what, why, instead string) {
+	c.diags = append(c.diags, Diagnostic{Pos: at, Severity: severity, What: what, Why: why, Instead: instead, slice: slice})
 }
 
 // dedup drops repeats: a function called twice from like contexts says the same thing twice.

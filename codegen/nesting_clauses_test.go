@@ -3,6 +3,7 @@ package codegen_test
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -557,11 +558,20 @@ func runClauses(t *testing.T, kernels []clauseNest) {
 				}
 			}
 		}
-		if err != nil {
+		if err != nil && !refusedInOrder(n.text(i), err) {
 			t.Errorf("%s: %v\n%s", n, err, n.text(i))
 		}
 	}
 }
+
+// refusedInOrder reports whether err is the refusal of mode(spmd) for a kernel whose descriptive loop is not proved
+// independent: it runs in order on one thread then, which that mode cannot do. Every other mode takes the same kernel.
+func refusedInOrder(text string, err error) bool {
+	return strings.Contains(text, "mode(spmd)") && descriptive.MatchString(text) &&
+		strings.Contains(err.Error(), "depends on code that only one thread may run; use mode(auto) or mode(broadcast)")
+}
+
+var descriptive = regexp.MustCompile(`(?m)^\s*//omp:.*\bloop\b`)
 
 func numbered(text string) string {
 	var b strings.Builder
@@ -585,7 +595,7 @@ var clauseExamples = map[string]string{"num_teams": "num_teams(2)", "thread_limi
 	"dist_lastprivate": "dist_lastprivate([1]x)", "dist_firstlastprivate": "dist_firstlastprivate([1]x)", "num_threads": "num_threads(2)", "if": "if(p > 0)",
 	"schedule": "schedule(static)", "nowait": "nowait", "simdlen": "simdlen(4)", "safelen": "safelen(4)", "bind": "bind(parallel)", "nested": "nested(inline)",
 	"read": "read", "write": "write", "update": "update", "capture": "capture", "compare": "compare",
-	"in": "in(x)", "copy_in": "copy_in(x)", "device": "device(acc)", "priority": "priority(1)", "fastmath": "fastmath"}
+	"in": "in(x)", "copy_in": "copy_in(x)", "device": "device(acc)", "priority": "priority(1)", "fastmath": "fastmath", "contract": "contract"}
 
 // TestClausesElsewhere puts each clause on each directive that does not take it by DIALECT.md section 3: one error, at the
 // clause.

@@ -10,7 +10,7 @@ func (c *nestingCheck) private(list []ir.Stmt) {
 			return true
 		}
 		for _, v := range d.Private {
-			f := &privateFlow{nestingCheck: c, v: v, d: d}
+			f := &privateFlow{nestingCheck: c, v: v, d: d, left: map[*ir.Label]assignedState{}}
 			ir.Lists(s, func(body []ir.Stmt) { f.stmts(body, unassigned) })
 		}
 		return true
@@ -43,6 +43,21 @@ type privateFlow struct {
 	v      *ir.Var
 	d      *ir.Directive
 	warned bool
+	left   map[*ir.Label]assignedState // what holds where jumps go to the end of what has the label, or to its next iteration
+}
+
+// jump joins what holds at a jump with that at the others to the same place.
+func (f *privateFlow) jump(to *ir.Label, in assignedState) assignedState {
+	f.left[to] = joinStates(f.landed(to), in)
+	return unreached
+}
+
+// landed returns what holds where jumps to a label arrive.
+func (f *privateFlow) landed(l *ir.Label) assignedState {
+	if state, ok := f.left[l]; ok && l != nil {
+		return state
+	}
+	return unreached
 }
 
 func (f *privateFlow) stmts(list []ir.Stmt, in assignedState) assignedState {
@@ -70,50 +85,82 @@ func (f *privateFlow) stmt(s ir.Stmt, in assignedState) assignedState {
 				return assigned
 			}
 		}
+		return f.lent(s, in)
 	case *ir.If:
 		f.read(s.Cond, in)
 		return joinStates(f.stmts(s.Then, in), f.stmts(s.Else, in))
 	case *ir.While:
 		in = f.stmts(s.Pre, in)
 		f.reads(s, in)
-		return joinStates(in, f.stmts(s.Post, f.stmts(s.Body, in)))
+		return f.loop(in, f.stmts(s.Post, f.stmts(s.Body, in)), s.Label, isTrue(s.Cond))
 	case *ir.For:
 		f.reads(s, in)
 		if privateAgain(s.Directive, f.v) {
 			return in
 		}
-		return joinStates(in, f.stmts(s.Body, in))
+		n, constant := constTrips(s)
+		return f.loop(in, f.stmts(s.Body, in), s.Label, constant && n > 0)
 	case *ir.Construct:
 		if privateAgain(s.Directive, f.v) {
 			return in
 		}
 		return f.stmts(s.Body, in)
 	case *ir.Block:
-		return f.block(s, in)
+		return joinStates(f.stmts(s.Body, in), f.landed(s.Label))
 	case *ir.Atomic:
 		return f.atomic(s, in)
-	case *ir.Break, *ir.Continue, *ir.Return:
+	case *ir.Break:
+		return f.jump(s.Label, in)
+	case *ir.Continue:
+		return f.jump(s.Label, in)
+	case *ir.Return:
 		f.reads(s, in)
 		return unreached
 	default:
 		f.reads(s, in)
+		return f.lent(s, in)
 	}
 	return in
 }
 
-// block joins what holds at its end with what may hold where a Break leaves it.
-func (f *privateFlow) block(s *ir.Block, in assignedState) assignedState {
-	out := f.stmts(s.Body, in)
-	left := false
-	ir.WalkStmts(s.Body, func(t ir.Stmt) bool {
-		b, ok := t.(*ir.Break)
-		left = left || ok && s.Label != nil && b.Label == s.Label
-		return true
-	})
-	if left && in != assigned && out != unassigned {
-		return maybe
+// lent returns what holds behind s: who gets the address of the variable, or a slice of it, assigns to it as far as anybody knows.
+func (f *privateFlow) lent(s ir.Stmt, in assignedState) assignedState {
+	for _, e := range directExprs(s) {
+		ir.WalkExpr(e, func(x ir.Expr) bool {
+			if lends(x, f.v) {
+				in = assigned
+			}
+			return true
+		})
 	}
-	return out
+	return in
+}
+
+// lends reports whether e is an address in v, or a slice of it.
+func lends(e ir.Expr, v *ir.Var) bool {
+	switch e := e.(type) {
+	case *ir.AddrOf:
+		return ir.RootVar(e.X) == v
+	case *ir.Reslice:
+		return ir.RootVar(e.X) == v && e.X.Type().Kind == ir.Array
+	}
+	return false
+}
+
+// loop returns what holds behind a loop that starts with in and whose body ends with out; entered says that it makes an iteration. A loop that
+// fills an array, of which an element counts for the whole, fills it as far as it goes.
+func (f *privateFlow) loop(in, out assignedState, label *ir.Label, entered bool) assignedState {
+	out = joinStates(out, f.landed(label))
+	if entered || out == assigned && f.v.Type.Kind == ir.Array {
+		return out
+	}
+	return joinStates(in, out)
+}
+
+// isTrue reports whether e is the constant true, or no condition at all.
+func isTrue(e ir.Expr) bool {
+	c, ok := e.(*ir.Const)
+	return e == nil || ok && c.Bits == 1
 }
 
 func (f *privateFlow) atomic(s *ir.Atomic, in assignedState) assignedState {
@@ -173,6 +220,9 @@ func (f *privateFlow) read(e ir.Expr, in assignedState) {
 		return
 	}
 	ir.WalkExpr(e, func(x ir.Expr) bool {
+		if lends(x, f.v) {
+			return false
+		}
 		ref, ok := x.(*ir.Ref)
 		if !ok || ref.Var != f.v || f.warned {
 			return !f.warned

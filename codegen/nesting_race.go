@@ -36,7 +36,7 @@ func (c *nestingCheck) teamBody(k *ir.Kernel, s ir.Stmt, d *ir.Directive, own *i
 			continue
 		}
 		name := sourceText(r.expr)
-		c.warn(r.at, "write to "+name, "every team of "+d.At.String()+" makes it, and "+r.base.Name+" is shared by all teams",
+		c.warnOf(r.base, Warning, r.at, "write to "+name, "every team of "+d.At.String()+" makes it, and "+r.base.Name+" is shared by all teams",
 			"put it in a distribute loop, or write //omp:atomic above it")
 	}
 }
@@ -134,7 +134,7 @@ func (c *nestingCheck) dependences(k *ir.Kernel) {
 // dependence looks at pairs of a write and another use of the same memory in the body of l. It warns once per pair of
 // places, and only where the distance between two iterations that meet is known.
 func (c *nestingCheck) dependence(k *ir.Kernel, l *ir.For) {
-	reaches := collectStmt(k, l)
+	reaches := distinctReaches(collectStmt(k, l))
 	nest := nestOf(l)
 	inside := ir.Declared([]ir.Stmt{l})
 	for _, f := range k.Funcs {
@@ -142,20 +142,30 @@ func (c *nestingCheck) dependence(k *ir.Kernel, l *ir.For) {
 			inside.Add(v)
 		}
 	}
+	around := constructsAround(k.Body, l)
+	var team *ir.Directive // where a team runs its iterations one after the other
 	if l.Directive.Parts&(ir.Parallel|ir.Simd|ir.Workshare) == 0 {
+		team = teamAround(around)
 		for _, v := range teamLocals(k, l).List() {
-			inside.Add(v) // a team runs its iterations one after the other
+			inside.Add(v)
 		}
 	}
+	for _, v := range threadOwn(l, around).List() {
+		inside.Add(v)
+	}
+	fixed := make([]bool, len(reaches))
+	for i := range reaches {
+		fixed[i] = reaches[i].fixed(inside, nest)
+	}
 	for i, w := range reaches {
-		if !w.write || w.atomic || inside.Has(w.base) || w.guarded(nest) || w.copiedIn(l) || !w.fixed(inside, nest) {
+		if !fixed[i] || !w.write || w.atomic || inside.Has(w.base) || w.guarded(nest) || w.copiedIn(l) || w.copiedBy(team) {
 			continue
 		}
 		for j, r := range reaches {
-			if r.base != w.base || r.write && j < i || !r.fixed(inside, nest) {
+			if r.base != w.base || r.write && j < i || !fixed[j] || otherField(w.expr, r.expr) {
 				continue
 			}
-			if c.meet(l, nest, w, r, i == j) {
+			if c.meet(l, nest, w, r, i == j, around) {
 				break
 			}
 		}
@@ -173,6 +183,16 @@ func nestOf(l *ir.For) []*ir.For {
 		nest = append(nest, inner)
 	}
 	return nest
+}
+
+// teamAround returns the directive of the teams among the constructs around a loop, nil for none.
+func teamAround(around []ir.Stmt) *ir.Directive {
+	for _, s := range around {
+		if d := ir.DirectiveOf(s); d.Parts&ir.Teams != 0 {
+			return d
+		}
+	}
+	return nil
 }
 
 // teamLocals returns the variables of the construct of teams around l, of which each team has its own.
@@ -208,40 +228,61 @@ func (r *reach) fixed(inside *ir.VarSet, nest []*ir.For) bool {
 
 // guarded reports whether a condition around r singles out iterations or threads, so that not all of them come to it.
 func (r *reach) guarded(nest []*ir.For) bool {
-	for _, cond := range r.conds {
-		single := false
-		ir.WalkExpr(cond, func(e ir.Expr) bool {
-			switch e := e.(type) {
-			case *ir.Query:
-				single = true
-			case *ir.Binary:
-				single = single || e.Op == ir.Eq && slices.ContainsFunc(nest, func(l *ir.For) bool { return ir.ExprVars(e).Has(l.Var) })
-			}
-			return true
-		})
-		if single {
-			return true
-		}
+	if slices.ContainsFunc(r.conds, func(cond ir.Expr) bool { return singlesOut(cond, nest, true) }) {
+		return true
 	}
 	return slices.ContainsFunc(r.in, func(s ir.Stmt) bool { return ir.DirectiveOf(s).Parts&(ir.Single|ir.Masked) != 0 })
 }
 
-// copiedIn reports whether l, or a construct inside it around r, gives r.base copies.
-func (r *reach) copiedIn(l *ir.For) bool {
-	return copied(l.Directive, r.base) || slices.ContainsFunc(r.in, func(s ir.Stmt) bool { return copied(ir.DirectiveOf(s), r.base) })
+// singlesOut reports whether cond, where it holds or where it does not, names one iteration of a loop of nest, or a thread.
+func singlesOut(cond ir.Expr, nest []*ir.For, holds bool) bool {
+	equal := ir.Eq
+	if !holds {
+		equal = ir.Ne
+	}
+	switch e := cond.(type) {
+	case *ir.Query:
+		return true
+	case *ir.Unary:
+		return singlesOut(e.X, nest, holds != (e.Op == ir.Not))
+	case *ir.Binary:
+		if e.Op == equal && slices.ContainsFunc(nest, func(l *ir.For) bool { return ir.ExprVars(e).Has(l.Var) }) {
+			return true
+		}
+	}
+	if cond == nil {
+		return false
+	}
+	found := false
+	ir.Operands(cond, func(x ir.Expr) { found = found || singlesOut(x, nest, holds) })
+	return found
 }
 
-// meet warns where w in one iteration of the nest and r in another are sure to touch the same element.
-func (c *nestingCheck) meet(l *ir.For, nest []*ir.For, w, r reach, same bool) bool {
+// copiedIn reports whether l, or a construct inside it around r, gives r.base copies.
+func (r *reach) copiedIn(l *ir.For) bool {
+	return r.copiedBy(l.Directive) || slices.ContainsFunc(r.in, func(s ir.Stmt) bool { return r.copiedBy(ir.DirectiveOf(s)) })
+}
+
+// copiedBy reports whether d gives r.base copies, or what r names: a pointer to r.base may be the place of a reduction.
+func (r *reach) copiedBy(d *ir.Directive) bool {
+	return copied(d, r.base) || r.expr != nil && copied(d, baseVar(r.expr))
+}
+
+// meet reports where w in one iteration of the nest and r in another are sure to touch the same element, if they happen.
+func (c *nestingCheck) meet(l *ir.For, nest []*ir.For, w, r reach, same bool, around []ir.Stmt) bool {
 	if !w.index.Known() || !r.index.Known() {
 		return false
 	}
 	for _, n := range nest {
 		distance, ok := meetingDistance(n, w, r)
-		if !ok || distance == 0 && (same && coefficient(w.index, n.Var) != 0) {
+		if !ok || distance == 0 && (same && coefficient(w.index, n.Var) != 0) || withinSafelen(l, distance) {
 			continue
 		}
-		c.dependenceFound(l, n, w, r, distance, same)
+		say := func(at ir.Pos, what, why, instead string) { c.warnOf(w.base, Warning, at, what, why, instead) }
+		if c.sound && certainRace(l, n, w, r, distance, around) {
+			say = c.fail
+		}
+		c.dependenceFound(l, n, w, r, distance, same, say)
 		return true
 	}
 	return false
@@ -260,7 +301,8 @@ func meetingDistance(n *ir.For, w, r reach) (distance int64, ok bool) {
 	step, constStep := constInt(n.Step)
 	switch {
 	case a == 0:
-		return 0, gap == 0
+		trips, ok := constTrips(n)
+		return 0, gap == 0 && (!ok || trips > 1)
 	case !constStep || gap == 0 || gap%(a*step) != 0:
 		return 0, false
 	}
@@ -328,7 +370,7 @@ func constTrips(l *ir.For) (int64, bool) {
 	return 0, false
 }
 
-func (c *nestingCheck) dependenceFound(l, n *ir.For, w, r reach, distance int64, same bool) {
+func (c *nestingCheck) dependenceFound(l, n *ir.For, w, r reach, distance int64, same bool, say func(at ir.Pos, what, why, instead string)) {
 	what := "directive " + l.Directive.Parts.String()
 	place, other, verb := sourceText(w.expr), sourceText(r.expr), "reads"
 	if r.write {
@@ -344,32 +386,5 @@ func (c *nestingCheck) dependenceFound(l, n *ir.For, w, r reach, distance int64,
 		}
 		instead = "write private, lastprivate or reduction, or //omp:atomic above the update"
 	}
-	c.warn(w.at, what, why+" (loop at "+l.Directive.At.String()+")", instead)
-}
-
-// distArrays checks that each iteration of s touches its own part of the arrays of its dist_ clauses.
-func (c *nestingCheck) distArrays(s *ir.For) {
-	if len(s.Directive.DistArrays) == 0 {
-		return
-	}
-	for _, r := range collectStmt(c.kernel, s) {
-		i := slices.IndexFunc(s.Directive.DistArrays, func(a ir.DistArray) bool { return a.Var == r.base })
-		if i < 0 {
-			continue
-		}
-		a := s.Directive.DistArrays[i]
-		chunk, ok := affineOf(a.Chunk)
-		rel := r.index.Sub(varAffine(s.Var).Mul(chunk))
-		lo, hi, known := extremes(rel, r.loops)
-		if !ok || !known {
-			continue
-		}
-		first, below := lo.Const()
-		past, above := hi.Sub(chunk).Const()
-		if below && first < 0 || above && past >= 0 {
-			c.fail(r.at, a.Kind.String()+" of "+a.Var.Name, fmt.Sprintf("%s is outside %s[%s*%s : (%s+1)*%s], the part that iteration %s owns",
-				sourceText(r.expr), a.Var.Name, s.Var.Name, chunk, s.Var.Name, chunk, s.Var.Name),
-				"touch only the iteration's own part, or take "+a.Var.Name+" out of the clause")
-		}
-	}
+	say(w.at, what, why+" (loop at "+l.Directive.At.String()+")", instead)
 }

@@ -19,6 +19,9 @@ func (c *nestingCheck) reductions(list []ir.Stmt) {
 			if r.Index != nil {
 				check.index = placeVar(r.Index)
 			}
+			if !check.fixedPlace(s, d) {
+				continue
+			}
 			ir.Lists(s, check.stmts)
 			if d.Parts&ir.Parallel != 0 {
 				ir.Lists(s, check.again)
@@ -42,7 +45,7 @@ func (c *reductionCheck) again(list []ir.Stmt) {
 			return true
 		}
 		for _, r := range d.Reductions {
-			if placeVar(r.Place) == c.v {
+			if placeVar(r.Place) == c.v && !disjoint(r.Place, c.r.Place) {
 				c.fail(r.At, "reduction("+r.Op.String()+") of "+sourceText(r.Place), "each thread has a copy of its own by the reduction at "+c.r.At.String()+
 					", and every one of them would get what all combine here", "leave one of the two clauses out")
 			}
@@ -87,7 +90,7 @@ func absorbInto(r ir.Reduction, body []ir.Stmt) {
 	}
 	ir.WalkStmts(body, func(s ir.Stmt) bool {
 		a, ok := s.(*ir.Assign)
-		if !ok || baseVar(a.Place) == nil || baseVar(a.Place) != baseVar(r.Place) {
+		if !ok || baseVar(a.Place) == nil || baseVar(a.Place) != baseVar(r.Place) || disjoint(a.Place, r.Place) {
 			return true
 		}
 		if c, ok := a.Value.(*ir.Const); ok && c.T.Kind == ir.Bool && c.Bits == decides {
@@ -120,6 +123,7 @@ type reductionCheck struct {
 	r     ir.Reduction
 	v     *ir.Var // the variable combined: the array for a part, the pointer for *p
 	index *ir.Var // of minloc and maxloc
+	said  ir.Pos  // the line of the last other use that was reported
 }
 
 func (c *reductionCheck) stmts(list []ir.Stmt) {
@@ -153,44 +157,139 @@ func (c *reductionCheck) touches(place ir.Expr) bool {
 		return false // a pair is only ever replaced under a comparison
 	}
 	switch p := place.(type) {
-	case *ir.Ref:
-		return p.Var == c.v
-	case *ir.Deref:
-		return refVar(p.X) == c.v
+	case *ir.Ref, *ir.Deref, *ir.Member:
+		return sameExpr(place, c.r.Place)
 	case *ir.Index:
 		return !c.elsewhere(p) && c.element(p)
 	}
 	return false
 }
 
-// elsewhere reports whether e is an element of the array beside the part of it that the reduction combines.
-func (c *reductionCheck) elsewhere(e ir.Expr) bool {
-	x, ok := e.(*ir.Index)
-	if !ok || x.X.Type().Kind != ir.Array || refVar(x.X) != c.v {
-		return false
+// fixedPlace reports whether the place is the same one in the whole construct s, and reports where it is not.
+func (c *reductionCheck) fixedPlace(s ir.Stmt, d *ir.Directive) bool {
+	places := []ir.Expr{c.r.Place}
+	if c.r.Index != nil {
+		places = append(places, c.r.Index)
 	}
-	at, constant := constInt(x.I)
-	if !constant {
-		return false
+	changed := ir.Assigned([]ir.Stmt{s})
+	for _, v := range d.Private {
+		changed.Add(v)
 	}
-	switch part := c.r.Place.(type) {
-	case *ir.Index:
-		only, _ := constInt(part.I)
-		return refVar(part.X) == c.v && at != only
-	case *ir.Reslice:
-		if refVar(part.X) != c.v {
+	for _, place := range places {
+		var moved *ir.Var
+		operandsOf(place, func(e ir.Expr) {
+			for _, v := range ir.ExprVars(e).List() {
+				if changed.Has(v) {
+					moved = v
+				}
+			}
+		})
+		if moved != nil {
+			c.fail(c.r.At, "reduction("+c.r.Op.String()+") of "+sourceText(place), "which place it is changes here, with "+moved.Name,
+				"reduce a variable, and assign it to the place behind the construct")
 			return false
 		}
-		lo, hi := int64(0), x.X.Type().Len
-		if part.Lo != nil {
-			lo, _ = constInt(part.Lo)
+	}
+	return true
+}
+
+// operandsOf calls f for what decides which place it is: indices, and the pointers and slices that it lies behind.
+func operandsOf(place ir.Expr, f func(ir.Expr)) {
+	switch e := place.(type) {
+	case *ir.Member:
+		operandsOf(e.X, f)
+	case *ir.Deref:
+		f(e.X)
+	case *ir.Index:
+		f(e.I)
+		if e.X.Type().Kind == ir.Slice {
+			f(e.X)
+			return
 		}
-		if part.Hi != nil {
-			hi, _ = constInt(part.Hi)
-		}
-		return at < lo || at >= hi
+		operandsOf(e.X, f)
+	case *ir.Reslice:
+		operandsOf(e.X, f)
+	}
+}
+
+// elsewhere reports whether e is a part of the variable beside what the reduction combines.
+func (c *reductionCheck) elsewhere(e ir.Expr) bool {
+	switch e.(type) {
+	case *ir.Index, *ir.Member:
+		return baseVar(e) == c.v && disjoint(e, c.r.Place)
 	}
 	return false
+}
+
+// disjoint reports whether two places in one variable, or behind one pointer or slice, surely have nothing in common: on the ways to them
+// they part at different fields or constant indices.
+func disjoint(a, b ir.Expr) bool {
+	to, other := stepsTo(a), stepsTo(b)
+	for i := range min(len(to), len(other)) {
+		switch x := to[i].(type) {
+		case *ir.Member:
+			y, ok := other[i].(*ir.Member)
+			if !ok {
+				return false
+			}
+			if x.Field != y.Field {
+				return true
+			}
+		case *ir.Deref:
+			if _, ok := other[i].(*ir.Deref); !ok {
+				return false
+			}
+		case *ir.Index, *ir.Reslice:
+			lo, hi, ok := elementsOf(x)
+			from, end, known := elementsOf(other[i])
+			if ok && known && (hi <= from || end <= lo) {
+				return true
+			}
+			if !sameExpr(x, other[i]) {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// stepsTo returns the places on the way to a place, the variable left out, it itself last.
+func stepsTo(place ir.Expr) []ir.Expr {
+	var x ir.Expr
+	switch e := place.(type) {
+	case *ir.Member:
+		x = e.X
+	case *ir.Deref:
+		x = e.X
+	case *ir.Index:
+		x = e.X
+	case *ir.Reslice:
+		x = e.X
+	default:
+		return nil
+	}
+	return append(stepsTo(x), place)
+}
+
+// elementsOf returns the range of elements that an index or a part of an array means, where it is constant.
+func elementsOf(e ir.Expr) (lo, hi int64, ok bool) {
+	switch e := e.(type) {
+	case *ir.Index:
+		lo, ok = constInt(e.I)
+		return lo, lo + 1, ok
+	case *ir.Reslice:
+		if e.X.Type().Kind != ir.Array {
+			return 0, 0, false
+		}
+		hi, ok = e.X.Type().Len, true
+		if e.Lo != nil {
+			lo, ok = constInt(e.Lo)
+		}
+		if e.Hi != nil && ok {
+			hi, ok = constInt(e.Hi)
+		}
+	}
+	return lo, hi, ok
 }
 
 // element reports whether e is an element of what the reduction combines, an array, or is it itself.
@@ -228,6 +327,9 @@ func (c *reductionCheck) references(e ir.Expr, f func(*ir.Ref)) {
 		if ref, ok := x.(*ir.Ref); ok && (ref.Var == c.v || c.index != nil && ref.Var == c.index) {
 			f(ref)
 		}
+		if length, ok := x.(*ir.Len); ok && refVar(length.X) != nil {
+			return false
+		}
 		return !c.elsewhere(x)
 	})
 }
@@ -240,12 +342,30 @@ func (c *reductionCheck) assigns(s *ir.Assign) bool {
 		if ok {
 			return c.combines(op) && !swapped && !c.mentions(operand)
 		}
-		b, isBinary := value.(*ir.Binary)
-		if !isBinary || !c.combines(b.Op) || c.mentions(b.Y) {
+		first, last := c.chain(value)
+		if first == nil || c.mentions(last) && c.mentions(first) {
 			return false
 		}
-		value = b.X
+		if value = first; c.mentions(last) {
+			value = last
+		}
 	}
+}
+
+// chain returns the operands of value, where that combines two by the operator of the clause; of s - e the first one alone may be what is
+// combined.
+func (c *reductionCheck) chain(value ir.Expr) (first, last ir.Expr) {
+	switch v := value.(type) {
+	case *ir.Binary:
+		if c.combines(v.Op) && (v.Op != ir.Sub || !c.mentions(v.Y)) {
+			return v.X, v.Y
+		}
+	case *ir.Math:
+		if op, ok := minMaxOf[v.Fn]; ok && op == c.r.Op && len(v.Args) == 2 {
+			return v.Args[0], v.Args[1]
+		}
+	}
+	return nil, nil
 }
 
 // combines reports whether updating with op agrees with the operator of the clause.
@@ -276,10 +396,20 @@ func (c *reductionCheck) selects(s *ir.If) bool {
 	return set && setIndex
 }
 
-// comparedWith returns what cond compares the place with, nil where it does not decide a minimum or maximum.
+// comparedWith returns what cond, or one of several conditions that must all hold, compares the place with; nil where it does not decide a
+// minimum or maximum, or another condition has to do with the place.
 func (c *reductionCheck) comparedWith(cond ir.Expr) ir.Expr {
 	b, ok := cond.(*ir.Binary)
 	if !ok {
+		return nil
+	}
+	if b.Op == ir.LAnd {
+		switch {
+		case !c.mentions(b.Y):
+			return c.comparedWith(b.X)
+		case !c.mentions(b.X):
+			return c.comparedWith(b.Y)
+		}
 		return nil
 	}
 	less, greater := b.Op == ir.Lt || b.Op == ir.Le, b.Op == ir.Gt || b.Op == ir.Ge
@@ -333,6 +463,11 @@ func directExprs(s ir.Stmt) []ir.Expr {
 }
 
 func (c *reductionCheck) misuse(v *ir.Var, at ir.Pos) {
+	line := ir.Pos{File: at.File, Line: at.Line}
+	if line == c.said {
+		return // a statement is wrong once
+	}
+	c.said = line
 	op := c.r.Op.String()
 	name := sourceText(c.r.Place)
 	instead := name + " = " + op + "(" + name + ", e)"

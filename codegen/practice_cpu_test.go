@@ -3,7 +3,6 @@
 package codegen_test
 
 import (
-	_ "embed"
 	"math/rand/v2"
 	"reflect"
 	"runtime"
@@ -18,11 +17,13 @@ import (
 	"github.com/gompss/gompss/codegen/cpu"
 )
 
-//go:embed practice_kernels_test.go
-var practiceSource string
-
-//go:embed practice_bits_test.go
-var practiceBits string
+func loadPractice(t testing.TB) *codegen.Package {
+	t.Helper()
+	p, err := codegen.Load(codegen.File{Name: "practice_kernels_test.go", Text: practiceSource}, codegen.File{Name: "practice_bits_test.go", Text: practiceBits},
+		codegen.File{Name: "practice_atomics_test.go", Text: practiceAtomics})
+	require.NoError(t, err)
+	return p
+}
 
 // A practiceCase is a kernel of practice_kernels_test.go and how its arguments are made: about n elements. bound is how far results may differ, relatively.
 type practiceCase struct {
@@ -225,10 +226,52 @@ var practiceCases = []practiceCase{
 	{PracticeUnsigned, "PracticeUnsigned", 0, func(r *rand.Rand, n int) []any {
 		return []any{oddInts[uint32](r, n), oddInts[uint64](r, n), oddInts[int64](r, n), make([]float32, 3*n), make([]float64, 3*n)}
 	}},
+	{PracticeAtomicBins, "PracticeAtomicBins", 0, func(r *rand.Rand, n int) []any { return []any{belowOf[uint8](r, n, 256), make([]int64, 256)} }},
+	{PracticeAtomicColumns, "PracticeAtomicColumns", 0, func(r *rand.Rand, n int) []any {
+		w := roughRoot(n)
+		return []any{w, w, numbers[float64](r, w*w, -1, 1), make([]float64, w)}
+	}},
+	{PracticeAtomicCollapsed, "PracticeAtomicCollapsed", 0, func(r *rand.Rand, n int) []any {
+		w := roughRoot(n)
+		return []any{w, w, numbers[float64](r, w*w, -1, 1), make([]float64, w)}
+	}},
+	{PracticeAtomicCount, "PracticeAtomicCount", 0, func(r *rand.Rand, n int) []any { return []any{randomOf[int32](r, n), make([]int64, 1)} }},
+	{PracticeAtomicScatter, "PracticeAtomicScatter", 0, func(r *rand.Rand, n int) []any {
+		return []any{numbers[float32](r, n, -1, 1), belowOf[int32](r, n, max(n, 1)), make([]float32, n)}
+	}},
+	{PracticeAtomicMost, "PracticeAtomicMost", 0, func(r *rand.Rand, n int) []any {
+		at := randomOf[uint16](r, n)
+		for i := range at {
+			at[i] %= 500
+		}
+		return []any{randomOf[int32](r, n), at, make([]int32, 500)}
+	}},
+	{PracticeRowSums, "PracticeRowSums", 0, func(r *rand.Rand, n int) []any {
+		w := roughRoot(n)
+		return []any{w, w, numbers[float32](r, w*w, -1, 1), make([]float32, w)}
+	}},
+	{PracticeRowSums64, "PracticeRowSums64", 0, func(r *rand.Rand, n int) []any {
+		w := roughRoot(n)
+		return []any{w, w, numbers[float64](r, w*w, -1, 1), make([]float64, w)}
+	}},
+	{PracticeNeighbours, "PracticeNeighbours", 0, func(r *rand.Rand, n int) []any {
+		return []any{practicePoints(r, n), belowOf[int32](r, 4*n, max(n, 1)), make([]float64, n)}
+	}},
+	{PracticeGatherPoints, "PracticeGatherPoints", 0, func(r *rand.Rand, n int) []any {
+		return []any{practicePoints(r, n), belowOf[int32](r, n, max(n, 1)), make([]float64, n)}
+	}},
 	{PracticeFilter, "PracticeFilter", 0, func(r *rand.Rand, n int) []any {
 		channels := n/20 + n%20
 		return []any{channels, 20, numbers[float32](r, channels*20, -1, 1), make([]float32, channels*20), numbers[float32](r, channels*2, -1, 1)}
 	}},
+}
+
+func practicePoints(r *rand.Rand, n int) []practicePoint {
+	x := make([]practicePoint, n)
+	for i := range x {
+		x[i] = practicePoint{r.Float64(), r.Float64(), r.Float64(), int32(i)}
+	}
+	return x
 }
 
 func practiceKernel(t testing.TB, p *codegen.Package, arena *cpu.Arena, c practiceCase, o cpu.Options) (*cpu.Runner, *cpu.Code) {
@@ -242,8 +285,7 @@ func practiceKernel(t testing.TB, p *codegen.Package, arena *cpu.Arena, c practi
 
 // TestPracticeOnTheCPU has kernels as programs of many fields have them: all are vector code, and equal to Go between pages that nobody may touch.
 func TestPracticeOnTheCPU(t *testing.T) {
-	p, err := codegen.Load(codegen.File{Name: "practice_kernels_test.go", Text: practiceSource}, codegen.File{Name: "practice_bits_test.go", Text: practiceBits})
-	require.NoError(t, err)
+	p := loadPractice(t)
 	arena, err := cpu.NewArena()
 	if err != nil {
 		t.Skip(err)
@@ -268,7 +310,7 @@ func TestPracticeOnTheCPU(t *testing.T) {
 func (c practiceCase) compare(t *testing.T, run *cpu.Runner, code *cpu.Code, n int) {
 	t.Helper()
 	want := c.args(rand.New(rand.NewPCG(uint64(n), 3)), n)
-	begin := copyArgs(want)
+	begin := c.args(rand.New(rand.NewPCG(uint64(n), 3)), n) // what pointers point at is changed, too
 	fences := make([]*fence, len(want))
 	for i, a := range want {
 		if v := reflect.ValueOf(a); v.Kind() == reflect.Slice {
@@ -299,8 +341,7 @@ func (c practiceCase) runGo(args []any) {
 
 // BenchmarkPractice says how often faster vector code is than the Go function: the best processor time of each, in turns.
 func BenchmarkPractice(b *testing.B) {
-	p, err := codegen.Load(codegen.File{Name: "practice_kernels_test.go", Text: practiceSource}, codegen.File{Name: "practice_bits_test.go", Text: practiceBits})
-	require.NoError(b, err)
+	p := loadPractice(b)
 	arena, err := cpu.NewArena()
 	require.NoError(b, err)
 	defer func() { require.NoError(b, arena.Close()) }()

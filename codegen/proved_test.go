@@ -1,6 +1,7 @@
 package codegen_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -188,8 +189,11 @@ func checkProved(t rapid.TB, full *ir.Program, args func() []any) (holds, fails 
 	bare, err := simt.New(q)
 	require.NoError(t, err)
 	want, got := args(), args()
-	cfg := simt.Config{Teams: 2, Threads: 32}
+	cfg := simt.Config{Teams: 2, Threads: 32, Steps: 1 << 24}
 	expected := runDevice(whole, want, cfg)
+	if errors.Is(expected, simt.ErrSteps) { // a loop from minus the greatest int that skips what is below zero
+		return false, false
+	}
 	require.Equal(t, fmt.Sprint(expected), fmt.Sprint(runDevice(bare, got, cfg)), "%s", q)
 	if expected != nil {
 		source, err := cuda.Print(q, cuda.Options{})

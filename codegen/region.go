@@ -14,16 +14,26 @@ type Box struct {
 	Shape, Lo, Hi []int64
 }
 
-// A RegionError says why a region is no part of the memory that was passed for its parameter.
+// A RegionError says why a region is no part of the memory that was passed for its parameter. For errors.Is it is ir.ErrBounds, or what kept an
+// expression in it from having a value.
 type RegionError struct {
 	Region string // as written
 	Param  string
 	Pos    ir.Pos
 	What   string // with the numbers
+	Err    error  // of an expression; nil where all have values
 }
 
 func (e *RegionError) Error() string {
 	return fmt.Sprintf("%v: region %s of parameter %s: %s", e.Pos, e.Region, e.Param, e.What)
+}
+
+// Unwrap returns Err, or ir.ErrBounds.
+func (e *RegionError) Unwrap() error {
+	if e.Err != nil {
+		return e.Err
+	}
+	return ir.ErrBounds
 }
 
 // EvalRegion returns the boxes of r over the arguments in env; none where r is empty.
@@ -49,6 +59,9 @@ func (s *Regions) Reset() { s.numbers, s.boxes = s.numbers[:0], s.boxes[:0] }
 func (s *Regions) Eval(r *ir.Region, length int64, env ir.Env) ([]Box, error) {
 	e := &s.eval
 	*e = regionEval{r: r, length: length, env: env}
+	if r.When != nil && e.integer(r.When) == 0 && e.err == nil {
+		return nil, nil
+	}
 	box := e.box(s)
 	if e.err != nil {
 		return nil, e.err
@@ -89,13 +102,20 @@ func (e *regionEval) fail(format string, args ...any) {
 	}
 }
 
+// failed is fail for an expression that has no value.
+func (e *regionEval) failed(err error) {
+	if e.err == nil {
+		e.err = &RegionError{Region: e.r.Text, Param: e.r.Var.Name, Pos: e.r.At, What: err.Error(), Err: err}
+	}
+}
+
 func (e *regionEval) integer(x ir.Expr) int64 {
 	if e.err != nil {
 		return 0
 	}
 	n, err := ir.EvalInt(x, e.env)
 	if err != nil {
-		e.fail("%v", err)
+		e.failed(err)
 	}
 	return n
 }

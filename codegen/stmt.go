@@ -25,6 +25,9 @@ func (b *builder) stmt(s ast.Stmt, label string) {
 		b.stmt(l.Stmt, l.Label.Name)
 		return
 	}
+	if !b.spend(s.Pos()) {
+		return
+	}
 	d := b.u.p.directives[s]
 	switch {
 	case d == nil:
@@ -285,6 +288,9 @@ func (b *builder) returned(s *ast.ReturnStmt, r *resultPlace) []ir.Expr {
 func typingOf(f *types.Func, args []types.Type) *typing {
 	y := newTyping()
 	params := f.Signature().TypeParams()
+	if f.Signature().Recv() != nil {
+		params = f.Signature().RecvTypeParams()
+	}
 	for i := range min(params.Len(), len(args)) {
 		y.args[params.At(i)] = args[i]
 	}

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"fmt"
 	"go/token"
 	"go/types"
 	"strings"
@@ -18,13 +19,15 @@ type typing struct {
 	context *types.Context // makes equal instances of generic types one
 	done    map[types.Type]*ir.Type
 	errs    map[types.Type]*typeError
-	holds   map[*ir.Type]bool // structs with slices or pointers in them
+	holds   map[*ir.Type]bool   // structs with slices or pointers in them
+	parts   map[*ir.Type]uint64 // fields of structs, those of their fields and so on; also of the types of their elements and names
 	open    map[*types.Named]bool
+	causes  map[*typeError]string // of named types: what is wrong with the innermost named type in them
 }
 
 func newTyping() *typing {
 	return &typing{args: map[*types.TypeParam]types.Type{}, context: types.NewContext(), done: map[types.Type]*ir.Type{},
-		errs: map[types.Type]*typeError{}, holds: map[*ir.Type]bool{}, open: map[*types.Named]bool{}}
+		errs: map[types.Type]*typeError{}, holds: map[*ir.Type]bool{}, parts: map[*ir.Type]uint64{}, causes: map[*typeError]string{}, open: map[*types.Named]bool{}}
 }
 
 // A typeError says why a Go type is not in the dialect. An empty one stands for a type that go/types has complained of.
@@ -103,24 +106,34 @@ func (y *typing) named(t *types.Named, depth int) (*ir.Type, *typeError) {
 	}
 	under, err := y.of(t.Underlying(), depth+1)
 	if err != nil {
-		return nil, err.inside("type "+goTypeText(t), t.Obj().Pkg() != nil)
+		return nil, y.inside(err, "type "+goTypeText(t), t.Obj().Pkg() != nil)
 	}
 	named := *under
 	named.Name = goTypeText(t)
-	y.done[t], y.holds[&named] = &named, y.holds[under]
+	y.done[t], y.holds[&named], y.parts[&named] = &named, y.holds[under], y.parts[under]
 	return &named, nil
 }
 
-// inside returns the error of a named type for that of the type that it stands for. Those of the language itself, such
+// inside returns the error of a named type for e, that of the type that it stands for. Those of the language itself, such
 // as error, say it all by their name.
-func (e *typeError) inside(what string, declared bool) *typeError {
+func (y *typing) inside(e *typeError, what string, declared bool) *typeError {
 	switch {
 	case e.what == "" || e.what == what:
 		return e
 	case !declared:
 		return &typeError{what, e.why, e.instead}
 	}
-	return &typeError{what, e.what + ": " + e.why, e.instead}
+	why := y.causes[e]
+	if why == "" {
+		why = e.what + ": " + e.why
+	}
+	out := &typeError{what, why, e.instead}
+	if _, named := y.causes[e]; named {
+		y.causes[out] = why // the types between are left out from here on
+	} else {
+		y.causes[out] = ""
+	}
+	return out
 }
 
 func (y *typing) array(t *types.Array, depth int) (*ir.Type, *typeError) {
@@ -136,7 +149,9 @@ func (y *typing) array(t *types.Array, depth int) (*ir.Type, *typeError) {
 	case t.Len() < 0 || t.Len() > maxTypeSize/int64(elem.Size):
 		return nil, &typeError{"type " + goTypeText(t), "a value of it is larger than 1 TiB", "make it smaller"}
 	}
-	return ir.ArrayOf(elem, t.Len()), nil
+	out := ir.ArrayOf(elem, t.Len())
+	y.parts[out] = y.parts[elem]
+	return out, nil
 }
 
 func sizeZero(t types.Type) *typeError {
@@ -177,8 +192,13 @@ func (y *typing) structure(t *types.Struct, depth int) (*ir.Type, *typeError) {
 		out.Fields = append(out.Fields, ir.Field{Name: f.Name(), Type: ft, Offset: out.Size})
 		out.Size += ft.Size
 		out.Align = max(out.Align, ft.Align)
+		y.parts[out] = plus64(y.parts[out], max(y.parts[ft], 1))
 		y.holds[out] = y.holds[out] || y.holds[ft] || isAddress(ft)
-		if out.Size > maxTypeSize {
+		switch {
+		case y.parts[out] > maxParts: // of a generic type, whose text alone does not say
+			return nil, &typeError{what: "type " + goTypeText(t), why: fmt.Sprintf("with the fields of its fields, and so on, it has more than %d", maxParts),
+				instead: "use arrays and slices"}
+		case out.Size > maxTypeSize:
 			return nil, &typeError{"type " + goTypeText(t), "a value of it is larger than 1 TiB", "make it smaller"}
 		}
 	}
@@ -235,10 +255,10 @@ func refusedType(t types.Type) *typeError {
 	return &typeError{"type " + text, "it is not in the dialect", "use numbers, arrays, structs, slices and pointers"}
 }
 
-// goTypeText returns t as the user's package writes it.
+// goTypeText returns t as the user's package writes it. That package has no import path, only its name.
 func goTypeText(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
-		if p.Path() == kernelPath {
+		if p.Path() != p.Name() {
 			return p.Name()
 		}
 		return ""

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // A Domain is one nesting level of the graph: it orders the nodes submitted to it. The zero Domain is empty and ready.
 //
-// Submit, Enter, Place, Busy, Forget and Reset are called by one goroutine at a time; the order of Submit, Enter and Place calls is the
+// Submit, Enter, Place, Busy, Uses, Forget and Reset are called by one goroutine at a time; the order of Submit, Enter and Place calls is the
 // program order. Prepare, Settle, Complete and Launch may be called from any goroutine at any time.
 type Domain struct {
 	// Edges, when set before the first Submit, is called for every node that has edges, before it can become ready: for traces. preds is
@@ -80,7 +82,7 @@ func (d *Domain) Settle(n *Node, edges int32) (ready bool) {
 			d.Follow(n, stream)
 		}
 	}
-	perturb()
+	spin.Perturb()
 	// Predecessors that completed since have been subtracted already; the last one to come to 0 makes n ready.
 	return edges == 0 || n.pending.Add(edges) == 0
 }
@@ -181,7 +183,7 @@ func (d *Domain) after(n *Node, c *cell, list *refs) int32 {
 				} else {
 					*p.room(at) = n
 				}
-				perturb()
+				spin.Perturb()
 				if !p.word.CompareAndSwap(w, w+1) && !r.precede(n) {
 					continue
 				}
@@ -218,7 +220,7 @@ func (d *Domain) precede(p ref, n *Node) bool {
 // leads is p.precede(n) where nodes may follow: what it says of n goes together with what Launch says of p.
 func (p ref) leads(n *Node) bool {
 	m := p.node.more
-	lock(&m.mu)
+	spin.Lock(&m.mu)
 	defer m.mu.Unlock()
 	if !p.precede(n) {
 		return false
@@ -258,7 +260,7 @@ func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 			visit(s, false)
 		}
 		d.follows(s, counted)
-		perturb()
+		spin.Perturb()
 		switch {
 		case s.pending.Add(-1) != 0:
 		case j != nil:
@@ -306,12 +308,12 @@ func (d *Domain) take(n *Node) (count uint32, counted bool) {
 	if n.word.Load() == 0 || n.pending.Load() != 0 {
 		panic(fmt.Sprintf("gompss: bug: node %d completed in state %d with %d predecessors", n.ID, n.word.Load()>>31&1, n.pending.Load()))
 	}
-	perturb()
+	spin.Perturb()
 	if d.Follow == nil {
 		return uint32(n.word.Swap(0)) &^ open, false
 	}
 	m := n.more
-	lock(&m.mu)
+	spin.Lock(&m.mu)
 	defer m.mu.Unlock()
 	return uint32(n.word.Swap(0)) &^ open, m.stream == 0
 }
@@ -332,7 +334,7 @@ func (d *Domain) follows(s *Node, counted bool) {
 // Requires: Follow is set, n is submitted and is completed after Launch has returned.
 func (d *Domain) Launch(n *Node, stream int) {
 	m := n.more
-	lock(&m.mu)
+	spin.Lock(&m.mu)
 	if m.stream != 0 {
 		m.mu.Unlock()
 		return
@@ -354,20 +356,6 @@ func (d *Domain) Launch(n *Node, stream int) {
 	}
 }
 
-// spins is how often lock looks for the lock before it goes to sleep: the lock is held for less time than that takes.
-const spins = 400
-
-// lock locks mu. Unlike Lock it waits awake at first, also when other goroutines could run on this processor: to be put to sleep
-// and woken costs more than what is done under the lock.
-func lock(mu *mutex) {
-	for range spins {
-		if mu.TryLock() {
-			return
-		}
-	}
-	mu.Lock()
-}
-
 // Busy is the number of regions that are accessed by nodes which are submitted and not complete, and that a later access might wait
 // for. It is 0 if and only if all nodes with accesses are complete. Cost: O(regions).
 func (d *Domain) Busy() (regions int) {
@@ -379,6 +367,14 @@ func (d *Domain) Busy() (regions int) {
 		})
 	}
 	return regions
+}
+
+// Uses reports whether nodes that are submitted and not complete access a buffer. Cost: O(regions of the buffer).
+func (d *Domain) Uses(b BufferID) (uses bool) {
+	if t := d.tracts[b]; t != nil {
+		t.root.each(func(c *cell) { uses = uses || !c.idle() })
+	}
+	return uses
 }
 
 // keptCells is how many cells Reset keeps the memory of.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // An Exclusion keeps tasks with overlapping Commutative regions apart, which the graph does not order: a node is granted all of
@@ -12,7 +14,7 @@ import (
 // Nodes that wait for the same first region stand in one queue, where only the head can be next. Nobody overtakes the node that
 // has waited longest if the two conflict, so nobody starves. Safe for concurrent use.
 type Exclusion struct {
-	mu      mutex
+	mu      spin.Mutex
 	held    Shelf[int32] // regions by how many nodes have them: one, but where a node names one twice
 	holders int
 	waiting []*queue // never empty ones

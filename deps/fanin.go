@@ -1,5 +1,7 @@
 package deps
 
+import "github.com/gompss/gompss/internal/spin"
+
 // This file keeps the edges few where many tasks wait for the same many: m tasks that read a region which n have written in parts, n
 // that write the parts next, groups of m and n that share a region. Each of the m would have n edges. Instead the first one has; for
 // the second one a joint is made, a node without a task, which comes after the n, and that one and all later ones come after the joint.
@@ -61,7 +63,7 @@ func (d *Domain) follow(j *joint, list *refs) (edges int32) {
 func (d *Domain) settle(j *joint, edges int32) ref {
 	d.edges += uint64(edges)
 	r := ref{&j.Node, uint32(j.ID)}
-	perturb()
+	spin.Perturb()
 	if edges == 0 || j.pending.Add(edges) == 0 {
 		d.pass(j, nil) // nobody waits for it yet
 	}
@@ -76,7 +78,7 @@ func (d *Domain) pass(j *joint, visit func(ready *Node)) {
 		slot := at.next()
 		s := *slot
 		*slot = nil
-		perturb()
+		spin.Perturb()
 		if s.pending.Add(-1) == 0 {
 			d.visitReady(s, visit)
 		}

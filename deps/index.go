@@ -101,6 +101,8 @@ type tract struct {
 	root   *cell
 	cells  int
 	pairs  int // overlapping pairs of cells, each counted twice
+	// dropped is the regions of cells that were swept: Known finds them.
+	dropped Set
 	// The numbers from which cells that nobody waits for are dropped, if they have not been used again: regions that never
 	// repeat must not pile up, and those of a loop must stay.
 	maxCells, maxPairs int
@@ -165,6 +167,7 @@ func (d *Domain) sweep(t *tract) {
 		c.used = false
 	})
 	for _, c := range d.swept {
+		t.remember(c.region)
 		d.drop(c)
 	}
 	clear(d.swept)

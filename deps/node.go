@@ -3,6 +3,8 @@ package deps
 import (
 	"fmt"
 	"sync/atomic"
+
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // What a node holds without memory of its own: a pending task with up to four accesses and nine successors takes the node alone.
@@ -79,8 +81,8 @@ type spill struct {
 	// Where Domain.Follow is set: unlaunched is how many of the predecessors are neither launched nor complete, and one more while the
 	// node is being submitted; behind is where the others were launched: 0 is nowhere, mixed several places.
 	unlaunched, behind atomic.Int32
-	mu                 mutex // of a node, held while it gets a successor, is launched or completes
-	stream             int8  // where the node was launched
+	mu                 spin.Mutex // of a node, held while it gets a successor, is launched or completes
+	stream             int8       // where the node was launched
 }
 
 // Version returns, for access i of a node in flight in a domain that keeps versions, how many writing accesses to its buffer
@@ -171,7 +173,7 @@ func (p ref) precede(s *Node) bool {
 			return false
 		}
 		*n.room(uint32(w) &^ open) = s // nobody reads it before it is counted
-		perturb()
+		spin.Perturb()
 		if n.word.CompareAndSwap(w, w+1) {
 			return true
 		}

@@ -24,6 +24,9 @@ type Set struct {
 // Empty reports whether the set has no element.
 func (s *Set) Empty() bool { return len(s.flat) == 0 && len(s.boxes) == 0 }
 
+// parts is the number of parts.
+func (s *Set) parts() int { return len(s.flat) + len(s.boxes) }
+
 // Len is the number of elements.
 func (s *Set) Len() int64 {
 	n := int64(0)

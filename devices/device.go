@@ -79,10 +79,11 @@ type Memory interface {
 	Release(b deps.BufferID) error
 }
 
-// A Buffer is memory of the Go program that tasks work on: Size bytes at Host, in elements of Elem bytes.
+// A Buffer is memory of the Go program that tasks work on: Size bytes at Host, in elements of Elem bytes. A device that copies from or to it is
+// sure that the memory is alive until the copy is over; at other times it may be gone.
 type Buffer struct {
 	ID   deps.BufferID
-	Host unsafe.Pointer
+	Host *HostMemory
 	Size deps.Bytes
 	Elem deps.Bytes
 }
@@ -100,6 +101,18 @@ type Event interface {
 // clock, up to Properties.ClockError; zero for work that did not run.
 type Timed interface {
 	Times() (began, ended time.Time)
+}
+
+// Modelled is what a Device also implements that may have a time of its own, which does not pass: how long things would take.
+type Modelled interface {
+	// Virtual returns when the last of what it has done ended, and whether the device has such a time. Its events are Lasting then.
+	Virtual() (elapsed time.Duration, virtual bool)
+}
+
+// Lasting is what an Event of a Modelled device also implements.
+type Lasting interface {
+	// Lasted returns how long the work of an event that has happened took in the time of the device.
+	Lasted() time.Duration
 }
 
 // Caching is what a Device also implements that keeps compiled kernels on disk.
@@ -139,9 +152,18 @@ type Kernel struct {
 	// kernel cannot be cut.
 	Split func(a *Args, lo, hi int64)
 	Trips func(a *Args) int64
+	// MovedLine says on which line of the kernel's file now stands what a line comment of a function, by its full name, calls line: the code
+	// that Split calls has such comments. It may be nil.
+	MovedLine func(function string, line int) int
+	// Loop is what the source says; nil where that is not known, or Program has it.
+	Loop *ir.Kernel
 	// Program is the device IR; nil when the kernel has no accelerator variant, and then Refused says why.
 	Program *ir.Program
 	Refused error
+	// Unchecked is the device IR without the checks that Proves makes: right for arguments for which that is true. Both are nil where the host
+	// proves no check.
+	Unchecked *ir.Program
+	Proves    func(args []Arg) bool
 	// Natives are variants that the user has written for kinds of devices; they go before Program.
 	Natives []Native
 	// Hidden is how many of the last arguments stand for package variables that the Go function reads: natives do not get them.
@@ -156,6 +178,8 @@ type Launch struct {
 	Kernel *Kernel
 	Args   *Args
 	Label  string
+	// Accesses are what the kernel reads and writes, where the caller knows.
+	Accesses []deps.Access
 }
 
 // Args are the actual arguments of a launch, by parameter. Buffer arguments name a buffer and an offset; At resolves

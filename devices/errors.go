@@ -82,15 +82,6 @@ func (e *DeviceError) Error() string {
 
 func (e *DeviceError) Unwrap() error { return e.Err }
 
-// fatal returns the error that ends the life of a device, and which, if err holds one.
-func fatal(err error) (*DeviceError, bool) {
-	var e *DeviceError
-	if errors.As(err, &e) && e.Fatal && !errors.Is(err, ErrLost) {
-		return e, true
-	}
-	return nil, false
-}
-
 func who(label string, pos ir.Pos) string {
 	if pos.File == "" {
 		return label

@@ -2,7 +2,6 @@ package devices
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"path"
 	"runtime"
@@ -13,36 +12,39 @@ import (
 )
 
 // A PanicError is a panic in a kernel's Go function or in the body of a task. What Go itself panics with is
-// ir.ErrBounds, ir.ErrDivide or ir.ErrShift for errors.Is, as the failed checks of accelerators are.
+// ir.ErrBounds, ir.ErrDivide, ir.ErrShift or ir.ErrNil for errors.Is, as the failed checks of accelerators are.
 type PanicError struct {
 	Value any
 	Stack []byte
 	// At is the line that panicked, or, in a kernel, the innermost one of its files where Go's run time panicked; the zero Pos if the stack
 	// does not name it. It has no column.
 	At ir.Pos
+	// Check is the check that failed, where Go's run time panicked in a kernel; else nil.
+	Check *ir.CheckError
 }
 
+// Error returns the text of Check, which is that of every other device, or else what the function panicked with.
 func (e *PanicError) Error() string {
+	if e.Check != nil {
+		return e.Check.Error()
+	}
 	if e.At.File != "" {
 		return fmt.Sprintf("%s:%d: panic: %v", e.At.File, e.At.Line, e.Value)
 	}
 	return fmt.Sprintf("panic: %v", e.Value)
 }
 
-// Unwrap returns the value when it is an error, and the sentinel of what Go panicked with.
+// Unwrap returns the value when it is an error, Check, and the sentinel of what Go panicked with.
 func (e *PanicError) Unwrap() []error {
 	err, ok := e.Value.(error)
 	if !ok {
 		return nil
 	}
-	var fault runtime.Error
-	if !errors.As(err, &fault) {
-		return []error{err}
+	if e.Check != nil {
+		return []error{err, e.Check}
 	}
-	for text, sentinel := range map[string]error{"out of range": ir.ErrBounds, "divide by zero": ir.ErrDivide, "negative shift": ir.ErrShift} {
-		if strings.Contains(fault.Error(), text) {
-			return []error{err, sentinel}
-		}
+	if check := goCheck(err); check != nil {
+		return []error{err, check.Unwrap()}
 	}
 	return []error{err}
 }
@@ -50,8 +52,14 @@ func (e *PanicError) Unwrap() []error {
 // Panicked returns the error of the Go function of k, which panicked with value on a stack as debug.Stack prints it.
 func (k *Kernel) Panicked(value any, stack []byte) *PanicError {
 	e := &PanicError{Value: value, Stack: stack}
-	if _, ours := value.(runtime.Error); ours {
+	if err, ours := value.(runtime.Error); ours {
 		e.At = k.lineIn(stack)
+		e.Check = goCheck(err)
+	}
+	if e.At.File == "" {
+		e.Check = nil
+	} else if e.Check != nil {
+		e.Check.Kernel, e.Check.At = k.Name, e.At
 	}
 	return e
 }
@@ -59,13 +67,21 @@ func (k *Kernel) Panicked(value any, stack []byte) *PanicError {
 // lineIn returns the innermost line on the stack that stands in a file of the kernel.
 func (k *Kernel) lineIn(stack []byte) ir.Pos {
 	files := map[string]bool{k.Pos.File: true}
-	if k.Program != nil && k.Program.Kernel != nil {
-		for _, f := range k.Program.Kernel.Funcs {
+	if loop := k.loop(); loop != nil {
+		for _, f := range loop.Funcs {
 			files[f.At.File] = true
 		}
 	}
+	function := ""
 	for line := range bytes.Lines(stack) {
-		if at := placeIn(line); files[at.File] {
+		at := placeIn(line)
+		switch {
+		case line[0] != '\t':
+			function, _, _ = strings.Cut(string(line), "(")
+		case files[at.File] && k.MovedLine != nil:
+			at.Line = k.MovedLine(function, at.Line)
+			return at
+		case files[at.File]:
 			return at
 		}
 	}

@@ -37,10 +37,21 @@ func Kinds() []Kind {
 	return slices.Sorted(maps.Keys(registry.open))
 }
 
-func opener(kind Kind) Opener {
+// OpenKind opens the devices of one kind.
+//
+// Errors: an unknown kind, with those known; what the plug-in says.
+func OpenKind(c Config) ([]Device, error) {
 	registry.mu.Lock()
-	defer registry.mu.Unlock()
-	return registry.open[kind]
+	open := registry.open[c.Kind]
+	registry.mu.Unlock()
+	if open == nil {
+		return nil, fmt.Errorf("devices: unknown kind %q: known are %s", c.Kind, list(Kinds()))
+	}
+	opened, err := open(c)
+	if err != nil {
+		return nil, fmt.Errorf("devices: open %s: %w", c.Kind, err)
+	}
+	return opened, nil
 }
 
 // A Config is what a plug-in is asked to open: one part of a device specification.

@@ -2,16 +2,24 @@ package devices
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gompss/gompss/deps"
 )
 
-// parseSpec reads a device specification: kinds with counts and parameters, as in "smp:2,sim:3(memory=64MiB,peer=off)".
+// MaxAccelerators is the most accelerators of one machine: sets of places have 64 bits, one of them
+// for the CPU workers.
+const MaxAccelerators = 63
+
+const maxWorkers = 1024 // smp.MaxWorkers
+
+// ParseSpec reads a device specification: kinds with counts and parameters, as in "smp:2,sim:3(memory=64MiB,peer=off)".
 //
 // Errors carry the column.
-func parseSpec(spec string) ([]Config, error) {
+func ParseSpec(spec string) ([]Config, error) {
 	p := &specParser{text: spec}
 	var out []Config
 	for {
@@ -45,7 +53,7 @@ func (p *specParser) item() (Config, error) {
 	if p.take(':') {
 		column = p.column()
 		digits := p.word()
-		most := maxAccelerators
+		most := MaxAccelerators
 		if c.Kind == SMP {
 			most = maxWorkers
 		}
@@ -74,6 +82,9 @@ func (p *specParser) params(kind string) ([]Param, error) {
 		value := p.word()
 		if value == "" {
 			return nil, specError(p.column(), "%s: %s: want a value", kind, key)
+		}
+		if i := slices.IndexFunc(out, func(q Param) bool { return q.Key == key }); i >= 0 {
+			return nil, specError(column, "%s: %s is given twice, first in column %d", kind, key, out[i].Column)
 		}
 		out = append(out, Param{Key: key, Value: value, Column: column})
 		if p.take(')') {
@@ -142,6 +153,15 @@ func ParseBytes(s string) (deps.Bytes, error) {
 		return deps.Bytes(size), nil
 	}
 	return 0, fmt.Errorf("size %q: want whole bytes, as in 64MiB, 2GB or 4096", s)
+}
+
+// ParseDuration reads a time of zero or more, such as "10us" or "1.5s".
+func ParseDuration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("time %q: want zero or more with its unit, as in 10us, 5ms or 1.5s", s)
+	}
+	return d, nil
 }
 
 // ParseRate reads bytes per second, such as "50GB/s".

@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/sim"
+	"github.com/gompss/gompss/internal/machine"
 )
 
 func TestSpecificationsAreRead(t *testing.T) {
@@ -45,17 +46,28 @@ func TestSpecificationErrorsSayWhere(t *testing.T) {
 		"sim(exec=gpu)":                 `devices: open sim: devices: column 5: sim: exec=gpu: want cpu or simt`,
 		"sim(peer=yes)":                 `devices: open sim: devices: column 5: sim: peer=yes: want off or on`,
 		"sim(clock=no)":                 `devices: open sim: devices: column 5: sim: clock=no: want real or virtual`,
+		"sim(peer=off,peer=on)":         `devices: column 14: sim: peer is given twice, first in column 5`,
+		"sim(latency=-5s)":              `devices: open sim: devices: column 5: sim: latency=-5s: time "-5s": want zero or more with its unit, as in 10us, 5ms or 1.5s`,
+		"sim(latency=5)":                `devices: open sim: devices: column 5: sim: latency=5: time "5": want zero or more with its unit, as in 10us, 5ms or 1.5s`,
+		"sim(speed=-1GB/s)":             `devices: open sim: devices: column 5: sim: speed=-1GB/s: size "-1GB": want whole bytes, as in 64MiB, 2GB or 4096`,
 		"sim(granule=3KiB)":             `devices: open sim: sim: granule of 3072 bytes: want a power of two`,
 		"sim(races=on)":                 `devices: open sim: sim: races=on needs exec=simt`,
 		"sim(memory=1KiB,granule=4KiB)": `devices: open sim: sim: memory of 1.0 KiB: less than one granule of 4.0 KiB`,
 	} {
-		_, err := devices.Open(spec, devices.Options{})
+		_, err := machine.Open(spec, machine.Options{})
 		require.EqualError(t, err, want, "%q", spec)
 	}
 }
 
+func TestSimOptions_NegativeNumbersAreRefused(t *testing.T) {
+	for _, o := range []sim.Options{{Latency: -1}, {Bandwidth: -1}, {PeerBandwidth: -1}, {Speed: -1}, {Faults: sim.Faults{Launch: -1}}} {
+		_, err := machine.Open("sim", machine.Options{ByKind: map[devices.Kind]any{"sim": o}})
+		require.ErrorContains(t, err, "negative")
+	}
+}
+
 func TestWrongOptionsAreRefused(t *testing.T) {
-	_, err := devices.Open("sim", devices.Options{ByKind: map[devices.Kind]any{"sim": 5}})
+	_, err := machine.Open("sim", machine.Options{ByKind: map[devices.Kind]any{"sim": 5}})
 	require.EqualError(t, err, "devices: open sim: sim: options of type int: want sim.Options")
 }
 
@@ -75,7 +87,7 @@ func TestSizesAreRead(t *testing.T) {
 }
 
 func TestWhatIsOpenIsDescribed(t *testing.T) {
-	m, err := devices.Open("smp:3,sim:2(memory=64MiB,granule=4KiB,peer=off,clock=virtual)", devices.Options{})
+	m, err := machine.Open("smp:3,sim:2(memory=64MiB,granule=4KiB,peer=off,clock=virtual)", machine.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, m.Close()) }()
 	require.Len(t, m.Devices(), 3)
@@ -91,11 +103,4 @@ func TestWhatIsOpenIsDescribed(t *testing.T) {
 func TestAKindIsRegisteredOnce(t *testing.T) {
 	require.Panics(t, func() { devices.Register(sim.Kind, func(devices.Config) ([]devices.Device, error) { return nil, nil }) })
 	require.Panics(t, func() { devices.Register("new", nil) })
-}
-
-func TestBuffersAreChecked(t *testing.T) {
-	r := newRig(t, "smp:1", sim.Options{})
-	b := r.buffer(10)
-	require.ErrorContains(t, r.m.AddBuffer(b, nil, 80, 8), "was added already")
-	require.ErrorContains(t, r.m.AddBuffer(b+1, nil, 81, 8), "not whole elements of 8 bytes")
 }

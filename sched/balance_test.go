@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,7 +39,7 @@ func newPlay(t *testing.T, policy string, gpus, workers, blocks int) *play {
 	p := &play{t: t, blocks: blocks, version: "k", depth: 1, ran: map[PlaceID]int{}, home: make([]PlaceID, blocks)}
 	p.places = append(p.places, Place{Name: "smp", Kind: "smp", Width: max(1, workers), Host: true})
 	for i := range gpus {
-		p.places = append(p.places, Place{Name: fmt.Sprint("gpu:", i), Kind: "gpu", Width: 1})
+		p.places = append(p.places, Place{Name: fmt.Sprint("gpu:", i), Kind: "gpu", Width: 1, Link: devices.Link{Rate: 50 << 30}})
 	}
 	var err error
 	p.s, err = New(Options{Policy: policy, Places: p.places})

@@ -23,7 +23,7 @@
 //
 // A Scheduler is not safe for concurrent use: its owner has the lock, but for what beside.go has. No method blocks or calls the owner back.
 //
-// Source: Ozen, PhD thesis, section 4.1 (resources tokens out of 100 per device kind; a task short of tokens on one
-// kind goes to another). Differs: tokens are taken under the scheduler's lock with the choice, not by separate
+// Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017, section 4.1
+// (resources tokens out of 100 per device kind; a task short of tokens on one kind goes to another). Differs: tokens are taken under the scheduler's lock with the choice, not by separate
 // atomic operations, so two kinds never hold parts of one request, and waiting is fair.
 package sched

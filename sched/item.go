@@ -25,6 +25,8 @@ type Place struct {
 	Width int // items that run at once
 	// Host says that the memory of this place is the Go program's own: where data are before anything is moved.
 	Host bool
+	// Link is what joins an accelerator's memory to the host's; the zero Link where that is not known.
+	Link devices.Link
 }
 
 // A PlaceSet is a set of places.

@@ -2,8 +2,6 @@ package sched
 
 import (
 	"time"
-
-	"github.com/gompss/gompss/deps"
 )
 
 // A ledger keeps what each place has to do, as time: policies that learn decide by it. What an item takes of a place is its time
@@ -20,14 +18,6 @@ func newLedger(s *State) ledger {
 	return ledger{state: s, queued: make([]time.Duration, n), own: make([]time.Duration, n), trying: map[timeKey]int{}}
 }
 
-// bytesPerSecond is what a link is taken to carry, and moveLatency what it takes besides, to weigh moving against running. A good
-// link to an accelerator carries quickLink times as much: what is known to run slowly on the host runs there only if that pays even so.
-const (
-	bytesPerSecond = 8 << 30
-	quickLink      = 6
-	moveLatency    = 10 * time.Microsecond
-)
-
 // unknownTime is what an item is taken to run of which nothing is known, not even by others of about its size.
 const unknownTime = 100 * time.Microsecond
 
@@ -39,7 +29,7 @@ func (l *ledger) expect(it *Item, p PlaceID) (d time.Duration, known bool) {
 		run = unknownTime
 	}
 	if n := it.missing(p); n > 0 {
-		run += moving(n)
+		run += l.state.moving(n, p)
 	}
 	return run, known
 }
@@ -153,11 +143,6 @@ func (l *ledger) limit(it *Item, p PlaceID) time.Duration {
 	return max(trialLeast, trialFactor*run)
 }
 
-// moving is how long n bytes take on a link.
-func moving(n deps.Bytes) time.Duration {
-	return moveLatency + time.Duration(float64(n)/bytesPerSecond*float64(time.Second))
-}
-
 // part is how much of p it keeps.
 func (l *ledger) part(it *Item, p PlaceID) float64 {
 	part := 1 / float64(max(1, l.state.Places[p].Width))
@@ -227,16 +212,16 @@ func (l *ledger) soonest(it *Item, of PlaceSet) (PlaceID, bool) {
 }
 
 // paysOnHost reports whether the host, which has so much to do before it, is done with it before accelerator q would be, where it waits so
-// long, for work alone of that. If it is slower on the host, by however little, links are taken for good ones, and what it writes has to come to
-// the accelerators after all: a wait that is for copies, which go on beside kernels, is none.
+// long, for work alone of that. If it is slower on the host, by however little, a link that is not known is taken for a good one, and what it
+// writes has to come to the accelerators after all: a wait that is for copies, which go on beside kernels, is none there.
 func (l *ledger) paysOnHost(it *Item, host, q PlaceID, ahead, wait, work time.Duration) bool {
 	here, _ := l.expect(it, host)
 	there, _ := l.expect(it, q)
 	quick := it.runs[l.state.pool[q]].run
 	if it.runs[l.state.pool[host]].run > quick {
-		here += moving(it.Work)
-		there = quick + (there-quick)/quickLink
-		wait = work + (wait-work)/quickLink
+		here += l.state.moving(it.Work, q)
+		there = quick + l.state.hidden(there-quick, q)
+		wait = work + l.state.hidden(wait-work, q)
 	}
 	return ahead+here < wait+there
 }
@@ -265,7 +250,31 @@ func (l *ledger) hopeless(it *Item, p PlaceID) bool {
 		return false
 	}
 	best, ok := l.soonest(it, it.Allowed)
-	return ok && best != p && moving(n) > l.over(it, best)
+	return ok && best != p && l.state.moving(n, p) > l.over(it, best)
+}
+
+// agrees implements placer: no other kind is known to run it sooner, moving its data included, and none is due for a trial. While
+// one is being tried nothing counts as known.
+func (l *ledger) agrees(it *Item, p PlaceID) (agrees, known bool) {
+	if it.Version == "" || l.state.kindsOf(it) < 2 {
+		return true, true
+	}
+	l.ask(it)
+	kind := l.state.pool[p]
+	here, known := l.expect(it, p)
+	if rare, _ := l.rarest(it, l.candidates(it)); l.state.pool[rare] != kind && !l.hopeless(it, rare) {
+		trying := l.trying[keyFor(it, l.state.Places[rare].Kind)] > 0
+		if e := &it.runs[l.state.pool[rare]]; !e.known && (trying || !l.noTrial(it, rare)) {
+			return trying, false // until the trial tells
+		}
+	}
+	for rest := it.Allowed; known && rest != 0; rest = rest.Without(rest.First()) {
+		q := rest.First()
+		if there, also := l.expect(it, q); also && l.state.pool[q] != kind && there < here {
+			return false, known
+		}
+	}
+	return true, known
 }
 
 // noTrial reports whether p is the host and it is not to be tried there: one like it is, which tells soon enough, and each that turns out
@@ -275,7 +284,14 @@ func (l *ledger) noTrial(it *Item, p PlaceID) bool {
 	if !l.state.Places[p].Host {
 		return false
 	}
-	return l.trying[keyFor(it, l.state.Places[p].Kind)] > 0 || it.Changes && it.Home == 0 && l.ranLess(it, tryUnstopped)
+	if l.trying[keyFor(it, l.state.Places[p].Kind)] > 0 {
+		return true
+	}
+	quick, known := l.quickest(it)
+	if e := &it.runs[l.state.pool[p]]; known && e.samples > 0 && e.run < quick {
+		return false // as far as it was tried, the host runs it sooner
+	}
+	return it.Changes && it.Home == 0 && l.ranLess(it, tryUnstopped)
 }
 
 // A trial on the host waits for one that costs less until so many like it have run on accelerators: one that can be stopped, and one
@@ -382,7 +398,7 @@ func (l *ledger) share(it *Item, p PlaceID, d time.Duration) {
 	part := l.part(it, p)
 	it.moves = it.missing(p) > 0
 	it.expect, it.own = time.Duration(float64(d)*part), 0
-	if e := &it.runs[l.state.pool[p]]; e.alone || e.known && l.state.heavyRun(it, e.run) {
+	if e := &it.runs[l.state.pool[p]]; e.alone || e.known && l.state.heavyRun(it, e.run, p) {
 		it.own = time.Duration(float64(e.run) * part)
 	}
 }

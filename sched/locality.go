@@ -132,11 +132,11 @@ const heavyTime = 5 * time.Millisecond
 
 // heavy reports whether it runs long at p for the bytes that it works on, as far as is known or guessed.
 func (l *locality) heavy(it *Item, p PlaceID) bool {
-	return l.state.heavyRun(it, it.runs[l.state.pool[p]].run)
+	return l.state.heavyRun(it, it.runs[l.state.pool[p]].run, p)
 }
 
-func (s *State) heavyRun(it *Item, run time.Duration) bool {
-	return run >= max(heavyTime, heavyFactor*moving(it.Work))
+func (s *State) heavyRun(it *Item, run time.Duration, p PlaceID) bool {
+	return run >= max(heavyTime, heavyFactor*s.moving(it.Work, p))
 }
 
 // alike returns the places of the kind of p.
@@ -179,7 +179,7 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 		}
 		// Between accelerators the wait counts too: a few bytes of a neighbour's edge are no reason to stand in line.
 		if k := l.state.pool[p]; k == l.state.pool[q] && it.runs[k].known && it.runs[k].alone && it.Work > 0 {
-			return l.work(p)+away(it, p, it.runs[k].run) < l.work(q)+away(it, q, it.runs[k].run)
+			return l.work(p)+l.away(it, p, it.runs[k].run) < l.work(q)+l.away(it, q, it.runs[k].run)
 		}
 		return a*homeFactor+l.wait(it, p) < b*homeFactor+l.wait(it, q)
 	}
@@ -196,12 +196,12 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 const awayPart = 4
 
 // away is what it costs to run it at p, for that long, and not where all of its data are. What it changes has its home there from then on.
-func away(it *Item, p PlaceID, run time.Duration) time.Duration {
+func (l *locality) away(it *Item, p PlaceID, run time.Duration) time.Duration {
 	n := it.missing(p)
 	if it.Home != 0 && !it.Home.Has(p) {
 		n += it.Work / awayPart
 	}
-	return dear(it, n, run)
+	return l.state.dear(it, n, p, run)
 }
 
 // homeless reports whether no accelerator has yet what it works on, of which so much at least is missing.
@@ -212,13 +212,13 @@ func (l *locality) homeless(it *Item, missing deps.Bytes) bool {
 	return missing > it.Work/2
 }
 
-// dear is what moving n bytes for it between accelerators costs, where it runs so long: nearFactor times what that takes, as what comes
+// dear is what moving n bytes for it from another accelerator to p costs, where it runs so long: nearFactor times what that takes, as what comes
 // next may have to move them back; or, for what runs so shortly that a line of many is over by then, what homeFactor says.
-func dear(it *Item, n deps.Bytes, run time.Duration) time.Duration {
+func (s *State) dear(it *Item, n deps.Bytes, p PlaceID, run time.Duration) time.Duration {
 	if n == 0 {
 		return 0
 	}
-	return min(nearFactor*moving(n), time.Duration(homeFactor*float64(n)/float64(it.Work)*float64(run)))
+	return min(nearFactor*s.moving(n, p), time.Duration(homeFactor*float64(n)/float64(it.Work)*float64(run)))
 }
 
 // wait is what p has to run before it, in bytes worked on, as far as one can know: as much each as it is itself.
@@ -328,10 +328,10 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait, work time.Dura
 		if l.state.going(p) > 0 && l.homeless(it, min(it.missing(p), it.missing(q))) {
 			work -= homelessLead * run
 		}
-		return work > 0 && (l.state.Short(it, q) || l.state.going(p)+run+away(it, p, run) <= work+away(it, q, run))
+		return work > 0 && (l.state.Short(it, q) || l.state.going(p)+run+l.away(it, p, run) <= work+l.away(it, q, run))
 	case known && both && (!same || l.heavy(it, p)):
 		return wait > 0 && l.state.flying(p)+here < wait+there
-	case !same && both && n > 0 && moving(n) > wait+there:
+	case !same && both && n > 0 && l.state.moving(n, p) > wait+there:
 		return l.state.Short(it, q)
 	}
 	if l.state.Short(it, q) {
@@ -355,11 +355,11 @@ func (l *locality) worth(it *Item, q, p PlaceID, ahead int, wait, work time.Dura
 // wait is dearer than moving extra bytes away from where they have their home. It is the rule of the locality policy.
 func (s *State) WorthMoving(it *Item, p, q PlaceID, others int, extra deps.Bytes) bool {
 	here, there := s.Times.expected(it, s.Places[p].Kind), s.Times.expected(it, s.Places[q].Kind)
-	if here.known && there.known && s.heavyRun(it, here.run) {
-		return there.run+moving(extra) < here.run*time.Duration(others+1)
+	if here.known && there.known && s.heavyRun(it, here.run, p) {
+		return there.run+s.moving(extra, q) < here.run*time.Duration(others+1)
 	}
 	if here.known && here.alone && it.Work > 0 {
-		return others > 0 && time.Duration(others)*here.run >= dear(it, extra, here.run)
+		return others > 0 && time.Duration(others)*here.run >= s.dear(it, extra, q, here.run)
 	}
 	return others > 0 && deps.Bytes(others)*it.Work >= extra*homeFactor
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/gompss/gompss/devices"
 )
 
 // A Policy keeps ready items and chooses among them. Its owner calls it under one lock. One of Register that panics, or pops what it must
@@ -41,6 +43,14 @@ type chainer interface {
 	take(it *Item, p PlaceID) bool
 }
 
+// A placer is a policy that can say whether an item may be launched at a place before its predecessors are finished, which
+// passes over the queues of the policy.
+type placer interface {
+	// agrees reports whether nothing that is known speaks against p, and whether all is known that it takes to say so. it is not pushed, and
+	// it starts at p or elsewhere when its predecessors are finished, so that what places have to do until then does not count.
+	agrees(it *Item, p PlaceID) (agrees, known bool)
+}
+
 // A finder is a policy that can say what Pop would give p, and keeps it.
 type finder interface {
 	find(p PlaceID) *Item
@@ -54,7 +64,8 @@ type State struct {
 	places []inPlace
 	idle   atomic.Uint64 // the places with nothing in flight
 	pools  []pool
-	pool   []int // by place
+	pool   []int          // by place
+	links  []devices.Link // by place
 }
 
 // Admit reports whether it could be granted to p now: p is allowed and has the tokens. A policy calls it on items in

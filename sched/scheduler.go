@@ -51,7 +51,7 @@ func New(o Options) (*Scheduler, error) {
 	if o.Policy == "" {
 		o.Policy = DefaultPolicy
 	}
-	s := &Scheduler{name: o.Policy, watched: o.Watched, State: State{Places: o.Places, Seed: o.Seed, places: make([]inPlace, len(o.Places)), Times: o.Times}}
+	s := &Scheduler{name: o.Policy, watched: o.Watched, State: State{Places: o.Places, Seed: o.Seed, places: make([]inPlace, len(o.Places)), Times: o.Times, links: linksOf(o.Places)}}
 	s.idle.Store(1<<len(o.Places) - 1)
 	if s.Times == nil {
 		s.Times = &Times{}
@@ -223,6 +223,15 @@ func (s *Scheduler) Follows(it *Item, p PlaceID) bool {
 	}
 	k := s.pool[p]
 	return s.pools[k].spare(it, k)
+}
+
+// Agrees reports whether the policy agrees that items like it are launched at p before their predecessors are finished, and
+// whether it knows how long they run there. A policy that weighs nothing agrees always.
+func (s *Scheduler) Agrees(it *Item, p PlaceID) (agrees, known bool) {
+	if of, weighs := s.policy.(placer); weighs {
+		return of.agrees(it, p)
+	}
+	return true, true
 }
 
 // Grant gives p an item that follows: it is in flight then, as if it had been pushed and popped. p may have been retired meanwhile.

@@ -37,7 +37,7 @@ func TestWhatRunsBesideOthersIsExpectedByItsMean(t *testing.T) {
 }
 
 // TestTimesOnTheHostHaveNoMoving: a time on the host begins when all data are there, so what was moved for it does not make its shortest time
-// what is expected. Potrf was expected on workers in the 3.8 ms of its first run, and took 4.2 to 12.4 (docs/results/h200.md).
+// what is expected. Potrf was expected on workers in the 3.8 ms of its first run, and took 4.2 to 12.4.
 func TestTimesOnTheHostHaveNoMoving(t *testing.T) {
 	s, err := New(Options{Places: []Place{{Name: "smp", Kind: "smp", Width: 4, Host: true}, {Name: "cuda:0", Kind: "cuda", Width: 4}}})
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -24,7 +25,7 @@ func (rt *Runtime) admit(s *record) bool {
 
 // gather is the part of admit that concurrent accesses need.
 func (rt *Runtime) gather(s *record) bool {
-	perturb()
+	spin.Perturb()
 	if s.kind == waitBody || !hasConcurrent(s) {
 		return true
 	}
@@ -121,7 +122,7 @@ func (rt *Runtime) placesIn(space devices.SpaceID) (out sched.PlaceSet) {
 
 // letGo gives back what kept others from running, and makes those ready that may run now.
 func (rt *Runtime) letGo(r *record, over, ready *recordList) {
-	perturb()
+	spin.Perturb()
 	if r.exclusive {
 		r.exclusive = false
 		r.home.exclusion.Release(&r.node, func(n *deps.Node) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 
 	"github.com/gompss/gompss/deps"
 )
@@ -14,6 +15,9 @@ import (
 //
 // Errors: elements that hold Go pointers, no memory.
 func Alloc[T any](rt *Runtime, n int) ([]T, error) {
+	if !rt.usable() {
+		return nil, rt.unusable("Alloc")
+	}
 	t := reflect.TypeFor[T]()
 	if err := checkPlain(t); err != nil {
 		return nil, fmt.Errorf("task: alloc: %w: it cannot lie outside the Go heap", err)
@@ -41,28 +45,47 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 
 // Free waits for the tasks that use x, a slice of Alloc, and gives its memory back. x and its parts must not be used
 // afterwards.
-func Free[T any](rt *Runtime, x []T) error { return rt.drop("free", memoryOf(x), true) }
+func Free[T any](rt *Runtime, x []T) error {
+	if !rt.usable() {
+		return rt.unusable("Free")
+	}
+	return rt.drop("free", memoryOf(x), true)
+}
 
 // Register makes an ordinary slice, up to its capacity, a buffer: it stays where it is and is kept alive until
-// Unregister or the runtime's Close. The first use of a slice in a task does the same; Register is for slices whose
-// parts are used first.
+// Unregister or the runtime's Close. The first use of a slice in a task makes it a buffer too, up to the next one, which lasts as long as tasks
+// or the program use the slice: when the collector has freed that, the runtime forgets the buffer, with what devices have of it. Register saves
+// what it costs to make parts that were used first part of the whole, and is needed for slices of which tasks use parts and their children
+// the whole.
 //
-// Errors: a slice that overlaps a buffer without lying in it, elements of another size.
+// Errors: a slice that overlaps memory of Alloc without lying in it, elements of another size.
 func Register[T any](rt *Runtime, x []T) error {
+	if !rt.usable() {
+		return rt.unusable("Register")
+	}
 	if rt.refuses() {
 		return ErrClosed
 	}
 	if cap(x) == 0 {
 		return nil
 	}
-	if _, _, err := rt.buffers.locate(memoryOf(x[:cap(x)]), &rt.root); err != nil {
+	rt.describing.enter()
+	defer rt.describing.leave()
+	b, _, err := rt.buffers.locate(memoryOf(x[:cap(x)]), &rt.root)
+	if err != nil {
 		return fmt.Errorf("task: register: %w", err)
 	}
+	b.kept.Store(true)
 	return nil
 }
 
 // Unregister waits for the tasks that use x and forgets the buffer that begins with it.
-func Unregister[T any](rt *Runtime, x []T) error { return rt.drop("unregister", memoryOf(x), false) }
+func Unregister[T any](rt *Runtime, x []T) error {
+	if !rt.usable() {
+		return rt.unusable("Unregister")
+	}
+	return rt.drop("unregister", memoryOf(x), false)
+}
 
 // drop forgets the buffer that begins where m does.
 func (rt *Runtime) drop(what string, m memory, ours bool) error {
@@ -70,7 +93,7 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 		return nil
 	}
 	if rt.window.live() > 0 && insideBody() {
-		return fmt.Errorf("task: %s: %w", what, ErrInsideTask)
+		return misuse(what, errInBody)
 	}
 	m.len = 1
 	b, first, err := rt.buffers.find(m)
@@ -86,6 +109,7 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 	if err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
+	defer runtime.KeepAlive(m.base)
 	if err := rt.beginDrop(b); err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
@@ -128,7 +152,7 @@ const takeOutTries = 8
 func (rt *Runtime) takeOut(b *buffer) (err error) {
 	for range takeOutTries {
 		// What failed before is no reason to keep the memory: the wait is for the order, and the data are given up.
-		t, failed := rt.root.submitWait([]Option{accessTo(deps.InOut, b.memory)})
+		t, failed := rt.root.submitWait([]Option{accessTo(deps.InOut, b.memory())})
 		if failed != nil {
 			return failed
 		}

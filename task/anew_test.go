@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -30,9 +31,9 @@ func TestARefusedReplayHidesNobody(t *testing.T) {
 	_, err = it.ReplayIn(g)
 	require.ErrorIs(t, err, errBoom)
 	time.AfterFunc(20*time.Millisecond, func() { close(gate) })
-	_, _, err = it.Again(build(2))
+	_, _, err = it.ReplayOrRecord(build(2))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, 12, x[0])
 }
 
@@ -59,7 +60,7 @@ func TestARefusedArgumentHidesNoChange(t *testing.T) {
 	_, err = it.Replay()
 	require.NoError(t, err)
 	require.Equal(t, 1, it.Edges())
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 }
 
 // What a body that failed used first is nobody's when it runs again.
@@ -68,14 +69,14 @@ func TestARetryForgetsTheMemoryOfItsScope(t *testing.T) {
 	y, tries := make([]int, 4), 0
 	_, err := rt.GoScope(func(s *task.Scope) error {
 		if tries++; tries == 1 {
-			_, err := s.Go(nothing, task.Out(y), task.On("nowhere"))
+			_, err := s.Go(nothing, task.Out(y), task.OnDevice("nowhere"))
 			return err
 		}
 		_, err := s.Go(func() error { y[0] = 5; return nil }, task.Out(y))
 		return err
 	}, task.Retry(1))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, 5, y[0])
 }
 
@@ -88,7 +89,7 @@ func TestARetryKeepsTheWorkerThatItHas(t *testing.T) {
 		require.NoError(t, err)
 		_, err = rt.GoScope(func(s *task.Scope) error {
 			if tries++; tries == 1 {
-				if err := blocker.WaitContext(s.Context()); err != nil {
+				if err := blocker.Wait(s.Context()); err != nil {
 					return err
 				}
 				return errBoom
@@ -99,13 +100,13 @@ func TestARetryKeepsTheWorkerThatItHas(t *testing.T) {
 		require.NoError(t, err)
 		_, err = rt.Go(func() error { close(gate); <-again; return nil }) // on the worker that was lent, and keeps it
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		var both sync.WaitGroup
 		both.Add(2)
 		for range 2 {
 			_, err = rt.Go(func() error { both.Done(); both.Wait(); return nil })
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}
 }

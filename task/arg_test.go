@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -19,14 +20,14 @@ func TestOneArgInTwoIterations(t *testing.T) {
 		one, err := rt.Record(func(r *task.Recorder) error {
 			k = task.NewArg(r, uint32(1))
 			_, err := fill.Submit(r, 0, 4, k, x)
-			return errors.Join(err, r.Go(func() error { sum = sum*10 + k.Get(); return nil }, task.In(x), task.InOutPointer(&sum)))
+			return errors.Join(err, r.Go(func() error { sum = sum*10 + k.Get(); return nil }, task.In(x), task.InOut(task.One(&sum))))
 		})
 		require.NoError(t, err)
 		other := func(r *task.Recorder) error {
 			_, err := fill.Submit(r, 0, 4, k, y)
 			mine := k.In(r)
 			require.Same(t, mine, k.In(r))
-			return errors.Join(err, r.Go(func() error { sumOther = sumOther*10 + mine.Get(); return nil }, task.In(y), task.InOutPointer(&sumOther)))
+			return errors.Join(err, r.Go(func() error { sumOther = sumOther*10 + mine.Get(); return nil }, task.In(y), task.InOut(task.One(&sumOther))))
 		}
 		two, err := rt.Record(other)
 		require.NoError(t, err)
@@ -39,15 +40,15 @@ func TestOneArgInTwoIterations(t *testing.T) {
 			}
 			want = want*10 + i + 2
 			if i%2 == 1 {
-				_, changed, err := two.Again(other)
+				_, changed, err := two.ReplayOrRecord(other)
 				require.NoError(t, err)
 				require.False(t, changed)
-				require.NoError(t, rt.Wait())
+				require.NoError(t, rt.Wait(context.Background()))
 				require.Equal(t, (want*10 + i + 2), sumOther)
 				sumOther = want
 			}
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, want, sum)
 		require.Equal(t, want, sumOther)
 		Fill(0, 4, 7, expect)
@@ -77,12 +78,12 @@ func TestAnArgOfAnotherIteration(t *testing.T) {
 	require.NoError(t, err)
 	_, err = wrong.Replay() // behind it, as both write x
 	require.NoError(t, err)
-	require.ErrorContains(t, rt.Wait(), task.ErrNoReplay.Error())
+	require.ErrorContains(t, rt.Wait(context.Background()), task.ErrNoReplay.Error())
 	require.Equal(t, 1, x[0])
 
-	_, _, err = it.Again(build)
+	_, _, err = it.ReplayOrRecord(build)
 	require.NoError(t, err)
-	_, _, err = it.Again(func(r *task.Recorder) error { // k is one that the call before made
+	_, _, err = it.ReplayOrRecord(func(r *task.Recorder) error { // k is one that the call before made
 		require.Same(t, k, k.In(r))
 		one := k
 		task.NewArg(r, 0)
@@ -92,7 +93,7 @@ func TestAnArgOfAnotherIteration(t *testing.T) {
 	k.Set(40)
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, 43, x[0])
 }
 
@@ -107,7 +108,7 @@ func TestAnIterationThatCannotBeRecordedAnewIsBroken(t *testing.T) {
 		return errors.Join(r.Go(count, task.InOut(x)), r.Go(count, task.InOut(y)), r.Go(count, task.InOut(y)))
 	})
 	require.NoError(t, err)
-	_, changed, err := it.Again(func(r *task.Recorder) error { // one step less, of the old memory
+	_, changed, err := it.ReplayOrRecord(func(r *task.Recorder) error { // one step less, of the old memory
 		return errors.Join(r.Go(count, task.InOut(x)), r.Go(count, task.InOut(y)), task.Free(rt, x))
 	})
 	var gone *task.ChangedError
@@ -116,13 +117,13 @@ func TestAnIterationThatCannotBeRecordedAnewIsBroken(t *testing.T) {
 	for range 2 {
 		_, err = it.Replay()
 		require.ErrorAs(t, err, &gone)
-		require.ErrorContains(t, err, "a call of Again that failed")
+		require.ErrorContains(t, err, "a call of ReplayOrRecord that failed")
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Zero(t, ran)
-	_, changed, err = it.Again(func(r *task.Recorder) error { return r.Go(count, task.InOut(y)) })
+	_, changed, err = it.ReplayOrRecord(func(r *task.Recorder) error { return r.Go(count, task.InOut(y)) })
 	require.NoError(t, err)
 	require.True(t, changed)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, 1, ran)
 }

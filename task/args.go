@@ -93,13 +93,10 @@ func fits(g reflect.Type, t *ir.Type) bool {
 // packagePath is what reflection writes before the name of a type argument.
 var packagePath = regexp.MustCompile(`[^][,*]*\.`)
 
-// nameFits compares the name that reflection gives a type with the one in the source: they differ where a generic type has arguments.
+// nameFits compares the name that reflection gives a type with the one in the source: they differ where a generic type has arguments, and
+// where the type is of another package.
 func nameFits(of, name string) bool {
-	if of == name {
-		return true
-	}
-	base, args, generic := strings.Cut(of, "[")
-	return generic && base+"["+packagePath.ReplaceAllString(args, "") == strings.ReplaceAll(name, " ", "")
+	return of == name || packagePath.ReplaceAllString(of, "") == packagePath.ReplaceAllString(strings.ReplaceAll(name, " ", ""), "")
 }
 
 func fieldsFit(g reflect.Type, t *ir.Type) bool {

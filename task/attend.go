@@ -3,8 +3,9 @@ package task
 import (
 	"sync/atomic"
 
-	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/machine"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -71,7 +72,7 @@ func (rt *Runtime) startFollowers(p sched.PlaceID) bool {
 	b := &rt.behind[p]
 	var starts recordList
 	n := 0
-	lockAwake(&b.mu)
+	spin.LockLong(&b.mu)
 	r, tokens := rt.nextFollower(p, false)
 	for r != nil {
 		starts.push(r)
@@ -91,24 +92,24 @@ func (rt *Runtime) startFollowers(p sched.PlaceID) bool {
 // startTogether grants followers that need no tokens to p and starts them, startsAtOnce at most. None waits for another: who stands in
 // a line does so since all that it follows has been launched.
 func (rt *Runtime) startTogether(list *recordList, p sched.PlaceID) {
-	var starts [startsAtOnce]devices.Starting
+	var starts [startsAtOnce]machine.BatchItem
 	n := 0
 	for r := list.pop(); r != nil; r = list.pop() {
 		rt.grantFollower(r, p)
 		if rt.beginStart(r) {
 			rt.describeLaunch(r)
-			starts[n] = devices.Starting{Set: &r.set, Launch: &r.launch}
+			starts[n] = machine.BatchItem{Set: &r.set, Launch: &r.launch}
 			n++
 		}
 	}
 	if n > 0 {
-		rt.machine.StartTogether(starts[:n])
+		rt.machine.StartBatch(starts[:n])
 	}
 }
 
 // startWithTokens starts the first of those who stand in the line of p, if there is room and it can have its tokens.
 func (rt *Runtime) startWithTokens(p sched.PlaceID) bool {
-	lockAwake(&rt.mu)
+	spin.LockLong(&rt.mu)
 	r := rt.takeFollower(p)
 	if r != nil {
 		rt.sched.Grant(&r.item, p)

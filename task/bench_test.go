@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func BenchmarkIndependent(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			require.NoError(b, rt.Wait())
+			require.NoError(b, rt.Wait(context.Background()))
 		})
 	}
 }
@@ -43,7 +44,7 @@ func BenchmarkChain(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			require.NoError(b, rt.Wait())
+			require.NoError(b, rt.Wait(context.Background()))
 		})
 	}
 }
@@ -66,7 +67,7 @@ func BenchmarkStencil(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	require.NoError(b, rt.Wait())
+	require.NoError(b, rt.Wait(context.Background()))
 }
 
 // BenchmarkKernel is tiny kernels on disjoint tiles: what submitting, placing and running one costs.
@@ -85,7 +86,7 @@ func BenchmarkKernel(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			require.NoError(b, rt.Wait())
+			require.NoError(b, rt.Wait(context.Background()))
 		})
 	}
 }
@@ -108,7 +109,7 @@ func submission(b *testing.B, accesses int) {
 	b.ResetTimer()
 	for done := 0; done < b.N; done += batch {
 		b.StopTimer()
-		require.NoError(b, rt.Wait())
+		require.NoError(b, rt.Wait(context.Background()))
 		gate := make(chan struct{})
 		_, err := rt.Go(func() error { <-gate; return nil })
 		require.NoError(b, err)
@@ -134,5 +135,5 @@ func submission(b *testing.B, accesses int) {
 		close(gate)
 	}
 	b.ReportMetric(float64(best)/batch, "quickest-ns/op")
-	require.NoError(b, rt.Wait())
+	require.NoError(b, rt.Wait(context.Background()))
 }

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestAWorkerGoesOnWithTheChain(t *testing.T) {
 					}
 				}
 				close(held)
-				require.NoError(t, rt.Wait())
+				require.NoError(t, rt.Wait(context.Background()))
 				require.Equal(t, []string{"0 0", "0 1", "0 2", "1 0", "1 1", "1 2", "2 0", "2 1", "2 2", "3 0", "3 1", "3 2"}, order)
 				require.NoError(t, rt.Close())
 			})

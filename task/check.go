@@ -234,7 +234,7 @@ func (r *record) toCheck() (list []deps.Access) {
 func (rt *Runtime) watchOthers(uses map[deps.BufferID]*deps.Set, list []watched) []watched {
 	for s := range rt.buffers.load().tree.all() {
 		b := s.value
-		if uses[b.id] != nil || b.copied {
+		if uses[b.id] != nil || b.copied || rt.usesPartOf(b, uses) {
 			continue
 		}
 		if sum, ok := b.sum(); ok {
@@ -244,11 +244,28 @@ func (rt *Runtime) watchOthers(uses map[deps.BufferID]*deps.Set, list []watched)
 	return list
 }
 
+// usesPartOf reports whether one of uses has become a part of b.
+func (rt *Runtime) usesPartOf(b *buffer, uses map[deps.BufferID]*deps.Set) bool {
+	if b.parts.Load() == nil {
+		return false
+	}
+	for id := range uses {
+		if p := rt.buffers.ofID(id); p != nil && p.inside(b) {
+			return true
+		}
+	}
+	return false
+}
+
 // sum returns the sum over all of b, which nobody keeps from being freed meanwhile: then it is false.
 func (b *buffer) sum() (sum uint64, ok bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() { ok = recover() == nil && !b.gone.Load() }()
-	return maphash.Bytes(checkSeed, unsafe.Slice((*byte)(b.base), b.size())), true
+	defer func() { ok = recover() == nil && ok && !b.gone.Load() }()
+	at := (*byte)(b.host.At())
+	if at == nil {
+		return 0, false
+	}
+	return maphash.Bytes(checkSeed, unsafe.Slice(at, b.size())), true
 }
 
 // violated returns what the body of r has changed of what it must leave as it is, nil for nothing. What it has not declared counts only if
@@ -261,7 +278,7 @@ func (rt *Runtime) violated(r *record, list []watched, alone func() bool) error 
 		if b != w.b || w.stray && !alone() { // it was freed, and the number may be another one's; or others write there
 			continue
 		}
-		e := &ViolationError{Label: r.name(), Region: w.region, Mode: w.mode, Stray: w.stray, Index: -1, Buffer: b.text()}
+		e := &ViolationError{Label: r.title(), Region: w.region, Mode: w.mode, Stray: w.stray, Index: -1, Buffer: b.text()}
 		if w.before == nil {
 			if sum, ok := b.sum(); ok && sum != w.sum && alone() {
 				return e

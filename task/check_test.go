@@ -2,6 +2,7 @@ package task_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -20,7 +21,7 @@ func TestCheckFindsWritesThatWereNotDeclared(t *testing.T) {
 		where := fmt.Sprintf("100 elements of 4 bytes at %p", x)
 		_, err := rt.Go(func() error { x[7]++; return nil }, task.In(x[5:50]), task.Out(x[60:]), task.Label("sly"))
 		require.NoError(t, err)
-		err = rt.Wait()
+		err = rt.Wait(context.Background())
 		var v *task.ViolationError
 		require.ErrorAs(t, err, &v)
 		require.Equal(t, "sly", v.Label)
@@ -30,7 +31,7 @@ func TestCheckFindsWritesThatWereNotDeclared(t *testing.T) {
 
 		_, err = rt.Go(func() error { x[55]++; return nil }, task.In(x[5:50]), task.Out(x[60:]), task.Label("stray"))
 		require.NoError(t, err)
-		says(t, rt.Wait(), "task: stray (LINE) on smp: check: element 55 of b0[50:60] changed while stray ran, which has not declared it; b0 is "+where)
+		says(t, rt.Wait(context.Background()), "task: stray (LINE) on smp: check: element 55 of b0[50:60] changed while stray ran, which has not declared it; b0 is "+where)
 
 		_, err = rt.Go(func() error { copy(x[60:], x[5:45]); x[3]++; return nil }, task.In(x[5:50]), task.Out(x[60:]), task.InOut(x[3:4]))
 		require.NoError(t, err)
@@ -38,10 +39,10 @@ func TestCheckFindsWritesThatWereNotDeclared(t *testing.T) {
 		require.NoError(t, err)
 		_, err = rt.GoScope(func(s *task.Scope) error {
 			_, err := s.Go(func() error { x[0] = 4; return nil }, task.Out(x[:1]))
-			return errors.Join(err, s.Wait())
+			return errors.Join(err, s.Wait(context.Background()))
 		}, task.InOut(x))
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait(), "these do what they say")
+		require.NoError(t, rt.Wait(context.Background()), "these do what they say")
 	}
 }
 
@@ -52,7 +53,7 @@ func TestCheckFindsEveryKindOfWrite(t *testing.T) {
 		x, y, shared := make([]int32, 100), make([]int32, 100), make([]int32, 30)
 		inside := func(s *task.Scope, f func() error, options ...task.Option) error {
 			_, err := s.Go(f, options...)
-			return errors.Join(err, s.Wait())
+			return errors.Join(err, s.Wait(context.Background()))
 		}
 		for name, c := range map[string]struct {
 			submit func(rt *task.Runtime) error
@@ -95,12 +96,12 @@ func TestCheckFindsEveryKindOfWrite(t *testing.T) {
 			"by a child with a scope": {func(rt *task.Runtime) error {
 				_, err := rt.GoScope(func(s *task.Scope) error {
 					_, err := s.GoScope(func(*task.Scope) error { x[70]++; return nil }, task.InOut(x[:5]), task.Label("bad"))
-					return errors.Join(err, s.Wait())
+					return errors.Join(err, s.Wait(context.Background()))
 				}, task.InOut(x[:50]))
 				return err
 			}, "bad", "element 70 of b0[5:100]"},
 			"by a loop": {func(rt *task.Runtime) error {
-				_, err := task.Loop(rt, 0, 40, func(_ *task.Scope, lo, hi int) error {
+				_, err := task.Taskloop(rt, 0, 40, func(_ *task.Scope, lo, hi int) error {
 					for i := lo; i < hi; i++ {
 						x[i]++
 					}
@@ -108,7 +109,7 @@ func TestCheckFindsEveryKindOfWrite(t *testing.T) {
 						x[hi]++ // of the neighbour
 					}
 					return nil
-				}, task.Tasks(4), task.Every(task.Label("bad")), task.Each(func(lo, hi int) []task.Option { return []task.Option{task.InOut(x[lo:hi])} }))
+				}, task.Tasks(4), task.WithOptions(task.Label("bad")), task.PerChunk(func(lo, hi int) []task.Option { return []task.Option{task.InOut(x[lo:hi])} }))
 				return err
 			}, "bad", "element 30 of b0[30:100]"},
 			"instead of the private copy": {func(rt *task.Runtime) error {
@@ -145,7 +146,7 @@ func TestCheckFindsEveryKindOfWrite(t *testing.T) {
 					require.NoError(t, err)
 				}
 				var v *task.ViolationError
-				err := rt.Wait()
+				err := rt.Wait(context.Background())
 				require.ErrorAs(t, err, &v)
 				require.Equal(t, c.label, v.Label)
 				require.Contains(t, v.Error(), c.region)
@@ -178,7 +179,7 @@ func TestCheckLetsBodiesTalk(t *testing.T) {
 	require.NoError(t, err)
 	_, err = rt.Go(func() error { ping <- 5; x[1] = 6; return nil }, task.Out(x[1:]))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, []int{5, 6}, x)
 }
 
@@ -197,7 +198,7 @@ func TestGraphIsWritten(t *testing.T) {
 	_, err = rt.Go(func() error { return errors.New("boom") }, task.In(x[1:]), task.Label("bad"))
 	require.NoError(t, err)
 	close(gate)
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	var out bytes.Buffer
 	require.NoError(t, g.WriteDOT(&out))
 	require.Equal(t, `digraph tasks {
@@ -221,12 +222,12 @@ func TestAViolationIsNotRetried(t *testing.T) {
 	x, runs := make([]int, 10), 0
 	_, err := rt.Go(func() error { runs++; x[5] += x[0]; return nil }, task.In(x[:6]), task.Retry(3))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait(), "nothing has changed")
+	require.NoError(t, rt.Wait(context.Background()), "nothing has changed")
 	x[0] = 1
 	_, err = rt.Go(func() error { runs++; x[5] += x[0]; return nil }, task.In(x[:6]), task.Retry(3))
 	require.NoError(t, err)
 	var v *task.ViolationError
-	require.ErrorAs(t, rt.Wait(), &v)
+	require.ErrorAs(t, rt.Wait(context.Background()), &v)
 	require.Equal(t, 2, runs)
 }
 
@@ -243,7 +244,7 @@ func TestCheckKnowsOfEvents(t *testing.T) {
 		_, err := rt.GoScope(func(s *task.Scope) error {
 			e, err := s.Event()
 			if err == nil {
-				go func() { x[i] = 7; _ = e.Happened(nil) }()
+				go func() { x[i] = 7; _ = e.Fulfill(nil) }()
 			}
 			return err
 		}, task.Out(x[i:i+1]))
@@ -251,6 +252,6 @@ func TestCheckKnowsOfEvents(t *testing.T) {
 		_, err = rt.Go(func() error { y[i]++; return nil }, task.InOut(y[i:i+1]))
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 7, x[199])
 }

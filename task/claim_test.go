@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/gompss/gompss/task"
@@ -21,7 +22,7 @@ func TestTheProgramMayWriteAfterWait(t *testing.T) {
 			require.NoError(t, err)
 			_, err = k.Submit(rt, y[512:], x[512:])
 			require.NoError(t, err)
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			require.Equal(t, x, y, "%s, round %d", devices, round)
 		}
 	}
@@ -36,10 +37,10 @@ func TestReadingKeepsTheCopiesOfDevices(t *testing.T) {
 		for range 10 {
 			_, err := k.Submit(rt, y, x)
 			require.NoError(t, err)
-			require.NoError(t, rt.Wait(options...))
+			require.NoError(t, rt.Wait(context.Background(), options...))
 		}
 		return int64(rt.Stats().HostToDevice)
 	}
-	require.EqualValues(t, 8*1024, moved(task.Reading()))
+	require.EqualValues(t, 8*1024, moved(task.ReadOnly()))
 	require.EqualValues(t, 10*8*1024, moved())
 }

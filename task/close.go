@@ -1,6 +1,7 @@
 package task
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -14,8 +15,11 @@ import (
 // From its beginning on the runtime takes no more tasks of the program: what goroutines submit to it is ErrClosed. The bodies that run go on
 // submitting, to it and to their Scope, and Close waits for what they submit. That is the bodies alone, and not goroutines that they started.
 func (rt *Runtime) Close() error {
+	if !rt.usable() {
+		return rt.unusable("Runtime.Close")
+	}
 	if !rt.closed.Load() && rt.window.live() > 0 && insideBody() {
-		return ErrInsideTask
+		return misuse("Runtime.Close", errInBody)
 	}
 	if rt.closed.Swap(true) {
 		return nil
@@ -26,6 +30,7 @@ func (rt *Runtime) Close() error {
 		err = errors.Join(err, fmt.Errorf("task: close: %w", *broke))
 	}
 	rt.describing.wait()
+	rt.endSweeps()
 	rt.unhook()
 	rt.cancel(nil)
 	if rt.workers != nil {
@@ -35,6 +40,9 @@ func (rt *Runtime) Close() error {
 	rt.checkNone()
 	err = errors.Join(err, rt.leak())
 	known := rt.buffers.sum()
+	for _, b := range rt.buffers.takeFreed() {
+		err = errors.Join(err, rt.buffers.free(b))
+	}
 	for _, b := range rt.buffers.close() {
 		rt.buffers.remove(b)
 		err = errors.Join(err, rt.buffers.free(b))
@@ -58,7 +66,7 @@ func (rt *Runtime) finish() error {
 		rt.finished.Store(rt.window.live() == 0 && len(rt.root.reductions) == 0)
 		rt.root.submitting.Unlock()
 	}
-	return rt.Wait(Reading())
+	return rt.Wait(context.Background(), ReadOnly())
 }
 
 // refuses reports whether the caller may submit nothing any more.

@@ -71,7 +71,7 @@ func TestBodiesOfOthersSubmitWhileClosing(t *testing.T) {
 		require.NoError(t, err)
 		<-begun
 		require.NoError(t, rt.Close())
-		why, err := ended.Value(t.Context())
+		why, err := ended.Get(t.Context())
 		require.NoError(t, err)
 		require.ErrorIs(t, why, task.ErrClosed)
 	}

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	_ "embed"
 	"errors"
 	"slices"
@@ -75,16 +76,16 @@ func TestAccessesAreProvedAtSubmission(t *testing.T) {
 						before[i] = slices.Clone(s)
 					}
 				}
-				_, err := c.k.With(task.On(on)).Submit(rt, c.args...)
+				_, err := c.k.With(task.OnDevice(on)).Submit(rt, c.args...)
 				if c.want == "" {
 					require.NoError(t, err)
-					require.NoError(t, rt.Wait())
+					require.NoError(t, rt.Wait(context.Background()))
 					return
 				}
 				require.ErrorContains(t, err, c.want)
 				var bad *codegen.AccessError
 				require.True(t, errors.As(err, &bad) && errors.Is(err, ir.ErrBounds))
-				require.NoError(t, rt.Wait())
+				require.NoError(t, rt.Wait(context.Background()))
 				for i, a := range c.args {
 					if s, ok := a.([]int); ok {
 						require.Equal(t, before[i], s)
@@ -100,14 +101,14 @@ func TestNilPointers(t *testing.T) {
 	pointed, optional := contractKernel(t, Pointed), contractKernel(t, Optional)
 	rt := open(t, task.Options{Devices: "smp:1,sim:1"})
 	for _, on := range []string{"smp", "sim"} {
-		_, err := pointed.With(task.On(on)).Submit(rt, (*int)(nil))
+		_, err := pointed.With(task.OnDevice(on)).Submit(rt, (*int)(nil))
 		require.ErrorContains(t, err, "kernel Pointed (contract_kernels_test.go:103): argument 1 (p): is a nil pointer")
 		x, n := []int{0}, 0
-		_, err = optional.With(task.On(on)).Submit(rt, (*int)(nil), x)
+		_, err = optional.With(task.OnDevice(on)).Submit(rt, (*int)(nil), x)
 		require.NoError(t, err)
-		_, err = optional.With(task.On(on)).Submit(rt, &n, x)
+		_, err = optional.With(task.OnDevice(on)).Submit(rt, &n, x)
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, 1, x[0])
 		require.Equal(t, 3, n)
 	}
@@ -124,7 +125,7 @@ func BenchmarkSubmitKernel(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	require.NoError(b, rt.Wait())
+	require.NoError(b, rt.Wait(context.Background()))
 }
 
 // TestFailedChecksAreAlike fails a check of what depends on data on every kind of device: the sentinel is the same, and
@@ -139,12 +140,12 @@ func TestFailedChecksAreAlike(t *testing.T) {
 				at[700] = 5
 				_, err := gather.Submit(rt, x, y, at)
 				require.NoError(t, err)
-				err = rt.Wait()
+				err = rt.Wait(context.Background())
 				require.ErrorIs(t, err, ir.ErrBounds)
 				require.ErrorContains(t, err, "contract_kernels_test.go:123")
 				_, err = quotients.Submit(rt, x[:5], y)
 				require.NoError(t, err)
-				err = rt.Wait()
+				err = rt.Wait(context.Background())
 				require.ErrorIs(t, err, ir.ErrDivide)
 				require.ErrorContains(t, err, "contract_kernels_test.go:139")
 			})

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestTasksRunInTheOrderOfTheirAccesses(t *testing.T) {
 		_, err = rt.Go(func() error { x[1] += x[0]; return nil }, task.In(x[:1]), task.InOut(x[1:2]))
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	a, b := 0, 0
 	for i := range 1000 {
 		a = a*3 + i
@@ -52,7 +53,7 @@ func TestFailureSkipsSuccessorsAndSaysWhy(t *testing.T) {
 	sibling, err := rt.Go(func() error { y[0] = 7; return nil }, task.Out(y))
 	require.NoError(t, err)
 	close(gate)
-	err = rt.Wait()
+	err = rt.Wait(context.Background())
 	require.ErrorIs(t, err, boom)
 	require.Contains(t, err.Error(), "2 tasks that depend on it were skipped")
 	require.ErrorIs(t, a.Err(), boom)
@@ -65,5 +66,5 @@ func TestFailureSkipsSuccessorsAndSaysWhy(t *testing.T) {
 	says(t, c.Err(), "task: c (LINE): skipped: predecessor b was skipped: task: a (LINE) on smp: boom")
 	require.NoError(t, sibling.Err())
 	require.Equal(t, []int{0, 0, 7}, append(x, y...))
-	require.NoError(t, rt.Wait(), "what was told once is not told again")
+	require.NoError(t, rt.Wait(context.Background()), "what was told once is not told again")
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/machine"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -81,7 +83,7 @@ func (rt *Runtime) release(r *record) {
 // becomesReady puts s, whose predecessors are over, on the list of those that run or those that do not. by is the last of
 // them, nil if there was none.
 func (rt *Runtime) becomesReady(s, by *record, over, ready *recordList) {
-	if via := s.poison.Load(); via != nil {
+	if via := s.poison.Load(); via != nil && !s.heedless {
 		s.skip(via)
 		over.push(s)
 	} else if rt.admit(s) {
@@ -91,14 +93,14 @@ func (rt *Runtime) becomesReady(s, by *record, over, ready *recordList) {
 
 // queue puts s, which nothing keeps back, among the ready tasks.
 func (rt *Runtime) queue(s, by *record, over, ready *recordList) {
-	if s.kind != waitBody && s.context().Err() != nil {
+	if !s.kind.waits() && s.context().Err() != nil {
 		s.fail("", context.Cause(s.context()))
 		over.push(s)
 		return
 	}
 	rt.estimate(s)
 	ready.push(s)
-	if rt.watched() && s.kind != waitBody {
+	if rt.watched() && !s.kind.waits() {
 		rt.observeReady(s, by)
 	}
 }
@@ -107,7 +109,7 @@ func (rt *Runtime) queue(s, by *record, over, ready *recordList) {
 // on accelerators and is written on the host must go there again, together with what it lacks there now. Between accelerators what is
 // written counts twice where it is not: from then on it is where it is moved to, and what comes next has it to fetch.
 func (rt *Runtime) estimate(s *record) {
-	if !rt.accelerators || len(s.data()) == 0 || s.kind == waitBody || s.item.Allowed.Len() < 2 {
+	if !rt.accelerators || len(s.data()) == 0 || s.kind.waits() || s.item.Allowed.Len() < 2 {
 		return
 	}
 	missing, least := s.item.Missing[:0], deps.Bytes(-1)
@@ -180,11 +182,11 @@ func (rt *Runtime) schedule(done *record, ready *recordList, worker int) *record
 
 // scheduleAll is schedule for tasks that are not plain.
 func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *record {
-	perturb()
+	spin.Perturb()
 	var starts, orphans, waits recordList
 	wake := 0
 	rt.lock(&rt.mu)
-	if done != nil && done.kind != waitBody {
+	if done != nil && !done.kind.waits() {
 		wake += rt.leave(done)
 	}
 	var after *sched.Item
@@ -260,7 +262,7 @@ func (rt *Runtime) leave(r *record) int {
 func (rt *Runtime) enter(ready, orphans, waits *recordList) (n int, first *sched.Item) {
 	for r := ready.pop(); r != nil; r = ready.pop() {
 		switch {
-		case r.kind == waitBody || r.kind == replayBody:
+		case r.kind.waits() || r.kind == replayBody || r.kind == combineBody && rt.combinesBeside():
 			waits.push(r)
 		case !rt.sched.Push(&r.item):
 			orphans.push(r)
@@ -320,7 +322,9 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 			}
 			if rt.ahead(id) < rt.depth[p] {
 				if it := rt.sched.Pop(id); it != nil {
-					starts.push(rt.granted(it))
+					r := rt.granted(it)
+					rt.placedOn(r, id)
+					starts.push(r)
 					took = true
 					continue
 				}
@@ -390,11 +394,16 @@ func (rt *Runtime) describeLaunch(r *record) {
 		r.set.Launched = launched
 	}
 	r.held = true
-	r.launch = devices.Launch{Kernel: &r.running(p).device, Args: &r.args, Label: r.name()}
+	r.launch = devices.Launch{Kernel: &r.running(p).device, Args: &r.args, Label: r.name(), Accesses: r.set.Accesses}
 }
 
-// startWait makes the accesses of a wait valid on the host, or submits the steps of an iteration.
+// startWait makes the accesses of a wait valid on the host, combines a reduction where there are no CPU workers, or submits the steps of an
+// iteration.
 func (rt *Runtime) startWait(r *record) {
+	if r.kind == combineBody {
+		rt.startCombination(r)
+		return
+	}
 	if r.kind == replayBody {
 		rt.cleaning.Go(func() { rt.submitSteps(r) }) // the caller may be one that others wait for
 		return
@@ -418,7 +427,7 @@ func (rt *Runtime) endWait(r *record) {
 }
 
 // over is called by the machine when a kernel is over, or could not be run.
-func over(ws *devices.WorkingSet, err error) {
+func over(ws *machine.WorkingSet, err error) {
 	r := ws.Owner.(*record)
 	r.outcome = err
 	if r.follow.Load() == 0 || r.met.Add(1) == 2 {
@@ -472,10 +481,12 @@ func (rt *Runtime) countRun() { rt.counts.ran[rt.host].n.Add(1) }
 // conclude closes the books on a task that is over and lets its record go. It returns the parent if that is over too. worker is
 // the one that has run it as a plain task, if there is one.
 func (rt *Runtime) conclude(r *record, worker int) *record {
-	perturb()
-	id, home, member := r.taskID(), r.home, r.member
+	spin.Perturb()
+	id, home, member, others := r.taskID(), r.home, r.member, r.others()
 	if r.kind == combineBody {
 		rt.dropPrivates(r.uses[0].group)
+	} else if r.kind == mergeBody {
+		rt.endMerge(home, r.grows)
 	}
 	if r.err != nil {
 		rt.noteFailure(r)
@@ -493,6 +504,9 @@ func (rt *Runtime) conclude(r *record, worker int) *record {
 	home.giveBack(r, worker)
 	rt.window.leave(worker)
 	member.leave()
+	for _, o := range others {
+		o.leave()
+	}
 	if home.program() {
 		return nil
 	}

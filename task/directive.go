@@ -65,6 +65,32 @@ func (e *arguments) Slice(v *ir.Var) (length, capacity int64, ok bool) {
 	return a.Len, a.Cap, true
 }
 
+// Apart implements ir.AddressEnv. Buffers have no byte in common.
+func (e *arguments) Apart(x, y *ir.Var) (apart, ok bool) {
+	a, b := e.of(x), e.of(y)
+	if a == nil || b == nil {
+		return false, false
+	}
+	return a.Buffer != b.Buffer || endOf(a, x) <= a.Offset || endOf(b, y) <= b.Offset || endOf(a, x) <= b.Offset || endOf(b, y) <= a.Offset, true
+}
+
+// endOf is where the memory of a, argument of v, ends in its buffer.
+func endOf(a *devices.Arg, v *ir.Var) deps.Bytes {
+	switch {
+	case a.Nil:
+		return a.Offset
+	case v.Type.Kind == ir.Pointer:
+		return a.Offset + v.Type.Elem.Size
+	}
+	return a.Offset + deps.Bytes(a.Len)*v.Type.Elem.Size
+}
+
+// Set reports whether a pointer is not nil.
+func (e *arguments) Set(v *ir.Var) (set, ok bool) {
+	a := e.of(v)
+	return a != nil && !a.Nil, a != nil
+}
+
 // Query implements ir.Env: on the host there is no grid.
 func (e *arguments) Query(ir.QueryKind) (int64, bool) { return 0, false }
 
@@ -80,6 +106,9 @@ func (rt *Runtime) evaluate(r *record) error {
 		draft.boxes = make([][]codegen.Box, n)
 	}
 	draft.regions.Reset()
+	if err := r.overlaps(); err != nil {
+		return err
+	}
 	draft.proof.Load(k, r.kernel.contract, &draft.env)
 	if k.Task.Inferred { // the access says more than the region that was made of it
 		if err := draft.proof.Lengths(); err != nil {

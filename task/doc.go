@@ -22,7 +22,7 @@
 //			_, err = saxpy.Submit(rt, float32(2), x[i:i+1<<16], y[i:i+1<<16])
 //			check(err)
 //		}
-//		check(rt.Wait()) // all tasks are over, all data are valid here
+//		check(rt.Wait(context.Background())) // all tasks are over, all data are valid here
 //		fmt.Println(y[0])
 //	}
 //
@@ -36,12 +36,13 @@
 // buffers up to their capacity on first use and are kept in place and alive until Unregister or Close: a program that goes on making new slices
 // calls Unregister, when it is done with one, or Free, and Stats.Buffers counts those that are left. Memory that was first used in a
 // Scope is forgotten with the task. Parts of a
-// buffer are sub-slices of it; the first use should be of the whole, or Register it. All uses of a buffer have one
-// element size. A program must not touch what a submitted task uses before Wait, or WaitOn for that part.
+// buffer are sub-slices of it. A buffer grows when memory around it is used: parts that were used first become part of the whole, which
+// costs a task of the runtime that brings what devices have of them to the host; Register the whole first where that matters. What a task
+// has in its body are the buffers as they were when it was submitted. All uses of a buffer have one element size. A program must not touch what a submitted task uses before Wait, or WaitOn for that part.
 //
 // Package variables that a kernel reads are arguments, too: see BindVariable, which generated wrappers do not need. Their values are those
-// at submission, and the program must not change them before the task is over. Large arrays, and what slices and pointers among them refer
-// to, are buffers in their own place. A replay of an Iteration takes new values; one of a KernelIteration reports a ChangedError.
+// at submission, on every device. Arrays and structs of more than 1 KiB, and what slices and pointers among them refer to, are buffers in
+// their own place, which the program must not change before the task is done. A replay of an Iteration takes new values; one of a KernelIteration reports a ChangedError.
 //
 // # Failures
 //
@@ -63,8 +64,8 @@
 // A body that has work for tasks of its own takes a Scope (Runtime.GoScope) and submits them there. They are ordered
 // among themselves; what they access must be inside what their parent accesses, or memory that was first used in the
 // scope, which is forgotten with it. The parent is over, for its successors, when its body has returned and its children
-// are over. Waiting in a body (Scope.Wait, Scope.WaitOn, Task.WaitContext with Scope.Context) costs no worker: see
-// RATIONALE.md. A body waits with its own Scope: what would wait for itself, or keep a worker, is ErrInsideTask.
+// are over. Waiting in a body (Scope.Wait, Scope.WaitOn, Task.Wait with Scope.Context) costs no worker: see
+// docs/decisions/005-waiting-costs-no-worker.md. A body waits with its own Scope: what would wait for itself, or keep a worker, is ErrInsideTask.
 //
 // Lock order: Scope.lending and Scope.turn, then Scope.submitting, before the locks of deps, Machine and buffers;
 // Runtime.mu is held over calls of sched, but for those of tasks that go past it (attend.go), and over behind.mu, which is innermost. No lock

@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/trace/probe"
 )
 
 // A Graph is an observer (Options.Observer) that keeps which task waited for which, to write it in the language of
 // Graphviz. It keeps every task of the run: it is for programs that somebody wants to look at.
 type Graph struct {
-	mu    mutex
+	mu    spin.Mutex
 	tasks map[deps.TaskID]*graphTask
 	edges [][2]deps.TaskID
 }

@@ -63,12 +63,14 @@ type PanicError = devices.PanicError
 // A SkippedError says which failure kept a task from running. It is ErrSkipped for errors.Is, and unwraps to the
 // failure.
 type SkippedError struct {
-	Via   string // label of the predecessor, which failed or was itself skipped
+	Via   string // label of the predecessor, which failed or was itself skipped, with the line of a Go task that has none
 	First *Error // the failure at the start of the chain
+
+	direct bool // First is the error of the predecessor
 }
 
 func (e *SkippedError) Error() string {
-	if e.Via == e.First.Label {
+	if e.direct {
 		return fmt.Sprintf("skipped: predecessor failed: %v", e.First)
 	}
 	return fmt.Sprintf("skipped: predecessor %s was skipped: %v", e.Via, e.First)

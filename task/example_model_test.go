@@ -19,15 +19,15 @@ func ExampleGoValue() {
 		parsed, err := task.GoValue(rt, func() (int, error) { return strconv.Atoi(text) }, task.Label("parse"))
 		check(err)
 		doubled, err := task.GoValueScope(rt, func(s *task.Scope) (int, error) {
-			n, err := parsed.Value(s.Context())
+			n, err := parsed.Get(s.Context())
 			return 2 * n, err
 		}, task.Label("double"))
 		check(err)
-		n, err := doubled.Value(context.Background())
+		n, err := doubled.Get(context.Background())
 		fmt.Println(n, errors.Is(err, strconv.ErrSyntax))
 	}
 	var failed *task.FailedError
-	fmt.Println(errors.As(rt.Wait(), &failed), len(failed.Failed), failed.Failed[0].Label)
+	fmt.Println(errors.As(rt.Wait(context.Background()), &failed), len(failed.Failed), failed.Failed[0].Label)
 	// Output:
 	// 40 false
 	// 0 true
@@ -55,8 +55,8 @@ func ExampleGroup_Cancel() {
 	}
 	other, err := rt.Go(func() error { return nil }) // is not of the group
 	check(err)
-	fmt.Println(errors.Is(search.Wait(), found), other.Wait())
-	fmt.Println(rt.Wait()) // a failure is told once: by the wait of the group
+	fmt.Println(errors.Is(search.Wait(context.Background()), found), other.Wait(context.Background()))
+	fmt.Println(rt.Wait(context.Background())) // a failure is told once: by the wait of the group
 	// Output:
 	// true <nil>
 	// <nil>
@@ -75,14 +75,14 @@ func ExampleScope_Event() {
 		}
 		time.AfterFunc(time.Millisecond, func() { // no task waits for it meanwhile, and no worker
 			answer[0] = 42
-			check(answered.Happened(nil))
+			check(answered.Fulfill(nil))
 		})
 		return nil
 	}, task.Out(answer))
 	check(err)
-	_, err = rt.Go(func() error { sum += answer[0]; return nil }, task.In(answer), task.InOutPointer(&sum))
+	_, err = rt.Go(func() error { sum += answer[0]; return nil }, task.In(answer), task.InOut(task.One(&sum)))
 	check(err)
-	check(rt.Wait())
+	check(rt.Wait(context.Background()))
 	fmt.Println(sum)
 	// Output: 42
 }
@@ -99,7 +99,7 @@ func ExampleLoop() {
 		}
 		return nil
 	}
-	_, err = task.Loop(rt, 0, len(x), fill, task.Grain(100), task.Each(func(lo, hi int) []task.Option {
+	_, err = task.Taskloop(rt, 0, len(x), fill, task.Grain(100), task.PerChunk(func(lo, hi int) []task.Option {
 		return []task.Option{task.Out(x[lo:hi])}
 	}))
 	check(err)
@@ -111,11 +111,11 @@ func ExampleLoop() {
 		}
 		return nil
 	}
-	_, err = task.Loop(rt, 0, len(x), add,
-		task.Every(task.Reduce(sum, task.Sum[float64]())), task.Every(task.Reduce(most, task.Max[float64]())),
-		task.Each(func(lo, hi int) []task.Option { return []task.Option{task.In(x[lo:hi])} }))
+	_, err = task.Taskloop(rt, 0, len(x), add,
+		task.WithOptions(task.Reduce(sum, task.Sum[float64]())), task.WithOptions(task.Reduce(most, task.Max[float64]())),
+		task.PerChunk(func(lo, hi int) []task.Option { return []task.Option{task.In(x[lo:hi])} }))
 	check(err)
-	check(rt.Wait())
+	check(rt.Wait(context.Background()))
 	fmt.Println(sum[0], most[0])
 	// Output: 499500 999
 }
@@ -143,7 +143,7 @@ func ExampleRuntime_Record() {
 		_, err := step.Replay() // all three may be in flight: each has its own dt
 		check(err)
 	}
-	check(rt.Wait())
+	check(rt.Wait(context.Background()))
 	fmt.Println(place, step.Tasks(), step.Edges())
 	// Output: [1.75 3.5] 2 0
 }

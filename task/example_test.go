@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -35,7 +36,7 @@ func Example() {
 		_, err = saxpy.Submit(rt, float32(2), x[i:i+tile], y[i:i+tile])
 		check(err)
 	}
-	check(rt.Wait())
+	check(rt.Wait(context.Background()))
 	fmt.Println(y[1], y[4095])
 	// Output: 2 8190
 }
@@ -60,9 +61,9 @@ func ExampleRuntime_Go() {
 			sum += grid[row*4+2]
 		}
 		return nil
-	}, task.In(grid).Box([]int{4, 4}, []int{0, 2}, []int{4, 3}), task.InOutPointer(&sum))
+	}, task.In(grid).Box([]int{4, 4}, []int{0, 2}, []int{4, 3}), task.InOut(task.One(&sum)))
 	check(err)
-	check(rt.Wait())
+	check(rt.Wait(context.Background()))
 	fmt.Println(sum)
 	// Output: 12
 }
@@ -76,10 +77,10 @@ func ExampleErrSkipped() {
 	check(err)
 	sum, err := rt.Go(func() error { return nil }, task.In(x), task.Label("sum"))
 	check(err)
-	fmt.Println(rt.Wait())
+	fmt.Println(rt.Wait(context.Background()))
 	fmt.Println(errors.Is(sum.Err(), task.ErrSkipped), sum.Err())
 	// Output:
-	// task: load (example_test.go:75) on smp: no such file
+	// task: load (example_test.go:76) on smp: no such file
 	// 1 task that depends on it was skipped
-	// true task: sum (example_test.go:77): skipped: predecessor failed: task: load (example_test.go:75) on smp: no such file
+	// true task: sum (example_test.go:78): skipped: predecessor failed: task: load (example_test.go:76) on smp: no such file
 }

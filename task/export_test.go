@@ -1,5 +1,17 @@
 package task
 
+import (
+	"runtime"
+	"testing"
+)
+
+// OnExit calls f where a program would end.
+func OnExit(t testing.TB, f func(text string)) {
+	kept := exit
+	t.Cleanup(func() { exit = kept })
+	exit = f
+}
+
 // TokensOf returns what the sequence holds, by place: none at the CPU workers.
 func TokensOf(it *KernelIteration) []int {
 	out := make([]int, len(it.rt.places))
@@ -19,4 +31,30 @@ func StepsOf(it *KernelIteration) (after [][]int) {
 		after = append(after, s.After)
 	}
 	return after
+}
+
+// Sweep makes a sweep for buffers that nobody uses, and waits for it.
+func Sweep(rt *Runtime) {
+	rt.wantSweep()
+	rt.sweeper.mu.Lock()
+	defer rt.sweeper.mu.Unlock()
+	for rt.sweeper.running {
+		rt.sweeper.mu.Unlock()
+		runtime.Gosched()
+		rt.sweeper.mu.Lock()
+	}
+}
+
+// BufferIDs is how many numbers of buffers there have been.
+func BufferIDs(rt *Runtime) int {
+	rt.buffers.mu.Lock()
+	defer rt.buffers.mu.Unlock()
+	return rt.buffers.ids
+}
+
+// GroupBuffers is of how many buffers g keeps what its tasks wrote.
+func GroupBuffers(g *Group) int {
+	g.home.submitting.Lock()
+	defer g.home.submitting.Unlock()
+	return len(g.wrote)
 }

@@ -31,7 +31,7 @@ func TestRandomFailures(t *testing.T) {
 		m := &failureModel{rt: rt, rng: rng, fill: fill, mix: mix}
 		for range 2 {
 			length := 8 + rng.IntN(120)
-			v := &failureVector{pair{make([]uint32, length), make([]uint32, length)}, make([]taintKind, length)}
+			v := &failureVector{pair{got: make([]uint32, length), want: make([]uint32, length)}, make([]taintKind, length)}
 			require.NoError(t, task.Register(rt, v.got))
 			m.vectors = append(m.vectors, v)
 		}
@@ -79,7 +79,7 @@ func (m *failureModel) round() error {
 			return err
 		}
 	}
-	waited := m.rt.Wait()
+	waited := m.rt.Wait(context.Background())
 	failed := false
 	for _, e := range m.expected {
 		failed = failed || e.want != nil

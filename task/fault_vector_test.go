@@ -3,6 +3,7 @@
 package task_test
 
 import (
+	"context"
 	"testing"
 	"unsafe"
 
@@ -24,21 +25,22 @@ func TestFaultInVectorCodeIsTheTasksError(t *testing.T) {
 	x := unsafe.Slice((*uint32)(unsafe.Pointer(&mem[0])), n)
 	fill := kernelOf(t, Fill)
 	for _, spec := range []string{"smp:1", "smp:4"} {
-		rt, err := task.New(task.Options{Devices: spec})
+		rt, err := task.New(task.Options{Devices: spec, Vector: task.VectorAVX2}) // with -race, too
 		require.NoError(t, err)
 		if err := rt.Vectorised(fill); err != nil {
+			require.NoError(t, rt.Close())
 			t.Skip(err)
 		}
 		for range 5 {
 			one, err := fill.Submit(rt, 0, n, uint32(7), x)
 			require.NoError(t, err)
-			require.Error(t, rt.Wait())
+			require.Error(t, rt.Wait(context.Background()))
 			var fault *cpu.FaultError
 			require.ErrorAs(t, one.Err(), &fault)
 			require.Equal(t, "d", fault.Slice)
 			two, err := fill.Submit(rt, 0, n/2, uint32(9), x)
 			require.NoError(t, err)
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			require.NoError(t, two.Err())
 			i := uint32(n/2 - 1)
 			require.Equal(t, i*2654435761+9, x[i])

@@ -55,12 +55,12 @@ func runWithFaults(t *testing.T, mix *task.Kernel, faults sim.Faults) bool {
 		for v := range x {
 			k := uint32(round*vectors + v)
 			Mix(0, length, 0, length, k, want[v], want[v])
-			one, err := mix.With(task.On("sim")).Submit(rt, 0, length, 0, length, k, x[v], x[v])
+			one, err := mix.With(task.OnDevice("sim")).Submit(rt, 0, length, 0, length, k, x[v], x[v])
 			require.NoError(t, err)
 			tasks[v] = append(tasks[v], one)
 		}
 	}
-	waited := rt.Wait()
+	waited := rt.Wait(context.Background())
 	hurt := false
 	for v := range x {
 		ok := true
@@ -106,7 +106,7 @@ func TestTasksOfALostDeviceRunElsewhere(t *testing.T) {
 		_, err := fill.Submit(rt, i, i+16, uint32(3), x)
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	want := make([]uint32, len(x))
 	Fill(0, len(x), 3, want)
 	require.Equal(t, want, x)
@@ -126,17 +126,17 @@ func TestTasksThatNoDeviceIsLeftForFail(t *testing.T) {
 	require.NoError(t, task.Register(rt, x))
 	var tasks []task.Task
 	for i := 0; i < len(x); i += 16 {
-		one, err := fill.With(task.On("sim")).Submit(rt, i, i+16, uint32(3), x)
+		one, err := fill.With(task.OnDevice("sim")).Submit(rt, i, i+16, uint32(3), x)
 		require.NoError(t, err)
 		tasks = append(tasks, one)
 	}
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	for _, one := range tasks {
 		require.Error(t, one.Err())
 	}
 	anywhere, err := fill.Submit(rt, 0, 16, uint32(3), x)
 	require.NoError(t, err)
-	require.NoError(t, anywhere.Wait())
+	require.NoError(t, anywhere.Wait(context.Background()))
 	require.Positive(t, rt.Stats().ByDevice["smp"])
 }
 
@@ -152,7 +152,7 @@ func TestWhoWaitsForALostDeviceRunsOnTheHost(t *testing.T) {
 		require.NoError(t, err)
 		x, y, z := make([]uint32, 240), make([]uint32, 240), make([]uint32, 240)
 		for _, d := range [][]uint32{x, y} {
-			_, err = ks.sum.With(task.On("sim")).Submit(rt, 0, 40, uint32(1), d)
+			_, err = ks.sum.With(task.OnDevice("sim")).Submit(rt, 0, 40, uint32(1), d)
 			require.NoError(t, err)
 		}
 		last, err := ks.add.With(task.Resources("smp", 44)).Submit(rt, 100, 105, uint32(1), z)
@@ -163,7 +163,7 @@ func TestWhoWaitsForALostDeviceRunsOnTheHost(t *testing.T) {
 			t.Fatal("nobody runs what may run on the host")
 		}
 		require.NoError(t, last.Err())
-		require.Error(t, rt.Wait())
+		require.Error(t, rt.Wait(context.Background()))
 		require.NoError(t, rt.Close())
 	}
 }

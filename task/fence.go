@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // This file finds what the body of a task touches, reads included, without having declared it: while a body runs alone, the pages of Alloc
@@ -19,7 +20,7 @@ import (
 // A fence is what bodies that are looked at in this way have in common.
 type fence struct {
 	on     bool
-	mu     mutex
+	mu     spin.Mutex
 	used   map[deps.BufferID]*deps.Set // what tasks of the program use since it waited for it
 	loose  int                         // who runs beside the body whose turn it is, and touches memory
 	closed []closedPages               // those that were closed last
@@ -49,7 +50,7 @@ func (f *fence) use(r *record) {
 			set = &deps.Set{}
 			f.used[a.Region.Buffer] = set
 		}
-		if r.kind == waitBody {
+		if r.kind.waits() {
 			set.Remove(a.Region)
 		} else {
 			set.Add(a.Region)
@@ -185,7 +186,7 @@ func (rt *Runtime) breached(r *record, value any) error {
 	for _, c := range f.closed {
 		at := fault.Addr() - c.b.lo()
 		if at >= uintptr(c.first) && at < uintptr(c.first+len(c.pages)) {
-			return &ViolationError{Label: r.name(), Region: c.b.whole(), Index: int64(at) / int64(c.b.elem), Stray: true, Touched: true, Buffer: c.b.text()}
+			return &ViolationError{Label: r.title(), Region: c.b.whole(), Index: int64(at) / int64(c.b.elem), Stray: true, Touched: true, Buffer: c.b.text()}
 		}
 	}
 	return nil

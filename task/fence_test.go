@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"runtime"
@@ -30,12 +31,12 @@ func TestReadsThatWereNotDeclared(t *testing.T) {
 		"by a child": func(rt *task.Runtime, x []int64) error {
 			_, err := rt.GoScope(func(s *task.Scope) error {
 				_, err := s.Go(func() error { x[0] += x[3*page+7]; return nil }, task.InOut(x[:page]), task.Label("bad"))
-				return errors.Join(err, s.Wait())
+				return errors.Join(err, s.Wait(context.Background()))
 			}, task.InOut(x[:2*page]))
 			return err
 		},
 		"by a wide task": func(rt *task.Runtime, x []int64) error {
-			_, err := task.Wide(rt, 0, page, 1, func(lo, hi int) error {
+			_, err := task.ParallelFor(rt, 0, page, 1, func(lo, hi int) error {
 				for i := lo; i < hi; i++ {
 					x[i] = x[3*page+7+i%8]
 				}
@@ -82,7 +83,7 @@ func bad(x, at []int64) {
 				require.NoError(t, submit(rt, x))
 				_, err = rt.Go(func() error { x[3*page]++; return nil }, task.InOut(x[2*page:4*page]))
 				require.NoError(t, err)
-				err = rt.Wait()
+				err = rt.Wait(context.Background())
 				var v *task.ViolationError
 				require.ErrorAs(t, err, &v)
 				require.Equal(t, "bad", v.Label)
@@ -90,10 +91,10 @@ func bad(x, at []int64) {
 				require.EqualValues(t, 3*page+7, v.Index)
 				require.ErrorContains(t, v, "was read or written by bad, which has not declared it")
 				require.EqualValues(t, 2, x[3*page], "the program may touch all again")
-				require.NoError(t, rt.Wait())
+				require.NoError(t, rt.Wait(context.Background()))
 				_, err = rt.Go(func() error { x[0] = x[3*page+7]; return nil }, task.Out(x[:page]))
 				require.NoError(t, err)
-				require.NoError(t, rt.Wait(), "no task has to do with it any more")
+				require.NoError(t, rt.Wait(context.Background()), "no task has to do with it any more")
 				require.NoError(t, task.Free(rt, x))
 			})
 		}
@@ -124,7 +125,7 @@ func TestAFenceStopsNobodyInnocent(t *testing.T) {
 				}
 			}
 			part(4)[0]++
-			err := s.Wait()
+			err := s.Wait(context.Background())
 			part(2)[0] += part(3)[0]
 			return err
 		}, task.InOut(x[2*page:5*page]))
@@ -140,7 +141,7 @@ func TestAFenceStopsNobodyInnocent(t *testing.T) {
 			require.EqualValues(t, 6, part(1)[0])
 			require.NoError(t, task.Free(rt, y))
 		}
-		err := rt.Wait()
+		err := rt.Wait(context.Background())
 		require.ErrorContains(t, err, "Goexit")
 		var failed *task.FailedError
 		require.ErrorAs(t, err, &failed)
@@ -166,7 +167,7 @@ func TestAFenceOpensForWhatIsKept(t *testing.T) {
 			require.NoError(t, err)
 		}
 		close(hold)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}
 	require.EqualValues(t, 20, x[0])
 	require.EqualValues(t, 20, x[page])

@@ -7,6 +7,8 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/machine"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -22,8 +24,8 @@ import (
 // that.
 //
 // A recorder is told that a follower was ready, and chosen, when its last predecessor was over on the accelerator: what it waited for is
-// the kernel before it, and not the host. With an observer of points nobody follows: those come when they happen, and show every task
-// between its predecessors and its successors.
+// the kernel before it, and not the host. An observer of points gets those of such a task when it is over, with the times at which they
+// happened or, where that was before, the end of its last predecessor: they show every task between its predecessors and its successors.
 
 // The low bits of record.follow, below the id of the task.
 const (
@@ -40,7 +42,7 @@ const (
 )
 
 // startsAtOnce is how many followers are started before somebody looks for what is over.
-const startsAtOnce = devices.AtOnce
+const startsAtOnce = machine.MaxBatch
 
 // A behind counts the tasks that follow at a place and whose predecessors are not over.
 type behind struct {
@@ -49,7 +51,7 @@ type behind struct {
 	waiting atomic.Bool       // the line is worth a look
 	beside  devices.Attentive // whose goroutine starts followers; nil for none
 	_       line128
-	mu      mutex         // guards what follows, and the line of the place
+	mu      spin.Mutex    // guards what follows, and the line of the place
 	free    time.Duration // when the accelerator was done with the kernel before, as it was told, where somebody learns
 	ended   time.Duration // the same by the clock of the device, where that is asked for
 	// standing is the length of the line, to be looked at without the lock.
@@ -61,11 +63,11 @@ type behind struct {
 func (b *behind) follows(r *record) { b.tasks.Add(1); b.bytes.Add(int64(r.work)) }
 func (b *behind) leads(r *record)   { b.tasks.Add(-1); b.bytes.Add(-int64(r.work)) }
 
-// roomBehind reports whether a task that touches so much may follow at p now.
-func (rt *Runtime) roomBehind(work deps.Bytes, p sched.PlaceID) bool {
+// roomBehind reports whether a task that touches so much may follow at p now. a is what the policy says of it, nil for nothing.
+func (rt *Runtime) roomBehind(work deps.Bytes, p sched.PlaceID, a *agreement) bool {
 	b := &rt.behind[p]
 	n := int(b.tasks.Load())
-	return n < rt.depth[p] || n < farBehind && deps.Bytes(b.bytes.Load())+work <= rt.memory[p]/farPart
+	return n < rt.depth[p] || n < farBehind && (a == nil || a.known.Load()) && deps.Bytes(b.bytes.Load())+work <= rt.memory[p]/farPart
 }
 
 // ahead is what p has in flight without those that follow. Requires: mu held.
@@ -83,7 +85,8 @@ type follower struct {
 	detail *detail // of r
 	word   uint64
 	work   deps.Bytes
-	tokens bool // it needs some
+	tokens bool       // it needs some
+	agreed *agreement // nil where the policy has nothing to say
 }
 
 // A line is the tasks that would follow at one place, in order.
@@ -116,7 +119,7 @@ func (l *line) pop() follower {
 // letFollow makes the graphs tell of tasks that can follow.
 func (rt *Runtime) letFollow() {
 	rt.behind = make([]behind, len(rt.places))
-	if !rt.accelerators || rt.observer != nil {
+	if !rt.accelerators {
 		return
 	}
 	rt.lines = make([]line, len(rt.places))
@@ -132,7 +135,7 @@ func (rt *Runtime) letFollow() {
 }
 
 // launched is called by the machine when the kernel of a task is enqueued.
-func launched(ws *devices.WorkingSet) {
+func launched(ws *machine.WorkingSet) {
 	r := ws.Owner.(*record)
 	r.home.graph.domain.Launch(&r.node, int(r.item.Place())+1)
 }
@@ -146,6 +149,10 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 	if rt.accelerated > 1 {
 		here = rt.guessMoves(r, p)
 	}
+	agreed := rt.agreementOf(r, p)
+	if agreed != nil && agreed.disagrees.Load() {
+		return
+	}
 	id := r.id.Load() << stageBits
 	r.followAt = p
 	b := &rt.behind[p]
@@ -154,8 +161,8 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 	}
 	switch {
 	case rt.sched.Retired(p):
-	case b.attended() || !rt.followsNow(r, p, id):
-		rt.standInLine(r, p, id)
+	case b.attended() || !rt.followsNow(r, p, id, agreed):
+		rt.standInLine(r, p, id, agreed)
 	case !r.adding.CompareAndSwap(id|isAdded, id|startWhenAdded):
 		rt.startOn(r)
 	}
@@ -163,17 +170,17 @@ func (rt *Runtime) follow(r *record, p sched.PlaceID) {
 
 // followsNow grants r to p and reports true, unless others stand in line, or there is no room, or tokens are lacking. id is that of the
 // task, shifted.
-func (rt *Runtime) followsNow(r *record, p sched.PlaceID, id uint64) bool {
+func (rt *Runtime) followsNow(r *record, p sched.PlaceID, id uint64, a *agreement) bool {
 	if len(r.settings.tokens) == 0 {
-		if !rt.joinBehind(r, p, id) {
+		if !rt.joinBehind(r, p, id, a) {
 			return false
 		}
 		rt.grantFollower(r, p)
 		return true
 	}
-	lockAwake(&rt.mu)
+	spin.LockLong(&rt.mu)
 	defer rt.unlock()
-	if !rt.sched.Follows(&r.item, p) || !rt.joinBehind(r, p, id) {
+	if !rt.sched.Follows(&r.item, p) || !rt.joinBehind(r, p, id, a) {
 		return false
 	}
 	rt.sched.Grant(&r.item, p)
@@ -182,11 +189,11 @@ func (rt *Runtime) followsNow(r *record, p sched.PlaceID, id uint64) bool {
 }
 
 // joinBehind counts r among those that follow at p, unless others stand in line or there is no room.
-func (rt *Runtime) joinBehind(r *record, p sched.PlaceID, id uint64) bool {
+func (rt *Runtime) joinBehind(r *record, p sched.PlaceID, id uint64, a *agreement) bool {
 	b := &rt.behind[p]
-	lockAwake(&b.mu)
+	spin.LockLong(&b.mu)
 	defer b.mu.Unlock()
-	if !rt.lines[p].empty() || !rt.roomBehind(r.work, p) {
+	if !rt.lines[p].empty() || !rt.roomBehind(r.work, p, a) {
 		return false
 	}
 	r.follow.Store(id | following)
@@ -200,7 +207,7 @@ func (rt *Runtime) grantFollower(r *record, p sched.PlaceID) {
 		rt.counts.grantBeside(p)
 		return
 	}
-	lockAwake(&rt.mu)
+	spin.LockLong(&rt.mu)
 	rt.sched.Grant(&r.item, p)
 	rt.granted(&r.item)
 	rt.unlock()
@@ -262,18 +269,18 @@ func (rt *Runtime) idle() sched.PlaceSet {
 
 // takesFrom reports whether q, if it is idle, should rather have r than p, which has extra bytes more of what it reads.
 func (rt *Runtime) takesFrom(r *record, p, q sched.PlaceID, extra deps.Bytes) bool {
-	lockAwake(&rt.mu)
+	spin.LockLong(&rt.mu)
 	defer rt.mu.Unlock()
 	r.item.Work = r.work
 	return rt.sched.Load(q) == 0 && rt.sched.WorthMoving(&r.item, p, q, rt.ahead(p), extra)
 }
 
 // standInLine puts r into the line of p; id is that of the task, shifted.
-func (rt *Runtime) standInLine(r *record, p sched.PlaceID, id uint64) {
+func (rt *Runtime) standInLine(r *record, p sched.PlaceID, id uint64, a *agreement) {
 	b := &rt.behind[p]
-	lockAwake(&b.mu)
+	spin.LockLong(&b.mu)
 	r.follow.Store(id | inLine)
-	rt.lines[p].push(follower{r, r.detail, id | inLine, r.work, len(r.settings.tokens) > 0})
+	rt.lines[p].push(follower{r, r.detail, id | inLine, r.work, len(r.settings.tokens) > 0, a})
 	b.standing.Add(1)
 	if !b.waiting.Load() {
 		b.waiting.Store(true)
@@ -287,7 +294,7 @@ func (rt *Runtime) takeFollower(p sched.PlaceID) *record {
 		return nil
 	}
 	b := &rt.behind[p]
-	lockAwake(&b.mu)
+	spin.LockLong(&b.mu)
 	defer b.mu.Unlock()
 	r, _ := rt.nextFollower(p, true)
 	return r
@@ -301,7 +308,11 @@ func (rt *Runtime) nextFollower(p sched.PlaceID, held bool) (r *record, tokens b
 		f := l.list[l.head]
 		if f.detail.follow.Load() == f.word {
 			switch { // or, if it becomes ready meanwhile, next time
-			case !rt.roomBehind(f.work, p):
+			case f.agreed != nil && f.agreed.disagrees.Load(): // it leaves the line, and becomes ready in the ordinary way
+				l.pop()
+				b.standing.Add(-1)
+				continue
+			case !rt.roomBehind(f.work, p, f.agreed):
 				return nil, false
 			case f.tokens && !held:
 				return nil, true
@@ -321,7 +332,7 @@ func (rt *Runtime) nextFollower(p sched.PlaceID, held bool) (r *record, tokens b
 
 // leads says that the predecessors of r, which follows, are over; by was the last, nil where r was submitted too late to know.
 func (rt *Runtime) leads(r, by *record) {
-	if rt.recorder != nil {
+	if rt.seen {
 		r.led = led{}
 		if by != nil && by.seen.End > 0 {
 			r.led = led{by.taskID(), by.seen.End}
@@ -354,14 +365,15 @@ type led struct {
 // settle ends r: its kernel is over, or did not run, and its predecessors are over.
 func (rt *Runtime) settle(r *record) {
 	p, err := r.item.Place(), r.outcome
-	if rt.recorder != nil && r.follow.Load() != 0 {
-		x := &r.seen
-		x.Ready = max(x.Submit, x.Launch, r.led.at)
-		x.Last, x.Choice = r.led.by, x.Ready
+	via := r.poison.Load()
+	if rt.seen && r.follow.Load() != 0 {
+		rt.observeEagerStart(r, via == nil)
+	}
+	if via == nil && err == nil {
+		rt.reconsider(r, p)
 	}
 	r.follow.Store(0)
 	r.met.Store(0)
-	via := r.poison.Load()
 	switch {
 	case via != nil:
 		r.skip(via)

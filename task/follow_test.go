@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -56,7 +57,7 @@ func TestDependentsAreEnqueuedBehindWhatRuns(t *testing.T) {
 	default:
 	}
 	close(gate)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, want, x)
 	require.NoError(t, rt.Close())
 }
@@ -73,7 +74,7 @@ func TestFollowersOfAFailureAreSkipped(t *testing.T) {
 			require.NoError(t, err)
 			tasks = append(tasks, one)
 		}
-		err := rt.Wait()
+		err := rt.Wait(context.Background())
 		require.ErrorIs(t, err, sim.ErrInjected)
 		for i, one := range tasks {
 			switch {
@@ -89,7 +90,7 @@ func TestFollowersOfAFailureAreSkipped(t *testing.T) {
 		}
 		_, err = mix.Submit(rt, 0, 64, 0, 64, uint32(1), x, x)
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait(), "the device is as before")
+		require.NoError(t, rt.Wait(context.Background()), "the device is as before")
 		require.NoError(t, rt.Close())
 	}
 }
@@ -108,7 +109,7 @@ func TestAChainMovesWhenItsDeviceIsLost(t *testing.T) {
 		_, err := mix.Submit(rt, 0, 64, 0, 64, k, x, x)
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, want, x)
 	require.NoError(t, rt.Close())
 }
@@ -149,7 +150,7 @@ func TestARecorderSeesWhatFollows(t *testing.T) {
 		require.NoError(t, err)
 	}
 	close(gate)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.NoError(t, rt.Close())
 	require.Len(t, seen.tasks, 13)
 	followed := 0
@@ -181,12 +182,12 @@ func TestWhatMayRunAgainIsSkippedBehindAFailure(t *testing.T) {
 		x, gate := make([]uint32, 64), make(chan struct{})
 		_, err := rt.Go(func() error { <-gate; return nil }, task.InOut(x))
 		require.NoError(t, err)
-		failing, err := mix.With(task.On("sim")).Submit(rt, 0, 64, 0, 64, uint32(1), x, x)
+		failing, err := mix.With(task.OnDevice("sim")).Submit(rt, 0, 64, 0, 64, uint32(1), x, x)
 		require.NoError(t, err)
-		again, err := mix.With(task.On("sim"), task.Retry(2)).Submit(rt, 0, 64, 0, 64, uint32(2), x, x)
+		again, err := mix.With(task.OnDevice("sim"), task.Retry(2)).Submit(rt, 0, 64, 0, 64, uint32(2), x, x)
 		require.NoError(t, err)
 		close(gate)
-		require.ErrorIs(t, rt.Wait(), sim.ErrInjected)
+		require.ErrorIs(t, rt.Wait(context.Background()), sim.ErrInjected)
 		require.NotErrorIs(t, failing.Err(), task.ErrSkipped)
 		require.ErrorIs(t, again.Err(), task.ErrSkipped)
 		require.Equal(t, make([]uint32, 64), x)

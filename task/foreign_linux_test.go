@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"testing"
 	"unsafe"
 
@@ -22,7 +23,7 @@ func TestMemoryWhereAllocWas(t *testing.T) {
 	again := unsafe.Slice((*byte)(at), len(x))
 	_, err = rt.Go(func() error { again[5] = 7; return nil }, task.Out(again))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, byte(7), again[5])
 	require.NoError(t, task.Unregister(rt, again))
 }

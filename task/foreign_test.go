@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"runtime"
 	"testing"
 
@@ -27,7 +28,7 @@ func TestMemoryOfAllocElsewhere(t *testing.T) {
 				require.ErrorContains(t, submit(rt, part), want)
 				require.ErrorContains(t, task.Register(rt, part), want)
 			}
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 		}
 		refused(b, "memory of Alloc of another runtime")
 		require.NoError(t, submit(a, x[10:20]))

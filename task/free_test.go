@@ -1,6 +1,7 @@
 package task
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -44,7 +45,7 @@ func TestFreeWhileOthersReplay(t *testing.T) {
 					close(started)
 				}
 				if round%2 == 0 {
-					refused = last.Wait()
+					refused = last.Wait(context.Background())
 				}
 			}
 		})
@@ -53,7 +54,7 @@ func TestFreeWhileOthersReplay(t *testing.T) {
 		replaying.Wait()
 		var changed *ChangedError
 		require.ErrorAs(t, refused, &changed)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.EqualValues(t, ran, y[0])
 		require.NoError(t, rt.Close())
 	}

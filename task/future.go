@@ -17,11 +17,14 @@ type Future[T any] struct {
 
 // GoValue submits a task that runs body, as Runtime.Go does, and returns its value as a Future.
 func GoValue[T any](at Submitter, body func() (T, error), options ...Option) (*Future[T], error) {
+	s, g, err := submitterOf("GoValue", at)
+	if err != nil {
+		return nil, err
+	}
 	if body == nil {
 		return nil, errNoBody
 	}
 	f := &Future[T]{}
-	s, g := at.submitter()
 	options = append(options[:len(options):len(options)], originOf(body))
 	run := func() (err error) { f.value, err = body(); return err }
 	if s.records != nil {
@@ -36,11 +39,14 @@ func GoValue[T any](at Submitter, body func() (T, error), options ...Option) (*F
 
 // GoValueScope is GoValue for a body that submits tasks of its own, as Runtime.GoScope runs it.
 func GoValueScope[T any](at Submitter, body func(*Scope) (T, error), options ...Option) (*Future[T], error) {
+	s, g, err := submitterOf("GoValueScope", at)
+	if err != nil {
+		return nil, err
+	}
 	if body == nil {
 		return nil, errNoBody
 	}
 	f := &Future[T]{}
-	s, g := at.submitter()
 	options = append(options[:len(options):len(options)], originOf(body))
 	run := func(s *Scope) (err error) { f.value, err = body(s); return err }
 	if s.records != nil {
@@ -53,13 +59,19 @@ func GoValueScope[T any](at Submitter, body func(*Scope) (T, error), options ...
 	return f, err
 }
 
-// Value waits until the task is over, or ctx is done, and returns the value, or the error of the task. In the body of a
+// Get waits until the task is over, or ctx is done, and returns the value, or the error of the task. In the body of a
 // task, ctx must be that of its Scope, or be derived from it: then the worker runs other tasks meanwhile.
 //
 // A Future that was recorded has the value of the replay that was asked for last, for which Value waits; before the first it is ErrNotReplayed.
 // In the body of a step of the same iteration, it is the value of the same replay. Its embedded Task is no task.
-func (f *Future[T]) Value(ctx context.Context) (T, error) {
+func (f *Future[T]) Get(ctx context.Context) (T, error) {
 	var none T
+	if f == nil {
+		return none, misuse("Future.Get", errNilHandle)
+	}
+	if err := checkContext("Future.Get", ctx); err != nil {
+		return none, err
+	}
 	t := f.Task
 	if f.it != nil {
 		var err error
@@ -67,7 +79,7 @@ func (f *Future[T]) Value(ctx context.Context) (T, error) {
 			return none, err
 		}
 	}
-	if err := t.WaitContext(ctx); err != nil {
+	if err := t.waitContext("Future.Get", ctx); err != nil {
 		return none, err
 	}
 	return f.value, nil
@@ -98,12 +110,15 @@ type Event struct {
 }
 
 // ErrEventTwice says that an event has happened before.
-var ErrEventTwice = errors.New("task: event: has happened already")
+var ErrFulfilled = errors.New("task: event: fulfilled already")
 
 // Event returns an event that the task waits for after its body: its successors do not start, and nobody who waits for it
-// goes on, before Happened is called. It must be called before the body returns. A task that was cancelled waits for its
+// goes on, before Fulfill is called. It must be called before the body returns. A task that was cancelled waits for its
 // events too: who makes them happen looks at Context.
 func (s *Scope) Event() (*Event, error) {
+	if !s.usable() {
+		return nil, misuse("Scope.Event", s.unusable())
+	}
 	if s.program() {
 		return nil, errors.New("task: event: of no task")
 	}
@@ -119,11 +134,14 @@ func (s *Scope) Event() (*Event, error) {
 	return &Event{scope: s}, nil
 }
 
-// Happened says that the event has happened; with an error the task fails. It may be called from any goroutine, and what was
+// Fulfill says that the event has happened; with an error the task fails. It may be called from any goroutine, and what was
 // done before it is seen by the task's successors. Error: ErrEventTwice.
-func (e *Event) Happened(err error) error {
+func (e *Event) Fulfill(err error) error {
+	if e == nil || e.scope == nil {
+		return misuse("Event.Fulfill", errNilHandle)
+	}
 	if e.over.Swap(true) {
-		return ErrEventTwice
+		return ErrFulfilled
 	}
 	s := e.scope
 	if err != nil {

@@ -1,6 +1,10 @@
 package task
 
-import "github.com/gompss/gompss/deps"
+import (
+	"github.com/gompss/gompss/deps"
+
+	"github.com/gompss/gompss/internal/spin"
+)
 
 // A graph is the tasks in flight and who waits for whom, and what became undefined by failures.
 //
@@ -43,26 +47,36 @@ func (g *graph) tainted(accesses []deps.Access) *Error {
 }
 
 // taint remembers the accesses of r, which failed or was skipped.
-func (g *graph) taint(r *record) {
+func (g *graph) taint(r *record) { r.eachTaint(func(t taint) { g.addTaint(t, r.err) }) }
+
+// eachTaint calls f for the accesses of r, in the buffers that those of r are parts of by now.
+func (r *record) eachTaint(f func(taint)) {
 	for i := range r.node.Accesses() {
 		a := r.node.Access(i)
 		if a.Region.Empty() {
 			continue
 		}
-		of := g.taints[a.Region.Buffer]
-		if of == nil {
-			of = map[taint]*Error{}
-			if g.taints == nil {
-				g.taints = map[deps.BufferID]map[taint]*Error{}
-			}
-			g.taints[a.Region.Buffer] = of
-		}
 		if i < len(r.accesses) {
 			a.Op = r.accesses[i].Op // the node does not keep it
 		}
-		if t := (taint{a.Region, a.Mode, a.Op, r.member}); of[t] == nil {
-			of[t] = r.err
+		if b := r.rt.buffers.ofID(a.Region.Buffer); b != nil && b.moved.Load() {
+			a.Region = b.movedRegion(a.Region)
 		}
+		f(taint{a.Region, a.Mode, a.Op, r.member})
+	}
+}
+
+func (g *graph) addTaint(t taint, e *Error) {
+	of := g.taints[t.region.Buffer]
+	if of == nil {
+		of = map[taint]*Error{}
+		if g.taints == nil {
+			g.taints = map[deps.BufferID]map[taint]*Error{}
+		}
+		g.taints[t.region.Buffer] = of
+	}
+	if of[t] == nil {
+		of[t] = e
 	}
 }
 
@@ -73,10 +87,10 @@ func (rt *Runtime) graphAdd(r *record) bool {
 		return rt.addStep(r)
 	}
 	accesses := *r.declared()
-	if e := g.tainted(accesses); e != nil {
+	if e := g.tainted(accesses); e != nil && !r.heedless {
 		r.poison.Store(e)
 	}
-	if rt.recorder == nil || r.kind == waitBody {
+	if rt.recorder == nil || r.kind.waits() {
 		return g.domain.Submit(&r.node, accesses)
 	}
 	id, home := r.taskID(), r.home // unless it is ready, r may be over and gone from here on
@@ -143,13 +157,15 @@ func (rt *Runtime) putDomain(g *graph) {
 // graphRelease tells the successors of r that it is over: those that wait for nothing more go to over when they are not to
 // run, else to ready.
 func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
-	perturb()
+	spin.Perturb()
 	if r.exclusive || r.gathered {
 		rt.letGo(r, over, ready)
 	}
 	var free recordList
 	var led *record
-	if r.err != nil && r.kind != waitBody {
+	if r.kind == mergeBody && (r.err != nil || r.poison.Load() != nil) {
+		rt.releaseMerge(r, &free, &led)
+	} else if r.err != nil && r.kind != waitBody {
 		rt.graphFail(r, &free, &led)
 	} else {
 		r.home.graph.domain.Finish(&r.node, func(s *deps.Node) { s.Owner.(*record).freed(&free, &led) })
@@ -176,7 +192,7 @@ func (s *record) freed(free *recordList, led **record) {
 
 // graphFail is graphRelease for a task that failed or was skipped.
 func (rt *Runtime) graphFail(r *record, free *recordList, led **record) {
-	perturb()
+	spin.Perturb()
 	// One step for those who submit: they find the edge, or the taint.
 	r.home.submitting.Lock()
 	defer r.home.submitting.Unlock()
@@ -187,6 +203,9 @@ func (rt *Runtime) graphFail(r *record, free *recordList, led **record) {
 	r.home.graph.domain.Complete(&r.node, func(n *deps.Node, last bool) {
 		s := n.Owner.(*record)
 		s.poison.CompareAndSwap(nil, r.err)
+		if s.kind == mergeBody {
+			s.stain(r)
+		}
 		if last {
 			s.freed(free, led)
 		}

@@ -7,10 +7,21 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/spin"
 )
 
-// ErrGroupOver says that a task was submitted to a Group that has been waited for.
-var ErrGroupOver = errors.New("task: the group has been waited for")
+// ErrFinished is the error of a call on what has ended: a Group that was waited for, the Scope of a body that has returned,
+// the Recorder of a complete iteration.
+var ErrFinished = errors.New("finished already")
+
+// What has ended, each ErrFinished.
+var (
+	errGroupFinished    = fmt.Errorf("task: the group has been waited for: %w", ErrFinished)
+	errScopeFinished    = fmt.Errorf("task: the body of this scope has returned: %w", ErrFinished)
+	errRecorderFinished = fmt.Errorf("task: record: the iteration is complete: %w", ErrFinished)
+)
 
 // A Group is tasks that are waited for and cancelled together. It orders nothing: its tasks have the predecessors that
 // they would have without it. What the tasks of a group submit is cancelled with it too.
@@ -23,17 +34,23 @@ type Group struct {
 	live   atomic.Int64
 	told   FailedError // guarded by Runtime.failing
 	index  int32       // of a group of an iteration, from 1
-	mu     mutex
-	fell   *sync.Cond
+	// wrote is what tasks of the group were submitted to write, where accelerators may have it; guarded by the submitting of home.
+	wrote      map[*buffer]*deps.Set
+	wroteLimit int // of wrote: then it is looked at for buffers that are gone
+	mu         spin.Mutex
+	fell       *sync.Cond
 }
 
 // NewGroup returns a group of tasks that are submitted to at: a Runtime, the Scope of a task, or another Group, which then
-// waits for these tasks too and ends them when it is cancelled. Wait must be called in the end.
+// waits for these tasks too and ends them when it is cancelled. Wait must be called in the end. It panics where at is nil or a zero value.
 //
 // A group of a Recorder is part of the iteration. Its Wait, while the iteration is recorded, orders what is recorded later behind the
 // tasks of the group; Cancel ends those tasks in the replay that runs, and in that alone.
 func NewGroup(at Submitter) *Group {
-	s, outer := at.submitter()
+	s, outer, err := submitterOf("NewGroup", at)
+	if err != nil {
+		panic(err)
+	}
 	g := &Group{rt: s.rt, home: s}
 	if outer != nil && outer.home == s {
 		g.outer = outer
@@ -50,11 +67,17 @@ func (g *Group) submitter() (*Scope, *Group) { return g.home, g }
 
 // Go submits a task of the group that runs body: see Runtime.Go.
 func (g *Group) Go(body func() error, options ...Option) (Task, error) {
+	if !g.usable() {
+		return Task{}, misuse("Group.Go", g.unusable())
+	}
 	return goTask(g.home, g, body, options)
 }
 
 // GoScope submits a task of the group that may have children: see Runtime.GoScope.
 func (g *Group) GoScope(body func(*Scope) error, options ...Option) (Task, error) {
+	if !g.usable() {
+		return Task{}, misuse("Group.GoScope", g.unusable())
+	}
 	return goScope(g.home, g, body, options)
 }
 
@@ -72,49 +95,6 @@ func (g *Group) Cancel(cause error) {
 	cancel := g.cancel
 	g.mu.Unlock()
 	cancel(cause)
-}
-
-// Wait waits until the tasks of the group are over, and ends the group. It returns a *FailedError for those that failed, of
-// which no other Wait tells then; what depends on what they access may be submitted again. It does not make data valid on the host: see
-// Runtime.WaitOn. In the body of a task the worker runs other tasks meanwhile.
-//
-// Errors: also the context's, of Until, and then the tasks and the group go on; ErrInsideTask for a group of the program in a body, and
-// for one of another task's Scope, in which the caller may be itself.
-func (g *Group) Wait(options ...WaitOption) error {
-	if rec := g.home.records; rec != nil {
-		if rec.scope != g.home {
-			return ErrRecorderOver
-		}
-		return rec.wait(g)
-	}
-	ctx := waitOptions(options).ctx
-	var err error
-	wait := func() { err = g.sleep(ctx) }
-	if g.home.program() && g.live.Load() > 0 && insideBody() {
-		return ErrInsideTask
-	}
-	if err := g.home.misplaced(); err != nil {
-		return err
-	}
-	if g.home.program() || g.live.Load() == 0 {
-		wait()
-	} else {
-		g.home.block(wait)
-	}
-	if err != nil {
-		return err
-	}
-	g.cancel(ErrGroupOver)
-	g.home.submitting.Lock()
-	for _, of := range g.home.graph.taints {
-		for t := range of {
-			if t.group.within(g) {
-				delete(of, t)
-			}
-		}
-	}
-	g.home.submitting.Unlock()
-	return g.rt.takeGroup(g)
 }
 
 // sleep waits until no task of the group is in flight.
@@ -178,7 +158,7 @@ func (g *Group) enter() {
 
 // leave counts a task out.
 func (g *Group) leave() {
-	perturb()
+	spin.Perturb()
 	for ; g != nil; g = g.outer {
 		if g.live.Add(-1) == 0 {
 			g.mu.Lock()

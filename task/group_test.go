@@ -28,12 +28,12 @@ func TestAGroupIsWaitedForAlone(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
-	require.NoError(t, g.Wait())
+	require.NoError(t, g.Wait(context.Background()))
 	require.EqualValues(t, 10, ran.Load())
 	_, err = g.Go(nothing)
-	require.ErrorIs(t, err, task.ErrGroupOver)
+	require.ErrorIs(t, err, task.ErrFinished)
 	close(gate)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 }
 
 func TestAGroupTellsOfItsOwnFailures(t *testing.T) {
@@ -48,7 +48,7 @@ func TestAGroupTellsOfItsOwnFailures(t *testing.T) {
 	require.NoError(t, err)
 	_, err = rt.Go(func() error { return outside }, task.Out(y))
 	require.NoError(t, err)
-	err = g.Wait()
+	err = g.Wait(context.Background())
 	require.ErrorIs(t, err, inside)
 	require.NotErrorIs(t, err, outside)
 	var failed *task.FailedError
@@ -56,11 +56,11 @@ func TestAGroupTellsOfItsOwnFailures(t *testing.T) {
 	require.Equal(t, 1, failed.Skipped, "the task of the inner group")
 	again, err := rt.Go(nothing, task.InOut(x))
 	require.NoError(t, err)
-	require.NoError(t, again.Wait(), "the failure has been told")
-	err = rt.Wait()
+	require.NoError(t, again.Wait(context.Background()), "the failure has been told")
+	err = rt.Wait(context.Background())
 	require.ErrorIs(t, err, outside)
 	require.NotErrorIs(t, err, inside)
-	require.Error(t, inner.Wait(), "its skipped task")
+	require.Error(t, inner.Wait(context.Background()), "its skipped task")
 }
 
 // taskflow#361: a part of the graph is cancelled, the rest goes on.
@@ -78,7 +78,7 @@ func TestCancellationOfAGroup(t *testing.T) {
 			return err
 		}
 		<-s.Context().Done()
-		if err := child.WaitContext(context.WithoutCancel(s.Context())); !errors.Is(err, enough) {
+		if err := child.Wait(context.WithoutCancel(s.Context())); !errors.Is(err, enough) {
 			t.Errorf("the child of a cancelled task ended with %v", err)
 		}
 		return context.Cause(s.Context())
@@ -95,17 +95,17 @@ func TestCancellationOfAGroup(t *testing.T) {
 	require.NoError(t, err)
 	<-started
 	g.Cancel(enough)
-	require.ErrorIs(t, g.Wait(), enough)
-	require.NoError(t, other.Wait())
+	require.ErrorIs(t, g.Wait(context.Background()), enough)
+	require.NoError(t, other.Wait(context.Background()))
 	require.Equal(t, 1, sibling)
 	require.Zero(t, running)
 	for _, m := range members {
 		require.ErrorIs(t, m.Err(), enough)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	free, err := rt.Go(func() error { x[1] = 7; return nil }, task.InOut(x))
 	require.NoError(t, err)
-	require.NoError(t, free.Wait())
+	require.NoError(t, free.Wait(context.Background()))
 }
 
 func TestGroupsInsideTasks(t *testing.T) {
@@ -120,7 +120,7 @@ func TestGroupsInsideTasks(t *testing.T) {
 						return err
 					}
 				}
-				if err := g.Wait(); err != nil {
+				if err := g.Wait(context.Background()); err != nil {
 					return err
 				}
 				sum += int(part.Load())
@@ -128,7 +128,7 @@ func TestGroupsInsideTasks(t *testing.T) {
 			return nil
 		})
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, 135, sum)
 	})
 }
@@ -146,11 +146,11 @@ func fibValue(at task.Submitter, n int, final int) (*task.Future[int], error) {
 		if err != nil {
 			return 0, err
 		}
-		x, err := a.Value(s.Context())
+		x, err := a.Get(s.Context())
 		if err != nil {
 			return 0, err
 		}
-		y, err := b.Value(s.Context())
+		y, err := b.Get(s.Context())
 		return x + y, err
 	}, task.Final(n <= final), task.If(n > 3))
 }
@@ -160,16 +160,16 @@ func TestFuturesFinalAndIf(t *testing.T) {
 		for _, final := range []int{0, 7} {
 			f, err := fibValue(rt, 13, final)
 			require.NoError(t, err)
-			got, err := f.Value(context.Background())
+			got, err := f.Get(context.Background())
 			require.NoError(t, err)
 			require.Equal(t, 233, got)
 		}
 		broken, err := task.GoValue(rt, func() (string, error) { return "half", errors.New("boom") })
 		require.NoError(t, err)
-		got, err := broken.Value(context.Background())
+		got, err := broken.Get(context.Background())
 		require.ErrorContains(t, err, "boom")
 		require.Empty(t, got)
-		require.Error(t, rt.Wait())
+		require.Error(t, rt.Wait(context.Background()))
 	})
 }
 
@@ -195,7 +195,7 @@ func TestIfIsInOrder(t *testing.T) {
 			return nil
 		}, task.InOut(x))
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, []int{0, 1, 2, 3, 4, 5}, order)
 	})
 }
@@ -213,7 +213,7 @@ func TestEventsFromOutside(t *testing.T) {
 			defer close(done)
 			for o := range server {
 				o.x[0] *= 10
-				if err := o.event.Happened(nil); err != nil {
+				if err := o.event.Fulfill(nil); err != nil {
 					t.Error(err)
 				}
 			}
@@ -242,7 +242,7 @@ func TestEventsFromOutside(t *testing.T) {
 			return nil
 		}, task.In(x))
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		close(server)
 		<-done
 		require.Equal(t, 10*n*(n-1)/2, sum)
@@ -257,11 +257,11 @@ func TestEventsThatFail(t *testing.T) {
 	require.NoError(t, err)
 	other, err := rt.Go(nothing)
 	require.NoError(t, err)
-	require.NoError(t, other.Wait(), "the worker is free")
+	require.NoError(t, other.Wait(context.Background()), "the worker is free")
 	require.NoError(t, a.Err())
-	require.NoError(t, event.Happened(boom))
-	require.ErrorIs(t, event.Happened(nil), task.ErrEventTwice)
-	require.ErrorIs(t, rt.Wait(), boom)
+	require.NoError(t, event.Fulfill(boom))
+	require.ErrorIs(t, event.Fulfill(nil), task.ErrFulfilled)
+	require.ErrorIs(t, rt.Wait(context.Background()), boom)
 	says(t, a.Err(), "task: a (LINE): event: boom")
 }
 
@@ -284,7 +284,7 @@ func TestRetry(t *testing.T) {
 	}
 	ok, err := rt.Go(body, task.InOut(x), task.Out(y), task.Retry(3))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.NoError(t, ok.Err())
 	require.Equal(t, 4, runs)
 	require.Equal(t, []int{1, 20, 99}, x, "what was read was put back before each run")
@@ -292,7 +292,7 @@ func TestRetry(t *testing.T) {
 
 	never, err := rt.Go(func() error { return flaky }, task.InOut(x), task.Retry(2), task.Label("never"))
 	require.NoError(t, err)
-	require.ErrorIs(t, rt.Wait(), flaky)
+	require.ErrorIs(t, rt.Wait(context.Background()), flaky)
 	says(t, never.Err(), "task: never (LINE) on smp: run 3 times: flaky")
 	var r *task.RetriedError
 	require.ErrorAs(t, never.Err(), &r)
@@ -300,7 +300,7 @@ func TestRetry(t *testing.T) {
 	runs = 0
 	_, err = rt.GoScope(func(s *task.Scope) error { runs++; _, err := s.Go(nothing); return errors.Join(err, flaky) }, task.Retry(5))
 	require.NoError(t, err)
-	require.ErrorIs(t, rt.Wait(), flaky)
+	require.ErrorIs(t, rt.Wait(context.Background()), flaky)
 	require.Equal(t, 1, runs, "a task with children is not run again")
 
 	_, err = rt.Go(nothing, task.Concurrent(x), task.Retry(1))
@@ -314,13 +314,13 @@ func TestRetryOnAnAccelerator(t *testing.T) {
 	rt := open(t, o)
 	x, want := make([]uint32, 100), make([]uint32, 100)
 	Fill(0, 100, 7, want)
-	_, err := fill.With(task.On("sim"), task.Retry(1)).Submit(rt, 0, 100, uint32(7), x)
+	_, err := fill.With(task.OnDevice("sim"), task.Retry(1)).Submit(rt, 0, 100, uint32(7), x)
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, want, x)
-	_, err = mix.With(task.On("sim"), task.Retry(1)).Submit(rt, 0, 50, 50, 100, uint32(7), x, x)
+	_, err = mix.With(task.OnDevice("sim"), task.Retry(1)).Submit(rt, 0, 50, 50, 100, uint32(7), x, x)
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 }
 
 // harmful returns Twice, which fails n times in the middle of what it reads and writes, and counts its runs.
@@ -351,12 +351,12 @@ func TestRetryOfWhatReadsAndWrites(t *testing.T) {
 					x[i], want[i] = int32(i), int32(4*i)
 				}
 				sane, _ := harmful(0)
-				_, err := sane.With(task.On("sim")).Submit(rt, x) // valid on a device alone
+				_, err := sane.With(task.OnDevice("sim")).Submit(rt, x) // valid on a device alone
 				require.NoError(t, err)
 				k, runs := harmful(2)
-				one, err := k.With(task.On("sim"), task.Retry(2)).Submit(rt, x)
+				one, err := k.With(task.OnDevice("sim"), task.Retry(2)).Submit(rt, x)
 				require.NoError(t, err)
-				require.NoError(t, rt.Wait())
+				require.NoError(t, rt.Wait(context.Background()))
 				require.NoError(t, one.Err())
 				require.EqualValues(t, 3, runs.Load())
 				require.Equal(t, want, x)
@@ -364,7 +364,7 @@ func TestRetryOfWhatReadsAndWrites(t *testing.T) {
 				k, _ = harmful(1 << 40)
 				never, err := k.With(task.Retry(2), task.Label("never")).Submit(rt, x)
 				require.NoError(t, err)
-				require.Error(t, rt.Wait())
+				require.Error(t, rt.Wait(context.Background()))
 				var r *task.RetriedError
 				require.ErrorAs(t, never.Err(), &r)
 				require.Equal(t, 3, r.Times)
@@ -391,7 +391,7 @@ func TestRetryAfterALostDevice(t *testing.T) {
 			_, err := k.With(task.Retry(1)).Submit(rt, x)
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, want, x)
 	}
 }
@@ -415,9 +415,9 @@ func TwiceWrong(x []int32, n int) { x[0] *= 2 }
 	x := make([]int32, 10)
 	for _, device := range []string{"smp", "sim"} {
 		x[0] = 5
-		_, err := first.With(task.On(device)).Submit(rt, x)
+		_, err := first.With(task.OnDevice(device)).Submit(rt, x)
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, map[string]int32{"smp": 1010, "sim": 10}[device], x[0])
 	}
 }
@@ -426,13 +426,13 @@ func TestNoCopyDeps(t *testing.T) {
 	bump := kernelOf(t, Bump)
 	rt := open(t, task.Options{Devices: "smp:1,sim:1(exec=cpu)"})
 	x := make([]int32, 4)
-	_, err := bump.With(task.On("sim")).Submit(rt, x)
+	_, err := bump.With(task.OnDevice("sim")).Submit(rt, x)
 	require.NoError(t, err)
 	require.NoError(t, rt.WaitOn(t.Context(), task.In(x), task.NoCopyDeps()))
 	require.Zero(t, rt.Stats().DeviceToHost, "waited, not copied")
-	require.NoError(t, rt.Wait(task.NoFlush()))
+	require.NoError(t, rt.Wait(context.Background(), task.KeepOnDevice()))
 	require.Zero(t, rt.Stats().DeviceToHost)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, []int32{0, 1, 0, 0}, x)
 }
 
@@ -447,8 +447,8 @@ func TestAFailureIsToldOnce(t *testing.T) {
 	require.NoError(t, err)
 	_, err = inner.Go(nothing, task.In(x))
 	require.NoError(t, err)
-	require.ErrorContains(t, inner.Wait(), "boom")
-	require.NoError(t, middle.Wait())
-	require.NoError(t, outer.Wait())
-	require.NoError(t, rt.Wait())
+	require.ErrorContains(t, inner.Wait(context.Background()), "boom")
+	require.NoError(t, middle.Wait(context.Background()))
+	require.NoError(t, outer.Wait(context.Background()))
+	require.NoError(t, rt.Wait(context.Background()))
 }

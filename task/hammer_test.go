@@ -38,7 +38,7 @@ func TestHammerOnAccelerators(t *testing.T) {
 					Mix(lo+i, hi, lo, hi, k, want, want)
 				case 4:
 					if i%3 == 0 {
-						err = rt.Wait()
+						err = rt.Wait(context.Background())
 					} else {
 						err = rt.WaitOn(context.Background(), task.In(x[lo:hi]))
 					}

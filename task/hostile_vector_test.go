@@ -3,6 +3,7 @@
 package task_test
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"math"
@@ -123,7 +124,7 @@ func TestNoFaultInAKernelEndsTheProgram(t *testing.T) {
 						require.False(t, c.fine, err) // what the regions of its clauses show is refused at once
 						return
 					}
-					if waited := rt.Wait(); c.fine {
+					if waited := rt.Wait(context.Background()); c.fine {
 						require.NoError(t, waited)
 						return
 					}
@@ -131,7 +132,7 @@ func TestNoFaultInAKernelEndsTheProgram(t *testing.T) {
 					x := make([]int64, 3000)
 					_, err = kernels["past the end"].Submit(rt, 0, 3000, x)
 					require.NoError(t, err)
-					require.NoError(t, rt.Wait())
+					require.NoError(t, rt.Wait(context.Background()))
 					require.Equal(t, int64(2999), x[2999])
 				})
 			}

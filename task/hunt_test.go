@@ -28,7 +28,7 @@ func TestTheSameRegionInEveryPairOfModes(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, len(modes)*len(modes), n)
 		_, err := rt.GoScope(func(*task.Scope) error { return nil }, task.Reduce(x, task.Sum[int]()), task.In(x[1:2]))
 		require.ErrorContains(t, err, "also accessed otherwise")
@@ -67,10 +67,10 @@ func TestManyCommutativeAccesses(t *testing.T) {
 			}, options...)
 			require.NoError(t, err)
 		}
-		require.ErrorContains(t, rt.Wait(), "with everything held")
+		require.ErrorContains(t, rt.Wait(context.Background()), "with everything held")
 		_, err := rt.Go(nothing, task.Commutative(x))
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	})
 }
 
@@ -84,19 +84,19 @@ func TestPanicsOfOthersCode(t *testing.T) {
 		}
 		after, err := rt.Go(nothing, task.In(x))
 		require.NoError(t, err)
-		require.ErrorContains(t, rt.Wait(), "no sum")
+		require.ErrorContains(t, rt.Wait(context.Background()), "no sum")
 		require.ErrorIs(t, after.Err(), task.ErrSkipped)
-		_, err = task.Loop(rt, 0, 10, func(_ *task.Scope, lo, _ int) error {
+		_, err = task.Taskloop(rt, 0, 10, func(_ *task.Scope, lo, _ int) error {
 			if lo == 5 {
 				panic("in a loop")
 			}
 			return nil
 		}, task.Grain(1))
 		require.NoError(t, err)
-		require.ErrorContains(t, rt.Wait(), "in a loop")
-		_, err = task.Wide(rt, 0, 1000, 1, func(lo, _ int) error { panic("wide") })
+		require.ErrorContains(t, rt.Wait(context.Background()), "in a loop")
+		_, err = task.ParallelFor(rt, 0, 1000, 1, func(lo, _ int) error { panic("wide") })
 		require.NoError(t, err)
-		require.ErrorContains(t, rt.Wait(), "wide")
+		require.ErrorContains(t, rt.Wait(context.Background()), "wide")
 	})
 }
 
@@ -107,23 +107,23 @@ func TestFuturesInAChain(t *testing.T) {
 		for range 50 {
 			before := last
 			last, err = task.GoValueScope(rt, func(s *task.Scope) (int, error) {
-				v, err := before.Value(s.Context())
+				v, err := before.Get(s.Context())
 				return v + 1, err
 			})
 			require.NoError(t, err)
 		}
-		v, err := last.Value(t.Context())
+		v, err := last.Get(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 51, v)
-		v, err = last.Value(t.Context())
+		v, err = last.Get(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 51, v, "asked twice")
 		bad, err := task.GoValue(rt, func() (int, error) { return 7, errBoom })
 		require.NoError(t, err)
-		v, err = bad.Value(t.Context())
+		v, err = bad.Get(t.Context())
 		require.ErrorIs(t, err, errBoom)
 		require.Zero(t, v)
-		require.ErrorIs(t, rt.Wait(), errBoom)
+		require.ErrorIs(t, rt.Wait(context.Background()), errBoom)
 	})
 }
 
@@ -145,7 +145,7 @@ func TestEventsInEveryOrder(t *testing.T) {
 				late = append(late, e)
 			}
 			defer close(made)
-			return early.Happened(nil) // before the body has returned
+			return early.Fulfill(nil) // before the body has returned
 		}, task.Out(x), task.Label("with events"))
 		require.NoError(t, err)
 		after, err := rt.Go(func() error { x[0]++; return nil }, task.InOut(x))
@@ -157,17 +157,17 @@ func TestEventsInEveryOrder(t *testing.T) {
 		for _, e := range late {
 			for range 3 {
 				all.Go(func() {
-					if errors.Is(e.Happened(nil), task.ErrEventTwice) {
+					if errors.Is(e.Fulfill(nil), task.ErrFulfilled) {
 						twice.Add(1)
 					}
 				})
 			}
 		}
 		all.Wait()
-		require.NoError(t, one.Wait())
-		require.NoError(t, after.Wait())
+		require.NoError(t, one.Wait(context.Background()))
+		require.NoError(t, after.Wait(context.Background()))
 		require.EqualValues(t, 20, twice.Load())
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	})
 }
 
@@ -198,7 +198,7 @@ func TestCloseInEveryWay(t *testing.T) {
 		_, err = task.Alloc[int](rt, 3)
 		require.ErrorIs(t, err, task.ErrClosed)
 		require.ErrorIs(t, rt.WaitOn(t.Context(), task.In(x)), task.ErrClosed)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}
 }
 
@@ -208,7 +208,7 @@ func TestCloseInsideATask(t *testing.T) {
 	var inside error
 	one, err := rt.Go(func() error { inside = rt.Close(); return nil })
 	require.NoError(t, err)
-	require.NoError(t, one.Wait())
+	require.NoError(t, one.Wait(context.Background()))
 	require.ErrorIs(t, inside, task.ErrInsideTask)
 	_, err = rt.Go(nothing)
 	require.NoError(t, err, "it is not closed by that")
@@ -243,17 +243,17 @@ func TestAWaitThatIsCancelled(t *testing.T) {
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errBoom)
-		require.ErrorIs(t, rt.Wait(task.Until(ctx)), errBoom)
+		require.ErrorIs(t, rt.Wait(ctx), errBoom)
 		require.ErrorIs(t, rt.WaitOn(ctx, task.In(x)), errBoom)
 		g := task.NewGroup(rt)
 		_, err = g.Go(nothing, task.In(x))
 		require.NoError(t, err)
-		require.ErrorIs(t, g.Wait(task.Until(ctx)), errBoom)
+		require.ErrorIs(t, g.Wait(ctx), errBoom)
 		close(gate)
-		require.NoError(t, g.Wait())
+		require.NoError(t, g.Wait(context.Background()))
 		require.NoError(t, rt.WaitOn(t.Context(), task.InOut(x)))
 		x[0]++
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, 4, x[0])
 	}
 }
@@ -269,7 +269,7 @@ func TestAWaitThatIsCancelledInAFullWindow(t *testing.T) {
 	require.ErrorIs(t, rt.WaitOn(ctx, task.In(x)), errBoom)
 	close(gate)
 	require.NoError(t, rt.WaitOn(t.Context(), task.In(x)))
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 }
 
 func TestGroupsThatAreCancelledWhileTheyRun(t *testing.T) {
@@ -293,13 +293,13 @@ func TestGroupsThatAreCancelledWhileTheyRun(t *testing.T) {
 			require.NoError(t, err)
 			<-began
 			outer.Cancel(errBoom)
-			require.ErrorIs(t, inner.Wait(), errBoom)
-			require.NoError(t, outer.Wait())
-			require.NoError(t, free.Wait())
+			require.ErrorIs(t, inner.Wait(context.Background()), errBoom)
+			require.NoError(t, outer.Wait(context.Background()))
+			require.NoError(t, free.Wait(context.Background()))
 			_, err = inner.Go(nothing)
 			require.Error(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}
 }
 
@@ -313,11 +313,11 @@ func TestOneOfEverything(t *testing.T) {
 		require.NoError(t, err)
 		_, err = rt.GoScope(func(s *task.Scope) error {
 			_, err := s.Go(func() error { x[1]++; return nil }, task.InOut(x[1:2]), task.Untied())
-			return errors.Join(err, s.Wait())
+			return errors.Join(err, s.Wait(context.Background()))
 		}, task.InOut(x), task.Final(i%2 == 0))
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 1024, x[0])
 	_, err := rt.Go(nothing, task.Resources("smp", 2))
 	var never *sched.UnsatisfiableError

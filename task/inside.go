@@ -11,7 +11,7 @@ import (
 // This file refuses waits of a body that would never end, or would take away the worker of another one.
 
 // ErrInsideTask says that what waits for tasks was called by the body of a task, which it may wait for, and which keeps a worker: Wait,
-// WaitOn and Close of a Runtime, submission to it with If(false), Task.Wait, Task.WaitContext and Future.Value with a context that is no
+// WaitOn and Close of a Runtime, submission to it with If(false), Task.Wait and Future.Get with a context that is no
 // Scope's, Wait of a Group of the program, Replay, Free and Unregister. A body that waits with the Scope of another task, as that of a child
 // may do with the one of its parent, or for its own task, is told the same. In a body, Scope.Wait and Scope.WaitOn wait for the
 // tasks of its own; to wait for those of another runtime there, call Wait on another goroutine.
@@ -45,9 +45,9 @@ func (r *record) keepsWorker() error {
 	case !r.now:
 		return nil
 	case r.home.program() && insideBody():
-		return ErrInsideTask
+		return misuse("If(false)", errInBody)
 	}
-	return r.home.misplaced()
+	return r.home.misplacedIn("If(false)")
 }
 
 // callsBodies are what calls bodies: of tasks, of steps of a replay, of chunks of a wide task.
@@ -56,13 +56,24 @@ var callsBodies = [...]string{"(*Runtime).runBody", "(*replay).call", "(*wide).c
 // bodyOver is the Scope.body of a body that has returned.
 const bodyOver = ^uintptr(0)
 
-// An insideError is ErrInsideTask with what is wrong.
+// An insideError is ErrInsideTask with the reason.
 type insideError string
 
 func (e insideError) Error() string { return string(e) }
 func (insideError) Unwrap() error   { return ErrInsideTask }
 
-const errElsewhere insideError = "task: wait: with the Scope of another task, which may be waiting for the one whose body calls it: use the Scope that GoScope gives this body"
+const (
+	errElsewhere insideError = "with the Scope of another task, which may be waiting for the one whose body calls it: use the Scope that GoScope gives this body"
+	errInBody    insideError = "called in the body of a task, whose worker it would keep: use the Scope that GoScope gives the body, or its Context"
+)
+
+// misplacedIn is misplaced for a call of the program, which its error names.
+func (s *Scope) misplacedIn(call string) error {
+	if err := s.misplaced(); err != nil {
+		return misuse(call, err)
+	}
+	return nil
+}
 
 // misplaced returns an error when the caller must not wait with s: it is in the body of another task, such as a child of s, or the body of s
 // has returned. The goroutine of the body, which nearly always asks, is known at once; for others their stack says whether they run a body.
@@ -81,19 +92,19 @@ func (s *Scope) misplaced() error {
 	case insideBody():
 		return errElsewhere
 	case at == bodyOver:
-		return ErrScopeOver
+		return errScopeFinished
 	}
 	return nil
 }
 
 // refuses returns an error when the caller must not wait with s for t.
-func (s *Scope) refuses(t Task) error {
-	if err := s.misplaced(); err != nil {
+func (s *Scope) refuses(call string, t Task) error {
+	if err := s.misplacedIn(call); err != nil {
 		return err
 	}
 	for o := s; !o.program(); o = o.owner.home {
 		if o.owner == t.record && o.owner.taskID() == t.id {
-			return insideError(fmt.Sprintf("task: wait for task %d: in its own body, or in that of a task inside it: it would wait for itself", t.id))
+			return misuse(call, insideError(fmt.Sprintf("for task %d: in its own body, or in that of a task inside it: it would wait for itself", t.id)))
 		}
 	}
 	return nil

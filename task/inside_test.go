@@ -30,7 +30,7 @@ func TestWaitsAtTheRuntimeInABody(t *testing.T) {
 				fill, now, y := kernelOf(t, Fill), kernelOf(t, SometimesNow), make([]int32, 8)
 				require.NoError(t, task.Register(rt, y))
 				waits := map[string]func(context.Context) error{
-					"wait":    func(context.Context) error { return rt.Wait() },
+					"wait":    func(context.Context) error { return rt.Wait(context.Background()) },
 					"wait on": func(ctx context.Context) error { return rt.WaitOn(ctx, task.In(x)) },
 					"if":      func(context.Context) error { _, err := rt.Go(nothing, task.If(false)); return err },
 					"if, with accesses": func(context.Context) error {
@@ -39,7 +39,7 @@ func TestWaitsAtTheRuntimeInABody(t *testing.T) {
 					},
 					"if of a group": func(context.Context) error { _, err := task.NewGroup(rt).Go(nothing, task.If(false)); return err },
 					"if of a loop": func(context.Context) error {
-						_, err := task.Loop(rt, 0, 4, func(*task.Scope, int, int) error { return nil }, task.Every(task.If(false)))
+						_, err := task.Taskloop(rt, 0, 4, func(*task.Scope, int, int) error { return nil }, task.WithOptions(task.If(false)))
 						return err
 					},
 					"if of a kernel": func(context.Context) error {
@@ -49,11 +49,11 @@ func TestWaitsAtTheRuntimeInABody(t *testing.T) {
 					"if of a clause": func(context.Context) error { _, err := now.Submit(rt, false, y); return err },
 					"context": func(ctx context.Context) error {
 						after, err := rt.Go(nothing, task.InOut(x))
-						return errors.Join(err, after.WaitContext(ctx))
+						return errors.Join(err, after.Wait(ctx))
 					},
 					"value": func(ctx context.Context) error {
 						after, err := task.GoValue(rt, func() (int, error) { return 1, nil }, task.InOut(x))
-						_, failed := after.Value(ctx)
+						_, failed := after.Get(ctx)
 						return errors.Join(err, failed)
 					},
 				}
@@ -63,7 +63,7 @@ func TestWaitsAtTheRuntimeInABody(t *testing.T) {
 						return deep(depth, func() error { got = wait(ctx); return nil })
 					}, task.InOut(x))
 					require.NoError(t, err)
-					require.NoError(t, rt.Wait())
+					require.NoError(t, rt.Wait(context.Background()))
 					require.ErrorIs(t, got, task.ErrInsideTask, name)
 				}
 				require.Zero(t, x[0])
@@ -93,7 +93,7 @@ func TestWaitsAtTheScopeOnOneWorker(t *testing.T) {
 		inner := func(s *task.Scope) error { return down(s, depth-1) }
 		_, err := s.GoScope(inner, task.InOut(x), task.If(depth%2 == 0))
 		v, wrong := task.GoValue(s, func() (int64, error) { return x[0], nil }, task.In(x))
-		got, failed := v.Value(s.Context())
+		got, failed := v.Get(s.Context())
 		if err = errors.Join(err, wrong, failed, s.WaitOn(s.Context(), task.InOut(x))); err == nil && got != x[0] {
 			err = fmt.Errorf("%d, and then %d", got, x[0])
 		}
@@ -101,7 +101,7 @@ func TestWaitsAtTheScopeOnOneWorker(t *testing.T) {
 	}
 	_, err := rt.GoScope(func(s *task.Scope) error { return down(s, 200) }, task.InOut(x))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 201, x[0])
 }
 
@@ -125,18 +125,18 @@ func waitForOneself(t *testing.T, workers int, waiting bool) {
 		outer           *task.Group // of the program, with the parent
 	}
 	waits := map[string]func(at) error{
-		"parent's scope":    func(a at) error { return a.parent.Wait() },
+		"parent's scope":    func(a at) error { return a.parent.Wait(context.Background()) },
 		"wait on":           func(a at) error { return a.parent.WaitOn(a.child.Context(), task.InOut(x)) },
-		"parent's task":     func(a at) error { return a.parentTask.WaitContext(a.child.Context()) },
-		"own task":          func(a at) error { return a.own.WaitContext(a.child.Context()) },
-		"parent's context":  func(a at) error { return a.own.WaitContext(a.parent.Context()) },
-		"own group":         func(a at) error { return a.group.Wait() },
-		"group of parent":   func(a at) error { return a.outer.Wait() },
-		"plain wait":        func(a at) error { return a.own.Wait() },
+		"parent's task":     func(a at) error { return a.parentTask.Wait(a.child.Context()) },
+		"own task":          func(a at) error { return a.own.Wait(a.child.Context()) },
+		"parent's context":  func(a at) error { return a.own.Wait(a.parent.Context()) },
+		"own group":         func(a at) error { return a.group.Wait(context.Background()) },
+		"group of parent":   func(a at) error { return a.outer.Wait(context.Background()) },
+		"plain wait":        func(a at) error { return a.own.Wait(context.Background()) },
 		"close":             func(at) error { return rt.Close() },
 		"if at the parent":  func(a at) error { _, err := a.parent.Go(nothing, task.If(false)); return err },
-		"grandchild":        func(a at) error { return below(a.child, func() error { return a.parent.Wait() }) },
-		"grandchild, child": func(a at) error { return below(a.child, func() error { return a.child.Wait() }) },
+		"grandchild":        func(a at) error { return below(a.child, func() error { return a.parent.Wait(context.Background()) }) },
+		"grandchild, child": func(a at) error { return below(a.child, func() error { return a.child.Wait(context.Background()) }) },
 	}
 	for name, wait := range waits {
 		var got error
@@ -159,13 +159,13 @@ func waitForOneself(t *testing.T, workers int, waiting bool) {
 			if !waiting {
 				return err
 			}
-			return errors.Join(err, s.Wait())
+			return errors.Join(err, s.Wait(context.Background()))
 		}, task.InOut(x))
 		require.NoError(t, err)
 		a.parentTask = parent
 		close(known)
-		require.NoError(t, rt.Wait(), name)
-		if !waiting && errors.Is(got, task.ErrScopeOver) { // also true: the parent has returned
+		require.NoError(t, rt.Wait(context.Background()), name)
+		if !waiting && errors.Is(got, task.ErrFinished) { // also true: the parent has returned
 			continue
 		}
 		require.ErrorIs(t, got, task.ErrInsideTask, name)
@@ -175,7 +175,7 @@ func waitForOneself(t *testing.T, workers int, waiting bool) {
 // below calls f in a child of s and waits for it.
 func below(s *task.Scope, f func() error) (got error) {
 	_, err := s.Go(func() error { got = f(); return nil })
-	return errors.Join(err, s.Wait(), got)
+	return errors.Join(err, s.Wait(context.Background()), got)
 }
 
 // Who is no body may wait with a scope, as may the body where a child has run on its stack; when the body has returned nobody may.
@@ -186,7 +186,7 @@ func TestWhoMayWaitWithAScope(t *testing.T) {
 		left = s
 		for range 3 {
 			_, err := s.Go(nothing)
-			if err = errors.Join(err, s.Wait()); err != nil {
+			if err = errors.Join(err, s.Wait(context.Background())); err != nil {
 				return err
 			}
 		}
@@ -194,12 +194,12 @@ func TestWhoMayWaitWithAScope(t *testing.T) {
 		beside := make(chan error)
 		go func() {
 			_, err := s.Go(nothing)
-			beside <- errors.Join(err, s.Wait())
+			beside <- errors.Join(err, s.Wait(context.Background()))
 		}()
 		return errors.Join(err, <-beside)
 	})
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
-	require.ErrorIs(t, left.Wait(), task.ErrScopeOver)
-	require.ErrorIs(t, left.WaitOn(t.Context()), task.ErrScopeOver)
+	require.NoError(t, rt.Wait(context.Background()))
+	require.ErrorIs(t, left.Wait(context.Background()), task.ErrFinished)
+	require.ErrorIs(t, left.WaitOn(t.Context()), task.ErrFinished)
 }

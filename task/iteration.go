@@ -1,11 +1,13 @@
 package task
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // An Iteration is a recorded graph of tasks, kernels and Go functions. Replay runs all of them as one task of the runtime: its
@@ -20,16 +22,16 @@ import (
 // An Iteration belongs to one runtime; its methods may be called from any goroutine, but not from the body of a task.
 type Iteration struct {
 	rt      *Runtime
-	mu      mutex // one call at a time
+	mu      spin.Mutex // one call at a time
 	last    Task
-	broken  error // why the steps cannot run as they are
-	moved   bool  // a step accesses something else than when the edges were found
-	turning mutex // innermost
-	turns   *turn // that nobody uses
+	broken  error      // why the steps cannot run as they are
+	moved   bool       // a step accesses something else than when the edges were found
+	turning spin.Mutex // innermost
+	turns   *turn      // that nobody uses
 	made    int
 	run     replay
 	graph   rerun
-	again   Recorder // of Again
+	again   Recorder // of ReplayOrRecord
 	recording
 }
 
@@ -45,6 +47,7 @@ type recording struct {
 	dynamic    []int32 // steps with Args among the arguments
 	accesses   []deps.Access
 	buffers    []*buffer // of the accesses
+	hold       *hold     // of them
 	args       []slot
 	groups     []*Group
 	reductions []*reduction
@@ -86,6 +89,9 @@ type use struct {
 //
 // Errors: what build returns; those of submitting the tasks.
 func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
+	if !rt.usable() {
+		return nil, rt.unusable("Runtime.Record")
+	}
 	it := &Iteration{rt: rt}
 	r := &Recorder{rt: rt, it: it}
 	if err := r.collect(build); err != nil {
@@ -148,11 +154,22 @@ func (it *Iteration) Edges() int { return len(it.succs) }
 // runs other tasks: a step keeps one worker, as a task does.
 //
 // Errors: those of Runtime.Go; a *ChangedError when memory that the steps use is no buffer any more.
-func (it *Iteration) Replay() (Task, error) { return it.ReplayIn(it.rt) }
+func (it *Iteration) Replay() (Task, error) {
+	if it == nil || it.rt == nil {
+		return Task{}, misuse("Iteration.Replay", errNilHandle)
+	}
+	return it.ReplayIn(it.rt)
+}
 
 // ReplayIn is Replay for a Group of the program, which then waits for the iteration and cancels it, or for the Runtime.
 func (it *Iteration) ReplayIn(at Submitter) (Task, error) {
-	s, g := at.submitter()
+	if it == nil || it.rt == nil {
+		return Task{}, misuse("Iteration.ReplayIn", errNilHandle)
+	}
+	s, g, err := submitterOf("Iteration.ReplayIn", at)
+	if err != nil {
+		return Task{}, err
+	}
 	if s != &it.rt.root {
 		return Task{}, fmt.Errorf("task: replay: %w: want the runtime that has recorded it, or a group of it", ErrNotRecordable)
 	}
@@ -169,6 +186,9 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 	}
 	if it.broken != nil {
 		return Task{}, it.broken
+	}
+	if err := it.followGrowth(); err != nil {
+		return Task{}, err
 	}
 	if err := it.freed(); err != nil {
 		return Task{}, err
@@ -187,6 +207,9 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 		t.does = append(t.does, it.steps[i].asked)
 	}
 	task, err := it.rt.submitIteration(t)
+	if errors.Is(err, errGrown) { // since it was looked at
+		return it.replay(g)
+	}
 	if err == nil { // else the one before is still the last
 		it.last = task
 	}
@@ -200,6 +223,8 @@ func (it *Iteration) freed() error {
 		case !b.gone.Load() && !b.leaving.Load():
 		case it.rt.refuses():
 			return ErrClosed
+		case b.grown.Load() != nil:
+			return errGrown
 		default:
 			return goneError(b, it.userOf(b))
 		}
@@ -226,6 +251,9 @@ func (it *Iteration) userOf(b *buffer) string {
 
 // goneError says that b is no buffer any more; user is who uses it, or "".
 func goneError(b *buffer, user string) error {
+	if g := b.grown.Load(); g != nil { // of a sequence of kernels, whose addresses its device has
+		return &ChangedError{What: fmt.Sprintf("buffer %d (%s)%s has become a part of a larger one (%s), as memory around it was used,", b.id, b.text(), user, g.text())}
+	}
 	by := "Unregister"
 	if b.pages != nil {
 		by = "Free"
@@ -250,7 +278,7 @@ func (it *Iteration) settle() error {
 	if it.last.record == nil {
 		return nil
 	}
-	if err := it.last.Wait(); err == ErrInsideTask { // others are of the replay
+	if err := it.last.Wait(context.Background()); errors.As(err, new(*misuseError)) { // others are of the replay
 		return err
 	}
 	return nil
@@ -288,7 +316,7 @@ func (rt *Runtime) submitIteration(t *turn) (Task, error) {
 	}
 	r.accesses = append(r.accesses, t.it.accesses...)
 	if err := rt.describeGo(r, nil); err != nil {
-		return rt.root.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))
+		return rt.root.giveUp(r, fmt.Errorf("task: %s: %w", r.title(), err))
 	}
 	return rt.root.commit(r), nil
 }

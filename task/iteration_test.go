@@ -90,7 +90,7 @@ func TestReplaysAreSequential(t *testing.T) {
 				for i := range moves {
 					moves[i].add++
 				}
-				_, changed, err := it.Again(build)
+				_, changed, err := it.ReplayOrRecord(build)
 				require.NoError(t, err)
 				if len(moves) != before {
 					require.True(t, changed, "seed %d", seed)
@@ -105,7 +105,7 @@ func TestReplaysAreSequential(t *testing.T) {
 				m.apply(want)
 			}
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, want, x, "seed %d", seed)
 	}
 }
@@ -151,14 +151,14 @@ func TestAgainSeesEveryChange(t *testing.T) {
 		{"a box", true, [][]task.Option{base[0], base[1], one(box(1, 3))}},
 		{"nothing is left", true, nil},
 	} {
-		_, _, err := it.Again(build(base...))
+		_, _, err := it.ReplayOrRecord(build(base...))
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		ran.Store(0)
-		_, changed, err := it.Again(build(c.steps...))
+		_, changed, err := it.ReplayOrRecord(build(c.steps...))
 		require.NoError(t, err)
 		require.Equal(t, c.changed, changed, c.name)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.EqualValues(t, len(c.steps), ran.Load(), c.name)
 		require.Equal(t, len(c.steps), it.Tasks(), c.name)
 	}
@@ -180,7 +180,7 @@ func TestArgumentsOfReplays(t *testing.T) {
 		_, err := it.Replay()
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 12345, x[0])
 }
 
@@ -202,7 +202,7 @@ func TestStepsThatFail(t *testing.T) {
 	fails := func() *task.FailedError {
 		_, err := it.Replay()
 		require.NoError(t, err)
-		err = rt.Wait()
+		err = rt.Wait(context.Background())
 		require.Error(t, err)
 		var outer *task.Error
 		require.ErrorAs(t, err, &outer)
@@ -223,7 +223,7 @@ func TestStepsThatFail(t *testing.T) {
 	how = func() error { return nil }
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait(), "what failed before is forgotten")
+	require.NoError(t, rt.Wait(context.Background()), "what failed before is forgotten")
 	require.EqualValues(t, 2, after.Load())
 }
 
@@ -253,13 +253,13 @@ func TestStepsThatEndTheirGoroutine(t *testing.T) {
 	for range 5 {
 		_, err = it.Replay()
 		require.NoError(t, err)
-		require.ErrorContains(t, rt.Wait(), "Goexit")
+		require.ErrorContains(t, rt.Wait(context.Background()), "Goexit")
 	}
 	require.EqualValues(t, 5*300, ran.Load())
 	ends = false
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 6*300, ran.Load())
 }
 
@@ -305,7 +305,7 @@ func TestReplayWithoutABuffer(t *testing.T) {
 	require.NoError(t, task.Free(rt, z))
 	_, err = kernels.Replay()
 	require.ErrorContains(t, err, "(64 elements of 4 bytes at "+at+") was given back by Free since it was recorded: record it again")
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.NoError(t, rt.Close())
 	_, err = it.Replay()
 	require.ErrorIs(t, err, task.ErrClosed)
@@ -325,15 +325,15 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 	_, err = it.Replay()
 	require.ErrorAs(t, err, &changed)
 	x = make([]int64, 8)
-	_, again, err := it.Again(build)
+	_, again, err := it.ReplayOrRecord(build)
 	require.NoError(t, err)
 	require.True(t, again)
 
-	_, _, err = it.Again(func(r *task.Recorder) error { return errors.New("no") })
+	_, _, err = it.ReplayOrRecord(func(r *task.Recorder) error { return errors.New("no") })
 	require.EqualError(t, err, "no")
 	_, err = it.Replay()
 	require.ErrorAs(t, err, &changed)
-	_, again, err = it.Again(build)
+	_, again, err = it.ReplayOrRecord(build)
 	require.NoError(t, err)
 	require.True(t, again)
 
@@ -368,7 +368,7 @@ func TestAReplayEndsWithTheContext(t *testing.T) {
 	require.NoError(t, err)
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.ErrorIs(t, rt.Wait(), context.Canceled)
+	require.ErrorIs(t, rt.Wait(context.Background()), context.Canceled)
 	require.GreaterOrEqual(t, x[0], int64(51))
 }
 
@@ -392,12 +392,12 @@ func TestReplaysAllocateNothing(t *testing.T) {
 	require.Less(t, testing.AllocsPerRun(20, func() {
 		_, err := it.Replay()
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}), 5.0, "for all of 1000 steps")
 	require.Less(t, testing.AllocsPerRun(20, func() {
-		_, changed, err := it.Again(build)
+		_, changed, err := it.ReplayOrRecord(build)
 		require.NoError(t, err)
 		require.False(t, changed)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}), 5.0, "for all of 1000 steps")
 }

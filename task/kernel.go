@@ -1,8 +1,10 @@
 package task
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // Args are the arguments of a kernel where it runs: see devices.ScalarArg, devices.SliceArg and devices.PointerArg.
@@ -25,11 +28,12 @@ type KernelSpec struct {
 	// Name of the function in Files. For an instance of a generic kernel, TypeArgs are the types it is for.
 	Name     string
 	TypeArgs []string
-	// Files are the Go files that hold the kernel and what it calls: all of one package.
+	// Files are the Go files that hold the kernel and what it calls: of one package, and of others those that say so.
 	Files []SourceFile
-	// Sources is the codegen.SourcesHash of what Go, Split and Trips were made from, "" where nobody knows: they hold copies
-	// of its code, so that Files with another hash, which accelerators and vector code would run, are refused.
-	Sources string
+	// Sources is the codegen.Package.Hash of the kernel that Go, Split and Trips were made from, "" where nobody knows: they hold copies
+	// of its code, so that Files with another hash, which accelerators and vector code would run, are refused. Lines are its CodeLines then:
+	// where the function stands elsewhere now, a panic in Split names the line that its code is on in Files.
+	Sources, Lines string
 	// Go runs the function on the CPU.
 	Go func(a *Args)
 	// Split runs iterations lo to hi of the one parallel loop of the kernel, and Trips says how many there are. Both
@@ -47,10 +51,13 @@ type KernelSpec struct {
 // A Kernel is a function that tasks run on any device. It belongs to no runtime.
 type Kernel struct {
 	name      string
+	call      string // what a mistake in a submission names
+	hash      uint64 // of name and position
 	pos       ir.Pos
 	device    devices.Kernel
 	ir        *ir.Kernel
 	contract  *codegen.Contract
+	overlaps  *codegen.Overlaps // nil where arguments may overlap
 	params    []param
 	warnings  []codegen.Diagnostic
 	versions  []*Kernel   // others for the same task
@@ -71,7 +78,7 @@ type param struct {
 // its package that hold it and what it calls. On the CPU fn itself is called, by reflection. Of package variables that it
 // reads BindVariable has to tell.
 //
-// Errors: a codegen.ErrorList with all that is wrong in the files. A kernel that cannot run on accelerators is none: it
+// Errors: a codegen.ErrorList with all that is wrong in what the kernel reaches. A kernel that cannot run on accelerators is none: it
 // runs on the CPU, and Refused says why.
 func NewKernel(fn any, files ...SourceFile) (*Kernel, error) {
 	v := reflect.ValueOf(fn)
@@ -101,10 +108,14 @@ func NewKernel(fn any, files ...SourceFile) (*Kernel, error) {
 var literalName = regexp.MustCompile(`\.func\d+(\.|$)`)
 
 // MustKernel returns the kernel that s describes. It panics when the source is wrong: s comes from a generator that has
-// checked it.
+// checked it. Where the source has changed since, which the author has to mend and no stack explains, it ends the program with one line
+// on standard error.
 func MustKernel(s KernelSpec) *Kernel {
 	k, err := newKernel(s)
 	if err != nil {
+		if stale := (*staleError)(nil); errors.As(err, &stale) {
+			exit(stale.Error())
+		}
 		if text := err.Error(); strings.HasPrefix(text, "task: ") {
 			panic(text)
 		}
@@ -113,14 +124,20 @@ func MustKernel(s KernelSpec) *Kernel {
 	return k
 }
 
+// exit ends the program; tests look at what it says.
+var exit = func(text string) {
+	fmt.Fprintln(os.Stderr, text)
+	os.Exit(1)
+}
+
 func newKernel(s KernelSpec) (*Kernel, error) {
 	if s.Go == nil {
 		return nil, fmt.Errorf("task: kernel %s: no Go function", s.Name)
 	}
-	if s.Sources != "" && s.Sources != codegen.SourcesHash(s.Files) {
-		return nil, staleError(s)
+	pkg, err := codegen.LoadKernel(s.Name, s.Files...)
+	if s.Sources != "" && pkg != nil && s.Sources != pkg.Hash(s.Name) {
+		return nil, &staleError{s}
 	}
-	pkg, err := codegen.Load(s.Files...)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +150,18 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("task: %w", err)
 	}
-	k := &Kernel{name: s.Name, pos: loop.At, ir: loop, contract: codegen.NewContract(loop), warnings: pkg.Warnings()}
-	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Go: s.Go, Split: s.Split, Trips: s.Trips, Natives: s.Natives, Hidden: len(loop.Globals)}
+	k := &Kernel{name: s.Name, call: "Kernel.Submit of " + s.Name, hash: hashOf(s.Name + loop.At.String()), pos: loop.At, ir: loop, contract: codegen.NewContract(loop), overlaps: codegen.NewOverlaps(loop), warnings: pkg.Warnings()}
+	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Loop: loop, Go: s.Go, Split: s.Split, Trips: s.Trips, Natives: s.Natives, Hidden: len(loop.Globals)}
+	if s.Lines != "" {
+		now := pkg.CodeLines(s.Name)
+		k.device.MovedLine = func(function string, line int) int {
+			if !strings.HasSuffix(function, "."+codegen.RangeName(s.Name)) {
+				return line
+			}
+			return cmp.Or(codegen.MovedLine(s.Lines, now, line), k.pos.Line)
+		}
+	}
+	k.keepOrder()
 	k.lower()
 	k.atomics = hasAtomics(loop)
 	k.reduces = slices.ContainsFunc(loop.Task.Accesses, func(a ir.Access) bool { return a.Mode == deps.Reduction })
@@ -152,17 +179,42 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 	return k, nil
 }
 
-// staleError says that the files of s are not those that its Go functions were made from.
-func staleError(s KernelSpec) error {
+// keepOrder takes care that Split cuts a descriptive loop only where its iterations are independent: not at all, or where the arguments
+// show it.
+func (k *Kernel) keepOrder() {
+	conds, why := codegen.Independent(k.ir)
+	if why != "" {
+		k.device.Split, k.device.Trips = nil, nil
+	}
+	trips := k.device.Trips
+	if trips == nil || len(conds) == 0 {
+		return
+	}
+	k.device.Trips = func(a *Args) int64 {
+		env := &arguments{params: k.ir.Params, list: a.List}
+		for _, c := range conds {
+			if bits, err := ir.Eval(c, env); err != nil || bits == 0 {
+				return 1 // the Go function runs all of it
+			}
+		}
+		return trips(a)
+	}
+}
+
+// A staleError says that what the kernel of a wrapper reaches in its files is not what its Go functions were made from.
+type staleError struct{ spec KernelSpec }
+
+func (e *staleError) Error() string {
 	var names []string
-	for _, f := range s.Files {
+	for _, f := range e.spec.Files {
 		names = append(names, f.Name)
 	}
 	generated := "its wrapper"
 	if len(names) > 0 {
 		generated = codegen.GeneratedName(names[0])
 	}
-	return fmt.Errorf("task: kernel %s: %s is stale: it was not made from what is in %s now: run gompss gen", s.Name, generated, strings.Join(names, ", "))
+	return fmt.Sprintf("task: kernel %s: %s is stale: the kernel, or what it uses, has changed in %s: run %s ./...", e.spec.Name, generated,
+		strings.Join(names, ", "), codegen.GenerateCommand)
 }
 
 // hasAtomics reports whether k, or a function that it calls, has an atomic directive.
@@ -184,7 +236,31 @@ func (k *Kernel) lower() {
 		return
 	}
 	k.device.Program = lowered.Program
-	k.warnings = append(k.warnings, lowered.Warnings...)
+	k.unchecked()
+}
+
+// unchecked makes the variant of accelerators without the checks that the host makes at each launch.
+func (k *Kernel) unchecked() {
+	free := k.contract.Unchecked(k.ir)
+	if free == nil {
+		return
+	}
+	lowered, err := codegen.Lower(free, codegen.LowerOptions{})
+	if err != nil {
+		panic(fmt.Sprintf("gompss: bug: kernel %s without checks: %v", k.name, err))
+	}
+	k.device.Unchecked, k.device.Proves = lowered.Program, k.proves
+}
+
+// proves reports whether a launch with these arguments needs no check that the host makes.
+func (k *Kernel) proves(args []devices.Arg) bool {
+	d := drafts.Get().(*draft)
+	d.env.params, d.env.list = k.ir.Params, args
+	d.proof.Load(k.ir, k.contract, &d.env)
+	ok := d.proof.Proves()
+	d.env.list = nil
+	drafts.Put(d)
+	return ok
 }
 
 // Name returns the name of the kernel.
@@ -256,7 +332,13 @@ func (c Call) Submit(at Submitter, args ...any) (Task, error) {
 func (k *Kernel) Submit(at Submitter, args ...any) (Task, error) { return k.submit(at, args, nil) }
 
 func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error) {
-	s, g := at.submitter()
+	if k == nil {
+		return Task{}, misuse("Kernel.Submit", errNilKernel)
+	}
+	s, g, err := submitterOf(k.call, at)
+	if err != nil {
+		return Task{}, err
+	}
 	if s.records != nil {
 		return Task{}, s.records.kernelStep(k, g, args, options)
 	}
@@ -318,7 +400,7 @@ func (s *Scope) describe(r *record, args []any, options []Option) (wait bool, er
 	s.submitting.Unlock()
 	wait, err = s.rt.describeKernel(r, args, options)
 	if again := s.enter(s.rt.contextOf(r.group)); again != nil {
-		lock(&s.submitting) // for who gives up
+		spin.Lock(&s.submitting) // for who gives up
 		if err == nil {
 			err = again
 		}
@@ -354,12 +436,13 @@ func (k *Kernel) badArg(i int, what string) error {
 // describeKernel fills r from the arguments and the directives of its kernel. wait says that its if clause is false: the
 // submitter does not go on before the task is over.
 func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait bool, err error) {
+	r.merged = r.home.merged.Load()
 	r.draft = drafts.Get().(*draft)
 	defer func() { drafts.Put(r.draft); r.draft = nil }()
 	if err := rt.bind(r, args); err != nil {
 		return false, err
 	}
-	if err := rt.bindVariables(r); err != nil {
+	if err := errors.Join(rt.bindVariables(r), r.checkCapacities()); err != nil {
 		return false, r.refused(err)
 	}
 	if err := rt.evaluate(r); err != nil {
@@ -375,6 +458,7 @@ func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait
 	if err := errors.Join(rt.kernelOptions(r, options), r.checkRetry(nil)); err != nil {
 		return false, r.refused(err)
 	}
+	r.keepUnordered()
 	return wait, rt.placeKernel(r)
 }
 

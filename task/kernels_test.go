@@ -16,7 +16,7 @@ func Fill(lo, hi int, k uint32, d []uint32) {
 
 // Mix mixes s[a:b] into d[lo:hi].
 //
-//omp:target device(acc, smp)
+//omp:target device(acc, smp) overlap(ok)
 //omp:task inout(d[lo:hi]) in(s[a:b])
 func Mix(lo, hi, a, b int, k uint32, d, s []uint32) {
 	//omp:teams distribute parallel for
@@ -41,7 +41,7 @@ func FillBox(n, m, i0, i1, j0, j1 int, k uint32, d []uint32) {
 
 // MixBox mixes the box of s that begins at a, b into the box [i0:i1][j0:j1] of d; both are n by m.
 //
-//omp:target device(acc, smp)
+//omp:target device(acc, smp) overlap(ok)
 //omp:task inout(d[i0:i1][j0:j1]) in(s[a:a+i1-i0][b:b+j1-j0])
 //omp:shape d [n][m]
 //omp:shape s [n][m]

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -83,7 +84,7 @@ func (l *learned) save() error {
 // timeOf returns how long the kernel of r ran on its accelerator, which it shared with those launched before.
 func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
 	b := &rt.behind[p]
-	lockAwake(&b.mu)
+	spin.LockLong(&b.mu)
 	defer b.mu.Unlock()
 	now := rt.now()
 	began := max(r.began, b.free)
@@ -92,6 +93,9 @@ func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
 	switch {
 	case r.err != nil || r.kind != kernelBody:
 		return 0
+	case r.set.Space != devices.Host && r.set.Lasted > 0:
+		r.item.Beside = false
+		return r.set.Lasted
 	case r.set.Space != devices.Host && r.set.Ended > r.set.Began:
 		began, now = r.set.Began, r.set.Ended
 		if before := b.ended; before < now {

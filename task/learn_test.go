@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -25,10 +26,10 @@ func TestLearnedTimesAreKept(t *testing.T) {
 			_, err := fill.Submit(rt, lo, lo+16, uint32(n), x)
 			require.NoError(t, err)
 			if n%20 == 19 { // the workers are tried when it is known how long the accelerator takes
-				require.NoError(t, rt.Wait(task.NoFlush()))
+				require.NoError(t, rt.Wait(context.Background(), task.KeepOnDevice()))
 			}
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		for i, got := range x {
 			tile := i / 16
 			last := tile + 64*((199-tile)/64) // the task that wrote it last

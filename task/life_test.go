@@ -44,8 +44,8 @@ func TestPanicsAreErrorsOfTheirTask(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	require.Error(t, rt.Wait())
-	require.ErrorContains(t, misuse.Err(), fmt.Sprintf("life_test.go:%d: panic: task: go task: private copy of memory that it has not declared", began+19))
+	require.Error(t, rt.Wait(context.Background()))
+	require.ErrorContains(t, misuse.Err(), fmt.Sprintf("life_test.go:%d: panic: task: go task (life_test.go:%d): private copy of memory, which it has not declared with Reduce", began+19, began+18))
 	var p *task.PanicError
 	require.ErrorAs(t, a.Err(), &p)
 	require.ErrorIs(t, a.Err(), cause)
@@ -56,7 +56,7 @@ func TestPanicsAreErrorsOfTheirTask(t *testing.T) {
 	require.ErrorContains(t, c.Err(), "runtime.Goexit")
 	ok, err := rt.Go(nothing)
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.NoError(t, ok.Err())
 }
 
@@ -68,20 +68,20 @@ func TestLateSuccessorsOfAFailureAreSkipped(t *testing.T) {
 	require.NoError(t, task.Register(rt, x))
 	a, err := rt.Go(func() error { return errors.New("boom") }, task.In(x[4:]), task.Out(x[:4]), task.Label("a"))
 	require.NoError(t, err)
-	require.Error(t, a.Wait())
+	require.Error(t, a.Wait(context.Background()))
 	reader, err := rt.Go(nothing, task.In(x[3:5]))
 	require.NoError(t, err)
-	require.ErrorIs(t, reader.Wait(), task.ErrSkipped)
+	require.ErrorIs(t, reader.Wait(context.Background()), task.ErrSkipped)
 	writer, err := rt.Go(nothing, task.Out(x[7:]))
 	require.NoError(t, err)
-	require.ErrorIs(t, writer.Wait(), task.ErrSkipped, "it would overwrite what the failed task was to read")
+	require.ErrorIs(t, writer.Wait(context.Background()), task.ErrSkipped, "it would overwrite what the failed task was to read")
 	beside, err := rt.Go(nothing, task.In(x[6:7]))
 	require.NoError(t, err)
-	require.NoError(t, beside.Wait())
-	require.ErrorContains(t, rt.Wait(), "boom")
+	require.NoError(t, beside.Wait(context.Background()))
+	require.ErrorContains(t, rt.Wait(context.Background()), "boom")
 	again, err := rt.Go(nothing, task.InOut(x))
 	require.NoError(t, err)
-	require.NoError(t, again.Wait(), "the failure has been told")
+	require.NoError(t, again.Wait(context.Background()), "the failure has been told")
 }
 
 func TestALongChainOfSkippedTasksIsNoDeepRecursion(t *testing.T) {
@@ -96,7 +96,7 @@ func TestALongChainOfSkippedTasksIsNoDeepRecursion(t *testing.T) {
 		require.NoError(t, err)
 	}
 	close(gate)
-	err = rt.Wait()
+	err = rt.Wait(context.Background())
 	says(t, err, "task: first (LINE) on smp: boom\n20000 tasks that depend on it were skipped")
 	require.Less(t, len(last.Err().Error()), 200)
 	s := rt.Stats()
@@ -118,7 +118,7 @@ func TestCancellationEndsWhatHasNotStarted(t *testing.T) {
 	<-running
 	why := errors.New("the user went home")
 	cancel(why)
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	for _, s := range []task.Task{a, successor, queued} {
 		require.ErrorIs(t, s.Err(), why)
 	}
@@ -143,7 +143,7 @@ func TestWindowBoundsTheTasksInFlight(t *testing.T) {
 		})
 	}
 	submitters.Wait()
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 }
 
 func TestTokensBoundWhatRunsAtOnce(t *testing.T) {
@@ -161,7 +161,7 @@ func TestTokensBoundWhatRunsAtOnce(t *testing.T) {
 			}, task.Resources("smp", 40))
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.LessOrEqual(t, most.Load(), int32(2), policy)
 		require.LessOrEqual(t, rt.Stats().MostAtOnce["smp"], 2, policy)
 		require.EqualValues(t, 200, rt.Stats().ByDevice["smp"])
@@ -183,15 +183,11 @@ func TestWrongCallsOfGo(t *testing.T) {
 		want    string
 	}{
 		{nil, nil, "task: go: body is nil"},
-		{body, []task.Option{task.In(x[5:15]), task.Label("wide")}, "Register the whole slice before its parts are used"},
-		{body, []task.Option{task.In(x[15:25])}, "Register the whole slice"},
-		{body, []task.Option{task.In(x)}, "Register the whole slice"},
-		{body, []task.Option{task.In(x[0:5])}, "Register the whole slice"}, // its capacity reaches over the others
 		{body, []task.Option{task.Resources("smp", 51)}, "needs smp:51, limits are smp:50"},
 		{body, []task.Option{task.Resources("smp", -1)}, "-1 tokens"},
 		{body, []task.Option{task.Resources("", 1)}, `resources: no kind of devices is called ""`},
 		{body, []task.Option{task.Resources("cudaa", 1)}, `resources: no kind of devices is called "cudaa": known are acc, cuda, `},
-		{body, []task.Option{task.On("cuda")}, `no device "cuda": the devices are smp`},
+		{body, []task.Option{task.OnDevice("cuda")}, `no device "cuda": the devices are smp`},
 		{body, []task.Option{task.In(m).Box([]int{4, 4}, []int{0, 0}, []int{4, 5})}, "dimension 2: [0:5] is outside of 0 to 4"},
 		{body, []task.Option{task.In(m).Box([]int{4, 4}, []int{0, 3}, []int{4, 2})}, "dimension 2: [3:2] of 4"},
 		{body, []task.Option{task.In(m).Box([]int{11, 10}, []int{0, 0}, []int{1, 1})}, "needs more than the 100 elements"},
@@ -204,10 +200,10 @@ func TestWrongCallsOfGo(t *testing.T) {
 	y := make([]one, 4)
 	require.NoError(t, task.Register(rt, y))
 	y[1].a = 1
-	_, err := rt.Go(body, task.InPointer(&y[1].b))
+	_, err := rt.Go(body, task.In(task.One(&y[1].b)))
 	var elements *task.ElementError
 	require.ErrorAs(t, err, &elements)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.False(t, ran)
 	require.Zero(t, rt.Stats().Submitted)
 }
@@ -223,7 +219,7 @@ func TestWrongOptionsOfNew(t *testing.T) {
 		{task.Options{Devices: "smp", Tokens: map[devices.Kind]int{"smp": -5}}, "-5 is not between"},
 		{task.Options{Devices: "smp", Tokens: map[devices.Kind]int{"smpp": 5}}, `task: new: options: tokens: no kind of devices is called "smpp": known are acc, `},
 		{task.Options{Devices: "smp", Tokens: map[devices.Kind]int{"sim:0": 5}}, `no kind of devices is called "sim:0"`},
-		{task.Options{Devices: "smp", Machine: devices.Options{ByKind: map[devices.Kind]any{"simm": nil}}}, `options: machine: no kind of devices is called "simm"`},
+		{task.Options{Devices: "smp", Machine: task.MachineOptions{ByKind: map[devices.Kind]any{"simm": nil}}}, `options: machine: no kind of devices is called "simm"`},
 	} {
 		_, err := task.New(c.o)
 		require.ErrorContains(t, err, c.want)
@@ -328,8 +324,8 @@ func TestWaitOnTellsOfAFailureOnlyToWhoWaits(t *testing.T) {
 	// the wait that could not be has no successors that suffer
 	after, err := rt.Go(nothing, task.Out(x[1:]))
 	require.NoError(t, err)
-	require.NoError(t, after.Wait())
-	err = rt.Wait()
+	require.NoError(t, after.Wait(context.Background()))
+	err = rt.Wait(context.Background())
 	require.ErrorContains(t, err, "boom")
 	require.NotContains(t, err.Error(), "skipped")
 }
@@ -355,7 +351,7 @@ func TestTasksSubmitTasks(t *testing.T) {
 	}
 	_, err := rt.Go(grow(6))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 729, leaves.Load())
 }
 
@@ -370,15 +366,15 @@ func TestHandlesOutliveTheirRecords(t *testing.T) {
 		require.NoError(t, err)
 		good, bad = append(good, a), append(bad, b)
 		if i%3 == 0 {
-			require.Error(t, b.Wait())
+			require.Error(t, b.Wait(context.Background()))
 		}
 	}
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	for i := range good {
-		require.NoError(t, good[i].Wait())
-		require.ErrorContains(t, bad[i].Wait(), fmt.Sprintf("%d: boom", i))
+		require.NoError(t, good[i].Wait(context.Background()))
+		require.ErrorContains(t, bad[i].Wait(context.Background()), fmt.Sprintf("%d: boom", i))
 	}
-	require.NoError(t, task.Task{}.Wait())
+	require.NoError(t, task.Task{}.Wait(context.Background()))
 }
 
 func TestHammer(t *testing.T) {
@@ -398,7 +394,7 @@ func TestHammer(t *testing.T) {
 				}
 				switch i % 7 {
 				case 0:
-					if err := a.Wait(); err != nil {
+					if err := a.Wait(context.Background()); err != nil {
 						t.Error(err)
 					}
 				case 1:
@@ -408,7 +404,7 @@ func TestHammer(t *testing.T) {
 				case 2:
 					rt.Stats()
 				case 3:
-					if err := rt.Wait(); err != nil {
+					if err := rt.Wait(context.Background()); err != nil {
 						t.Error(err)
 					}
 				}
@@ -416,7 +412,7 @@ func TestHammer(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	for _, n := range shared {
 		require.EqualValues(t, each, n)
 	}
@@ -435,7 +431,7 @@ func TestSubmissionAllocatesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := rt.Wait(); err != nil {
+		if err := rt.Wait(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -450,7 +446,7 @@ func TestIdleRuntimeUsesNoProcessorTime(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:8,sim:2"})
 	_, err := rt.Go(nothing)
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	var least time.Duration = time.Hour
 	for range 5 { // other tests' garbage may still be collected: the best of five counts
 		before := processorTime(t)
@@ -501,7 +497,7 @@ func TestObserverSeesTheLifeOfATask(t *testing.T) {
 	_, err = rt.Go(nothing, task.In(x), task.Label("c"))
 	require.NoError(t, err)
 	close(gate)
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	require.Equal(t, "submit ready choice start end release", seen.kinds("a"))
 	require.Equal(t, "submit edge ready choice start end failure release", seen.kinds("b"))
 	require.Equal(t, "submit edge failure release", seen.kinds("c"))
@@ -524,7 +520,7 @@ func TestPrioritiesOrderWhatIsReady(t *testing.T) {
 			require.NoError(t, err)
 		}
 		close(gate)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, []int{9, 5, 5, 0, -1}, order, policy)
 	}
 }
@@ -552,7 +548,7 @@ func TestConcurrentTasksMeet(t *testing.T) {
 		return nil
 	}, task.In(x))
 	require.NoError(t, err)
-	require.NoError(t, after.Wait())
+	require.NoError(t, after.Wait(context.Background()))
 }
 
 func TestCommutativeTasksExcludeEachOther(t *testing.T) {

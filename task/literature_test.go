@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -78,7 +79,7 @@ func TestMultisort(t *testing.T) {
 		want := slices.Sorted(slices.Values(x))
 		_, err := rt.GoScope(func(s *task.Scope) error { return multisort(s, x, scratch) }, task.InOut(x), task.Out(scratch))
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, want, x)
 	})
 }
@@ -165,7 +166,7 @@ func luTasks(rt *task.Runtime, a []float64, nb, bs int, present []bool) error {
 			}
 		}
 	}
-	if err := g.Wait(); first == nil {
+	if err := g.Wait(context.Background()); first == nil {
 		first = err
 	}
 	return first
@@ -247,7 +248,7 @@ func TestHeat(t *testing.T) {
 				}
 			}
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, want, u)
 	})
 }
@@ -281,7 +282,7 @@ func TestMatmul(t *testing.T) {
 				}
 			}
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		for i := range n {
 			for j := range n {
 				require.Equal(t, float64(n*(i+1)*(j+1)), c[i*n+j])
@@ -317,7 +318,7 @@ func TestDotConcurrentAndReduced(t *testing.T) {
 		same := false
 		_, err := rt.Go(func() error { same = atomics[0] == reduced[0]; return nil }, task.In(atomics), task.In(reduced))
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.True(t, same)
 		require.EqualValues(t, (n-1)*n*(2*n-1)/6, reduced[0])
 	})
@@ -346,7 +347,7 @@ func TestStreamWithBarriersAndWithDependencies(t *testing.T) {
 					require.NoError(t, err)
 				}
 				if barriers {
-					require.NoError(t, rt.Wait(task.NoFlush()))
+					require.NoError(t, rt.Wait(context.Background(), task.KeepOnDevice()))
 				}
 			}
 			want := [3]float64{1, 0, 0}
@@ -359,7 +360,7 @@ func TestStreamWithBarriersAndWithDependencies(t *testing.T) {
 				want[2] = want[0] + want[1]
 				want[0] = want[1] + 3*want[2]
 			}
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			for i := range a {
 				require.Equal(t, want, [3]float64{a[i], b[i], c[i]})
 			}
@@ -389,7 +390,7 @@ func TestDiningPhilosophers(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		for p := range eaten {
 			require.Equal(t, meals, eaten[p])
 		}
@@ -431,7 +432,7 @@ func TestReadersAndWriters(t *testing.T) {
 			}
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	})
 }
 
@@ -440,7 +441,7 @@ func TestMandelbrotLoop(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:3"})
 	const rows, columns, limit = 120, 180, 400
 	inside := make([]int32, rows)
-	_, err := task.Loop(rt, 0, rows, func(_ *task.Scope, lo, hi int) error {
+	_, err := task.Taskloop(rt, 0, rows, func(_ *task.Scope, lo, hi int) error {
 		for r := lo; r < hi; r++ {
 			for c := range columns {
 				z, p := complex(0, 0), complex(-2+3*(float64(c)+0.5)/columns, -1+2*(float64(r)+0.5)/rows)
@@ -454,9 +455,9 @@ func TestMandelbrotLoop(t *testing.T) {
 			}
 		}
 		return nil
-	}, task.Grain(5), task.Each(func(lo, hi int) []task.Option { return []task.Option{task.Out(inside[lo:hi])} }))
+	}, task.Grain(5), task.PerChunk(func(lo, hi int) []task.Option { return []task.Option{task.Out(inside[lo:hi])} }))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	sum := 0
 	for _, n := range inside {
 		sum += int(n)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // A LoopOption says how a loop is cut into tasks, or something about all of them.
@@ -23,23 +24,26 @@ func Grain(n int) LoopOption { return LoopOption{grain: n} }
 // Tasks cuts a loop into n tasks, or as many as it has iterations if that is less.
 func Tasks(n int) LoopOption { return LoopOption{tasks: n} }
 
-// Each gives the task of iterations lo to hi its own options: its accesses above all.
-func Each(options func(lo, hi int) []Option) LoopOption { return LoopOption{each: options} }
+// PerChunk gives the task of iterations lo to hi its own options: its accesses above all.
+func PerChunk(options func(lo, hi int) []Option) LoopOption { return LoopOption{each: options} }
 
-// Every gives all tasks of a loop an option, such as a label or a reduction.
-func Every(o Option) LoopOption { return LoopOption{option: o, every: true} }
+// WithOptions gives all tasks of a loop an option, such as a label or a reduction.
+func WithOptions(o Option) LoopOption { return LoopOption{option: o, every: true} }
 
 // tasksPerWorker is how many tasks a loop becomes for each worker, where nothing is said: enough for chunks of different length
 // to end together.
 const tasksPerWorker = 4
 
-// Loop submits tasks that run body for the iterations lo to hi-1, each for a part of them. They are tasks like others: ordered
+// Taskloop submits tasks that run body for the iterations lo to hi-1, each for a part of them. They are tasks like others: ordered
 // by their accesses, and only by those. A body that reduces into a variable (Reduce) gets at its copy with its scope (Private).
 //
 // It returns the tasks in the order of their iterations. Errors: those of Go, and then the tasks returned have been submitted;
 // a grain or a number of tasks below 1, and both.
-func Loop(at Submitter, lo, hi int, body func(s *Scope, lo, hi int) error, options ...LoopOption) ([]Task, error) {
-	s, g := at.submitter()
+func Taskloop(at Submitter, lo, hi int, body func(s *Scope, lo, hi int) error, options ...LoopOption) ([]Task, error) {
+	s, g, err := submitterOf("Loop", at)
+	if err != nil {
+		return nil, err
+	}
 	var all loopOptions
 	if err := all.set(options); err != nil {
 		return nil, err
@@ -122,11 +126,14 @@ func (rt *Runtime) workerCount() int {
 	return rt.workers.Len()
 }
 
-// Wide submits one task that runs body for the iterations lo to hi-1, which workers without other work share, in chunks of at
+// ParallelFor submits one task that runs body for the iterations lo to hi-1, which workers without other work share, in chunks of at
 // least grain iterations. The accesses are those of the whole loop. Iterations that have not begun when one fails do not run;
 // the errors and panics of those that have are the task's.
-func Wide(at Submitter, lo, hi, grain int, body func(lo, hi int) error, options ...Option) (Task, error) {
-	s, g := at.submitter()
+func ParallelFor(at Submitter, lo, hi, grain int, body func(lo, hi int) error, options ...Option) (Task, error) {
+	s, g, err := submitterOf("Wide", at)
+	if err != nil {
+		return Task{}, err
+	}
 	if body == nil {
 		return Task{}, errNoBody
 	}
@@ -163,7 +170,7 @@ type wide struct {
 	rt     *Runtime
 	body   func(lo, hi int) error
 	failed atomic.Bool
-	mu     mutex
+	mu     spin.Mutex
 	errs   []error
 }
 

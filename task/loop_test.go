@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -28,7 +29,7 @@ func TestLoopsCoverTheirIterations(t *testing.T) {
 			option = append(option, task.Tasks(tasks))
 		}
 		ran := make([]atomic.Int32, n)
-		list, err := task.Loop(rt, lo, lo+n, func(_ *task.Scope, from, to int) error {
+		list, err := task.Taskloop(rt, lo, lo+n, func(_ *task.Scope, from, to int) error {
 			if grain > 0 && n >= grain && (to-from < grain || to-from >= 2*grain) {
 				return fmt.Errorf("%d iterations with grain %d", to-from, grain)
 			}
@@ -41,7 +42,7 @@ func TestLoopsCoverTheirIterations(t *testing.T) {
 		if tasks > 0 {
 			require.Len(t, list, min(n, tasks))
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		for i := range ran {
 			require.EqualValues(t, 1, ran[i].Load())
 		}
@@ -61,17 +62,17 @@ func TestLoopsDependByChunk(t *testing.T) {
 			from, to = b, a
 		}
 		halo := func(lo, hi int) []int { return from[max(0, lo-1):min(n, hi+1)] }
-		_, err := task.Loop(rt, 0, n, func(_ *task.Scope, lo, hi int) error {
+		_, err := task.Taskloop(rt, 0, n, func(_ *task.Scope, lo, hi int) error {
 			for i := lo; i < hi; i++ {
 				to[i] = from[i] + from[max(0, i-1)] + 1
 			}
 			return nil
-		}, task.Grain(5), task.Each(func(lo, hi int) []task.Option {
+		}, task.Grain(5), task.PerChunk(func(lo, hi int) []task.Option {
 			return []task.Option{task.In(halo(lo, hi)), task.Out(to[lo:hi])}
-		}), task.Every(task.Label("wave")))
+		}), task.WithOptions(task.Label("wave")))
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	want, next := make([]int, n), make([]int, n)
 	for range 20 {
 		for i := range want {
@@ -85,15 +86,15 @@ func TestLoopsDependByChunk(t *testing.T) {
 func TestLoopsReduce(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:2"})
 	sum := []int{1000}
-	_, err := task.Loop(rt, 1, 101, func(s *task.Scope, lo, hi int) error {
+	_, err := task.Taskloop(rt, 1, 101, func(s *task.Scope, lo, hi int) error {
 		own := task.Private(s, sum)
 		for i := lo; i < hi; i++ {
 			own[0] += i
 		}
 		return nil
-	}, task.Tasks(7), task.Every(task.Reduce(sum, task.Sum[int]())))
+	}, task.Tasks(7), task.WithOptions(task.Reduce(sum, task.Sum[int]())))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, 6050, sum[0])
 }
 
@@ -101,16 +102,16 @@ func TestLoopsInTasks(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:1"})
 	x := make([]int, 100)
 	_, err := rt.GoScope(func(s *task.Scope) error {
-		_, err := task.Loop(s, 0, len(x), func(_ *task.Scope, lo, hi int) error {
+		_, err := task.Taskloop(s, 0, len(x), func(_ *task.Scope, lo, hi int) error {
 			for i := lo; i < hi; i++ {
 				x[i] = i
 			}
 			return nil
-		}, task.Each(func(lo, hi int) []task.Option { return []task.Option{task.Out(x[lo:hi])} }))
-		return errors.Join(err, s.Wait())
+		}, task.PerChunk(func(lo, hi int) []task.Option { return []task.Option{task.Out(x[lo:hi])} }))
+		return errors.Join(err, s.Wait(context.Background()))
 	}, task.Out(x))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, 99, x[99])
 }
 
@@ -119,7 +120,7 @@ func TestWideTasks(t *testing.T) {
 	const n = 10_000
 	ran := make([]atomic.Int32, n)
 	x := make([]int, n)
-	w, err := task.Wide(rt, 0, n, 16, func(lo, hi int) error {
+	w, err := task.ParallelFor(rt, 0, n, 16, func(lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			ran[i].Add(1)
 			x[i] = i
@@ -127,38 +128,38 @@ func TestWideTasks(t *testing.T) {
 		return nil
 	}, task.Out(x))
 	require.NoError(t, err)
-	require.NoError(t, w.Wait())
+	require.NoError(t, w.Wait(context.Background()))
 	for i := range ran {
 		require.EqualValues(t, 1, ran[i].Load())
 	}
 	wrong := errors.New("wrong")
-	w, err = task.Wide(rt, 0, n, 1, func(lo, hi int) error {
+	w, err = task.ParallelFor(rt, 0, n, 1, func(lo, hi int) error {
 		if lo <= 7 && 7 < hi {
 			return wrong
 		}
 		return nil
 	})
 	require.NoError(t, err)
-	require.ErrorIs(t, w.Wait(), wrong)
-	w, err = task.Wide(rt, 0, n, 1, func(lo, hi int) error { panic("oh") })
+	require.ErrorIs(t, w.Wait(context.Background()), wrong)
+	w, err = task.ParallelFor(rt, 0, n, 1, func(lo, hi int) error { panic("oh") })
 	require.NoError(t, err)
 	var panicked *task.PanicError
-	require.ErrorAs(t, w.Wait(), &panicked)
-	require.Error(t, rt.Wait())
+	require.ErrorAs(t, w.Wait(context.Background()), &panicked)
+	require.Error(t, rt.Wait(context.Background()))
 }
 
 func TestLoopMistakes(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:1"})
 	body := func(*task.Scope, int, int) error { return nil }
 	for _, options := range [][]task.LoopOption{{task.Grain(0)}, {task.Tasks(-1)}, {task.Grain(2), task.Tasks(2)}} {
-		_, err := task.Loop(rt, 0, 10, body, options...)
+		_, err := task.Taskloop(rt, 0, 10, body, options...)
 		require.ErrorContains(t, err, "task: loop:")
 	}
-	_, err := task.Loop(rt, 0, 10, nil)
+	_, err := task.Taskloop(rt, 0, 10, nil)
 	require.Error(t, err)
-	_, err = task.Wide(rt, 0, 10, 0, func(int, int) error { return nil })
+	_, err = task.ParallelFor(rt, 0, 10, 0, func(int, int) error { return nil })
 	require.ErrorContains(t, err, "grain 0")
-	none, err := task.Loop(rt, 3, 3, body)
+	none, err := task.Taskloop(rt, 3, 3, body)
 	require.NoError(t, err)
 	require.Empty(t, none)
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // memory is a stretch of the user's memory: what a slice or a pointer covers. This file is the only one in the package
 // that imports unsafe: it turns slices into addresses to find the buffer that they lie in, and mapped pages into
-// slices (operator.go does so for private copies). Addresses are compared, never written through; what they point at is kept alive by the buffer.
+// slices (operator.go does so for private copies). Addresses are compared, never written through; what they point at is kept alive by the buffer, while tasks use it.
 type memory struct {
 	base unsafe.Pointer
 	len  int64 // elements
@@ -54,6 +55,11 @@ func textOption(kind optionKind, text string, n int) Option {
 
 func (o *Option) text() string { return unsafe.String((*byte)(o.at), o.n) }
 
+// text says which elements of the program it is.
+func (m memory) text() string {
+	return fmt.Sprintf("%d elements of %d bytes at %#x", m.len, m.elem, uintptr(m.base))
+}
+
 func (m memory) size() deps.Bytes { return deps.Bytes(m.len) * m.elem }
 
 // memoryOf returns what x covers.
@@ -84,23 +90,38 @@ func memoryOfValue(v reflect.Value) memory {
 
 // A buffer is registered memory.
 type buffer struct {
-	id     deps.BufferID
-	memory // len is cap
-	end    uintptr
-	mask   uintptr // elem - 1 where that is a power of 2 above 1, of which shift is the logarithm; else 0
-	shift  uint8
-	gone   atomic.Bool
+	id    deps.BufferID
+	host  *devices.HostMemory // where it is
+	low   uintptr             // the same, as a number
+	len   int64               // elements
+	elem  deps.Bytes
+	end   uintptr
+	mask  uintptr // elem - 1 where that is a power of 2 above 1, of which shift is the logarithm; else 0
+	shift uint8
+	use   atomic.Uint32 // inUse, unused, released or removed: see sweep.go
+	gone  atomic.Bool
 	// leaving says that somebody is waiting to drop it. Changed with the submitting of the program held, or by who set it.
 	leaving atomic.Bool
-	pinner  runtime.Pinner
 	pages   []byte // of Alloc; nil for ordinary Go memory
 	owner   *Scope // where it was used first
 	copied  bool   // it is a private copy of a reduction
+
+	// grown is the buffer that this one has become a part of, nil for one of its own; moved says that its merge was submitted, and that new
+	// tasks use grown; parts are those that have become parts of this one, as long as they are used. See grow.go.
+	grown atomic.Pointer[buffer]
+	moved atomic.Bool
+	parts atomic.Pointer[[]*buffer]
+
+	// What follows is for letting the collector free the memory.
+	holding spin.Mutex   // guards the ways from and to released, and what host does then; innermost but for Runtime.sweeper
+	users   atomic.Int32 // iterations, and tasks in flight that use it without an access
+	kept    atomic.Bool  // until it is given back: the program has registered it, or the collector never frees it
+	freed   atomic.Bool  // by the collector
 }
 
 // measure notes what finding b needs.
 func (b *buffer) measure() {
-	b.end = b.lo() + uintptr(b.size())
+	b.end = b.low + uintptr(b.size())
 	if b.elem > 1 && b.elem&(b.elem-1) == 0 {
 		b.mask, b.shift = uintptr(b.elem-1), uint8(bits.TrailingZeros64(uint64(b.elem)))
 	}
@@ -108,24 +129,36 @@ func (b *buffer) measure() {
 
 // text says which slice or variable of the program it is.
 func (b *buffer) text() string {
-	return fmt.Sprintf("%d elements of %d bytes at %#x", b.cap, b.elem, b.lo())
+	return fmt.Sprintf("%d elements of %d bytes at %#x", b.len, b.elem, b.lo())
 }
 
-func (b *buffer) lo() uintptr { return uintptr(b.base) }
-func (b *buffer) hi() uintptr { return uintptr(b.base) + uintptr(b.size()) }
+func (b *buffer) size() deps.Bytes { return deps.Bytes(b.len) * b.elem }
+func (b *buffer) lo() uintptr      { return b.low }
+func (b *buffer) hi() uintptr      { return b.end }
+
+// memory returns all of b, which is alive as long as the result.
+func (b *buffer) memory() memory { return memory{b.host.At(), b.len, b.len, b.elem} }
 
 // buffers finds the buffer of an address. Reading takes no lock: the table is replaced, not changed.
 type buffers struct {
 	table atomic.Pointer[bufferTable]
 	// lately holds buffers that were found, by the page of the address that was looked for: most tasks use what others used.
 	lately [latelySize]atomic.Pointer[buffer]
-	mu     mutex
+	mu     spin.Mutex
 	closed bool
 	known  known               // also guarded by mu
 	ids    int                 // that there have been
 	unused []deps.BufferID     // of buffers that are gone: tables do not grow with how many there have been
 	add    func(*buffer) error // tells the machine
 	drop   func(*buffer) error
+	// dropPart is drop for what the graph does not know any more.
+	dropPart func(*buffer) error
+
+	fresh known     // ordinary buffers since the last sweep; guarded by mu, as is what follows
+	limit known     // of fresh: then comes the next sweep
+	freed []*buffer // taken out of the table as their memory was freed
+	// sweepNow and sweepLater have a sweep made.
+	sweepNow, sweepLater func()
 }
 
 // known is how many buffers of the program there are, and their size: private copies of reductions do not count.
@@ -218,29 +251,39 @@ type OverlapError struct {
 }
 
 func (e *OverlapError) Error() string {
-	return fmt.Sprintf("memory [%#x, %#x) overlaps the buffer [%#x, %#x) without lying in it: Register the whole slice before its parts are used",
-		e.Lo, e.Hi, e.BufferLo, e.BufferHi)
+	return fmt.Sprintf("memory [%#x, %#x) overlaps the buffer [%#x, %#x) without lying in it, and that buffer cannot grow here: it is "+
+		"memory of Alloc, is being given back, or tasks outside of this Scope use it: Register the whole slice before its parts are used", e.Lo, e.Hi, e.BufferLo, e.BufferHi)
 }
 
 // locate returns the buffer that m lies in and its first element there, registering the memory if it is new.
 //
 // Cost: a search in a tree of the buffers, but for those found lately, and as many steps again to enter one. m must not be empty.
 func (t *buffers) locate(m memory, owner *Scope) (*buffer, int64, error) {
-	if b, at, err := t.find(m); b != nil || err != nil {
+	if b, at, err := t.find(m); b != nil && owner.program() {
 		return b, at, err
 	}
-	b, err := t.register(m, nil, owner, false)
+	return t.locateAnew(m, owner)
+}
+
+// locateAnew is locate for memory that is in no buffer yet, or that a child uses.
+func (t *buffers) locateAnew(m memory, owner *Scope) (*buffer, int64, error) {
+	b, at, err := t.find(m)
+	if b == nil && (err == nil || errors.As(err, new(*OverlapError))) {
+		if b, err = t.register(m, nil, owner, false); err == nil {
+			at = int64((uintptr(m.base) - b.lo()) / uintptr(b.elem))
+		}
+	}
 	if err != nil {
 		return nil, 0, err
 	}
-	return b, 0, nil
+	return owner.view(m, b, at)
 }
 
 // find returns nil when no buffer overlaps m.
 func (t *buffers) find(m memory) (*buffer, int64, error) {
 	lo := uintptr(m.base)
 	at := t.latelyAt(lo)
-	if b := at.Load(); b != nil && lo >= b.lo() && lo+uintptr(m.size()) <= b.end && m.elem == b.elem && !b.gone.Load() {
+	if b := at.Load(); b != nil && lo >= b.lo() && lo+uintptr(m.size()) <= b.end && m.elem == b.elem && b.use.Load() == inUse {
 		if offset := lo - b.lo(); offset&b.mask == 0 && b.mask != 0 { // no division: it takes longer than all else here
 			return b, int64(offset >> b.shift), nil
 		} else if offset%uintptr(b.elem) == 0 {
@@ -257,7 +300,11 @@ func (t *buffers) find(m memory) (*buffer, int64, error) {
 func (t *buffers) search(m memory) (*buffer, int64, error) {
 	lo := uintptr(m.base)
 	hi := lo + uintptr(m.size())
-	at := t.load().tree.after(lo)
+	tree := t.load().tree
+	at := tree.after(lo)
+	for at != nil && at.lo < hi && !t.claim(at.value) && at.value.use.Load() == released { // its memory was freed
+		at = tree.after(at.hi)
+	}
 	if at == nil || at.lo >= hi {
 		return nil, 0, nil
 	}
@@ -295,37 +342,42 @@ func (t *buffers) load() bufferTable {
 
 var errNoSize = errors.New("elements without a size: there is nothing to order tasks by")
 
-// register makes [base, base+cap) of m a buffer. With pages the memory is ours, else it is pinned and kept alive.
+// register makes [base, base+cap) of m a buffer, or a buffer around it and those that it overlaps. With pages the memory is ours, else it
+// is kept alive while tasks use it.
 func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*buffer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return nil, ErrClosed
 	}
-	m.len = m.cap
 	if m.elem == 0 {
 		return nil, errNoSize
 	}
-	if b, _, err := t.find(m); b != nil || err != nil {
-		return b, err // someone else was quicker, or a later slice reaches into another buffer
+	if b, _, err := t.find(m); b != nil || err != nil && !errors.As(err, new(*OverlapError)) {
+		return b, err // someone else was quicker
 	}
+	t.clearOf(m)
+	m, parts := t.bounded(m)
+	if len(parts) > 0 {
+		var err error
+		if m, err = around(m, parts, owner); err != nil {
+			return nil, err
+		}
+	}
+	m.len = m.cap
 	if pages == nil {
 		if err := allocated.check(m, t); err != nil {
 			return nil, err
 		}
 	}
 	table := t.load()
-	b := &buffer{id: deps.BufferID(t.ids), memory: m, pages: pages, owner: owner, copied: copied}
+	b := &buffer{id: deps.BufferID(t.ids), host: devices.NewHostMemory(m.base), low: uintptr(m.base), len: m.len, elem: m.elem, pages: pages, owner: owner, copied: copied}
 	b.measure()
 	last := len(t.unused) - 1
 	if last >= 0 {
 		b.id = t.unused[last]
 	}
-	if pages == nil {
-		b.pinner.Pin(m.base)
-	}
 	if err := t.add(b); err != nil {
-		b.pinner.Unpin()
 		return nil, err
 	}
 	if pages != nil {
@@ -338,12 +390,19 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 		table.grow(t.ids)
 	}
 	table.byID[b.id].Store(b)
+	for _, p := range parts {
+		table.tree = table.tree.remove(p.lo())
+	}
 	table.tree = table.tree.insert(&stretch[*buffer]{lo: b.lo(), hi: b.hi(), value: b})
 	t.table.Store(&table)
 	t.count(b, 1)
+	if len(parts) > 0 {
+		t.takeParts(b, parts)
+	}
 	if !owner.program() {
 		owner.fresh = append(owner.fresh, b)
 	}
+	t.registered(b)
 	return b, nil
 }
 
@@ -359,9 +418,15 @@ func (t *buffers) close() []*buffer {
 func (t *buffers) remove(b *buffer) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.takeOut(b)
+}
+
+// takeOut is remove for who holds mu.
+func (t *buffers) takeOut(b *buffer) bool {
 	if b.gone.Swap(true) {
 		return false
 	}
+	b.retire()
 	table := t.load()
 	table.byID[b.id].Store(nil)
 	table.tree = table.tree.remove(b.lo())
@@ -379,7 +444,7 @@ func (t *buffers) free(b *buffer) error {
 		t.unused = append(t.unused, b.id)
 		t.mu.Unlock()
 	}
-	b.pinner.Unpin()
+	b.host.Stop()
 	if b.pages != nil {
 		allocated.free(b)
 		err = errors.Join(err, unmapPages(b.pages))

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 	require.NoError(t, task.Register(rt, names))
 	reduce := func(o task.Option) func(task.Submitter) error {
 		return func(at task.Submitter) error {
-			_, err := task.Loop(at, 0, 1, func(*task.Scope, int, int) error { return nil }, task.Every(o))
+			_, err := task.Taskloop(at, 0, 1, func(*task.Scope, int, int) error { return nil }, task.WithOptions(o))
 			return err
 		}
 	}
@@ -33,7 +34,7 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 		"operator join: type string holds":   reduce(task.Reduce(names, task.NewOperator("join", "", func(a, b string) string { return a + b }))),
 		"retry: inout: its elements hold":    again(task.InOut(names)),
 		"retry: commutative: its elements":   again(task.Commutative(names)),
-		"retry: inout: its elements hold Go": again(task.InOutPointer(&names[1])),
+		"retry: inout: its elements hold Go": again(task.InOut(task.One(&names[1]))),
 		"hold Go pointers, and cannot be":    again(task.InOut(names).Box([]int{2, 4}, []int{0, 1}, []int{2, 2})),
 		"elements without a size":            again(task.InOut(none)),
 	} {
@@ -49,19 +50,19 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	_, err = rt.Go(nothing, task.In(names), task.Retry(1))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, "a", names[0])
 }
 
 // A loop may be told what says nothing.
 func TestALoopOfUntiedTasks(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:1"})
-	tasks, err := task.Loop(rt, 0, 4, func(*task.Scope, int, int) error { return nil }, task.Tasks(2), task.Every(task.Untied()))
+	tasks, err := task.Taskloop(rt, 0, 4, func(*task.Scope, int, int) error { return nil }, task.Tasks(2), task.WithOptions(task.Untied()))
 	require.NoError(t, err)
 	require.Len(t, tasks, 2)
-	_, err = task.Loop(rt, 0, 4, func(*task.Scope, int, int) error { return nil }, task.LoopOption{})
+	_, err = task.Taskloop(rt, 0, 4, func(*task.Scope, int, int) error { return nil }, task.LoopOption{})
 	require.ErrorContains(t, err, "says nothing")
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 }
 
 // Who recovers from a panic while an iteration is built again has one that is not replayed, until it is built.
@@ -80,15 +81,15 @@ func TestAgainThatPanics(t *testing.T) {
 	require.NoError(t, task.Register(rt, x))
 	it, err := rt.Record(build(1, false))
 	require.NoError(t, err)
-	require.Panics(t, func() { _, _, _ = it.Again(build(10, true)) })
+	require.Panics(t, func() { _, _, _ = it.ReplayOrRecord(build(10, true)) })
 	_, err = it.Replay()
 	var changed *task.ChangedError
 	require.ErrorAs(t, err, &changed)
-	_, _, err = it.Again(build(100, false))
+	_, _, err = it.ReplayOrRecord(build(100, false))
 	require.NoError(t, err)
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, []int64{200, 200}, x)
 }
 
@@ -106,9 +107,9 @@ func TestRecordInABody(t *testing.T) {
 		return err
 	})
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, []int32{2, 1}, x[:2])
 }

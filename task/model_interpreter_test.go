@@ -57,6 +57,8 @@ type world struct {
 	// Failures that no wait has told of: of the group that is being run, or of tasks in none; and of combined reductions, which
 	// are in no group.
 	failed, skipped, uncombined int
+	// late counts, by group, combined reductions that its wait tells of.
+	late map[int]int
 }
 
 func (w *world) untold() bool { return w.failed+w.skipped+w.uncombined > 0 }
@@ -72,6 +74,7 @@ type pending struct {
 	doing []func()
 	buf   int
 	xor   bool
+	group int // the innermost of its tasks, which waits for the combination; 0 for none
 }
 
 func (w *world) tainted(accs []area) bool {
@@ -93,15 +96,22 @@ func (w *world) taint(accs []area, group int) {
 
 // combine ends the reductions that accs meet, all of them with nil.
 func (w *world) combine(accs []area) {
-	kept := w.open[:0:0]
-	for _, p := range w.open {
+	w.combineIf(func(p *pending) bool {
 		hit := accs == nil
 		for _, a := range accs {
 			for _, b := range p.areas {
 				hit = hit || b.ordered(a)
 			}
 		}
-		if !hit {
+		return hit
+	})
+}
+
+// combineIf ends those of the open reductions that hit says.
+func (w *world) combineIf(hit func(p *pending) bool) {
+	kept := w.open[:0:0]
+	for _, p := range w.open {
+		if !hit(p) {
 			kept = append(kept, p)
 			continue
 		}
@@ -111,8 +121,15 @@ func (w *world) combine(accs []area) {
 			all[i] = a
 		}
 		if w.tainted(all) {
-			w.taint(all, 0)
-			w.uncombined++
+			w.taint(all, p.group)
+			if p.group == 0 {
+				w.uncombined++
+			} else {
+				if w.late == nil {
+					w.late = map[int]int{}
+				}
+				w.late[p.group]++
+			}
 			continue
 		}
 		for _, f := range p.doing {
@@ -123,13 +140,14 @@ func (w *world) combine(accs []area) {
 }
 
 // join adds a reduction access to the open reductions.
-func (w *world) join(a area, f func()) {
-	mine := &pending{areas: []area{a}, buf: a.buf, xor: a.xor}
+func (w *world) join(a area, group int, f func()) {
+	mine := &pending{areas: []area{a}, buf: a.buf, xor: a.xor, group: group}
 	kept := w.open[:0:0]
 	for _, p := range w.open {
 		if p.buf == a.buf && p.xor == a.xor && meetsAny(p.areas, a) {
 			mine.areas = append(mine.areas, p.areas...)
 			mine.doing = append(mine.doing, p.doing...)
+			mine.group = max(mine.group, p.group) // a group inside another has the greater number
 		} else {
 			kept = append(kept, p)
 		}
@@ -160,7 +178,8 @@ func (in *interpreter) run(steps []step, w *world, group int) {
 			failed, skipped := w.failed, w.skipped
 			w.failed, w.skipped = 0, 0
 			in.run(s.body, w, s.id)
-			s.failed, s.skipped = w.failed, w.skipped
+			w.combineIf(func(p *pending) bool { return p.group == s.id })
+			s.failed, s.skipped = w.failed, w.skipped+w.late[s.id]
 			kept := w.taints[:0:0]
 			for _, t := range w.taints {
 				if t.group != s.id {
@@ -232,7 +251,7 @@ func (in *interpreter) task(s *step, w *world, group int) {
 			if result == good {
 				f = func() { in.apply(a, k, unknown) }
 			}
-			w.join(a, f)
+			w.join(a, group, f)
 		}
 	}
 	in.outcomes[s.id] = result

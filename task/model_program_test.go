@@ -18,6 +18,7 @@ type step struct {
 	grain  int        // of a wide task
 	number bool       // a loop is cut by the number of its tasks, not by the grain
 	cancel cancelKind // of a group
+	inner  bool       // of a group: it is in another one
 	behind bool       // of a group: the interpreter is, as the group is in one that is cancelled
 	after  int        // how long its canceller takes
 
@@ -37,6 +38,7 @@ type step struct {
 	// What the interpreter expects a wait to return: how many failures and skipped tasks are told of, or that waitFor fails.
 	failed, skipped int
 	bad             bool
+	reading         bool    // the wait of a group leaves devices their copies
 	seen            *looked // by a wait for an area, where the interpreter is behind
 }
 
@@ -53,7 +55,7 @@ const (
 	nestedTask
 	wideTask // one whose iterations, the columns of accs[0], workers share
 	loopOf   // tasks for parts of the columns of an area
-	groupOf  // tasks without reductions, and a wait for them
+	groupOf  // tasks and a wait for them
 	waitAll
 	waitFor // accs[0]
 )
@@ -147,7 +149,7 @@ func (m *maker) step(depth int, inside []area) (step, bool) {
 		a, ok := m.area(inside, []deps.Mode{deps.In, deps.InOut})
 		return step{kind: waitFor, accs: []area{a}}, ok
 	case p < 5 && depth > 0:
-		return m.group(depth-1, inside)
+		return m.group(depth-1, inside, true)
 	case p < 6:
 		return m.loop(inside, true)
 	}
@@ -155,21 +157,22 @@ func (m *maker) step(depth int, inside []area) (step, bool) {
 }
 
 // group returns a group of tasks and loops, and of other groups.
-func (m *maker) group(depth int, inside []area) (step, bool) {
+func (m *maker) group(depth int, inside []area, reductions bool) (step, bool) {
 	m.groups++
-	g := step{kind: groupOf, id: m.groups}
+	g := step{kind: groupOf, id: m.groups, reading: m.rng.IntN(3) == 0}
 	for range 1 + m.rng.IntN(5) {
 		var s step
 		var ok bool
 		switch p := m.rng.IntN(10); {
 		case p == 0 && depth > 0:
-			s, ok = m.group(depth-1, inside)
+			s, ok = m.group(depth-1, inside, reductions)
 		case p == 1:
-			s, ok = m.loop(inside, false)
+			s, ok = m.loop(inside, reductions)
 		default:
-			s, ok = m.task(depth, inside, false)
+			s, ok = m.task(depth, inside, reductions)
 		}
 		if ok {
+			s.inner = true
 			g.body = append(g.body, s)
 		}
 	}
@@ -179,7 +182,7 @@ func (m *maker) group(depth int, inside []area) (step, bool) {
 // cancelled returns a group that is cancelled at some time. The bodies of its tasks do not wait for their children, so that
 // what cancellation does to a child it does to the parent.
 func (m *maker) cancelled(depth int, inside []area, how cancelKind) (step, bool) {
-	g, ok := m.group(depth, inside)
+	g, ok := m.group(depth, inside, false)
 	for range m.rng.IntN(6) {
 		if s, more := m.task(depth, inside, false); more {
 			g.body, ok = append(g.body, s), true

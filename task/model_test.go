@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,6 +45,84 @@ type modelRun struct {
 	waited  []waitedFor // while the interpreter is behind; guarded by meeting
 	bad     atomic.Pointer[error]
 	weather *weather // nil where devices do not fail
+	groups  sync.Map // the groups of the program, which tasks outside of bodies are in
+	// used are the elements that were submitted to tasks of the program; relaxed those that tasks outside of groups update in any order
+	// since the last wait for all.
+	used, relaxed [][]bool
+	grows         bool // the buffers begin as parts of their slices
+}
+
+// outside reports whether at is the program or a group of it, and not the scope of a body.
+func (m *modelRun) outside(at task.Submitter) (yes, grouped bool) {
+	if _, ok := at.(*task.Runtime); ok {
+		return true, false
+	}
+	_, yes = m.groups.Load(at)
+	return yes, yes
+}
+
+// note notes the accesses of a task that was submitted.
+func (m *modelRun) note(accs []area, at task.Submitter) {
+	yes, grouped := m.outside(at)
+	if !yes || m.used == nil {
+		return
+	}
+	for _, a := range accs {
+		a.each(func(i int) {
+			m.used[a.buf][i] = true
+			if !grouped && (a.mode == deps.Concurrent || a.mode == deps.Commutative) {
+				m.relaxed[a.buf][i] = true
+			}
+		})
+	}
+}
+
+// unused reports whether no task of the program has used an element of a.
+func (m *modelRun) unused(a area) bool {
+	found := false
+	a.each(func(i int) { found = found || m.used[a.buf][i] })
+	return !found
+}
+
+// grouped waits for a group of the program, and compares what its tasks have written, which the wait has brought back.
+func (m *modelRun) grouped(s *step, g *task.Group) error {
+	var options []task.WaitOption
+	if s.reading {
+		options = append(options, task.ReadOnly())
+	}
+	err := g.Wait(context.Background(), options...)
+	if yes, _ := m.outside(g); !yes || s.behind || s.inner || m.weather != nil || s.cancel != cancelNothing {
+		return err
+	}
+	var look func(steps []step)
+	look = func(steps []step) {
+		for _, c := range steps {
+			if c.kind == groupOf || c.kind == loopOf {
+				look(c.body)
+				continue
+			}
+			for _, a := range c.accs {
+				m.lookAt(a, s.id)
+			}
+		}
+	}
+	look(s.body)
+	return err
+}
+
+// lookAt compares what a task of a group was to write with what the host has.
+func (m *modelRun) lookAt(a area, group int) {
+	if a.mode == deps.In {
+		return
+	}
+	a.each(func(i int) {
+		if m.want.undefined[a.buf][i] || m.relaxed[a.buf][i] {
+			return
+		}
+		if got, want := m.x[a.buf][i], m.want.x[a.buf][i]; got != want {
+			m.complain("after the wait of group %d element %d of buffer %d is %#x, want %#x", group, i, a.buf, got, want)
+		}
+	})
 }
 
 // A waitedFor is what the wait of a group has returned.
@@ -84,6 +163,7 @@ func (m *modelRun) top(steps []step) error {
 // cancelled runs a group that is cancelled meanwhile, and then the interpreter.
 func (m *modelRun) cancelled(s *step, at task.Submitter) error {
 	g := task.NewGroup(at)
+	m.groups.Store(g, nil)
 	var canceller sync.WaitGroup
 	canceller.Go(func() {
 		delay(s.after)
@@ -100,7 +180,7 @@ func (m *modelRun) cancelled(s *step, at task.Submitter) error {
 		err = nil
 	}
 	program := []step{*s}
-	waited := g.Wait()
+	waited := g.Wait(context.Background())
 	m.meeting.Lock()
 	m.waited = append(m.waited, waitedFor{&program[0], waited})
 	list := m.waited
@@ -172,6 +252,7 @@ func (m *modelRun) adopt() error {
 // apart, as the program may look at them.
 func (m *modelRun) adoptRun(in area) error {
 	err := m.rt.WaitOn(context.Background(), m.option(in))
+	m.note([]area{in}, m.rt)
 	if errors.Is(err, task.ErrSkipped) {
 		if in.j1-in.j0 == 1 {
 			return nil
@@ -217,13 +298,22 @@ func (m *modelRun) all(steps []step, at task.Submitter) error {
 func (m *modelRun) one(s *step, at task.Submitter) error {
 	switch s.kind {
 	case waitAll:
-		return told(s, waitIn(at))
+		err := told(s, waitIn(at))
+		if yes, _ := m.outside(at); yes {
+			for b := range m.relaxed {
+				clear(m.relaxed[b])
+			}
+		}
+		return err
 	case waitFor:
 		return m.waitFor(s, at)
 	case groupOf:
 		g := task.NewGroup(at)
+		if yes, _ := m.outside(at); yes {
+			m.groups.Store(g, nil)
+		}
 		err := m.all(s.body, g)
-		waited := g.Wait()
+		waited := m.grouped(s, g)
 		if s.behind {
 			m.meeting.Lock()
 			m.waited = append(m.waited, waitedFor{s, waited})
@@ -239,9 +329,9 @@ func (m *modelRun) one(s *step, at task.Submitter) error {
 
 func waitIn(at task.Submitter) error {
 	if s, ok := at.(*task.Scope); ok {
-		return s.Wait()
+		return s.Wait(context.Background())
 	}
-	return at.(*task.Runtime).Wait()
+	return at.(*task.Runtime).Wait(context.Background())
 }
 
 // told compares what a wait has returned with what the interpreter says.
@@ -266,6 +356,13 @@ func (m *modelRun) waitFor(s *step, at task.Submitter) error {
 		return nil // the interpreter is at the end of the task already, and has not kept what was here
 	}
 	err := m.rt.WaitOn(context.Background(), m.option(a))
+	if m.unused(a) && !(m.grows && err == nil) { // all of a part counts as used when it has become a part of more
+		if !errors.Is(err, task.ErrUnused) {
+			return fmt.Errorf("wait on %v, which no task has used, returned %v", a, err)
+		}
+		return nil
+	}
+	m.note([]area{a}, m.rt) // a wait that was let in counts
 	if m.weather != nil {
 		s.seen = &looked{err: err}
 		if err == nil {
@@ -290,7 +387,25 @@ func (m *modelRun) waitFor(s *step, at task.Submitter) error {
 }
 
 func (m *modelRun) option(a area) task.Option {
+	return m.access(a, m.grows && a.i1-a.i0 == 1)
+}
+
+// optionOf is option for an access of s. Kernels in the body of s are given whole slices, so that s uses those, too.
+func (m *modelRun) optionOf(s *step, a area) task.Option {
+	return m.access(a, m.grows && a.i1-a.i0 == 1 && !hasKernels(s.body))
+}
+
+func hasKernels(steps []step) bool {
+	return slices.ContainsFunc(steps, func(s step) bool { return s.kernel || hasKernels(s.body) })
+}
+
+// access returns the access to a as a box of its slice, or as a part of that, where a is of one row.
+func (m *modelRun) access(a area, part bool) task.Option {
 	x := m.x[a.buf]
+	if part {
+		lo, hi := a.i0*modelCols+a.j0, a.i0*modelCols+a.j1
+		x = x[lo:hi:hi]
+	}
 	var o task.Option
 	switch {
 	case a.mode == deps.In:
@@ -307,6 +422,9 @@ func (m *modelRun) option(a area) task.Option {
 		o = task.Reduce(x, task.Xor[uint32]())
 	default:
 		o = task.Reduce(x, task.Sum[uint32]())
+	}
+	if part {
+		return o
 	}
 	return o.Box([]int{modelRows, modelCols}, []int{a.i0, a.j0}, []int{a.i1, a.j1})
 }
@@ -325,9 +443,9 @@ func (m *modelRun) loop(s *step, at task.Submitter) error {
 	if s.number {
 		how = task.Tasks(s.grain)
 	}
-	list, err := task.Loop(at, s.accs[0].j0, s.accs[0].j1,
-		func(sc *task.Scope, lo, hi int) error { return m.body(part(lo), sc) }, how, task.Every(task.Priority(s.prio)),
-		task.Each(func(lo, hi int) (options []task.Option) {
+	list, err := task.Taskloop(at, s.accs[0].j0, s.accs[0].j1,
+		func(sc *task.Scope, lo, hi int) error { return m.body(part(lo), sc) }, how, task.WithOptions(task.Priority(s.prio)),
+		task.PerChunk(func(lo, hi int) (options []task.Option) {
 			for _, a := range part(lo).accs {
 				options = append(options, m.option(a))
 			}
@@ -335,6 +453,7 @@ func (m *modelRun) loop(s *step, at task.Submitter) error {
 		}))
 	for i, t := range list {
 		m.handles[s.body[i].id] = t
+		m.note(s.body[i].accs, at)
 	}
 	if err == nil && len(list) != len(s.body) {
 		return fmt.Errorf("a loop became %d tasks, want %d", len(list), len(s.body))
@@ -343,6 +462,14 @@ func (m *modelRun) loop(s *step, at task.Submitter) error {
 }
 
 func (m *modelRun) submit(s *step, at task.Submitter) error {
+	err := m.submitTask(s, at)
+	if err == nil {
+		m.note(s.accs, at)
+	}
+	return err
+}
+
+func (m *modelRun) submitTask(s *step, at task.Submitter) error {
 	options := []task.Option{task.Label(fmt.Sprint("task ", s.id)), task.Priority(s.prio), task.If(!s.once), task.Final(s.final)}
 	if s.tokens > 0 {
 		options = append(options, task.Resources("smp", s.tokens))
@@ -357,7 +484,7 @@ func (m *modelRun) submit(s *step, at task.Submitter) error {
 	}
 	var err error
 	if s.kernel && s.away {
-		options = append(options, task.On("sim"))
+		options = append(options, task.OnDevice("sim"))
 	}
 	if s.kernel {
 		m.handles[s.id], err = m.submitKernel(s, at, options)
@@ -365,10 +492,10 @@ func (m *modelRun) submit(s *step, at task.Submitter) error {
 		return err
 	}
 	for _, a := range s.accs {
-		options = append(options, m.option(a))
+		options = append(options, m.optionOf(s, a))
 	}
 	if s.kind == wideTask {
-		m.handles[s.id], err = task.Wide(at, s.accs[0].j0, s.accs[0].j1, s.grain, func(lo, hi int) error { return m.wide(s, lo, hi) }, options...)
+		m.handles[s.id], err = task.ParallelFor(at, s.accs[0].j0, s.accs[0].j1, s.grain, func(lo, hi int) error { return m.wide(s, lo, hi) }, options...)
 		return err
 	}
 	body := func(sc *task.Scope) error { return m.body(s, sc) }
@@ -472,7 +599,7 @@ func (m *modelRun) body(s *step, sc *task.Scope) error {
 		}
 		m.events.Go(func() {
 			delay(500)
-			if err := e.Happened(nil); err != nil {
+			if err := e.Fulfill(nil); err != nil {
 				m.complain("event: %w", err)
 			}
 		})
@@ -507,7 +634,7 @@ func runModel(ks modelKernels, seed uint64) error {
 		Policy:  policies[rng.IntN(len(policies))],
 		Seed:    seed,
 		Window:  []int{0, 1, 3, 16}[rng.IntN(4)],
-		Vector:  []string{task.VectorAuto, task.VectorOff}[rng.IntN(2)],
+		Vector:  []string{task.VectorAuto, task.VectorAVX2, task.VectorOff}[rng.IntN(3)],
 	}
 	storm := newWeather(rng, &o)
 	mk := &maker{rng: rng, bufs: 2, faults: rng.IntN(2) == 0, calm: storm != nil}
@@ -528,6 +655,10 @@ func runModel(ks modelKernels, seed uint64) error {
 		}
 		m.want.add(x)
 		m.x = append(m.x, x)
+		m.used, m.relaxed = append(m.used, make([]bool, len(x))), append(m.relaxed, make([]bool, len(x)))
+		if m.grows = seed%4 == 3; m.grows {
+			continue
+		}
 		if err := task.Register(rt, x); err != nil {
 			return err
 		}
@@ -645,7 +776,7 @@ func TestAdoptLeavesOnlyWhatIsKeptBack(t *testing.T) {
 		require.Equal(t, j >= kept.j0, m.want.undefined[0][j], "column %d", j)
 		require.Equal(t, j < kept.j0, m.want.x[0][j] == uint32(j)+1, "column %d", j)
 	}
-	require.ErrorIs(t, rt.Wait(), errModel)
+	require.ErrorIs(t, rt.Wait(context.Background()), errModel)
 	require.NoError(t, m.compare())
 	require.NotContains(t, m.want.undefined[0], true)
 }

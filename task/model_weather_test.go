@@ -67,7 +67,7 @@ func (m *modelRun) inWeather(steps []step) error {
 			}
 			continue
 		}
-		waited := m.rt.Wait()
+		waited := m.rt.Wait(context.Background())
 		m.events.Wait()
 		if err := m.catchUp(steps[from:i+1], waited); err != nil {
 			return fmt.Errorf("steps %d to %d: %w", from, i, err)
@@ -86,6 +86,15 @@ func (m *modelRun) catchUp(steps []step, waited error) error {
 	m.want.run(steps, &m.wanted, 0)
 	list := m.waited
 	m.waited = nil
+	if m.weather.loose {
+		return nil
+	}
+	for _, w := range list {
+		var f *task.FailedError
+		if errors.As(w.err, &f) && combines(f) {
+			m.weather.loose = true
+		}
+	}
 	if m.weather.loose {
 		return nil
 	}
@@ -235,7 +244,11 @@ func (m *modelRun) compareElements() error {
 func (m *modelRun) look(a area) (err error) {
 	for range 4 {
 		var lost *devices.LostError
-		if err = m.rt.WaitOn(context.Background(), m.option(a)); err == nil || errors.As(err, &lost) {
+		if err = m.rt.WaitOn(context.Background(), m.option(a)); errors.Is(err, task.ErrUnused) {
+			return nil // it is as it was
+		}
+		m.note([]area{a}, m.rt)
+		if err == nil || errors.As(err, &lost) {
 			return err
 		}
 	}

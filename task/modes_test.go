@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -34,7 +35,7 @@ func TestCommutativeTasksAreAloneAndInAnyOrder(t *testing.T) {
 		_, err = rt.Go(func() error { update(2); update(0); return nil }, task.Commutative(x[2:3]), task.Commutative(x[0:1]))
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, []int{400, 400, 400}, x)
 }
 
@@ -50,9 +51,9 @@ func TestCommutativeTasksOvertake(t *testing.T) {
 	require.NoError(t, err)
 	early, err := rt.Go(func() error { order = append(order, "early"); return nil }, task.Commutative(x))
 	require.NoError(t, err)
-	require.NoError(t, early.Wait())
+	require.NoError(t, early.Wait(context.Background()))
 	close(gate)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, []string{"early", "late"}, order)
 }
 
@@ -67,7 +68,7 @@ func TestConcurrentTasksRunTogether(t *testing.T) {
 	}
 	_, err := rt.Go(func() error { x[0] = sum.Load(); return nil }, task.InOut(x))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 2, x[0])
 }
 
@@ -101,7 +102,7 @@ func TestReductionsOfGoTasks(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, -60., least[0], "-6 from the first half, times 10")
 	require.Equal(t, []uint8{1, 0b1111}, all)
 	for k := range sum {
@@ -115,7 +116,7 @@ func TestReductionsOfGoTasks(t *testing.T) {
 	}
 	_, err := rt.GoScope(func(s *task.Scope) error { task.Private(s, sum); return nil }, task.Reduce(sum[:2], task.Sum[int]()))
 	require.NoError(t, err)
-	require.ErrorContains(t, rt.Wait(), "which it has not declared with Reduce")
+	require.ErrorContains(t, rt.Wait(context.Background()), "which it has not declared with Reduce")
 }
 
 func TestReductionsAreExact(t *testing.T) {
@@ -161,7 +162,7 @@ func TestReductionsAreExact(t *testing.T) {
 				require.Equal(t, want, sum, "%s, step %d", spec, i)
 			}
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, want, sum)
 		require.Equal(t, wantProduct, product[0])
 		require.Greater(t, longest[0][1], int32(50))
@@ -198,14 +199,14 @@ func TestReductionsOfKernels(t *testing.T) {
 				require.NoError(t, err)
 				want++
 				if round == 1 {
-					require.NoError(t, rt.Wait())
+					require.NoError(t, rt.Wait(context.Background()))
 					require.Equal(t, want, sum[1])
 				}
 			}
 			_, err := rt.GoScope(func(s *task.Scope) error { task.Private(s, bins[:1])[0] += 1000; return nil }, task.Reduce(bins[:1], task.Sum[int32]()))
 			require.NoError(t, err)
 			wantBins[0] += 1000
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			require.Equal(t, want, sum[1])
 			require.Equal(t, wantBins, bins)
 		})
@@ -238,13 +239,13 @@ func TestAFailedReductionLeavesNothing(t *testing.T) {
 	}
 	reader, err := rt.Go(nothing, task.In(x))
 	require.NoError(t, err)
-	require.ErrorIs(t, rt.Wait(), boom)
+	require.ErrorIs(t, rt.Wait(context.Background()), boom)
 	require.ErrorIs(t, reader.Err(), task.ErrSkipped)
 	for range 10 {
 		_, err := rt.GoScope(func(s *task.Scope) error { task.Private(s, x[3:])[0]++; return nil }, task.Reduce(x[3:], task.Sum[int]()))
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, 10, x[3])
 }
 
@@ -269,7 +270,7 @@ func TestReductionsInsideTasks(t *testing.T) {
 			return nil // combined at the end of the parent
 		}, task.InOut(x))
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, []int{190, 190, 190, 190, 0, 0, 0, 0}, x)
 	})
 }
@@ -288,7 +289,7 @@ func TestConcurrentKernels(t *testing.T) {
 			for round := range 20 {
 				k := hist.With()
 				if round%5 == 0 {
-					k = hist.With(task.On("smp"))
+					k = hist.With(task.OnDevice("smp"))
 				}
 				_, err := k.Submit(rt, round, 500+round, x, bins)
 				require.NoError(t, err)
@@ -301,7 +302,7 @@ func TestConcurrentKernels(t *testing.T) {
 					want[1]++
 				}
 			}
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			require.Equal(t, want, bins)
 		})
 	}
@@ -321,10 +322,10 @@ func TestConcurrentKernelsRunTogetherOnTheHost(t *testing.T) {
 		x, want := make([]int32, 1000), make([]int32, 1000)
 		for first := range 2 {
 			EveryOther(first, want)
-			_, err := every.With(task.On("smp")).Submit(rt, first, x)
+			_, err := every.With(task.OnDevice("smp")).Submit(rt, first, x)
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, want, x)
 	}
 	vector := kernelOf(t, EveryOther) // as vector code, where there is some
@@ -336,7 +337,7 @@ func TestConcurrentKernelsRunTogetherOnTheHost(t *testing.T) {
 			_, err := vector.Submit(rt, first, x)
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait()) // those of the next round touch the same elements
+		require.NoError(t, rt.Wait(context.Background())) // those of the next round touch the same elements
 	}
 	require.Equal(t, want, x)
 }
@@ -356,7 +357,7 @@ func TestCommutativeKernels(t *testing.T) {
 					want[k] += uint32(i)
 				}
 			}
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			require.Equal(t, want, x)
 		})
 	}
@@ -378,7 +379,7 @@ func ExampleReduce() {
 			return nil
 		}, task.In(x[i:i+2]), task.Reduce(sum, task.Sum[float64]()))
 	}
-	if err := rt.Wait(); err != nil {
+	if err := rt.Wait(context.Background()); err != nil {
 		panic(err)
 	}
 	fmt.Println(sum[0])

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // This file is how a task waits without keeping a worker, and how it ends after its children.
@@ -15,21 +16,26 @@ import (
 // worker meanwhile, and makes what the task accesses valid on the host: the body may use it again. It returns a
 // *FailedError for the children that failed since the last Wait; a failure that no Wait has told of makes the task fail.
 //
-// Errors: also the context's, of Until, and then the children go on; ErrInsideTask in the body of another task, such as a child, which would
+// Errors: also that of ctx, and then the children go on; ErrInsideTask in the body of another task, such as a child, which would
 // wait for itself; ErrScopeOver when the body has returned.
-func (s *Scope) Wait(options ...WaitOption) error {
-	o := waitOptions(options)
-	if err := s.misplaced(); err != nil {
+func (s *Scope) Wait(ctx context.Context, options ...WaitOption) error {
+	if !s.usable() {
+		return misuse("Scope.Wait", s.unusable())
+	}
+	o, err := waitOptions("Scope.Wait", ctx, options)
+	if err != nil {
+		return err
+	}
+	if err := s.misplacedIn("Scope.Wait"); err != nil {
 		return err
 	}
 	s.endReductions()
 	if err := s.waitChildren(o.ctx); err != nil {
 		return err
 	}
-	var err error
 	if !o.keep {
 		if err = s.settle(); err != nil {
-			err = fmt.Errorf("task: %s: wait: %w", s.owner.name(), err)
+			err = fmt.Errorf("task: %s: wait: %w", s.owner.title(), err)
 		}
 	}
 	s.submitting.Lock()
@@ -48,7 +54,7 @@ func (s *Scope) waitChildren(ctx context.Context) error {
 	}
 	for s.children() > 0 {
 		if ctx != nil && ctx.Err() != nil {
-			return fmt.Errorf("task: %s: wait: %w", s.owner.name(), context.Cause(ctx))
+			return fmt.Errorf("task: %s: wait: %w", s.owner.title(), context.Cause(ctx))
 		}
 		s.waitOnce(ctx)
 	}
@@ -131,7 +137,7 @@ func (rt *Runtime) aside(r *record, f func()) {
 	s := r.inner
 	s.lending.Lock()
 	defer s.lending.Unlock()
-	perturb()
+	spin.Perturb()
 	if s.resume == nil {
 		s.resume = make(chan int, 1)
 	}
@@ -152,7 +158,7 @@ func (rt *Runtime) aside(r *record, f func()) {
 // lend gives the worker, and what it is to run next, to another goroutine. Tokens are given back: no task that waits holds
 // any. Requires: lending held.
 func (s *Scope) lend(next *record) {
-	perturb()
+	spin.Perturb()
 	if s.resume == nil {
 		s.resume = make(chan int, 1)
 	}
@@ -165,16 +171,16 @@ func (s *Scope) lend(next *record) {
 
 // regain waits for the worker that somebody has asked for: wantWorker. Requires: lending held.
 func (s *Scope) regain() {
-	perturb()
+	spin.Perturb()
 	s.worker = <-s.resume
 	s.rt.rise(s.owner)
 }
 
 // announce says that somebody waits for the children, and reports whether wakeWaiter will be called.
 func (s *Scope) announce(how int32, ctx context.Context) bool {
-	perturb()
+	spin.Perturb()
 	s.waiting.Store(how)
-	perturb()
+	spin.Perturb()
 	if s.children() > 0 && (ctx == nil || ctx.Err() == nil) {
 		return true
 	}
@@ -183,7 +189,7 @@ func (s *Scope) announce(how int32, ctx context.Context) bool {
 
 // wakeWaiter lets who waits for the children go on, if somebody does.
 func (s *Scope) wakeWaiter() {
-	perturb()
+	spin.Perturb()
 	how := s.waiting.Load()
 	if how == nobodyWaiting || !s.waiting.CompareAndSwap(how, nobodyWaiting) {
 		return
@@ -197,7 +203,7 @@ func (s *Scope) wakeWaiter() {
 
 // childOver counts a child out, or with holder a reason, and returns the task if it is over by that.
 func (s *Scope) childOver(n int64) *record {
-	perturb()
+	spin.Perturb()
 	left := s.pending.Add(-n)
 	if left == 0 {
 		return s.owner
@@ -217,6 +223,7 @@ func (s *Scope) end() int {
 	s.over = true
 	s.resting.Add(1)
 	var ready recordList
+	s.submitMerges(&ready)
 	s.closeReductions(nil, &ready)
 	s.submitting.Unlock()
 	s.rt.startAll(&ready)
@@ -225,7 +232,7 @@ func (s *Scope) end() int {
 
 // suspend takes a task that waits out of flight, with its tokens.
 func (rt *Runtime) suspend(r *record) {
-	perturb()
+	spin.Perturb()
 	rt.rest()
 	if r.plain {
 		return
@@ -243,7 +250,7 @@ func (rt *Runtime) suspend(r *record) {
 // wantWorker asks for a worker for the body of s, which has lent its own. Those who need tokens for that stand in line as
 // ready tasks do, the others go first: they hold memory that ends with them.
 func (rt *Runtime) wantWorker(s *Scope) {
-	perturb()
+	spin.Perturb()
 	r := s.owner
 	rt.mu.Lock()
 	r.parked = true
@@ -290,7 +297,7 @@ func (rt *Runtime) takeHanded() *record {
 
 // endBody ends the part of r that its body was, and returns what the worker should run next.
 func (rt *Runtime) endBody(r *record) (*record, int) {
-	perturb()
+	spin.Perturb()
 	s := r.inner
 	worker := s.end()
 	if s.pending.Load() == holder {

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -21,7 +22,7 @@ func fibTasks(s *task.Scope, n int, out *int, made *int) error {
 	if _, err := s.GoScope(func(s *task.Scope) error { return fibTasks(s, n-2, &b, &less) }); err != nil {
 		return err
 	}
-	err := s.Wait()
+	err := s.Wait(context.Background())
 	*out, *made = a+b, more+less+2
 	return err
 }
@@ -38,7 +39,7 @@ func BenchmarkNested(b *testing.B) {
 				var out, made int
 				_, err := rt.GoScope(func(s *task.Scope) error { return fibTasks(s, n, &out, &made) })
 				require.NoError(b, err)
-				require.NoError(b, rt.Wait())
+				require.NoError(b, rt.Wait(context.Background()))
 				require.Equal(b, 2584, out)
 				done += made + 1
 			}
@@ -62,5 +63,5 @@ func BenchmarkLeaves(b *testing.B) {
 		})
 		require.NoError(b, err)
 	}
-	require.NoError(b, rt.Wait())
+	require.NoError(b, rt.Wait(context.Background()))
 }

@@ -86,11 +86,14 @@ func (rt *Runtime) describe() {
 
 // observeSubmit tells that r has become task id. Requires: submitting held.
 func (rt *Runtime) observeSubmit(r *record, id deps.TaskID) {
-	if r.kind == waitBody {
+	if r.kind.waits() {
 		return
 	}
 	if o := rt.observer; o != nil {
 		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Other: r.home.id(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName()})
+		if rt.recorder == nil && r.detail != rt.none {
+			r.seen = probe.Task{ID: id, Submit: rt.now(), Place: -1}
+		}
 	}
 	if rt.recorder != nil {
 		if r.home.brief = nil; r.detail == rt.none {
@@ -145,7 +148,7 @@ func (rt *Runtime) seenReady(s, by *record) {
 	var at time.Duration
 	switch {
 	case by == nil:
-	case by.kind == waitBody:
+	case by.kind.waits():
 		at = rt.now()
 	default:
 		if at = rt.released(by); at != 0 {
@@ -170,9 +173,24 @@ func (rt *Runtime) released(r *record) time.Duration {
 	return r.seen.Release
 }
 
+// observeEagerStart reports that r, which was launched before its predecessors were finished, was ready when the last of them
+// was, and was chosen and launched then. An observer of points learns so now, and only of a task that was not skipped.
+func (rt *Runtime) observeEagerStart(r *record, ran bool) {
+	x := &r.seen
+	x.Ready = max(x.Submit, x.Launch, r.led.at)
+	x.Last, x.Choice = r.led.by, x.Ready
+	if o := rt.observer; o != nil && ran {
+		for _, kind := range []probe.Kind{probe.Ready, probe.Choice, probe.Launch} {
+			p := rt.point(kind, r)
+			p.Time = x.Ready
+			o.Observe(p)
+		}
+	}
+}
+
 // observeChoice tells where r will run.
 func (rt *Runtime) observeChoice(r *record) {
-	if o := rt.observer; o != nil {
+	if o := rt.observer; o != nil && !r.launchedEarly() {
 		pt := rt.point(probe.Choice, r)
 		if len(r.item.Missing) > 0 {
 			pt.Bytes = r.item.Missing[r.item.Place()]
@@ -202,10 +220,10 @@ func (rt *Runtime) seenChoice(r *record, o probe.Recorder) {
 
 // observeLaunch tells that r goes to its accelerator.
 func (rt *Runtime) observeLaunch(r *record) {
-	if o := rt.observer; o != nil {
+	if o := rt.observer; o != nil && !r.launchedEarly() {
 		o.Observe(rt.point(probe.Launch, r))
 	}
-	if rt.recorder != nil {
+	if rt.seen {
 		r.seen.Choice = rt.now()
 		r.seen.Launch, r.seen.Variant = r.seen.Choice, string(rt.places[r.item.Place()].Kind)
 	}
@@ -238,17 +256,14 @@ func (rt *Runtime) observeFetch(r *record) {
 
 // observeEnd tells that the body of r is over, or that it cannot be run. On an accelerator its times are the device's.
 func (rt *Runtime) observeEnd(r *record) {
-	if r.kind == waitBody {
+	if r.kind.waits() {
 		return
 	}
 	accelerator := r.held && r.set.Space != devices.Host
-	if o := rt.observer; o != nil {
-		rt.pointsOfEnd(o, r, accelerator)
-	}
 	switch {
-	case rt.recorder == nil:
-	case r.detail == rt.none:
+	case r.detail == rt.none && rt.recorder != nil:
 		rt.brief(r).End = rt.soon() // perhaps before the start by some nanoseconds: who collects sees to that
+	case r.detail == rt.none:
 	default:
 		r.seen.Release = max(r.seen.Choice, r.seen.Start, rt.soon())
 		switch {
@@ -261,6 +276,9 @@ func (rt *Runtime) observeEnd(r *record) {
 			r.seen.End = r.seen.Release
 		}
 	}
+	if o := rt.observer; o != nil && r.poison.Load() == nil {
+		rt.pointsOfEnd(o, r, accelerator)
+	}
 }
 
 func (rt *Runtime) pointsOfEnd(o probe.Observer, r *record, accelerator bool) {
@@ -272,7 +290,7 @@ func (rt *Runtime) pointsOfEnd(o probe.Observer, r *record, accelerator bool) {
 		began := p
 		began.Kind, began.Err = probe.Start, nil
 		if r.set.Began > 0 {
-			began.Time, p.Time = r.set.Began, r.set.Ended
+			began.Time, p.Time = r.seen.Start, r.seen.End
 		}
 		o.Observe(began)
 	}
@@ -291,7 +309,7 @@ func (rt *Runtime) observeFailure(r *record) {
 
 // observeRelease tells that all is done for r.
 func (rt *Runtime) observeRelease(r *record, id deps.TaskID) {
-	if r.kind == waitBody {
+	if r.kind.waits() {
 		return
 	}
 	if o := rt.observer; o != nil {
@@ -381,10 +399,15 @@ func (rt *Runtime) observeAny(p probe.Point) {
 // watched reports whether anybody wants to know. A plain task asks six times, and nothing else is done for traces where nobody does.
 func (rt *Runtime) watched() bool { return rt.seen }
 
+// launchedEarly reports whether r was launched before its predecessors were finished, and is not finished itself.
+func (r *record) launchedEarly() bool {
+	return r.follow.Load() == r.id.Load()<<stageBits|following
+}
+
 // point fills a point of r.
 func (rt *Runtime) point(kind probe.Kind, r *record) probe.Point {
 	p := probe.Point{Kind: kind, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Worker: int(r.worker)}
-	if kind >= probe.Choice && kind <= probe.End && r.kind != waitBody {
+	if kind >= probe.Choice && kind <= probe.End && !r.kind.waits() {
 		p.Device = rt.places[r.item.Place()].Name
 	}
 	return p

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
 )
 
 // This file and memory.go are the ones that import unsafe: a private copy is memory of the size of its buffer, seen here as
@@ -226,14 +227,15 @@ func numberReducer[T number](op ir.Op) *reducer {
 // bytesAt returns the bytes of elements [lo, hi) of b.
 func bytesAt(b *buffer, lo, hi int64) []byte {
 	size := int64(b.elem)
-	return unsafe.Slice((*byte)(unsafe.Add(b.base, lo*size)), (hi-lo)*size)
+	return unsafe.Slice((*byte)(unsafe.Add(b.host.At(), lo*size)), (hi-lo)*size)
 }
 
 // copyOut returns a copy of the bytes of a region of b.
 func copyOut(b *buffer, r deps.Region) []byte {
-	out := make([]byte, 0, r.Len()*int64(b.elem))
+	out := make([]byte, r.Len()*int64(b.elem))
+	rest := out
 	for lo, hi := range r.Runs() {
-		out = append(out, bytesAt(b, lo, hi)...)
+		rest = rest[devices.CopyBytes(rest, bytesAt(b, lo, hi)):]
 	}
 	return out
 }
@@ -241,7 +243,7 @@ func copyOut(b *buffer, r deps.Region) []byte {
 // copyIn puts back what copyOut has returned.
 func copyIn(b *buffer, r deps.Region, from []byte) {
 	for lo, hi := range r.Runs() {
-		n := copy(bytesAt(b, lo, hi), from)
+		n := devices.CopyBytes(bytesAt(b, lo, hi), from)
 		from = from[n:]
 	}
 }

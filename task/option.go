@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -41,6 +42,16 @@ type special struct {
 type box struct {
 	shape, lo, hi []int64
 	err           error
+}
+
+// empty reports whether b has no element.
+func (b *box) empty() bool {
+	for i := range b.lo {
+		if b.hi[i] <= b.lo[i] {
+			return true
+		}
+	}
+	return false
 }
 
 const (
@@ -103,19 +114,12 @@ func Reduce[T any](x []T, op *Operator[T]) Option {
 	return specialAccess(deps.Reduction, &special{memory: memoryOf(x), reducer: op.reducer()})
 }
 
-// InPointer, OutPointer and InOutPointer are In, Out and InOut of the variable that p points at.
-func InPointer[T any](p *T) Option {
-	return accessTo(deps.In, memoryOfPointer(p))
-}
-
-// OutPointer says that the task writes *p.
-func OutPointer[T any](p *T) Option {
-	return accessTo(deps.Out, memoryOfPointer(p))
-}
-
-// InOutPointer says that the task reads and writes *p.
-func InOutPointer[T any](p *T) Option {
-	return keepAccess[T](deps.InOut, memoryOfPointer(p))
+// One returns the variable that p points at as a slice of one element, for accesses: In(One(&x)). It is nil for nil.
+func One[T any](p *T) []T {
+	if p == nil {
+		return nil
+	}
+	return unsafe.Slice(p, 1)
 }
 
 // Box narrows an access to the box [lo[i], hi[i]) in each dimension i of its slice, read as a row-major array of the
@@ -170,9 +174,9 @@ func Label(text string) Option { return textOption(labelOption, text, 0) }
 // Priority lets tasks of higher n run first, under the policies that look at it (priority, locality).
 func Priority(n int) Option { return Option{kind: priorityOption, n: int64(n)} }
 
-// On restricts where the task may run: a kind of devices ("smp", "sim", "acc" for all accelerators) or one device by its
+// OnDevice restricts where the task may run: a kind of devices ("smp", "sim", "acc" for all accelerators) or one device by its
 // name ("sim:2"). Several Ons add up.
-func On(device string) Option { return textOption(placeOption, device, 0) }
+func OnDevice(device string) Option { return textOption(placeOption, device, 0) }
 
 // Resources says how many of a kind's tokens the task holds while it runs there. It replaces what the kernel says of the
 // kind, which may be one that the run has no device of.

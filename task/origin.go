@@ -1,9 +1,11 @@
 package task
 
 import (
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -17,19 +19,57 @@ func originOf(f any) Option {
 
 // position returns where the body of r is written: the line of its directive for a kernel, that of the function else.
 func (r *record) position() ir.Pos {
-	switch {
-	case r.kernel != nil || r.kind != goBody || r.turn != nil:
-		return r.pos
-	case r.origin != 0:
-		return positionOf(r.origin)
-	case r.bodyCtx != nil:
-		return positionOf(reflect.ValueOf(r.bodyCtx).Pointer())
-	case r.nested != nil:
-		return positionOf(reflect.ValueOf(r.nested).Pointer())
-	case r.body != nil:
-		return positionOf(reflect.ValueOf(r.body).Pointer())
+	if pc := r.function(); pc != 0 {
+		return positionOf(pc)
 	}
 	return r.pos
+}
+
+// function returns the function of the program that a Go task calls, 0 for other tasks.
+func (r *record) function() uintptr {
+	switch {
+	case r.kernel != nil || r.kind != goBody || r.turn != nil:
+		return 0
+	case r.origin != 0:
+		return r.origin
+	case r.bodyCtx != nil:
+		return reflect.ValueOf(r.bodyCtx).Pointer()
+	case r.nested != nil:
+		return reflect.ValueOf(r.nested).Pointer()
+	case r.body != nil:
+		return reflect.ValueOf(r.body).Pointer()
+	}
+	return 0
+}
+
+// errorLabel returns the label of the error of r. A method value has no line: there it has the name of the method.
+func (r *record) errorLabel() string {
+	name := r.name()
+	if pc := r.function(); name == unlabelled && pc != 0 && positionOf(pc) == (ir.Pos{}) {
+		return name + methodOf(pc)
+	}
+	return name
+}
+
+// title is what errors of a submission call r: its name, and the line of the function of a Go task without a label.
+func (r *record) title() string { return titleOf(r.errorLabel(), r.position()) }
+
+// titleOf adds the line of its function to the label of a task that has none of its own.
+func titleOf(label string, pos ir.Pos) string {
+	if label != unlabelled || pos.File == "" {
+		return label
+	}
+	return fmt.Sprintf("%s (%s:%d)", label, pos.File, pos.Line)
+}
+
+// methodOf returns the name of the method whose value is the function at pc.
+func methodOf(pc uintptr) string {
+	f := runtime.FuncForPC(pc)
+	if f == nil {
+		return ""
+	}
+	name := strings.TrimSuffix(f.Name(), "-fm")
+	return " " + name[strings.LastIndexByte(name, '/')+1:]
 }
 
 // position returns where the body of a step is written.

@@ -42,11 +42,11 @@ func TestErrorsHaveTheLineOfTheFunction(t *testing.T) {
 			return line() - 1, err
 		},
 		"loop": func(at task.Submitter, x []int) (int, error) {
-			_, err := task.Loop(at, 0, 1, func(*task.Scope, int, int) error { return errBoom }, task.Every(task.Out(x)))
+			_, err := task.Taskloop(at, 0, 1, func(*task.Scope, int, int) error { return errBoom }, task.WithOptions(task.Out(x)))
 			return line() - 1, err
 		},
 		"wide": func(at task.Submitter, x []int) (int, error) {
-			_, err := task.Wide(at, 0, 1, 1, func(int, int) error { panic(errBoom) }, task.Out(x))
+			_, err := task.ParallelFor(at, 0, 1, 1, func(int, int) error { panic(errBoom) }, task.Out(x))
 			return line() - 1, err
 		},
 		"go": func(at task.Submitter, x []int) (int, error) {
@@ -89,26 +89,26 @@ func TestErrorsHaveTheLineOfTheFunction(t *testing.T) {
 		require.NoError(t, err, name)
 		skipped, err := rt.Go(nothing, task.In(x))
 		require.NoError(t, err, name)
-		look(where, rt.Wait())
+		look(where, rt.Wait(context.Background()))
 		var of *task.Error
 		require.ErrorAs(t, skipped.Err(), &of)
 		require.Equal(t, "bench_test.go", of.Pos.File)
 		g := task.NewGroup(rt)
 		where, err = submit(g, x)
 		require.NoError(t, err, name)
-		look(where, g.Wait())
+		look(where, g.Wait(context.Background()))
 		it, err := rt.Record(func(r *task.Recorder) (err error) { where, err = submit(r, x); return err })
 		require.NoError(t, err, name)
 		_, err = it.Replay()
 		require.NoError(t, err, name)
-		look(where, rt.Wait())
-		_, changed, err := it.Again(func(r *task.Recorder) (err error) { where, err = submit(r, x); return err })
+		look(where, rt.Wait(context.Background()))
+		_, changed, err := it.ReplayOrRecord(func(r *task.Recorder) (err error) { where, err = submit(r, x); return err })
 		require.NoError(t, err, name)
 		require.False(t, changed, name)
-		look(where, rt.Wait())
+		look(where, rt.Wait(context.Background()))
 	}
 	rt := open(t, task.Options{Devices: "smp:2"})
 	_, err := rt.Go(failing{}.run)
 	require.NoError(t, err)
-	require.EqualError(t, rt.Wait(), "task: go task on smp: boom", "the compiler has written a method value")
+	require.EqualError(t, rt.Wait(context.Background()), "task: go task task_test.failing.run on smp: boom", "the compiler has written a method value")
 }

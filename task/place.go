@@ -63,8 +63,12 @@ func (rt *Runtime) variantsOf(k *Kernel) *variants {
 		}
 		v.places = v.places.With(sched.PlaceID(p))
 	}
+	on := rt.onHost(k, v)
+	if on != nil {
+		rt.vectors.of(on) // is compiled from now on, beside what is done
+	}
 	if rt.watched() {
-		rt.observeKernel(k, rt.host >= 0 && v.places.Has(rt.host))
+		rt.observeKernel(k, on != nil)
 	}
 	rt.variants.Store(k, v)
 	return v
@@ -85,12 +89,11 @@ func (rt *Runtime) variantAt(k *Kernel, p int, d devices.Device) error {
 	if !k.named(place.Kind) {
 		return fmt.Errorf("%s: the device clause says %s", place.Name, strings.Join(k.ir.Target.Kinds, ", "))
 	}
-	if !rt.watched() {
-		return d.Prepare(&k.device)
-	}
 	began := rt.now()
 	err := d.Prepare(&k.device)
-	rt.observeCompile(k, d, began, err)
+	if rt.watched() && (sched.PlaceID(p) != rt.host || err != nil) { // the Go function is there; vector code tells of itself
+		rt.observeCompile(k, d, began, err)
+	}
 	return err
 }
 

@@ -119,13 +119,13 @@ func TestPoliciesThatBreak(t *testing.T) {
 							if err != nil {
 								return err
 							}
-							return s.Wait()
+							return s.Wait(context.Background())
 						}, task.InOut(part), task.Resources("smp", 1))
 					default:
 						_, refused = fill.With(task.Resources("sim", 1)).Submit(rt, 0, 8, uint32(i), part)
 					}
 				}
-				waited := rt.Wait()
+				waited := rt.Wait(context.Background())
 				_, after := rt.Go(nothing)
 				closed := rt.Close()
 				var leak *task.LeakError
@@ -178,7 +178,7 @@ func TestAPolicyThatBreaksWhileItemsAreTakenOut(t *testing.T) {
 		why := errors.New("enough")
 		cancel(why)
 		close(gate)
-		_ = rt.Wait()
+		_ = rt.Wait(context.Background())
 		closed := rt.Close()
 		var leak *task.LeakError
 		require.NotErrorAs(t, closed, &leak)
@@ -201,7 +201,7 @@ func TestAPolicyThatBreaksWhileItemsAreTakenOut(t *testing.T) {
 				break
 			}
 		}
-		_ = rt.Wait()
+		_ = rt.Wait(context.Background())
 		require.NotErrorAs(t, rt.Close(), &leak)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -24,7 +25,7 @@ import (
 type plainQueue struct {
 	some  atomic.Bool
 	_     line128
-	mu    mutex
+	mu    spin.Mutex
 	first uint32
 	count uint32
 	ring  []*record // a power of 2
@@ -53,7 +54,7 @@ func (q *plainQueue) len() int64 {
 	if !q.some.Load() {
 		return 0
 	}
-	lock(&q.mu)
+	spin.Lock(&q.mu)
 	defer q.mu.Unlock()
 	return int64(q.count)
 }
@@ -71,7 +72,7 @@ func (q *plainQueue) next() *record {
 }
 
 func (q *plainQueue) push(r *record) {
-	lock(&q.mu)
+	spin.Lock(&q.mu)
 	q.add(r)
 	q.mu.Unlock()
 }
@@ -80,7 +81,7 @@ func (q *plainQueue) pop() (r *record) {
 	if !q.some.Load() {
 		return nil
 	}
-	lock(&q.mu)
+	spin.Lock(&q.mu)
 	if q.count > 0 {
 		r = q.next()
 	}
@@ -94,7 +95,7 @@ func (q *plainQueue) share(own *plainQueue, n uint32) (first *record, taken int)
 		return nil, 0
 	}
 	var room [maxShare]*record
-	lock(&q.mu)
+	spin.Lock(&q.mu)
 	take := min(maxShare, max(min(q.count, smallShare), (q.count+n-1)/n))
 	list := room[:take]
 	for i := range list {
@@ -108,7 +109,7 @@ func (q *plainQueue) share(own *plainQueue, n uint32) (first *record, taken int)
 		r.link = nil // fetches the line from who made it ready, all of them at once
 	}
 	if take > 1 {
-		lock(&own.mu)
+		spin.Lock(&own.mu)
 		for _, r := range list[1:] {
 			own.add(r)
 		}

@@ -1,6 +1,10 @@
 package task
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/gompss/gompss/internal/spin"
+)
 
 // allocated is where the memory of Alloc lies, of all runtimes of the process, and where it has lain since it was given back: a slice
 // of it says nothing of that. It is looked at when memory is registered, not when it is found.
@@ -8,7 +12,7 @@ var allocated allocations
 
 // allocations are stretches of addresses by their owner, nil for those that were given back.
 type allocations struct {
-	mu    mutex // innermost
+	mu    spin.Mutex // innermost
 	tree  *stretch[*buffers]
 	freed int // how many have no owner
 }

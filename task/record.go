@@ -8,6 +8,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/trace/probe"
 )
@@ -67,7 +69,12 @@ type detail struct {
 	tries     int             // how often it has failed and was run again
 	stopped   bool            // its trial took too long, and counts for nothing
 	apart     bool            // accesses order it, and moved is what is copied for it
+	heedless  bool            // a wait that does not fail because of those that it waits for
+	grows     *buffer         // of a merge: the buffer whose parts it moves
+	stains    []stained       // of a merge
+	merged    int64           // of a kernel: Scope.merged when it was described
 	moved     []deps.Access
+	unordered []*buffer // that it uses without an access
 
 	label    string
 	pos      ir.Pos
@@ -83,7 +90,7 @@ type detail struct {
 	began    time.Duration // on an accelerator, where somebody learns
 	launch   devices.Launch
 	args     devices.Args
-	set      devices.WorkingSet
+	set      machine.WorkingSet
 
 	rerun *rerun // of an iteration, for that and for its steps
 	turn  *turn  // of an iteration
@@ -147,8 +154,15 @@ const (
 	kernelBody                  // kernel, anywhere
 	combineBody                 // the private copies of a reduction become one
 	waitBody                    // nothing: it is there to wait for its accesses on the host
+	mergeBody                   // likewise, for a buffer that has grown
 	replayBody                  // the steps of an iteration, as its children
 )
+
+// unlabelled is the name of a Go task without a label.
+const unlabelled = "go task"
+
+// waits reports whether a task of this kind does nothing but wait for its accesses on the host.
+func (k bodyKind) waits() bool { return k == waitBody || k == mergeBody }
 
 // name returns what the task is called.
 func (r *record) name() string {
@@ -158,7 +172,7 @@ func (r *record) name() string {
 	case r.kernel != nil:
 		return r.kernel.name
 	}
-	return "go task"
+	return unlabelled
 }
 
 func (r *record) kernelName() string {
@@ -178,12 +192,15 @@ func (r *record) data() []deps.Access {
 
 // fail makes cause the error of the task.
 func (r *record) fail(device string, cause error) {
-	r.err = &Error{Task: deps.TaskID(r.id.Load()), Label: r.name(), Kernel: r.kernelName(), Device: device, Pos: r.position(), Cause: cause, group: r.member}
+	if _, skipped := cause.(*SkippedError); r.kernel != nil && !skipped {
+		r.kernel.device.Locate(cause, r.args.List)
+	}
+	r.err = &Error{Task: deps.TaskID(r.id.Load()), Label: r.errorLabel(), Kernel: r.kernelName(), Device: device, Pos: r.position(), Cause: cause, group: r.member}
 }
 
 // skip makes the failure of a predecessor the error of the task.
 func (r *record) skip(via *Error) {
-	r.fail("", &SkippedError{Via: via.Label, First: via.first()})
+	r.fail("", &SkippedError{Via: titleOf(via.Label, via.Pos), First: via.first(), direct: via.first() == via})
 }
 
 // clear makes the record ready for another task. What it pointed at is let go.
@@ -216,28 +233,33 @@ func (d *detail) clear() {
 	if d.accesses = d.accesses[:0]; cap(d.accesses) > keepAccesses {
 		d.accesses = nil
 	}
-	d.work, d.outcome, d.rerun = 0, nil, nil
+	d.work, d.outcome, d.rerun, d.grows, d.stains, d.merged = 0, nil, nil, nil, nil, 0
 	if d.turn != nil {
 		d.turn.giveBack()
 		d.turn = nil
 	}
-	d.now, d.final, d.retries, d.tries, d.apart, d.moved = false, false, 0, 0, false, d.moved[:0]
+	d.now, d.final, d.retries, d.tries, d.apart, d.heedless, d.moved = false, false, 0, 0, false, false, d.moved[:0]
 	clear(d.uses)
 	d.shared = d.shared[:0]
 	d.uses, d.bound, d.relaxed, d.exclusive, d.gathered, d.onHost = d.uses[:0], false, false, false, false, false
+	for _, b := range d.unordered {
+		b.users.Add(-1)
+	}
+	clear(d.unordered)
+	d.unordered = d.unordered[:0]
 	clear(d.args.List)
 	d.args.List, d.args.At = d.args.List[:0], nil
 }
 
 // details are the details that nobody uses.
 type details struct {
-	mu   mutex
+	mu   spin.Mutex
 	list *detail
 	made int64
 }
 
 func (l *details) get(rt *Runtime) *detail {
-	lock(&l.mu)
+	spin.Lock(&l.mu)
 	d := l.list
 	if d != nil {
 		l.list, d.next = d.next, nil
@@ -253,7 +275,7 @@ func (l *details) get(rt *Runtime) *detail {
 
 func (l *details) put(d *detail) {
 	d.item.Owner, d.set.Owner = nil, nil
-	lock(&l.mu)
+	spin.Lock(&l.mu)
 	d.next, l.list = l.list, d
 	l.mu.Unlock()
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // A Recorder takes the tasks of an iteration. Nothing runs while it does. It is a Submitter: a kernel, or a function that was
-// generated for one, submits to it as to a Runtime, and so do Loop, Wide, GoValue and the tasks of a Group; the Task that they return is
+// generated for one, submits to it as to a Runtime, and so do Taskloop, ParallelFor, GoValue and the tasks of a Group; the Task that they return is
 // no task.
 type Recorder struct {
 	rt     *Runtime
@@ -24,13 +24,11 @@ type Recorder struct {
 	edges  [][2]int32
 	graph  *deps.Domain
 	open   []*reduction // that more steps may join
+	merged int64        // Scope.merged of the program, as of the latest step
 	after  int32        // 1 + the step that all later ones come after; 0 where there is none
 	over   bool
 	err    error
 }
-
-// ErrRecorderOver says that a task was given to a Recorder whose iteration is complete.
-var ErrRecorderOver = errors.New("task: record: the iteration is complete")
 
 func (r *Recorder) collect(build func(*Recorder) error) error {
 	if build == nil {
@@ -83,7 +81,7 @@ func (r *Recorder) wrong(err error) error {
 // check returns why no step can be added.
 func (r *Recorder) check() error {
 	if r.over {
-		return ErrRecorderOver
+		return errRecorderFinished
 	}
 	return r.err
 }
@@ -209,8 +207,12 @@ func (r *Recorder) record(body func() error, nested func(*Scope) error, options 
 // add appends a step and finds its predecessors.
 func (r *Recorder) add(body func() error, nested func(*Scope) error, options []Option) error {
 	r.fresh.tasks = r.fresh.tasks || nested != nil || r.rt.wantsTasks()
-	s := step{body: body, nested: nested, uses: int32(len(r.fresh.uses)), label: "go task"}
+	s := step{body: body, nested: nested, uses: int32(len(r.fresh.uses)), label: unlabelled}
 	var accesses []deps.Access
+	var ready recordList
+	defer r.rt.startAll(&ready)
+	r.rt.root.submitting.Lock()
+	defer r.rt.root.submitting.Unlock()
 	for i := range options {
 		o := &options[i]
 		switch o.what() {
@@ -228,6 +230,9 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 			r.fresh.uses = append(r.fresh.uses, use{o.memory(), o.mode(), o.box()})
 			accesses = append(accesses, a)
 		}
+	}
+	if r.rt.root.submitMerges(&ready) {
+		r.rt.buffers.followGrowth(accesses)
 	}
 	inTurn(accesses)
 	s.usesEnd = int32(len(r.fresh.uses))
@@ -257,7 +262,11 @@ func intoThemselves(accesses []deps.Access) {
 
 // addStep appends a step that was asked for, behind those that combine the reductions that it meets.
 func (r *Recorder) addStep(s step, accesses []deps.Access) error {
-	buffers, err := r.rt.keep(r.fresh.buffers, accesses)
+	r.followGrowth()
+	if r.fresh.hold == nil {
+		r.fresh.hold = newHold()
+	}
+	buffers, err := r.rt.keep(r.fresh.buffers, r.fresh.hold, accesses)
 	if err != nil {
 		return err
 	}
@@ -274,11 +283,7 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 // from index since on.
 func (r *Recorder) append(s step, accesses []deps.Access, since int) {
 	if r.graph == nil {
-		r.graph = &deps.Domain{Edges: func(succ deps.TaskID, preds []deps.TaskID) {
-			for _, p := range preds {
-				r.edges = append(r.edges, [2]int32{int32(p - 1), int32(succ - 1)})
-			}
-		}}
+		r.graph = &deps.Domain{Edges: r.noteEdges}
 	}
 	at := int32(len(r.fresh.steps))
 	r.graph.Submit(&deps.Node{}, accesses)
@@ -291,6 +296,34 @@ func (r *Recorder) append(s step, accesses []deps.Access, since int) {
 	s.accesses = accesses
 	r.fresh.steps = append(r.fresh.steps, s)
 	r.fresh.accesses = append(r.fresh.accesses, accesses...)
+}
+
+// noteEdges notes the predecessors of a step, unless they are known already.
+func (r *Recorder) noteEdges(succ deps.TaskID, preds []deps.TaskID) {
+	for _, p := range preds {
+		if int(succ) > len(r.fresh.steps) {
+			r.edges = append(r.edges, [2]int32{int32(p - 1), int32(succ - 1)})
+		}
+	}
+}
+
+// followGrowth makes the steps so far use the buffers that theirs have become parts of, if some have.
+func (r *Recorder) followGrowth() {
+	now := r.rt.root.merged.Load()
+	if now == r.merged {
+		return
+	}
+	r.merged = now
+	r.fresh.followGrowth()
+	for _, g := range r.open {
+		g.followGrowth()
+	}
+	if r.graph != nil {
+		r.graph = &deps.Domain{Edges: r.noteEdges}
+		for i := range r.fresh.steps {
+			r.graph.Submit(&deps.Node{}, r.fresh.steps[i].accesses)
+		}
+	}
 }
 
 // edge adds an edge, if it is not among those from index since on.
@@ -390,14 +423,14 @@ func (r *Recorder) addWait(g *Group) {
 
 // keep adds the buffers of a step to those of its recording. It is called while the step is recorded: afterwards they may be gone, and
 // their ids those of others.
-func (rt *Runtime) keep(buffers []*buffer, accesses []deps.Access) ([]*buffer, error) {
+func (rt *Runtime) keep(buffers []*buffer, h *hold, accesses []deps.Access) ([]*buffer, error) {
 	table := rt.buffers.load()
 	for _, a := range accesses {
 		if a.Region.Empty() {
 			continue
 		}
 		b := table.get(a.Region.Buffer)
-		if b == nil {
+		if b == nil || !h.add(&rt.buffers, b) && !b.gone.Load() {
 			return buffers, &ChangedError{What: fmt.Sprintf("buffer %d was given back", a.Region.Buffer)}
 		}
 		if !slices.Contains(buffers, b) {
@@ -418,6 +451,7 @@ func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
 
 // finish makes it the iteration that was collected.
 func (r *Recorder) finish(it *Iteration) {
+	r.followGrowth()
 	r.closeReductions(func(*reduction) bool { return true })
 	args := r.argsOver()
 	it.recording = r.fresh

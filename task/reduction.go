@@ -10,6 +10,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/machine"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // This file is reductions: tasks that reduce into the same elements with the same operator run together, each on a private
@@ -29,6 +32,7 @@ type reduction struct {
 	regions deps.Set   // of all its tasks
 	into    *reduction // the one that this was joined to
 	copies  []*private // guarded by Runtime.reducing
+	members []*Group   // that wait for its combination
 }
 
 // root returns the reduction that g has become a part of.
@@ -74,15 +78,10 @@ func (rt *Runtime) addReduction(r *record, i, param int, b *buffer, op *reducer)
 	r.uses = append(r.uses, reduced{access: i, param: param, group: &reduction{op: op, id: r.accesses[i].Op, buffer: b}})
 }
 
-var errNoCombiner = errors.New("reduction: its copies are combined on a CPU worker, and there is none")
-
 var errReducedElsewhere = errors.New("the same elements are also accessed otherwise by the task")
 
 // checkReductions refuses what private copies cannot do. It comes before accesses are merged, which reductions are not.
 func (r *record) checkReductions() error {
-	if len(r.uses) > 0 && r.rt.host < 0 {
-		return errNoCombiner
-	}
 	for _, u := range r.uses {
 		a := &r.accesses[u.access]
 		for i := range r.accesses {
@@ -118,6 +117,7 @@ func (s *Scope) joinReductions(r *record) {
 		}
 		u.group = g
 		g.regions.Add(region)
+		g.addMember(r.member)
 	}
 }
 
@@ -125,6 +125,9 @@ func (s *Scope) joinReductions(r *record) {
 func (rt *Runtime) joinGroups(g, o *reduction) {
 	for _, p := range o.regions.Regions() {
 		g.regions.Add(p)
+	}
+	for _, m := range o.members {
+		g.addMember(m)
 	}
 	rt.reducing.Lock()
 	g.copies = append(g.copies, o.copies...)
@@ -158,7 +161,7 @@ func (g *reduction) meets(accesses []deps.Access) bool {
 
 // submitCombination submits the task that combines the copies of g. Requires: submitting held.
 func (s *Scope) submitCombination(g *reduction, ready *recordList) {
-	perturb()
+	spin.Perturb()
 	rt := s.rt
 	c := s.take()
 	if c.detail == rt.none {
@@ -170,8 +173,12 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 		c.work += deps.Bytes(p.Len()) * g.buffer.elem
 	}
 	c.uses = append(c.uses, reduced{group: g})
+	c.member = g.innermost()
+	for _, m := range c.others() {
+		m.enter()
+	}
 	c.item.Name = c.label
-	if c.plain = rt.isPlain(c); !c.plain {
+	if c.plain = rt.isPlain(c); !c.plain && !rt.combinesBeside() {
 		if err := rt.sched.Prepare(&c.item, rt.hostOnly(), nil); err != nil {
 			rt.bug("combination of %s: %v", g.op.name, err)
 		}
@@ -223,14 +230,14 @@ func (g *reduction) init(c *private, r deps.Region) {
 		missing.Remove(has)
 	}
 	for _, m := range missing.Regions() {
-		g.op.fill(c.b.base, m)
+		g.op.fill(c.b.host.At(), m)
 	}
 	c.set.Add(r)
 }
 
 // takePrivate returns a copy that no task uses, preferably one that is where it is wanted.
 func (rt *Runtime) takePrivate(g *reduction, space devices.SpaceID) (*private, error) {
-	perturb()
+	spin.Perturb()
 	rt.reducing.Lock()
 	defer rt.reducing.Unlock()
 	g = g.root()
@@ -297,12 +304,47 @@ func (rt *Runtime) readPrivates(r *record) {
 	}
 }
 
+// combinesBeside reports whether combinations run beside the scheduler, as the machine has no CPU workers.
+func (rt *Runtime) combinesBeside() bool { return rt.host < 0 }
+
+// startCombination brings the copies that r combines to the host, and combines them on a goroutine of its own: the callback of a driver, by
+// which they arrive, must not be kept.
+func (rt *Runtime) startCombination(r *record) {
+	rt.bindPrivates(r, devices.Host)
+	r.worker = smp.None
+	r.setUp(devices.Host)
+	r.set.Ready = func(_ *machine.WorkingSet, err error) {
+		if err != nil {
+			r.fail("", err)
+		}
+		rt.cleaning.Go(func() { rt.runCombination(r) })
+	}
+	r.held = true
+	if rt.machine.Acquire(&r.set) {
+		rt.cleaning.Go(func() { rt.runCombination(r) })
+	}
+}
+
+// runCombination runs a combination whose copies have arrived on the host, unless they have not, and ends it.
+func (rt *Runtime) runCombination(r *record) {
+	defer func() {
+		if r.err != nil {
+			r.err.Device = ""
+		}
+		rt.release(r)
+		rt.retireUnscheduled(r)
+	}()
+	if r.err == nil {
+		rt.runOnce(r)
+	}
+}
+
 // combine is the body of a combination.
 func (rt *Runtime) combine(r *record) {
 	g := r.uses[0].group
 	for _, c := range g.copies {
 		for _, p := range c.set.Regions() {
-			g.op.fold(g.buffer.base, c.b.base, p)
+			g.op.fold(g.buffer.host.At(), c.b.host.At(), p)
 		}
 	}
 }
@@ -351,26 +393,25 @@ func Private[T any](s *Scope, x []T) []T {
 	if len(x) == 0 {
 		return x
 	}
-	b, first, err := s.rt.buffers.find(memoryOf(x))
-	if err != nil || b == nil {
-		panic(fmt.Sprintf("task: %s: private copy of memory that it has not declared", s.owner.name()))
-	}
-	want := b.span(first, first+int64(len(x)))
+	m := memoryOf(x)
 	var best *private
+	var at int64
 	tightest := int64(math.MaxInt64)
 	for _, u := range s.owner.uses {
-		if u.group.buffer != b || u.copy == nil {
+		b := u.group.buffer // and not what it may have become a part of since
+		if u.copy == nil || b.elem != m.elem || uintptr(m.base) < b.lo() || uintptr(m.base)+uintptr(m.size()) > b.hi() {
 			continue
 		}
+		first := int64((uintptr(m.base) - b.lo()) / uintptr(b.elem))
 		lo, hi := s.owner.accesses[u.access].Region.Bounds()
-		if lo <= want.Offset && want.Offset+want.Len() <= hi && hi-lo < tightest {
-			best, tightest = u.copy, hi-lo
+		if lo <= first && first+m.len <= hi && hi-lo < tightest {
+			best, at, tightest = u.copy, first, hi-lo
 		}
 	}
-	if best != nil {
-		return elements[T](best.b.base, first, first+int64(len(x)))
+	if best == nil {
+		panic(fmt.Sprintf("task: %s: private copy of memory, which it has not declared with Reduce: %s", s.owner.title(), m.text()))
 	}
-	panic(fmt.Sprintf("task: %s: private copy of %v, which it has not declared with Reduce", s.owner.name(), want))
+	return elements[T](best.b.host.At(), at, at+m.len)
 }
 
 // reductionOfClause notes the reduction clause that the latest n accesses of r are from.

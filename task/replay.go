@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // A replay runs the steps of an iteration: on the worker that has the task, its owner, and on those that are idle.
@@ -26,13 +27,13 @@ type replay struct {
 	over   atomic.Int64 // steps; told by workers that run out of work
 	desks  []desk
 	free   []*desk // that nobody sits at; the first desk is the owner's
-	seat   mutex
+	seat   spin.Mutex
 	owner  *record     // the task that this replay is
 	asleep atomic.Bool // its goroutine, which has lent its worker
 	bell   chan struct{}
 
 	broken  atomic.Bool // a step failed or was skipped
-	failing mutex
+	failing spin.Mutex
 	doomed  map[int32]*Error // steps that are to be skipped, and because of whom
 	failed  FailedError
 }
@@ -40,7 +41,7 @@ type replay struct {
 // A desk is what one worker has before it.
 type desk struct {
 	queued atomic.Int32
-	mu     mutex
+	mu     spin.Mutex
 	steps  []int32
 	roots  atomic.Uint64 // those that are left of what was taken at once: see packRoots
 	over   int64         // belongs to the worker alone
@@ -109,7 +110,7 @@ func (r *replay) own() {
 			return
 		}
 		r.asleep.Store(true)
-		perturb()
+		spin.Perturb()
 		if (r.over.Load() == r.total || r.Wanted()) && r.asleep.CompareAndSwap(true, false) {
 			continue
 		}
@@ -180,7 +181,7 @@ func (r *replay) work(d *desk) {
 		i := r.take(d)
 		if i < 0 {
 			r.tell(d)
-			if r.over.Load() == r.total || !spin(func() bool { return r.over.Load() == r.total || r.Wanted() }) || r.over.Load() == r.total {
+			if r.over.Load() == r.total || !spinFor(func() bool { return r.over.Load() == r.total || r.Wanted() }) || r.over.Load() == r.total {
 				return
 			}
 			continue
@@ -254,7 +255,7 @@ func (d *desk) halfOfRoots(o *desk) bool {
 			return false
 		}
 		middle := lo + (hi-lo)/2
-		perturb()
+		spin.Perturb()
 		if o.roots.CompareAndSwap(s, packRoots(lo, middle)) {
 			d.roots.Store(packRoots(middle, hi))
 			return true
@@ -279,7 +280,7 @@ func (r *replay) moreRoots(d *desk) bool {
 
 // push puts a ready step into the queue of d.
 func (d *desk) push(i int32) {
-	lock(&d.mu)
+	spin.Lock(&d.mu)
 	d.steps = append(d.steps, i)
 	d.queued.Store(int32(len(d.steps)))
 	d.mu.Unlock()
@@ -287,7 +288,7 @@ func (d *desk) push(i int32) {
 
 // pop takes the step that came last, -1 when there is none.
 func (d *desk) pop() int32 {
-	lock(&d.mu)
+	spin.Lock(&d.mu)
 	defer d.mu.Unlock()
 	last := len(d.steps) - 1
 	if last < 0 {
@@ -302,7 +303,7 @@ func (d *desk) pop() int32 {
 // takeHalf moves the older half of the queue of o, at least one, to d.
 func (d *desk) takeHalf(o *desk) bool {
 	var moved [32]int32
-	lock(&o.mu)
+	spin.Lock(&o.mu)
 	n := copy(moved[:], o.steps[:(len(o.steps)+1)/2])
 	o.steps = o.steps[:copy(o.steps, o.steps[n:])]
 	o.queued.Store(int32(len(o.steps)))
@@ -310,7 +311,7 @@ func (d *desk) takeHalf(o *desk) bool {
 	if n == 0 {
 		return false
 	}
-	lock(&d.mu)
+	spin.Lock(&d.mu)
 	d.steps = append(d.steps, moved[:n]...)
 	d.queued.Store(int32(len(d.steps)))
 	d.mu.Unlock()
@@ -353,7 +354,7 @@ func (r *replay) finish(d *desk, i int32, s *step) int32 {
 // arrive counts a predecessor of step i that is over, and reports whether it was the last.
 func (r *replay) arrive(i int32) bool {
 	preds := r.it.steps[i].preds
-	perturb()
+	spin.Perturb()
 	if preds == 1 {
 		return true
 	}

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/gompss/gompss/task"
@@ -36,10 +37,10 @@ func BenchmarkIterationOfKernels(b *testing.B) {
 							b.Fatal(err)
 						}
 						if !queued {
-							require.NoError(b, rt.Wait(task.NoFlush()))
+							require.NoError(b, rt.Wait(context.Background(), task.KeepOnDevice()))
 						}
 					}
-					require.NoError(b, rt.Wait(task.NoFlush()))
+					require.NoError(b, rt.Wait(context.Background(), task.KeepOnDevice()))
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/256, "ns/step")
 				})
 			}

@@ -74,7 +74,7 @@ func replayModel(ks modelKernels, seed uint64) (err error) {
 	times := 1 + rng.IntN(4)
 	for range times {
 		if rng.IntN(4) == 0 {
-			_, changed, err := it.Again(build)
+			_, changed, err := it.ReplayOrRecord(build)
 			if err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func replayModel(ks modelKernels, seed uint64) (err error) {
 			return err
 		}
 	}
-	err = rt.Wait()
+	err = rt.Wait(context.Background())
 	m.events.Wait()
 	if p := m.bad.Load(); err == nil && p != nil {
 		err = *p
@@ -136,7 +136,7 @@ func TestReplaysQueue(t *testing.T) {
 				require.NoError(t, err)
 			}
 			close(gate)
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			require.EqualValues(t, 123456789, x[0])
 			if spec != "smp:2" {
 				want := make([]uint32, 8)
@@ -164,11 +164,11 @@ func TestASkippedReplayKeepsNobodysValues(t *testing.T) {
 		_, err = it.Replay()
 		require.NoError(t, err)
 	}
-	require.ErrorIs(t, rt.Wait(), errBoom)
+	require.ErrorIs(t, rt.Wait(context.Background()), errBoom)
 	v.Set(100)
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 100, x[0])
 }
 
@@ -196,7 +196,7 @@ func TestIterationsRunBesideEachOther(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}
 }
 
@@ -220,7 +220,7 @@ func TestAnIfThatChanges(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, edges, it.Edges(), "replay %d", i)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 4, x[0])
 	require.EqualValues(t, 4, y[7])
 	_, err = rt.Record(func(r *task.Recorder) error {
@@ -250,14 +250,14 @@ func TestRecordedGroups(t *testing.T) {
 			_, one := g.Go(func() error { delay(300); before.Add(1); return nil })
 			err = errors.Join(err, one)
 		}
-		return errors.Join(err, outer.Wait(), r.Go(func() error { after.Store(before.Load()); return nil }))
+		return errors.Join(err, outer.Wait(context.Background()), r.Go(func() error { after.Store(before.Load()); return nil }))
 	})
 	require.NoError(t, err)
 	for i := range 4 {
 		stop = i == 1
 		_, err = it.Replay()
 		require.NoError(t, err)
-		if err := rt.Wait(); stop {
+		if err := rt.Wait(context.Background()); stop {
 			require.ErrorIs(t, err, cause)
 			require.EqualValues(t, 0, before.Load())
 			continue
@@ -265,20 +265,20 @@ func TestRecordedGroups(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 20, after.Load())
 	}
-	require.ErrorIs(t, g.Wait(), task.ErrRecorderOver)
+	require.ErrorIs(t, g.Wait(context.Background()), task.ErrFinished)
 
 	whole := task.NewGroup(rt)
 	_, err = it.ReplayIn(whole)
 	require.NoError(t, err)
-	require.NoError(t, whole.Wait())
+	require.NoError(t, whole.Wait(context.Background()))
 	whole = task.NewGroup(rt)
 	whole.Cancel(cause)
 	_, err = it.ReplayIn(whole)
 	require.ErrorIs(t, err, cause)
-	require.NoError(t, whole.Wait())
+	require.NoError(t, whole.Wait(context.Background()))
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 }
 
 // Values of steps: for others of the same replay, and for the program.
@@ -294,23 +294,23 @@ func TestRecordedValues(t *testing.T) {
 				return err
 			}
 			second, err = task.GoValueScope(r, func(s *task.Scope) (int, error) {
-				v, err := first.Value(s.Context())
+				v, err := first.Get(s.Context())
 				return v + 1, err
 			})
 			return err
 		})
 		require.NoError(t, err)
-		_, err = first.Value(context.Background())
+		_, err = first.Get(context.Background())
 		require.ErrorIs(t, err, task.ErrNotReplayed)
 		for i := range 5 {
 			n.Set(i)
 			_, err := it.Replay()
 			require.NoError(t, err)
-			v, err := second.Value(t.Context())
+			v, err := second.Get(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, i*10+1, v)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}
 }
 
@@ -343,7 +343,7 @@ func TestARecordedReductionThatFails(t *testing.T) {
 		x[0] = 0
 		_, err := it.Replay()
 		require.NoError(t, err)
-		if err := rt.Wait(); fails {
+		if err := rt.Wait(context.Background()); fails {
 			require.ErrorIs(t, err, errBoom)
 		} else if !stops {
 			require.NoError(t, err)
@@ -357,11 +357,11 @@ func TestARecorderThatIsOver(t *testing.T) {
 	var kept *task.Recorder
 	it, err := rt.Record(func(r *task.Recorder) error { kept = r; return r.Go(nothing) })
 	require.NoError(t, err)
-	require.ErrorIs(t, kept.Go(nothing), task.ErrRecorderOver)
-	_, _, err = it.Again(func(r *task.Recorder) error { kept = r; return r.Go(nothing) })
+	require.ErrorIs(t, kept.Go(nothing), task.ErrFinished)
+	_, _, err = it.ReplayOrRecord(func(r *task.Recorder) error { kept = r; return r.Go(nothing) })
 	require.NoError(t, err)
-	require.ErrorIs(t, kept.Go(nothing), task.ErrRecorderOver)
+	require.ErrorIs(t, kept.Go(nothing), task.ErrFinished)
 	_, err = task.NewGroup(kept).Go(nothing)
-	require.ErrorIs(t, err, task.ErrRecorderOver)
-	require.NoError(t, rt.Wait())
+	require.ErrorIs(t, err, task.ErrFinished)
+	require.NoError(t, rt.Wait(context.Background()))
 }

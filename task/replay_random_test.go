@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -185,7 +186,7 @@ func (w *waits) submit(s submitter, a act) error {
 			if a.blocks {
 				w.block()
 			}
-			return errors.Join(err, s.Wait())
+			return errors.Join(err, s.Wait(context.Background()))
 		}, options...)
 	case nestedAdds:
 		return s.goScope(func(s *task.Scope) error {
@@ -194,15 +195,15 @@ func (w *waits) submit(s submitter, a act) error {
 			if a.blocks {
 				w.block()
 			}
-			err = errors.Join(err, first.WaitContext(s.Context()))
+			err = errors.Join(err, first.Wait(s.Context()))
 			_, second := s.GoScope(func(s *task.Scope) error {
 				_, err := s.Go(func() error { cell[0] += a.add - a.add/2; return nil }, task.Commutative(cell))
-				return errors.Join(err, s.Wait())
+				return errors.Join(err, s.Wait(context.Background()))
 			}, task.InOut(cell))
-			return errors.Join(err, second, s.Wait())
+			return errors.Join(err, second, s.Wait(context.Background()))
 		}, options...)
 	}
-	_, err := task.Wide(s.at, 0, waitCells, 1, func(lo, hi int) error {
+	_, err := task.ParallelFor(s.at, 0, waitCells, 1, func(lo, hi int) error {
 		if a.blocks {
 			w.block()
 		}
@@ -217,9 +218,9 @@ func (w *waits) submit(s submitter, a act) error {
 func (w *waits) run() error {
 	go w.unblock()
 	err := w.program()
-	err = errors.Join(err, w.rt.Wait())
+	err = errors.Join(err, w.rt.Wait(context.Background()))
 	close(w.asked)
-	err = errors.Join(err, <-w.done, w.rt.Wait())
+	err = errors.Join(err, <-w.done, w.rt.Wait(context.Background()))
 	for i := range w.x {
 		if w.x[i] != w.want[i] {
 			err = errors.Join(err, fmt.Errorf("cell %d: %d, want %d", i, w.x[i], w.want[i]))
@@ -270,7 +271,7 @@ func (w *waits) program() error {
 			err = w.submit(here, a)
 		case 4:
 			if w.r.IntN(3) == 0 {
-				err = w.rt.Wait()
+				err = w.rt.Wait(context.Background())
 			}
 		}
 		if err != nil {

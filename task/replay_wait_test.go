@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -25,7 +26,7 @@ func TestIterationsRunBesideEachOtherOnOneWorker(t *testing.T) {
 			var err error
 			its[i], err = rt.Record(func(r *task.Recorder) error {
 				return r.GoScope(func(s *task.Scope) error {
-					return errors.Join(tell[i].Happened(nil), here[1-i].WaitContext(s.Context()))
+					return errors.Join(tell[i].Fulfill(nil), here[1-i].Wait(s.Context()))
 				}, task.InOut(x))
 			})
 			require.NoError(t, err)
@@ -46,7 +47,7 @@ func TestIterationsRunBesideEachOtherOnOneWorker(t *testing.T) {
 				_, err := it.Replay()
 				require.NoError(t, err)
 			}
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 		}
 	}
 }
@@ -87,7 +88,7 @@ func TestAStepWaitsForATask(t *testing.T) {
 		delay(100 * (i % 2))
 		_, err = rt.Go(func() error { ran <- struct{}{}; return nil }, task.InOut(y))
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}
 	require.Equal(t, []int64{100, 100}, x)
 }
@@ -118,7 +119,7 @@ func TestAStepWaitsForAnother(t *testing.T) {
 				_, err := it.Replay()
 				require.NoError(t, err)
 			}
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 		}
 	}
 }
@@ -141,7 +142,7 @@ func TestAChunkWaitsForATask(t *testing.T) {
 		return nil
 	}
 	it, err := rt.Record(func(r *task.Recorder) error {
-		_, err := task.Wide(r, 0, len(x), 1, chunk, task.InOut(x))
+		_, err := task.ParallelFor(r, 0, len(x), 1, chunk, task.InOut(x))
 		return err
 	})
 	require.NoError(t, err)
@@ -151,15 +152,15 @@ func TestAChunkWaitsForATask(t *testing.T) {
 		case 0:
 			_, err = it.Replay()
 		case 1:
-			_, err = task.Wide(rt, 0, len(x), 1, chunk, task.InOut(x))
+			_, err = task.ParallelFor(rt, 0, len(x), 1, chunk, task.InOut(x))
 		case 2:
-			_, err = task.Wide(rt, 0, len(x), 1, chunk, task.InOut(x), task.Resources("smp", 60))
+			_, err = task.ParallelFor(rt, 0, len(x), 1, chunk, task.InOut(x), task.Resources("smp", 60))
 		}
 		require.NoError(t, err)
 		both.Wait()
 		_, err = rt.Go(func() error { ran <- struct{}{}; return nil }, task.InOut(y), task.Resources("smp", 40))
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}
 	require.Equal(t, []int64{99, 99}, x)
 }
@@ -180,27 +181,27 @@ func TestAWideTaskRunsAgain(t *testing.T) {
 		return nil
 	}
 	fails.Store(true)
-	_, err := task.Wide(rt, 0, len(x), 1, chunk, task.InOut(x), task.Retry(1))
+	_, err := task.ParallelFor(rt, 0, len(x), 1, chunk, task.InOut(x), task.Retry(1))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	it, err := rt.Record(func(r *task.Recorder) error {
-		_, err := task.Wide(r, 0, len(x), 1, chunk, task.InOut(x))
+		_, err := task.ParallelFor(r, 0, len(x), 1, chunk, task.InOut(x))
 		return err
 	})
 	require.NoError(t, err)
 	fails.Store(true)
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.ErrorIs(t, rt.Wait(), errBoom)
+	require.ErrorIs(t, rt.Wait(context.Background()), errBoom)
 	clear(x)
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	for i := range x {
 		require.EqualValues(t, 1, x[i])
 	}
 	_, err = rt.Record(func(r *task.Recorder) error {
-		_, err := task.Wide(r, 0, len(x), 1, chunk, task.Reduce(x, task.Sum[int64]()))
+		_, err := task.ParallelFor(r, 0, len(x), 1, chunk, task.Reduce(x, task.Sum[int64]()))
 		return err
 	})
 	require.ErrorContains(t, err, "Scope")
@@ -215,7 +216,7 @@ func TestWaitInsideStepsAndChunks(t *testing.T) {
 	body := func() error {
 		both.Done()
 		both.Wait() // one of the two is run by a helper
-		if err := rt.Wait(); !errors.Is(err, task.ErrInsideTask) {
+		if err := rt.Wait(context.Background()); !errors.Is(err, task.ErrInsideTask) {
 			return fmt.Errorf("wait: %v", err)
 		}
 		return nil
@@ -228,11 +229,11 @@ func TestWaitInsideStepsAndChunks(t *testing.T) {
 		both.Add(2)
 		_, err = it.Replay()
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		both.Add(2)
-		_, err = task.Wide(rt, 0, 2, 1, func(int, int) error { return body() }, task.InOut(x))
+		_, err = task.ParallelFor(rt, 0, 2, 1, func(int, int) error { return body() }, task.InOut(x))
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}
 }
 
@@ -258,11 +259,11 @@ func TestWaitsThatWouldKeepTheWorker(t *testing.T) {
 		_, err := g.Go(nothing, task.InOut(x))
 		_, first := it.Replay()
 		_, again := it.Replay()
-		waited = [...]error{after.Wait(), g.Wait(), again, task.Unregister(rt, z)}
+		waited = [...]error{after.Wait(context.Background()), g.Wait(context.Background()), again, task.Unregister(rt, z)}
 		return errors.Join(err, first)
 	}, task.InOut(x))
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	for i, err := range waited {
 		require.ErrorIs(t, err, task.ErrInsideTask, "wait %d", i)
 	}

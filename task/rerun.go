@@ -42,6 +42,7 @@ type described struct {
 	args     []devices.Arg
 	accesses []deps.Access
 	moved    []deps.Access
+	hold     *hold // of the buffers of args and accesses
 	apart    bool
 	relaxed  bool
 	work     deps.Bytes
@@ -81,11 +82,11 @@ func (rt *Runtime) describeStep(k *Kernel, given []any, options []Option) (*desc
 	}
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
 	wait, err := rt.describeKernel(r, args, options)
-	if err == nil {
-		d.take(r, wait)
+	if err != nil {
+		_, err = rt.root.giveUp(r, err)
+		return d, err
 	}
-	_, err = rt.root.giveUp(r, err) // it was only described
-	return d, err
+	return d, d.takeGrown(r, wait)
 }
 
 // describeGoStep makes a step of a Go function.
@@ -96,12 +97,25 @@ func (rt *Runtime) describeGoStep(body func() error, nested func(*Scope) error, 
 		return nil, err
 	}
 	r.need()
-	r.body, r.nested, r.label = body, nested, "go task"
+	r.body, r.nested, r.label = body, nested, unlabelled
 	if err = rt.describeGo(r, options); err == nil {
-		d.take(r, false)
+		return d, d.takeGrown(r, false)
 	}
-	_, err = rt.root.giveUp(r, err) // it was only described
+	_, err = rt.root.giveUp(r, err)
 	return d, err
+}
+
+// takeGrown is take for a record of the program that was only described: it is given back. Buffers that have grown by that are merged.
+func (d *described) takeGrown(r *record, wait bool) error {
+	var ready recordList
+	s, rt := r.home, r.rt
+	if s.growths.Load() > 0 {
+		s.catchUp(r, &ready)
+	}
+	d.take(r, wait)
+	_, err := s.giveUp(r, nil)
+	rt.startAll(&ready)
+	return err
 }
 
 func (d *described) take(r *record, wait bool) {
@@ -114,6 +128,13 @@ func (d *described) take(r *record, wait bool) {
 	}
 	d.tokens = slices.Clone(r.settings.tokens)
 	inTurn(d.accesses)
+	d.hold = newHold()
+	d.hold.addArgs(&r.rt.buffers, d.args)
+	for i := range d.accesses {
+		if a := &d.accesses[i]; !a.Region.Empty() {
+			d.hold.add(&r.rt.buffers, r.rt.buffers.byID(a.Region.Buffer))
+		}
+	}
 }
 
 // same reports whether o has the place in the graph that d has.
@@ -251,7 +272,9 @@ func (g *reduction) fill(r *record, s *step) {
 		r.work += deps.Bytes(a.Region.Len()) * g.buffer.elem
 	}
 	r.uses = append(r.uses, reduced{group: g})
-	r.item.Allowed = r.rt.hostOnly()
+	if !r.rt.combinesBeside() {
+		r.item.Allowed = r.rt.hostOnly()
+	}
 }
 
 // dropCopies gives up the private copies of reductions whose combination was not submitted.
@@ -277,7 +300,7 @@ func (d *described) fill(r *record) {
 }
 
 func (rt *Runtime) prepareStep(r *record) error {
-	if r.plain = rt.isPlain(r); r.plain {
+	if r.plain = rt.isPlain(r); r.plain || r.kind == combineBody && rt.combinesBeside() {
 		return nil
 	}
 	if r.item.Name = r.name(); r.kernel != nil {
@@ -297,7 +320,7 @@ func (rt *Runtime) addStep(r *record) bool {
 			r.poison.CompareAndSwap(nil, e)
 		}
 	}
-	if rt.recorder == nil || r.kind == waitBody {
+	if rt.recorder == nil || r.kind.waits() {
 		return d.SubmitAfter(&r.node, w.preds)
 	}
 	id := r.taskID() // unless it is ready, r may be over and gone from here on

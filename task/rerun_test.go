@@ -57,10 +57,10 @@ func (m *mixed) submit(r *task.Recorder, fill, mix *task.Kernel, x []uint32, lo,
 	case 2:
 		err = r.Go(func() error { m.apply(x); return nil }, accesses...)
 	default:
-		_, err = task.Loop(r, 0, 1, func(s *task.Scope, _, _ int) error {
+		_, err = task.Taskloop(r, 0, 1, func(s *task.Scope, _, _ int) error {
 			_, err := s.Go(func() error { m.apply(x); return nil }, accesses...)
 			return err
-		}, task.Each(func(int, int) []task.Option { return accesses }))
+		}, task.PerChunk(func(int, int) []task.Option { return accesses }))
 	}
 	return err
 }
@@ -112,7 +112,7 @@ func TestReplaysOfKernelsAreSequential(t *testing.T) {
 				steps[0].lo = r.IntN(steps[0].hi) // it may change
 			}
 			if r.IntN(2) == 0 {
-				_, _, err = it.Again(build)
+				_, _, err = it.ReplayOrRecord(build)
 			} else {
 				for i := range steps {
 					k[i].Set(steps[i].k)
@@ -125,7 +125,7 @@ func TestReplaysOfKernelsAreSequential(t *testing.T) {
 				steps[i].apply(want)
 			}
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, want, x, "seed %d on %s", seed, spec)
 	}
 }
@@ -138,7 +138,7 @@ func TestAReplayUsesAllDevices(t *testing.T) {
 	require.NoError(t, task.Register(rt, x))
 	it, err := rt.Record(func(r *task.Recorder) error {
 		for i := 0; i < len(x); i += 64 {
-			if _, err := fill.With(task.On("sim")).Submit(r, i, i+64, uint32(1), x); err != nil {
+			if _, err := fill.With(task.OnDevice("sim")).Submit(r, i, i+64, uint32(1), x); err != nil {
 				return err
 			}
 		}
@@ -150,7 +150,7 @@ func TestAReplayUsesAllDevices(t *testing.T) {
 		_, err = it.Replay()
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	s := rt.Stats()
 	for i := range 3 {
 		require.Positive(t, s.ByDevice[fmt.Sprint("sim:", i)])
@@ -172,7 +172,7 @@ func TestAFailingStepSkipsThoseBehindIt(t *testing.T) {
 	require.NoError(t, err)
 	one, err := it.Replay()
 	require.NoError(t, err)
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	var failed *task.FailedError
 	require.ErrorAs(t, one.Err(), &failed)
 	require.Len(t, failed.Failed, 1)
@@ -185,7 +185,7 @@ func TestAFailingStepSkipsThoseBehindIt(t *testing.T) {
 	b[1] = 4
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Equal(t, []int32{3, 2}, c)
 	require.Equal(t, 1, behind)
 }
@@ -210,7 +210,7 @@ func TestAReplayProvesItsNewArguments(t *testing.T) {
 	hi.Set(16)
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	Fill(0, 16, 7, want)
 	require.Equal(t, want, x)
 }
@@ -234,7 +234,7 @@ func TestAReplayOfKernelsEndsWithTheContext(t *testing.T) {
 	require.NoError(t, err)
 	one, err := it.Replay()
 	require.NoError(t, err)
-	require.ErrorIs(t, rt.Wait(), why)
+	require.ErrorIs(t, rt.Wait(context.Background()), why)
 	require.ErrorIs(t, one.Err(), why)
 	require.NoError(t, rt.Close())
 }
@@ -261,7 +261,7 @@ func TestAReplayGoesOnWithoutALostDevice(t *testing.T) {
 		require.NoError(t, err)
 		one, err := it.Replay()
 		require.NoError(t, err)
-		waited := rt.Wait()
+		waited := rt.Wait(context.Background())
 		var lost *devices.LostError
 		if one.Err() == nil && !errors.As(waited, &lost) {
 			want := make([]uint32, len(x))
@@ -270,7 +270,7 @@ func TestAReplayGoesOnWithoutALostDevice(t *testing.T) {
 		}
 		_, err = it.Replay() // on what is left: all is written anew
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait(), "launch %d", n)
+		require.NoError(t, rt.Wait(context.Background()), "launch %d", n)
 		want := make([]uint32, len(x))
 		Fill(0, len(x), 3, want)
 		require.True(t, slices.Equal(want, x))
@@ -298,7 +298,7 @@ func TestAReplayOfTasksIsCheap(t *testing.T) {
 	require.NoError(t, err)
 	replay := func() {
 		one, err := it.Replay()
-		if err != nil || one.Wait() != nil {
+		if err != nil || one.Wait(context.Background()) != nil {
 			t.Error("replay failed")
 		}
 	}

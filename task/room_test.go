@@ -23,7 +23,7 @@ func TestSubmissionsThatWaitForRoomAreCancelled(t *testing.T) {
 			return err
 		},
 		"loop": func(at task.Submitter, _ *task.Iteration) error {
-			_, err := task.Loop(at, 0, 10, func(*task.Scope, int, int) error { return nil })
+			_, err := task.Taskloop(at, 0, 10, func(*task.Scope, int, int) error { return nil })
 			return err
 		},
 		"kernel": func(at task.Submitter, _ *task.Iteration) error {
@@ -64,9 +64,9 @@ func TestSubmissionsThatWaitForRoomAreCancelled(t *testing.T) {
 				cancel(errBoom)
 				require.ErrorIs(t, <-refused, errBoom)
 				close(gate)
-				require.NoError(t, g.Wait())
+				require.NoError(t, g.Wait(context.Background()))
 				if inGroup {
-					require.NoError(t, rt.Wait())
+					require.NoError(t, rt.Wait(context.Background()))
 					_, err = rt.Go(nothing)
 					require.NoError(t, err)
 				}
@@ -94,14 +94,14 @@ func TestBodiesThatWaitForRoomAreCancelled(t *testing.T) {
 			return err
 		}
 		over = true
-		return opened.Happened(nil) // not before the child, which waits for it, was left alone
+		return opened.Fulfill(nil) // not before the child, which waits for it, was left alone
 	})
 	require.NoError(t, err)
 	<-waits
 	g.Cancel(errBoom)
-	_ = g.Wait()
+	_ = g.Wait(context.Background())
 	require.True(t, over)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 }
 
 // Waits take no room: what they wait for may be all that keeps the others.
@@ -115,5 +115,5 @@ func TestWaitsNeedNoRoom(t *testing.T) {
 	require.NoError(t, rt.WaitOn(t.Context(), task.In(x[1:])))
 	require.Equal(t, 5, x[1])
 	close(gate)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/machine"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/trace/clock"
 	"github.com/gompss/gompss/trace/probe"
@@ -51,15 +53,19 @@ type Options struct {
 	// nothing.
 	Observer probe.Observer
 	// Trace records the run: "summary" prints one on standard error when the runtime is closed, "file:PATH" writes a trace file,
-	// "summary,file:PATH" does both; "profile" labels CPU profiles with kernels and devices; "off" and "" do nothing, but "" takes
+	// "summary,file:PATH" does both; with "wait" tasks wait where their record would be dropped; "profile" labels CPU profiles with kernels and devices; "off" and "" do nothing, but "" takes
 	// GOMPSS_TRACE. See package trace/session.
 	Trace string
 	// Dash is the address of a live page, such as "127.0.0.1:0", in programs that import package trace; "" takes GOMPSS_DASH.
 	Dash string
 	// Machine holds the options of devices; its Observer and Now are set by the runtime.
-	Machine devices.Options
-	// Vector chooses how kernels run on the CPU workers: see VectorAuto; "" takes GOMPSS_VECTOR.
+	Machine machine.Options
+	// Vector chooses how kernels run on the CPU workers: see VectorAuto; "" takes GOMPSS_VECTOR. In a program built with -race "" is
+	// VectorOff: the race detector sees nothing that vector code does.
 	Vector string
+	// AwaitCode makes tasks on CPU workers wait for the vector code of their kernel. Else the Go function runs until it is compiled,
+	// where both give the same bits (Runtime.CPUCode says where not).
+	AwaitCode bool
 	// Learned is a file for what the versioning policy learns: read at the start if it is there, written by Close. New fails where
 	// that could not be done. "" keeps nothing.
 	Learned string
@@ -76,7 +82,7 @@ type Options struct {
 
 // A Runtime runs tasks. Its methods may be called from any goroutine.
 type Runtime struct {
-	machine      *devices.Machine
+	machine      *machine.Machine
 	workers      *smp.Workers          // nil without smp
 	share        func(*vec.Loop) error // shareVector, made once; nil where one worker is all there is
 	cpus         *smp.Device
@@ -121,6 +127,8 @@ type Runtime struct {
 	behind   []behind // by place: who does
 	counts   counts
 	learned  learned
+	agreed   [agreements]agreement
+	alike    []sched.PlaceSet // by place: those of its kind
 	// Until here all is written rarely, and read by all for every task. What follows is kept apart from it and by who writes it.
 	_ line128
 
@@ -138,14 +146,15 @@ type Runtime struct {
 	// describing is who uses the runtime and is in no window yet.
 	describing guests
 	crowd      crowd
+	sweeper    sweeper
 	shelves    shelves
 
-	reducing  mutex // innermost
+	reducing  spin.Mutex // innermost
 	operators map[any]deps.ReductionID
 	spares    map[deps.Bytes][]*private // by size
 
 	_         line128
-	mu        mutex // never held together with submitting's work on the graph; innermost
+	mu        spin.Mutex // never held together with submitting's work on the graph; innermost
 	handedLen int32
 	handed    recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
 	gathered  gatherings
@@ -165,7 +174,7 @@ type Runtime struct {
 
 	window window
 
-	failing  mutex
+	failing  spin.Mutex
 	failures failures
 	leaks    error // of giving things back
 	broken   int64
@@ -202,7 +211,8 @@ func New(o Options) (*Runtime, error) {
 	if rt.vectors, err = newVectors(orVariable(o.Vector, VectorVariable), vec.Processor{}); err != nil {
 		return nil, errors.Join(fmt.Errorf("task: new: %w", fromVariable(err, o.Vector, VectorVariable)), rt.session.Close())
 	}
-	if rt.machine, err = devices.Open(spec, o.Machine); err != nil {
+	rt.setVectors(&o)
+	if rt.machine, err = machine.Open(spec, o.Machine); err != nil {
 		return nil, errors.Join(fmt.Errorf("task: %w", fromVariable(err, o.Devices, DevicesVariable)), rt.session.Close())
 	}
 	if err := rt.start(o, reads); err != nil {
@@ -213,6 +223,7 @@ func New(o Options) (*Runtime, error) {
 
 func (rt *Runtime) start(o Options, reads bool) error {
 	workers := rt.findPlaces()
+	rt.vectors.options.Workers = max(1, workers)
 	if reads && !rt.accelerators {
 		rt.fence.on, rt.fence.used = true, map[deps.BufferID]*deps.Set{}
 	}
@@ -236,6 +247,9 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	rt.letFollow()
 	rt.buffers.add = rt.addBuffer
 	rt.buffers.drop = rt.dropBuffer
+	rt.buffers.dropPart = func(b *buffer) error { return rt.machine.DropBuffer(b.id) }
+	rt.buffers.sweepNow, rt.buffers.sweepLater = rt.wantSweep, rt.wantSweepLater
+	rt.buffers.limit = known{sweepBuffers, sweepBytes}
 	rt.watch(o.Context) // before there are workers: they may be what ends the context
 	if workers > 0 {
 		rt.rooms, rt.neighbours = make([]room, workers), smp.Nearest(workers)
@@ -258,7 +272,7 @@ func (rt *Runtime) findPlaces() int {
 	for _, d := range rt.machine.Devices() {
 		p := d.Properties()
 		id := sched.PlaceID(len(rt.places))
-		rt.places = append(rt.places, sched.Place{Name: p.Name, Kind: p.Kind, Width: p.Workers, Host: p.Kind == devices.SMP})
+		rt.places = append(rt.places, sched.Place{Name: p.Name, Kind: p.Kind, Width: p.Workers, Host: p.Kind == devices.SMP, Link: devices.LinkOf(d)})
 		rt.spaces = append(rt.spaces, rt.machine.SpaceOf(d))
 		rt.memory = append(rt.memory, p.Memory)
 		rt.granule = max(rt.granule, p.Granule)
@@ -271,6 +285,15 @@ func (rt *Runtime) findPlaces() int {
 			rt.accelerators = true
 			rt.accelerated++
 		}
+	}
+	for p := range rt.places {
+		set := sched.PlaceSet(0)
+		for q := range rt.places {
+			if rt.places[p].Kind == rt.places[q].Kind {
+				set = set.With(sched.PlaceID(q))
+			}
+		}
+		rt.alike = append(rt.alike, set)
 	}
 	return workers
 }
@@ -296,7 +319,7 @@ func (rt *Runtime) now() time.Duration  { return rt.clock.Now() }
 func (rt *Runtime) soon() time.Duration { return rt.clock.Early() }
 
 func (rt *Runtime) addBuffer(b *buffer) error {
-	return rt.machine.AddBuffer(b.id, b.base, b.size(), b.elem)
+	return rt.machine.AddMemory(b.id, b.host, b.size(), b.elem)
 }
 
 func (rt *Runtime) dropBuffer(b *buffer) error {
@@ -305,4 +328,7 @@ func (rt *Runtime) dropBuffer(b *buffer) error {
 }
 
 // Machine returns the devices of the runtime.
-func (rt *Runtime) Machine() *devices.Machine { return rt.machine }
+func (rt *Runtime) Machine() *machine.Machine {
+	rt.mustBeUsable("Runtime.Machine")
+	return rt.machine
+}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -16,9 +18,6 @@ import (
 type Submitter interface {
 	submitter() (*Scope, *Group)
 }
-
-// ErrScopeOver says that a task was submitted to the Scope of a task whose body has returned.
-var ErrScopeOver = errors.New("task: the body whose scope this is has returned")
 
 // A Scope is what the body of a task submits tasks with: its children. They are ordered among themselves as the tasks of
 // a program are, and what they access is what the task itself accesses, or memory that was first used in the scope. The
@@ -37,13 +36,17 @@ type Scope struct {
 	graph graph
 	_     [64]byte // those who end tasks read what comes before
 
-	submitting mutex         // one submission at a time: the order of submission is the meaning of the program
+	submitting spin.Mutex    // one submission at a time: the order of submission is the meaning of the program
 	turns      turns         // of those who submit kernels to the program; beside the lock, whose line they have
 	declared   []deps.Access // of the task that is being submitted, if its record has no detail
 	own        *record       // free; see Scope.take
 	returned   atomic.Pointer[record]
 	exclusion  deps.Exclusion // of commutative accesses
 	reductions []*reduction   // that more tasks may join
+	waits      []Task         // in flight, and some that are over
+	growths    atomic.Int64   // how often a buffer of s has grown; changed with buffers.mu held
+	merged     atomic.Int64   // of growths, those whose merges were submitted
+	unmerged   []*buffer      // that have grown, and whose merges were not; guarded by buffers.mu
 	untold     bool           // the recorder does not know yet what the task being submitted touches and waits for
 	touches    []deps.Access  // by it
 	brief      *probe.Brief   // where it is written, nil where it has a detail
@@ -52,15 +55,15 @@ type Scope struct {
 
 	pending atomic.Int64  // children that are not over, and holder for each reason why the task is not over without them
 	waiting atomic.Int32  // how somebody waits for the children
-	turn    mutex         // held by who waits for the children
+	turn    spin.Mutex    // held by who waits for the children
 	quiet   chan struct{} // for who waits without having lent the worker; made when first needed, as is resume
 
 	body  atomic.Uintptr // the goroutine that runs the body: see goroutine; bodyOver when it has returned, 0 where there is none
 	above atomic.Uintptr // the goroutine of the body on whose stack a child runs
 
-	lending mutex    // held by who has lent the worker, until it has one again
-	worker  int      // that the body runs on, smp.None when there is none; guarded by lending
-	resume  chan int // a worker for who has lent it
+	lending spin.Mutex // held by who has lent the worker, until it has one again
+	worker  int        // that the body runs on, smp.None when there is none; guarded by lending
+	resume  chan int   // a worker for who has lent it
 
 	submitted atomic.Bool  // something was
 	resting   atomic.Int32 // how often the body waits, or has returned; where bodies are checked
@@ -95,16 +98,22 @@ func (rt *Runtime) submitter() (*Scope, *Group) { return &rt.root, nil }
 
 // Go submits a child that runs body: see Runtime.Go.
 func (s *Scope) Go(body func() error, options ...Option) (Task, error) {
+	if !s.usable() {
+		return Task{}, misuse("Scope.Go", s.unusable())
+	}
 	return goTask(s, s.group, body, options)
 }
 
 // GoScope submits a child that may have children of its own: see Runtime.GoScope.
 func (s *Scope) GoScope(body func(*Scope) error, options ...Option) (Task, error) {
+	if !s.usable() {
+		return Task{}, misuse("Scope.GoScope", s.unusable())
+	}
 	return goScope(s, s.group, body, options)
 }
 
 // Context returns the context of the task: done when the runtime's is, or that of its group. It carries the scope, so
-// that what waits with it lends the worker: Task.WaitContext, Future.Wait.
+// that what waits with it lends the worker: Task.Wait, Future.Get.
 func (s *Scope) Context() context.Context {
 	s.submitting.Lock()
 	defer s.submitting.Unlock()
@@ -138,7 +147,7 @@ func (s *Scope) enter(ctx context.Context) error {
 		switch {
 		case s.over:
 			s.submitting.Unlock()
-			return ErrScopeOver
+			return errScopeFinished
 		case !s.program() || ctx == nil:
 			return nil
 		case s.rt.refuses():
@@ -243,7 +252,7 @@ func (s *Scope) covered(a *deps.Access) bool {
 }
 
 func (s *Scope) uncovered(a *deps.Access) error {
-	e := &UncoveredError{Parent: s.owner.name(), Mode: a.Mode, Region: a.Region}
+	e := &UncoveredError{Parent: s.owner.title(), Mode: a.Mode, Region: a.Region}
 	for i := range s.owner.accesses {
 		if p := &s.owner.accesses[i]; p.Region.Overlaps(a.Region) && !permits(p.Mode, a.Mode) {
 			e.Have, e.Some = p.Mode, true
@@ -298,7 +307,7 @@ func (s *Scope) acquireAgain() error {
 	}
 	r.setUp(devices.Host)
 	done := make(chan error, 1)
-	r.set.Ready = func(_ *devices.WorkingSet, err error) { done <- err }
+	r.set.Ready = func(_ *machine.WorkingSet, err error) { done <- err }
 	r.held = true
 	if s.rt.machine.Acquire(&r.set) {
 		return nil

@@ -23,6 +23,7 @@ type KernelIteration struct {
 	reads    []reading     // of package variables
 	accesses []deps.Access
 	buffers  []*buffer
+	hold     *hold // of them, and of the buffers of args
 	work     deps.Bytes
 	places   sched.PlaceSet
 	tokens   []sched.Tokens // by kind, the most that a step holds
@@ -53,11 +54,30 @@ type KernelRecorder struct {
 // too, and the sequence holds the most that one of them does. All that is recorded after a step whose if clause is false comes after it.
 // The priorities of the steps count for nothing: Replay takes one for all.
 //
+// Where a step uses memory around what was used before, so that a buffer grows, build is called again.
+//
 // Errors: what build returns; those of Kernel.Submit; no accelerator that can run all of the kernels.
 func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
+	if !rt.usable() {
+		return nil, rt.unusable("Runtime.RecordKernels")
+	}
 	if build == nil {
 		return nil, errNoBuild
 	}
+	for range recordTries {
+		before := rt.root.growths.Load()
+		it, err := rt.recordKernels(label, build)
+		if err != nil || rt.root.growths.Load() == before {
+			return it, err
+		}
+	}
+	return nil, &ChangedError{What: "whenever build was called, a step used memory around what an earlier step uses (Register the whole slice first)"}
+}
+
+// recordTries is how often RecordKernels calls build where buffers grow meanwhile: what was recorded before has the addresses of parts.
+const recordTries = 3
+
+func (rt *Runtime) recordKernels(label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
 	places := rt.all
 	if rt.host >= 0 {
 		places = places.Without(rt.host)
@@ -115,10 +135,14 @@ func (r *KernelRecorder) take(one *record, now bool) error {
 	if it.places &= one.item.Allowed; it.places == 0 {
 		return fmt.Errorf("task: record: %w", one.refused(errNoPlaceForAll))
 	}
-	buffers, err := r.rt.keep(it.buffers, one.accesses)
+	if it.hold == nil {
+		it.hold = newHold()
+	}
+	buffers, err := r.rt.keep(it.buffers, it.hold, one.accesses)
 	if err != nil {
 		return fmt.Errorf("task: record: %w", one.refused(err))
 	}
+	it.hold.addArgs(&r.rt.buffers, one.args.List)
 	it.buffers = buffers
 	list := slices.Clone(one.args.List)
 	it.kernel.device.Steps = append(it.kernel.device.Steps, devices.Step{Kernel: &one.kernel.device, Args: list})

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -44,7 +45,7 @@ func TestARecordedSequenceOfKernels(t *testing.T) {
 				require.NoError(t, err)
 				Mix(0, 64, 0, 64, 9, want, want)
 			}
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			require.Equal(t, want, x)
 		})
 	}
@@ -61,7 +62,7 @@ func TestASequenceThatCannotBe(t *testing.T) {
 	require.ErrorContains(t, err, "no steps")
 	it, err := rt.RecordKernels("good", func(r *task.KernelRecorder) error { return r.Submit(mix, 0, 64, 0, 64, uint32(1), x, x) })
 	require.NoError(t, err)
-	_, err = it.Replay(task.On("smp"))
+	_, err = it.Replay(task.OnDevice("smp"))
 	require.Error(t, err, "it runs on accelerators")
 	require.NoError(t, task.Free(rt, x))
 	_, err = it.Replay()
@@ -82,7 +83,7 @@ func TestAStepThatFails(t *testing.T) {
 	require.NoError(t, err)
 	one, err := it.Replay()
 	require.NoError(t, err)
-	require.ErrorIs(t, rt.Wait(), sim.ErrInjected)
+	require.ErrorIs(t, rt.Wait(context.Background()), sim.ErrInjected)
 	require.ErrorContains(t, one.Err(), "broken")
 	require.NoError(t, rt.Close())
 }
@@ -135,7 +136,7 @@ func TestASequenceOfEveryMode(t *testing.T) {
 				require.NoError(t, err)
 				Shuffle(0, 64, 1, wantY)
 			}
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			require.Equal(t, wantSum, sum)
 			require.Equal(t, wantBins, bins)
 			require.Equal(t, wantHist, hist)
@@ -177,7 +178,7 @@ func Greedy(x []int32) {
 	require.NoError(t, err)
 	_, err = it.Replay(task.Resources("sim", 5))
 	require.Error(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	_, err = record(spec("1"), spec("5"))
 	require.ErrorContains(t, err, "task: record: task: kernel Greedy (greedy.go:5): no accelerator can run it and the steps before it")
 }
@@ -203,7 +204,7 @@ func Apart(y, x []uint32) {
 		_, err = it.Replay()
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 3, y[0])
 	want := make([]uint32, 8)
 	Fill(0, 8, 3, want)

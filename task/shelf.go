@@ -4,8 +4,10 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // This file is what lets several goroutines describe kernel tasks at once: records that are had without the lock of submission, and the
@@ -17,7 +19,7 @@ const shelfCount = 16
 
 // A shelf is free records of a program on a machine with accelerators, where each task needs its detail: they keep it.
 type shelf struct {
-	mu   mutex
+	mu   spin.Mutex
 	list *record
 	n    atomic.Int32 // in list, to be looked at without the lock
 	made int64
@@ -37,7 +39,7 @@ func (k *shelves) take(s *Scope) *record {
 		}
 	}
 	at := &k[first]
-	lock(&at.mu)
+	spin.Lock(&at.mu)
 	at.made++
 	at.mu.Unlock()
 	r := &record{detail: s.rt.none, home: s}
@@ -46,7 +48,7 @@ func (k *shelves) take(s *Scope) *record {
 }
 
 func (k *shelf) pop() *record {
-	lock(&k.mu)
+	spin.Lock(&k.mu)
 	defer k.mu.Unlock()
 	r := k.list
 	if r != nil {
@@ -58,7 +60,7 @@ func (k *shelf) pop() *record {
 
 func (k *shelves) put(r *record) {
 	at := &k[rand.Uint32N(shelfCount)]
-	lockAwake(&at.mu)
+	spin.LockLong(&at.mu)
 	r.link, at.list = at.list, r
 	at.n.Add(1)
 	at.mu.Unlock()
@@ -121,6 +123,17 @@ func (g *guests) wait() {
 	}
 }
 
+// pass returns when all have left who were there when it was called, and perhaps others. A room counts all who are in it, so that it looks
+// again and again.
+func (g *guests) pass() {
+	const longest = time.Millisecond
+	for i := range g.rooms {
+		for pause := time.Microsecond; g.rooms[i].n.Load() > 0; pause = min(2*pause, longest) {
+			time.Sleep(pause)
+		}
+	}
+}
+
 // openBeside begins the record of a kernel task of the program without the lock of submission; giveUpBeside or commitBeside ends that.
 func (s *Scope) openBeside(k *Kernel, g *Group) (*record, error) {
 	rt := s.rt
@@ -152,7 +165,7 @@ func (s *Scope) giveUpBeside(r *record, err error) (Task, error) {
 // commitBeside is commit for a record of openBeside.
 func (s *Scope) commitBeside(r *record) (t Task, err error) {
 	rt := s.rt
-	unseen := rt.lines != nil && rt.recorder == nil && !r.now
+	unseen := rt.lines != nil && !rt.seen && !r.now && s.growths.Load() == 0
 	if unseen {
 		s.graph.domain.Prepare(r.graphNode(), r.accesses)
 	}
@@ -160,7 +173,7 @@ func (s *Scope) commitBeside(r *record) (t Task, err error) {
 		return s.giveUpBeside(r, err)
 	}
 	s.turns.pass(goroutine(), &rt.crowd)
-	if unseen && len(s.reductions) == 0 {
+	if unseen && len(s.reductions) == 0 && s.growths.Load() == 0 {
 		t = s.commitUnseen(r)
 	} else {
 		t = s.commit(r)
@@ -182,7 +195,7 @@ func (s *Scope) commitUnseen(r *record) Task {
 	r.node.ID = id
 	edges := domain.Place(&r.node, r.accesses)
 	s.submitting.Unlock()
-	perturb()
+	spin.Perturb()
 	r.id.Store(uint64(id)) // it is not ready, and nobody knows it by more than its node, before it is settled
 	r.adding.Store(uint64(id)<<stageBits | isAdded)
 	var ready recordList

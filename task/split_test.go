@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -48,7 +49,7 @@ func TestAParallelLoopIsSharedByIdleWorkers(t *testing.T) {
 	x, want := make([]uint32, 100000), make([]uint32, 100000)
 	_, err := k.Submit(rt, 10, 99990, uint32(4), x)
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	Fill(10, 99990, 4, want)
 	require.Equal(t, want, x)
 }
@@ -58,7 +59,7 @@ func TestAPanicInASharedLoopIsTheTasks(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:2", Vector: task.VectorOff})
 	one, err := k.Submit(rt, 0, 10000, uint32(4), make([]uint32, 10000))
 	require.NoError(t, err)
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	var p *task.PanicError
 	require.ErrorAs(t, one.Err(), &p)
 	require.Equal(t, "in a chunk", p.Value)
@@ -73,13 +74,13 @@ func TestShortLoopsAreNotShared(t *testing.T) {
 		_, err := k.Submit(rt, 0, 10, uint32(4), x)
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Zero(t, ranges.Load(), "not even cut")
 	for range 100 {
 		_, err := k.Submit(rt, 0, 20, uint32(4), x)
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Less(t, ranges.Load(), int64(300), "a trial and the rest, nearly always")
 	require.NotZero(t, x[19])
 }

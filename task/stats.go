@@ -2,9 +2,11 @@ package task
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -23,8 +25,22 @@ type Stats struct {
 	// accelerators there may have been more for a moment.
 	ByDevice   map[string]int64
 	MostAtOnce map[devices.Kind]int
-	// What moved: see devices.Counters.
-	devices.Counters
+	// Makespan is when the last of what devices with a virtual clock have done ended, in their time; 0 without such devices.
+	Makespan time.Duration
+	// Choices are the kernels and sizes for which both vector code and the Go function were measured on CPU workers, and which of them
+	// runs there from then on.
+	Choices []VariantChoice
+	// What moved: see machine.Counters.
+	machine.Counters
+}
+
+// A VariantChoice is which variant of a kernel runs launches of a size on CPU workers, and why.
+type VariantChoice struct {
+	Kernel   string
+	Launches string // "64 to 127 iterations on 512 to 1023 bytes"
+	Variant  string // "vector code" or "Go function"
+	// VectorTime and GoTime are the least nanoseconds that an iteration took, or a byte where iterations are not counted.
+	VectorTime, GoTime float64
 }
 
 // counts are written by all who start and end tasks.
@@ -77,15 +93,17 @@ func (c *counts) end(p sched.PlaceID) { c.held[p].n.Add(-1) }
 
 // Stats returns what the runtime has done so far: all of it when no task is in flight.
 func (rt *Runtime) Stats() Stats {
+	rt.mustBeUsable("Runtime.Stats")
 	if rt.window.seen() == 0 {
-		rt.machine.Settle()
+		rt.machine.WaitForTransfers()
 	}
-	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.seen(), Counters: rt.machine.Counters()}
+	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.seen(), Makespan: rt.machine.Makespan(), Counters: rt.machine.Counters()}
 	known := rt.buffers.sum()
 	s.Buffers, s.Known = known.buffers, known.size
 	rt.failing.Lock()
 	s.Failed, s.Skipped = rt.broken, rt.skipped
 	rt.failing.Unlock()
+	s.Choices = rt.vectors.choices()
 	s.Submitted = rt.window.entered.Load() - rt.waits.Load()
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -116,6 +134,7 @@ type Live struct {
 // Live returns the tasks in flight. The numbers are looked at one after the other while tasks go on; Blocked is what is left of
 // all.
 func (rt *Runtime) Live() Live {
+	rt.mustBeUsable("Runtime.Live")
 	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.waiting.Load() + rt.later.Load()), Running: int64(rt.busy.Load())}
 	l.Ready += rt.queued()
 	rt.mu.Lock()

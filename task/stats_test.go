@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/gompss/gompss/deps"
@@ -22,7 +23,7 @@ func TestStatsCountWhatIsKept(t *testing.T) {
 			return err
 		})
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		if i >= 3 {
 			require.NoError(t, task.Unregister(rt, x))
 		}

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,7 +68,7 @@ func BenchmarkLoopsInSequentialCode(b *testing.B) {
 			for b.Loop() {
 				_, err := k.Submit(rt, 20, x, v)
 				require.NoError(b, err)
-				require.NoError(b, rt.Wait())
+				require.NoError(b, rt.Wait(context.Background()))
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package task
 
 import (
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // This file is where records are while nobody uses them. A record is used again in the scope where it was used before, as long as that
@@ -25,7 +26,7 @@ type bundle struct {
 
 // A stock is the free records of the program.
 type stock struct {
-	mu    mutex
+	mu    spin.Mutex
 	full  *bundle // with records
 	empty *bundle
 	made  int64 // guarded by the submitting of the program
@@ -33,7 +34,7 @@ type stock struct {
 
 // take returns a bundle with records for an empty one, or nil when there are none.
 func (k *stock) take(empty *bundle) *bundle {
-	lock(&k.mu)
+	spin.Lock(&k.mu)
 	b := k.full
 	if b != nil {
 		k.full, b.next = b.next, nil
@@ -47,7 +48,7 @@ func (k *stock) take(empty *bundle) *bundle {
 
 // give takes a bundle with records and returns an empty one.
 func (k *stock) give(b *bundle) *bundle {
-	lock(&k.mu)
+	spin.Lock(&k.mu)
 	if b != nil {
 		b.next, k.full = k.full, b
 	}
@@ -63,7 +64,7 @@ func (k *stock) give(b *bundle) *bundle {
 
 // put takes one record.
 func (k *stock) put(r *record) {
-	lock(&k.mu)
+	spin.Lock(&k.mu)
 	defer k.mu.Unlock()
 	b := k.full
 	if b == nil || b.n == bundleSize {
@@ -170,13 +171,13 @@ func (s *Scope) giveAll() {
 
 // records are the free records of nested scopes that are over.
 type records struct {
-	mu   mutex
+	mu   spin.Mutex
 	list *record
 	made int64
 }
 
 func (l *records) get(rt *Runtime) *record {
-	lock(&l.mu)
+	spin.Lock(&l.mu)
 	defer l.mu.Unlock()
 	r := l.list
 	if r == nil {
@@ -189,7 +190,7 @@ func (l *records) get(rt *Runtime) *record {
 
 // put returns the records from first to last.
 func (l *records) put(first, last *record) {
-	lock(&l.mu)
+	spin.Lock(&l.mu)
 	last.link, l.list = l.list, first
 	l.mu.Unlock()
 }

@@ -100,7 +100,7 @@ func TestRegisteringIsNoSquare(t *testing.T) {
 		b, at, err := rt.buffers.find(memoryOf(x[8*i+2 : 8*i+5]))
 		require.NoError(t, err)
 		require.EqualValues(t, 2, at)
-		require.Equal(t, memoryOf(x[8*i:]).base, b.base)
+		require.Equal(t, memoryOf(x[8*i:]).base, b.host.At())
 	}
 	require.Less(t, perSlice(func() { require.NoError(t, rt.Close()) }), uint64(4096), "bytes to give one back")
 }

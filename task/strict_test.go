@@ -38,7 +38,7 @@ func TestCheckIsOff(t *testing.T) {
 		require.NoError(t, task.Register(rt, x))
 		_, err := rt.Go(func() error { x[0]++; return nil }, task.In(x))
 		require.NoError(t, err)
-		require.Equal(t, on, rt.Wait() != nil, value)
+		require.Equal(t, on, rt.Wait(context.Background()) != nil, value)
 	}
 }
 
@@ -55,14 +55,16 @@ func TestOptionsThatSayNothing(t *testing.T) {
 	for _, o := range []task.Option{task.Label("x"), task.Retry(1), task.Untied(), {}} {
 		require.ErrorContains(t, rt.WaitOn(context.Background(), task.In(x), o), "an option that is no access")
 	}
+	_, err := rt.Go(nothing, task.InOut(x), task.Untied(), task.Retry(0))
+	require.NoError(t, err)
 	require.NoError(t, rt.WaitOn(context.Background(), task.In(x), task.NoCopyDeps()))
-	_, err := rt.Go(nothing, task.Untied(), task.Retry(0))
+	_, err = rt.Go(nothing, task.Untied(), task.Retry(0))
 	require.NoError(t, err)
 	it, err := rt.Record(func(r *task.Recorder) error { return r.Go(nothing, task.Untied()) })
 	require.NoError(t, err)
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 }
 
 // A specification may ask for as many workers as there may be.
@@ -74,11 +76,11 @@ func TestManyWorkers(t *testing.T) {
 			_, err := rt.GoScope(func(s *task.Scope) error {
 				done.Add(1)
 				_, err := s.Go(func() error { done.Add(1); return nil })
-				return errors.Join(err, s.Wait())
+				return errors.Join(err, s.Wait(context.Background()))
 			})
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.EqualValues(t, 20*n, done.Load())
 		require.NoError(t, rt.Close())
 	}
@@ -100,7 +102,7 @@ func TestLiveCountsReadyTasks(t *testing.T) {
 	require.NoError(t, err)
 	live := rt.Live()
 	close(goOn)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, []int64{1, 4, 1}, []int64{live.Blocked, live.Ready, live.Running})
 	require.Zero(t, rt.Live().Ready)
 }

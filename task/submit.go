@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -19,6 +20,9 @@ import (
 //
 // Errors: about the accesses, the places and the tokens; nothing has been submitted then.
 func (rt *Runtime) Go(body func() error, options ...Option) (Task, error) {
+	if !rt.usable() {
+		return Task{}, rt.unusable("Runtime.Go")
+	}
 	return goTask(&rt.root, nil, body, options)
 }
 
@@ -39,6 +43,9 @@ func goTask(s *Scope, g *Group, body func() error, options []Option) (Task, erro
 
 // GoScope is Go for a body that submits tasks of its own, with the Scope that it is given. The task is over when they are.
 func (rt *Runtime) GoScope(body func(*Scope) error, options ...Option) (Task, error) {
+	if !rt.usable() {
+		return Task{}, rt.unusable("Runtime.GoScope")
+	}
 	return goScope(&rt.root, nil, body, options)
 }
 
@@ -59,6 +66,9 @@ func goScope(s *Scope, g *Group, body func(*Scope) error, options []Option) (Tas
 
 // GoContext is Go for a body that wants to know when the runtime's context is done.
 func (rt *Runtime) GoContext(body func(context.Context) error, options ...Option) (Task, error) {
+	if !rt.usable() {
+		return Task{}, rt.unusable("Runtime.GoContext")
+	}
 	if body == nil {
 		return Task{}, errNoBody
 	}
@@ -75,11 +85,11 @@ var errNoBody = errors.New("task: go: body is nil")
 // submitGo submits r, of which begin and the caller have filled in what is not in options.
 func (s *Scope) submitGo(r *record, options []Option) (Task, error) {
 	if err := s.rt.describeGo(r, options); err != nil {
-		return s.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))
+		return s.giveUp(r, fmt.Errorf("task: %s: %w", r.title(), err))
 	}
 	if r.now {
 		if err := r.keepsWorker(); err != nil {
-			return s.giveUp(r, fmt.Errorf("task: %s: %w", r.name(), err))
+			return s.giveUp(r, fmt.Errorf("task: %s: %w", r.title(), err))
 		}
 	}
 	return s.commit(r), nil
@@ -146,6 +156,9 @@ func (s *Scope) giveUp(r *record, err error) (Task, error) {
 // commit makes r a task: it gets its number and its predecessors, and starts if it has none.
 func (s *Scope) commit(r *record) Task {
 	var ready recordList
+	if !r.isStep() && r.turn == nil && s.growths.Load() > 0 {
+		s.catchUp(r, &ready)
+	}
 	if !r.isStep() { // of those it was recorded what they are part of
 		s.closeReductions(r, &ready)
 		s.joinReductions(r)
@@ -192,7 +205,7 @@ func (s *Scope) enterGraph(r *record, ready *recordList) (id deps.TaskID, late, 
 	edges := rt.graphEnter(r)
 	domain := s.graph.domain
 	s.submitting.Unlock()
-	perturb()
+	spin.Perturb()
 	if domain.Settle(&r.node, edges) {
 		if late = r.granted(); !late {
 			ready.push(r)
@@ -263,8 +276,9 @@ func (s *Scope) number(r *record) deps.TaskID {
 	rt.fence.use(r)
 	id := deps.TaskID(rt.window.enter())
 	r.id.Store(uint64(id))
-	if r.kind == waitBody {
+	if r.kind.waits() {
 		rt.waits.Add(1)
+		s.noteWait(Task{rt, r, id})
 	}
 	s.count(r)
 	if rt.watched() {
@@ -275,7 +289,7 @@ func (s *Scope) number(r *record) deps.TaskID {
 
 // startAll starts tasks that were submitted and have no predecessors.
 func (rt *Runtime) startAll(ready *recordList) {
-	perturb()
+	spin.Perturb()
 	var over, list recordList
 	for r := ready.pop(); r != nil; r = ready.pop() {
 		rt.becomesReady(r, nil, &over, &list)
@@ -288,10 +302,11 @@ func (rt *Runtime) startAll(ready *recordList) {
 	}
 }
 
-// endReductions has all reductions combined: no more tasks join them.
+// endReductions has all reductions combined: no more tasks join them. Buffers that have grown are merged.
 func (s *Scope) endReductions() {
 	var ready recordList
 	s.submitting.Lock()
+	s.submitMerges(&ready)
 	s.closeReductions(nil, &ready)
 	s.submitting.Unlock()
 	s.rt.startAll(&ready)
@@ -299,7 +314,9 @@ func (s *Scope) endReductions() {
 
 // count counts r in, where it is waited for.
 func (s *Scope) count(r *record) {
-	r.member.enter()
+	if r.member.enter(); r.member != nil && s.rt.accelerators {
+		r.member.note(r.data())
+	}
 	if !s.program() {
 		s.pending.Add(1)
 		s.submitted.Store(true)

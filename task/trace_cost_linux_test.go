@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"io"
 	"slices"
 	"testing"
@@ -66,7 +67,7 @@ func (w *watchedRuntime) cost(t testing.TB, submit func(rt *task.Runtime, x []fl
 			t.Fatal(err)
 		}
 	}
-	require.NoError(t, w.rt.Wait())
+	require.NoError(t, w.rt.Wait(context.Background()))
 	time.Sleep(50 * time.Millisecond) // longer than a recorder rests
 	return spentTime(t) - before
 }

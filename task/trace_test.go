@@ -2,6 +2,7 @@ package task_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -40,7 +41,7 @@ func TestTheRecordOfEveryTask(t *testing.T) {
 			lo := i % 4 * 64
 			k := add.With()
 			if i == 63 {
-				k = add.With(task.On("sim:0")) // so that something moves
+				k = add.With(task.OnDevice("sim:0")) // so that something moves
 			}
 			_, err := k.Submit(rt, lo, lo+64, uint32(i), x)
 			require.NoError(t, err)
@@ -51,12 +52,12 @@ func TestTheRecordOfEveryTask(t *testing.T) {
 		_, err = rt.Go(nothing, task.In(x)) // whose edge is there however slowly the others were submitted
 		require.NoError(t, err)
 		close(hold)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		_, err = rt.Go(func() error { return errors.New("boom") }, task.InOut(x))
 		require.NoError(t, err)
 		_, err = rt.Go(nothing, task.In(x))
 		require.NoError(t, err)
-		require.Error(t, rt.Wait())
+		require.Error(t, rt.Wait(context.Background()))
 	})
 	s := r.Summary()
 	require.EqualValues(t, 68, s.Tasks)
@@ -118,7 +119,7 @@ func TestRecordsAgreeWithTheCounters(t *testing.T) {
 			_, err := fill.Submit(rt, i*32, i*32+32, uint32(i), x)
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		stats = rt.Stats()
 	})
 	s := r.Summary()
@@ -148,7 +149,7 @@ func TestTheRecordOfATaskThatRunsElsewhere(t *testing.T) {
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { return rt.Machine().Retired(rt.Machine().SpaceOf(rt.Machine().Devices()[1])) != nil }, 30*time.Second, time.Millisecond)
 		close(gate)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		want := make([]uint32, 64)
 		Fill(0, 64, 7, want)
 		require.Equal(t, want, x)
@@ -197,7 +198,7 @@ func TestRecordedTasksAllocateNothing(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if err := rt.Wait(); err != nil {
+		if err := rt.Wait(context.Background()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -229,7 +230,7 @@ func TestTheAccessesOfPlainTasks(t *testing.T) {
 			require.NoError(t, err)
 		}
 		close(gate)
-		require.Error(t, rt.Wait())
+		require.Error(t, rt.Wait(context.Background()))
 	})
 	require.Len(t, r.Tasks, 4)
 	require.Zero(t, r.Dropped)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	vec "github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // This file is how a kernel is tried on CPU workers beside accelerators without holding up the program: for no longer than an
@@ -23,7 +25,7 @@ type tryout struct {
 	done   atomic.Int64
 	begun  atomic.Int64
 	all    int64 // iterations
-	mu     mutex
+	mu     spin.Mutex
 	left   []span // chunks that were left out
 	full   time.Duration
 	cannot bool // be stopped: what it writes is nowhere else
@@ -93,7 +95,7 @@ func (t *tryout) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
 	if len(t.left) == 0 {
 		return nil
 	}
-	if t.rt.machine.GiveUp(&t.r.set) {
+	if t.rt.machine.Abort(&t.r.set) {
 		spent := t.rt.now() - t.began
 		t.full = time.Duration(float64(spent) * float64(hi) / float64(max(1, t.done.Load())))
 		return errStopped
@@ -107,7 +109,6 @@ func (t *tryout) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
 
 // vectorLoop is loop for vector code.
 func (t *tryout) vectorLoop(l *vec.Loop) error {
-	t.began = t.rt.now() // what it took to make the code is not what its next run takes
 	done := int64(0)
 	if l.Each() == 0 { // the first run of this kernel here: find out
 		done = min(l.Trips, l.Batch())
@@ -118,16 +119,28 @@ func (t *tryout) vectorLoop(l *vec.Loop) error {
 	return t.loop(done, l.Trips, max(1, l.Grain()), func(lo, hi int64) { runLoop(l, lo, hi) })
 }
 
-// tryKernel is callKernel for a kernel that is tried. It returns errStopped when that took too long.
+// tryKernel is callKernel for a kernel that is tried, whose code is there. It returns errStopped when that took too long.
 func (rt *Runtime) tryKernel(r *record, t *tryout) error {
 	version := r.running(rt.host)
-	k, a := &version.device, &r.args
-	a.At = rt.hostAt
-	r.seen.Variant = rt.vectors.options.Name()
-	if done, err := rt.callVectorWith(r, version, t.vectorLoop); done {
-		return err
+	k := &version.device
+	r.args.At = rt.hostAt
+	c := rt.vectors.of(version)
+	x := c.wait()
+	if x.runner != nil {
+		args := r.vectorArgs(version, nil)
+		if !c.runsGo(x, args) {
+			return rt.callVector(r, x, args, t.vectorLoop)
+		}
+	} else if x.broke != nil {
+		panic(x.broke)
 	}
-	r.seen.Variant = "go"
+	return rt.withVariables(r, version, x.refused, func() error { return rt.tryGo(r, k, t) })
+}
+
+// tryGo is tryKernel for the Go function.
+func (rt *Runtime) tryGo(r *record, k *devices.Kernel, t *tryout) error {
+	r.seen.Variant = goVariant
+	a := &r.args
 	if k.Split == nil {
 		callGo(k, a)
 		return nil
@@ -141,7 +154,7 @@ func (rt *Runtime) tryKernel(r *record, t *tryout) error {
 	began := rt.now()
 	callSplit(k, a, 0, first)
 	each := float64(rt.now()-began)/float64(first) + 1e-3
-	return t.loop(first, trips, max(1, int64(float64(chunkTime)/each)), func(lo, hi int64) { callSplit(k, a, lo, hi) })
+	return t.loop(first, trips, grainOf(each), func(lo, hi int64) { callSplit(k, a, lo, hi) })
 }
 
 // putBack makes r ready again, whose trial was stopped, and returns what the worker should run next.

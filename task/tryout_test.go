@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -52,9 +53,9 @@ func Slow(x []int64) {
 				_, err := k.Submit(rt, x[b*size:(b+1)*size])
 				require.NoError(t, err)
 			}
-			require.NoError(t, rt.Wait(task.NoFlush()))
+			require.NoError(t, rt.Wait(context.Background(), task.KeepOnDevice()))
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		for i, v := range x {
 			require.EqualValues(t, 1<<rounds-1, v, "element %d on %s", i, spec)
 		}
@@ -101,7 +102,7 @@ func Once(x []int64) {
 			_, err := k.Submit(rt, x[b*size:(b+1)*size])
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		for i, v := range x {
 			require.EqualValues(t, 1, v, "element %d on %s", i, spec)
 		}
@@ -162,7 +163,7 @@ func Sly(x, y []int64) {
 			before = rt.Stats()
 			_, err := k.Submit(rt, x, y)
 			require.NoError(t, err)
-			if failed = rt.Wait(task.NoFlush()); failed != nil {
+			if failed = rt.Wait(context.Background(), task.KeepOnDevice()); failed != nil {
 				break
 			}
 		}
@@ -175,7 +176,7 @@ func Sly(x, y []int64) {
 			require.Equal(t, before.ByDevice["sim:0"], rt.Stats().ByDevice["sim:0"], "it did not run again")
 		} else {
 			require.NoError(t, failed)
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			require.EqualValues(t, 1<<rounds-1, x[size-1])
 		}
 		require.NoError(t, rt.Close())

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
+
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // This file is what makes one replay of an iteration another than the next: the values of Args. A replay is a task that may have to
@@ -33,7 +35,7 @@ type Arg[T any] struct {
 
 // A setting is what was said last, to all Args that have it in common.
 type setting[T any] struct {
-	mu    mutex
+	mu    spin.Mutex
 	value T
 	times uint64
 }

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,7 +77,7 @@ func TestForgottenBuffersAreNotKept(t *testing.T) {
 			_, err := rt.Go(func() error { return nil }, InOut(x[i:i+1]))
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		found := 0
 		for i := range rt.buffers.lately {
 			if rt.buffers.lately[i].Load() != nil {

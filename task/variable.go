@@ -14,9 +14,9 @@ import (
 
 // This file gives kernels the package variables that they read.
 //
-// Their values are those at submission: the contract of the launch is proved for them, and an accelerator is given them. The Go function
-// reads the variables themselves, so that the program must not change one between the submission of a task that reads it and the task's
-// end. What goes by value is copied when it has changed, and an unchanged copy is used again: a submission allocates nothing then. Large
+// Their values are those at submission, or of a replay, on every device: the contract of the launch is proved for them, accelerators and
+// vector code are given them. The Go function reads the variables themselves, so that it only runs where there is no vector code and they
+// are what they were (interpret.go). What goes by value is copied when it has changed, and an unchanged copy is used again: a submission allocates nothing then. Large
 // arrays and structs are buffers in their own place, which tasks read as they do a slice that is an argument.
 
 // A Variable says where a package variable is that a kernel reads.

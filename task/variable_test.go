@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	_ "embed"
 	"testing"
 
@@ -64,7 +65,7 @@ func TestKernelsReadPackageVariables(t *testing.T) {
 				VarSum(want)
 				VarMemory(want)
 			}
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			require.Equal(t, want, x)
 		}
 	})
@@ -85,7 +86,7 @@ func TestVariablesThatAreMemoryAreOrdered(t *testing.T) {
 			_, err = memory.Submit(rt, x)
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, 2.0*(1+2+3+4+5+6+7+8+9+10), x[0])
 		require.Equal(t, 10.0, varSlice[0])
 	})
@@ -104,7 +105,7 @@ func TestVariablesThatAreNotBound(t *testing.T) {
 	require.NoError(t, k.BindVariable("varTable", &varTable))
 	_, err = k.Submit(rt, x)
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 }
 
 // What a kernel reads by name it cannot be given to write beside: on an accelerator it would read what was before.
@@ -129,7 +130,7 @@ func TestVariablesAreInTheContract(t *testing.T) {
 		varSmall = 4
 		_, err = k.Submit(rt, x)
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.Equal(t, []float64{3, 3, 3, 3}, x)
 	})
 }
@@ -168,7 +169,7 @@ func TestReplaysReadVariables(t *testing.T) {
 			setVariables(float64(n / 2))
 			_, err = it.Replay()
 			require.NoError(t, err)
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			VarSum(want)
 			require.Equal(t, want, x)
 		}
@@ -180,7 +181,7 @@ func TestReplaysReadVariables(t *testing.T) {
 	require.NoError(t, err)
 	_, err = it.Replay()
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	VarSum(want)
 	require.Equal(t, want, x)
 	varStep++
@@ -206,7 +207,7 @@ func TestVariablesAllocateNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := rt.Wait(); err != nil {
+			if err := rt.Wait(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -216,4 +217,91 @@ func TestVariablesAllocateNothing(t *testing.T) {
 		return testing.AllocsPerRun(100, run)
 	}
 	require.LessOrEqual(t, count(k, x), count(none, 1.0, x)+1)
+}
+
+// Issue 16, item 7: what a kernel reads of package variables are the values at submission, whatever the program does to the
+// variables until the task runs, on every device and with every variant; CPU workers read the variables when they ran.
+func TestPackageVariables_AreThoseAtSubmission(t *testing.T) {
+	kernels := map[string]*task.Kernel{"table": kernelReading(t, VarTableOnly, "varTable"), "scalar": kernelReading(t, VarLimit, "varSmall", "varStep"),
+		"memory": kernelReading(t, VarMemory, "varSlice", "varPointer")}
+	for _, spec := range []string{"smp:1", "smp:2", "sim:1(exec=cpu)", "sim:1(exec=simt)"} {
+		for _, vector := range []string{task.VectorAuto, task.VectorOff} {
+			t.Run(spec+" "+vector, func(t *testing.T) {
+				rt := open(t, task.Options{Devices: spec, Vector: vector})
+				for name, k := range kernels {
+					setVariables(2)
+					varTable, varStep, varSmall = [4]float64{1, 2, 3, 4}, 7, 4
+					factors, factor := varSlice, *varPointer
+					x := make([]float64, 4)
+					release := func() {}
+					if spec[:3] == "smp" {
+						gate := make(chan struct{})
+						_, err := rt.Go(func() error { <-gate; return nil }, task.InOut(x))
+						require.NoError(t, err)
+						release = func() { close(gate) }
+					}
+					_, err := k.Submit(rt, x)
+					require.NoError(t, err)
+					varTable, varStep, varSmall = [4]float64{}, 100, 1
+					varSlice, varPointer = make([]float64, 3), new(float64)
+					release()
+					require.NoError(t, rt.Wait(context.Background()))
+					switch name {
+					case "table":
+						require.Equal(t, []float64{1, 2, 3, 4}, x)
+					case "scalar":
+						require.Equal(t, []float64{7, 7, 7, 7}, x)
+					default:
+						for i := range x {
+							require.Equal(t, factors[i]*factor, x[i])
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// Replays take the values of their submission.
+func TestPackageVariables_OfReplays(t *testing.T) {
+	k := kernelReading(t, VarTableOnly, "varTable")
+	for _, vector := range []string{task.VectorAuto, task.VectorOff} {
+		rt := open(t, task.Options{Devices: "smp:2", Vector: vector})
+		varTable = [4]float64{1, 2, 3, 4}
+		x := make([]float64, 4)
+		it, err := rt.Record(func(r *task.Recorder) error {
+			_, err := k.Submit(r, x)
+			return err
+		})
+		require.NoError(t, err)
+		for i := range 4 {
+			n := float64(i)
+			gate := make(chan struct{})
+			_, err := rt.Go(func() error { <-gate; clear(x); return nil }, task.InOut(x))
+			require.NoError(t, err)
+			varTable = [4]float64{n, n, n, n}
+			_, err = it.Replay()
+			require.NoError(t, err)
+			varTable = [4]float64{-1}
+			close(gate)
+			require.NoError(t, rt.Wait(context.Background()))
+			require.Equal(t, []float64{n, n, n, n}, x)
+		}
+	}
+}
+
+// Where the Go function has to run and its variable is changed meanwhile the task fails: it is never wrong in silence.
+func TestPackageVariables_ChangedWhileTheGoFunctionRuns(t *testing.T) {
+	k := task.MustKernel(task.KernelSpec{Name: "VarTableOnly", Files: []task.SourceFile{variableFile},
+		Go:        func(*task.Args) { varTable[2]++ },
+		Variables: []task.Variable{{Name: "varTable", Pointer: &varTable}}})
+	rt := open(t, task.Options{Devices: "smp:1", Vector: task.VectorOff})
+	x := make([]float64, 4)
+	_, err := k.Submit(rt, x)
+	require.NoError(t, err)
+	err = rt.Wait(context.Background())
+	var changed *task.VariableError
+	require.ErrorAs(t, err, &changed)
+	require.True(t, changed.Running)
+	require.ErrorContains(t, err, "kernel VarTableOnly (variable_kernels_test.go:47): package variable varTable was changed while it ran, and its Go function reads the variable itself (cpu: vector code is switched off")
 }

@@ -1,14 +1,18 @@
 package task
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gompss/gompss/codegen"
 	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/devices/smp/choose"
 )
 
 // VectorVariable is the environment variable that Options.Vector is taken from where it is "".
@@ -16,91 +20,198 @@ const VectorVariable = "GOMPSS_VECTOR"
 
 // The values of Options.Vector.
 const (
-	VectorAuto   = ""       // the widest vectors of this machine; kernels that have no vector form run as Go functions
+	VectorAuto   = ""       // the widest vectors of this machine, or the Go function where that is faster and gives the same bits
 	VectorOff    = "off"    // always the Go function
-	VectorAVX2   = "avx2"   // 256 bits
-	VectorAVX512 = "avx512" // 512 bits
+	VectorAVX2   = "avx2"   // 256 bits; kernels that have such code always run it
+	VectorAVX512 = "avx512" // 512 bits; kernels that have such code always run it
 )
 
-// vectors makes and keeps the vectorised variants of a runtime's kernels.
+// errRaceDetector is why kernels run as Go functions in a program built with -race.
+var errRaceDetector = errors.New("the race detector sees what Go code does, and nothing of vector code: " + VectorVariable + "=avx2 or avx512 takes that")
+
+// vectors makes and keeps the vectorised variants of a runtime's kernels. They are compiled beside the tasks: see code.go.
 type vectors struct {
 	off     error // why there are none
+	pinned  bool  // the program wants vector code wherever there is some
+	await   bool  // tasks wait for it
 	options vec.Options
-	memory  vec.Memory // the system's but in tests
+	memory  vec.Memory                                      // the system's but in tests
+	made    func(c *kernelCode, began, ended time.Duration) // called for what was compiled; nil is nobody
+	now     func() time.Duration
 
-	mu    mutex // guards what follows
-	arena *vec.Arena
-	known sync.Map // *Kernel -> *vectorVariant; read without mu
+	mu     sync.Mutex // guards what follows
+	arena  *vec.Arena
+	closed bool
+	making sync.WaitGroup
+	known  sync.Map // *Kernel -> *kernelCode; read without mu
+}
+
+// A kernelCode is what CPU workers have to run one kernel.
+type kernelCode struct {
+	kernel *Kernel
+	always string        // why vector code runs wherever there is some, "" where the faster variant does
+	made   chan struct{} // closed when vector is there
+	vector atomic.Pointer[vectorVariant]
+	table  choose.Table // of the variants that were faster
 }
 
 // A vectorVariant is the vector code of one kernel, or the reason why it has none.
 type vectorVariant struct {
 	runner  *vec.Runner // nil where refused
 	refused error
+	broke   any // what the compiler panicked with
 }
 
 func newVectors(choice string, p vec.Processor) (*vectors, error) {
 	o, err := p.Choose(choice)
 	switch choice {
-	case VectorAuto, VectorOff, VectorAVX2:
+	case VectorAuto, VectorOff:
 		return &vectors{options: o, off: err}, nil
+	case VectorAVX2:
+		return &vectors{options: o, off: err, pinned: true}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &vectors{options: o}, nil
+	return &vectors{options: o, pinned: true}, nil
 }
 
-// of returns the variant of a kernel, made on its first use.
-func (v *vectors) of(k *Kernel) *vectorVariant {
-	if x, ok := v.known.Load(k); ok {
-		return x.(*vectorVariant)
+// setVectors sets what the options say of vector code.
+func (rt *Runtime) setVectors(o *Options) {
+	v := rt.vectors
+	v.await, v.now, v.made = o.AwaitCode, rt.now, rt.observeCode
+	if raceDetector && orVariable(o.Vector, VectorVariable) == VectorAuto {
+		v.off = errRaceDetector
+	}
+}
+
+// of returns the code of a kernel, which is compiled from its first use on.
+func (v *vectors) of(k *Kernel) *kernelCode {
+	if c, ok := v.known.Load(k); ok {
+		return c.(*kernelCode)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if x, ok := v.known.Load(k); ok {
-		return x.(*vectorVariant)
+	if c, ok := v.known.Load(k); ok {
+		return c.(*kernelCode)
 	}
-	x := v.make(k)
-	v.known.Store(k, x)
-	return x
+	c := &kernelCode{kernel: k, made: make(chan struct{}), always: v.alwaysVector(k)}
+	v.known.Store(k, c)
+	if why := v.cannot(); why != nil {
+		c.vector.Store(&vectorVariant{refused: why})
+		close(c.made)
+	} else {
+		v.making.Go(func() { v.compile(c) })
+	}
+	return c
 }
 
-// Requires: mu held.
-func (v *vectors) make(k *Kernel) *vectorVariant {
-	if v.off != nil {
-		return &vectorVariant{refused: v.off}
+// cannot returns why there is no vector code at all. Requires: mu held.
+func (v *vectors) cannot() error {
+	switch {
+	case v.off != nil:
+		return v.off
+	case v.closed:
+		return errors.New("the runtime is closed")
+	case v.arena == nil:
+		v.arena, v.off = v.memory.NewArena()
 	}
-	if v.arena == nil {
-		var err error
-		if v.arena, err = v.memory.NewArena(); err != nil {
-			v.off = err
-			return &vectorVariant{refused: err}
+	return v.off
+}
+
+// alwaysVector returns why tasks of k run as vector code wherever there is some, "" where they may run as the Go function.
+func (v *vectors) alwaysVector(k *Kernel) string {
+	switch {
+	case v.pinned:
+		return "the program asks for it (Options.Vector or " + VectorVariable + ")"
+	case len(k.variables) > 0:
+		return "the kernel reads package variables, of which it has the values at submission; the Go function reads the variables themselves"
+	}
+	return vec.Differs(k.ir)
+}
+
+// compile makes the vector code of a kernel. A panic of the compiler is one of the tasks that would run the code.
+func (v *vectors) compile(c *kernelCode) {
+	began := v.time()
+	x := &vectorVariant{}
+	defer func() {
+		if broke := recover(); broke != nil {
+			x = &vectorVariant{broke: broke}
 		}
+		c.vector.Store(x)
+		if v.made != nil {
+			v.made(c, began, v.time())
+		}
+		close(c.made)
+	}()
+	if x.runner, x.refused = vec.NewKernelRunner(v.arena, codegen.ForCPU(c.kernel.ir), v.options); x.refused == nil {
+		x.runner.MakeVariants()
 	}
-	runner, err := vec.NewKernelRunner(v.arena, codegen.ForCPU(k.ir), v.options)
-	return &vectorVariant{runner: runner, refused: err}
 }
 
+func (v *vectors) time() time.Duration {
+	if v.now == nil {
+		return 0
+	}
+	return v.now()
+}
+
+// close waits for what is being compiled and gives the memory back.
 func (v *vectors) close() error {
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.closed = true
+	v.mu.Unlock()
+	v.making.Wait()
 	if v.arena == nil {
 		return nil
 	}
 	return v.arena.Close()
 }
 
-// Vectorised returns why the kernel runs as a Go function on the CPU workers of this runtime, nil when it runs as vector code.
-func (rt *Runtime) Vectorised(k *Kernel) error { return rt.vectors.of(k).refused }
+// choices returns what was chosen for all kernels, by their names.
+func (v *vectors) choices() (out []VariantChoice) {
+	v.known.Range(func(_, x any) bool {
+		c := x.(*kernelCode)
+		for _, made := range c.table.Choices() {
+			out = append(out, VariantChoice{Kernel: c.kernel.name, Launches: made.Size.String(), Variant: made.Variant.String(),
+				VectorTime: made.Times[choose.Vector], GoTime: made.Times[choose.Go]})
+		}
+		return true
+	})
+	slices.SortStableFunc(out, func(a, b VariantChoice) int { return cmp.Compare(a.Kernel, b.Kernel) })
+	return out
+}
 
-// CPUCode says in words what runs a kernel on the CPU workers of this runtime: "AVX-512 code, 16 lanes", or "Go function" and why.
+// wait returns the vector code, once it is made.
+func (c *kernelCode) wait() *vectorVariant {
+	<-c.made
+	return c.vector.Load()
+}
+
+// Vectorised returns why the kernel runs as a Go function on the CPU workers of this runtime, nil when it has vector code there. It waits
+// until the code is compiled.
+func (rt *Runtime) Vectorised(k *Kernel) error { return rt.vectors.of(k).wait().refused }
+
+// CPUCode says in words what runs a kernel on the CPU workers of this runtime: "AVX-512 code, 16 lanes", or "Go function" and why, and
+// what was chosen for which launches where both were measured. It waits until the code is compiled.
 func (rt *Runtime) CPUCode(k *Kernel) string {
-	x := rt.vectors.of(k)
-	if x.refused != nil {
+	c := rt.vectors.of(k)
+	x := c.wait()
+	switch {
+	case x.broke != nil:
+		return fmt.Sprintf("nothing (the compiler broke: %v)", x.broke)
+	case x.refused != nil:
 		return fmt.Sprintf("Go function (%v)", x.refused)
 	}
-	return fmt.Sprintf("%s code, %d lanes", rt.vectors.options.Name(), x.runner.Program().Code.Lanes)
+	text := fmt.Sprintf("%s code, %d lanes", rt.vectors.options.Name(), x.runner.Program().Code.Lanes)
+	if c.always != "" {
+		return text + ", always: " + c.always
+	}
+	text += ", or the Go function where that is faster"
+	for _, made := range c.table.Choices() {
+		text += "; " + made.String()
+	}
+	return text
 }
 
 // A checkFailed is the panic of vector code whose check failed: it unwinds the workers that share the loop, and err
@@ -116,20 +227,8 @@ func runLoop(l *vec.Loop, lo, hi int64) {
 	}
 }
 
-// callVector runs the vector code of a kernel, shared with idle workers where it is long enough; false when there is none.
-func (rt *Runtime) callVector(r *record, k *Kernel) bool {
-	done, _ := rt.callVectorWith(r, k, rt.share)
-	return done
-}
-
-// callVectorWith runs the vector code of a kernel, its parallel loops by share. The error is errStopped; others are panics.
-func (rt *Runtime) callVectorWith(r *record, k *Kernel, share func(*vec.Loop) error) (done bool, err error) {
-	x := rt.vectors.of(k)
-	if x.runner == nil {
-		return false, nil
-	}
-	var fixed [16]vec.Value
-	args := fixed[:0]
+// vectorArgs appends the arguments of r as vector code takes them.
+func (r *record) vectorArgs(k *Kernel, args []vec.Value) []vec.Value {
 	for i, p := range k.ir.Params {
 		a := &r.args.List[i]
 		v := vec.Value{Bits: a.Bits}
@@ -148,12 +247,17 @@ func (rt *Runtime) callVectorWith(r *record, k *Kernel, share func(*vec.Loop) er
 		}
 		args = append(args, v)
 	}
-	if err := rt.rooms[r.worker].on.Call(x.runner, args, share); errors.Is(err, errStopped) {
-		return true, errStopped
-	} else if err != nil {
+	return args
+}
+
+// callVector runs the vector code of a kernel, its parallel loops by share. The error is errStopped; others are panics.
+func (rt *Runtime) callVector(r *record, x *vectorVariant, args []vec.Value, share func(*vec.Loop) error) error {
+	r.seen.Variant = rt.vectors.options.Name()
+	err := rt.rooms[r.worker].on.Call(x.runner, args, share)
+	if err != nil && !errors.Is(err, errStopped) {
 		panic(&checkFailed{err})
 	}
-	return true, nil
+	return err
 }
 
 // shareVector runs a parallel loop, together with idle workers where it is long enough.

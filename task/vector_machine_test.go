@@ -3,6 +3,7 @@
 package task
 
 import (
+	"context"
 	"testing"
 
 	"github.com/klauspost/cpuid/v2"
@@ -61,7 +62,7 @@ func countUp(x []int64) {
 			_, err := k.Submit(rt, x)
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		for i := range x {
 			require.Equal(t, int64(2*i), x[i])
 		}

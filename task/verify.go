@@ -8,13 +8,13 @@ import (
 
 // This file is how an iteration is replayed with new bodies, and how a change of its structure is noticed.
 
-// Again calls build as Record does and replays the iteration with the bodies that it gives. What each task accesses is compared
+// ReplayOrRecord calls build as Record does and replays the iteration with the bodies that it gives. What each task accesses is compared
 // with what was recorded, access by access, by address, length, mode and box: there is no hash that two structures could share.
 // From the first difference on the iteration is recorded anew, before anything runs, and changed is true; so it is when memory
 // that it uses was freed. A step costs a comparison then, and no allocation but those of build itself.
 //
 // Errors: those of Record and Replay. After an error of build the iteration must be recorded again: Replay refuses.
-func (it *Iteration) Again(build func(*Recorder) error) (t Task, changed bool, err error) {
+func (it *Iteration) ReplayOrRecord(build func(*Recorder) error) (t Task, changed bool, err error) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	if err := it.settle(); err != nil {
@@ -28,7 +28,7 @@ func (it *Iteration) Again(build func(*Recorder) error) (t Task, changed bool, e
 	return t, changed, err
 }
 
-var errUnbuilt = &ChangedError{What: "the steps are partly those of a call of Again that did not return"}
+var errUnbuilt = &ChangedError{What: "the steps are partly those of a call of ReplayOrRecord that did not return"}
 
 // compare takes over what build gives, and reports whether the structure has changed.
 func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err error) {
@@ -47,7 +47,7 @@ func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err err
 		err = r.err
 	}
 	if err != nil {
-		it.broken = &ChangedError{What: "the steps are partly those of a call of Again that failed with " + err.Error()}
+		it.broken = &ChangedError{What: "the steps are partly those of a call of ReplayOrRecord that failed with " + err.Error()}
 		return true, err
 	}
 	if r.old == nil {

@@ -1,9 +1,11 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/trace/probe"
@@ -52,25 +54,26 @@ func (t Task) Err() error {
 	return t.rt.failureOf(t.id)
 }
 
-// Wait waits until the task is over and returns its error. It does not make data valid on the host: see Runtime.WaitOn.
-// The body of a task waits with WaitContext: where it would keep its worker, Wait is ErrInsideTask.
-func (t Task) Wait() error {
+// Wait waits until the task is done or ctx ends, and returns the task's error, or that of ctx. It does not make data valid
+// on the host: see Runtime.WaitOn.
+//
+// With the context of a Scope, or one derived from it, the worker runs other tasks meanwhile. With any other context the body
+// of a task would keep its worker: Wait is ErrInsideTask there unless the task is done. So it is where the task would wait
+// for itself: for its own task, or one that contains it.
+func (t Task) Wait(ctx context.Context) error {
+	if err := checkContext("Task.Wait", ctx); err != nil {
+		return err
+	}
 	select {
 	case <-t.Done():
 		return t.Err()
 	default:
 	}
-	if insideBody() {
-		return ErrInsideTask
-	}
-	<-t.Done()
-	return t.Err()
+	return t.waitContext("Task.Wait", ctx)
 }
 
-// WaitContext is Wait until ctx is done. With the context of a Scope, or one derived from it, the worker runs other tasks meanwhile; with
-// any other, that of another task's Scope among them, the body of a task would keep its worker, and WaitContext is ErrInsideTask there. So it
-// is where the task would wait for itself: for its own task, or one that it is inside of.
-func (t Task) WaitContext(ctx context.Context) error {
+// waitContext is Wait for a call of the program, which its errors name.
+func (t Task) waitContext(call string, ctx context.Context) error {
 	over := false
 	wait := func() {
 		select {
@@ -83,12 +86,12 @@ func (t Task) WaitContext(ctx context.Context) error {
 	case t.record == nil || t.record.taskID() != t.id:
 		wait()
 	case s != nil && s.body.Load() != bodyOver:
-		if err := s.refuses(t); err != nil {
+		if err := s.refuses(call, t); err != nil {
 			return err
 		}
 		s.block(wait)
 	case insideBody():
-		return ErrInsideTask
+		return misuse(call, errInBody)
 	default:
 		wait()
 	}
@@ -136,6 +139,9 @@ func (rt *Runtime) noteFailure(r *record) {
 	for g := r.member; g != nil; g = g.outer {
 		g.told.note(r.err)
 	}
+	for _, o := range r.others() {
+		o.told.note(r.err)
+	}
 }
 
 // note adds a failure to those that will be told.
@@ -169,13 +175,21 @@ func (rt *Runtime) takeFailures(told *FailedError) error {
 // failed since the last Wait; what they and the tasks that were skipped should have written is undefined.
 //
 // The program may then read and write its data, until it submits a task that uses them: devices give up their copies. With
-// Reading it may only read, and devices keep what they have.
+// ReadOnly it may only read, and devices keep what they have.
+//
+// Errors: also that of ctx, and then the tasks go on.
 //
 // With tasks submitted meanwhile by other goroutines it waits for those too. A task body must not call it.
-func (rt *Runtime) Wait(options ...WaitOption) error {
-	o := waitOptions(options)
+func (rt *Runtime) Wait(ctx context.Context, options ...WaitOption) error {
+	if !rt.usable() {
+		return rt.unusable("Runtime.Wait")
+	}
+	o, err := waitOptions("Runtime.Wait", ctx, options)
+	if err != nil {
+		return err
+	}
 	if rt.window.live() > 0 && insideBody() {
-		return ErrInsideTask
+		return misuse("Runtime.Wait", errInBody)
 	}
 	if rt.watched() {
 		defer rt.observePhase(probe.PhaseWait, rt.now(), rt.buffers.sum())
@@ -203,30 +217,31 @@ func (rt *Runtime) Wait(options ...WaitOption) error {
 
 // A WaitOption says how to wait.
 type WaitOption struct {
-	ctx  context.Context
+	ctx  context.Context // nil where it never ends
 	keep bool
 	read bool
 }
 
-// Until makes a wait end when ctx is done, with its error. Tasks go on.
-func Until(ctx context.Context) WaitOption { return WaitOption{ctx: ctx} }
+// KeepOnDevice leaves data where they are: on the devices that wrote them. The program must not touch them.
+func KeepOnDevice() WaitOption { return WaitOption{keep: true} }
 
-// NoFlush leaves data where they are: on the devices that wrote them. The program must not touch them.
-func NoFlush() WaitOption { return WaitOption{keep: true} }
-
-// Reading says that the program only reads its data after the wait: devices keep their copies, and a task that reads the same
+// ReadOnly says that the program only reads its data after the wait: devices keep their copies, and a task that reads the same
 // data there moves nothing.
-func Reading() WaitOption { return WaitOption{read: true} }
+func ReadOnly() WaitOption { return WaitOption{read: true} }
 
-func waitOptions(options []WaitOption) (all WaitOption) {
+// waitOptions joins the options of a call. A context that never ends is nil in the result. Error: the nil context.
+func waitOptions(call string, ctx context.Context, options []WaitOption) (all WaitOption, err error) {
+	if err := checkContext(call, ctx); err != nil {
+		return all, err
+	}
 	for _, o := range options {
-		if o.ctx != nil {
-			all.ctx = o.ctx
-		}
 		all.keep = all.keep || o.keep
 		all.read = all.read || o.read
 	}
-	return all
+	if ctx.Done() != nil {
+		all.ctx = ctx
+	}
+	return all, nil
 }
 
 // flush makes all data valid on the host, and nowhere else if the program does not only read them. Requires: submitting held and no task in flight.
@@ -236,14 +251,16 @@ func (rt *Runtime) flush(read bool) error {
 	}
 	var all []deps.Access
 	for _, b := range rt.buffers.list() {
-		if b.copied {
-			continue
+		if b.copied || b.use.Load() == released && b.host.At() == nil {
+			continue // nobody sees what is there
 		}
 		all = append(all, deps.Access{Region: b.whole(), Mode: deps.In})
 	}
 	if len(all) == 0 {
 		return nil
 	}
+	// In the order in which the program used them: addresses differ from run to run.
+	slices.SortFunc(all, func(a, b deps.Access) int { return cmp.Compare(a.Region.Buffer, b.Region.Buffer) })
 	done := make(chan error, 1)
 	bring := rt.machine.Claim
 	if read {
@@ -255,60 +272,6 @@ func (rt *Runtime) flush(read bool) error {
 	}
 	return nil
 }
-
-// WaitOn waits until the tasks submitted so far that the accesses depend on are over, and the data of the accesses are
-// valid on the host: what In names may then be read, and what InOut names be written, until another task is submitted
-// that uses it.
-//
-// Errors: the context's, and then the data are not to be touched; an *Error when a task it waits for failed; ErrInsideTask in the body
-// of a task, which has Scope.WaitOn.
-func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
-	if rt.window.live() > 0 && insideBody() {
-		return ErrInsideTask
-	}
-	if rt.watched() {
-		defer rt.observePhase(probe.PhaseWait, rt.now(), rt.buffers.sum())
-	}
-	return rt.root.WaitOn(ctx, accesses...)
-}
-
-// WaitOn is Runtime.WaitOn for the children of a task and what it accesses. Errors: also those of Scope.Wait.
-func (s *Scope) WaitOn(ctx context.Context, accesses ...Option) error {
-	for i := range accesses {
-		if o := &accesses[i]; !o.isAccess() && o.what() != apartOption {
-			return errNoAccess
-		}
-	}
-	if err := s.misplaced(); err != nil {
-		return err
-	}
-	t, err := s.submitWait(accesses)
-	if err != nil {
-		return err
-	}
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	over := false
-	wait := func() {
-		select {
-		case <-t.Done():
-			over = true
-		case <-ctx.Done():
-		}
-	}
-	if s.program() || t.record.taskID() != t.id {
-		wait()
-	} else {
-		s.block(wait)
-	}
-	if over {
-		return s.rt.forgetError(t)
-	}
-	return fmt.Errorf("task: wait on %d accesses: %w", len(accesses), context.Cause(ctx))
-}
-
-var errNoAccess = errors.New("task: wait on: an option that is no access: it takes In, Out, InOut and the like, and NoCopyDeps")
 
 // submitWait submits a task that does nothing but wait for its accesses.
 func (s *Scope) submitWait(accesses []Option) (Task, error) {

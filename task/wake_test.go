@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -73,7 +74,7 @@ func TestNoWorkerIsWokenForWhatAnAcceleratorTakes(t *testing.T) {
 			_, err := fill.With(task.Resources("smp", 40), task.Resources("acc", 1)).Submit(rt, lo, lo+64, uint32(i), x)
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait(task.NoFlush()))
+		require.NoError(t, rt.Wait(context.Background(), task.KeepOnDevice()))
 	}
 	require.EqualValues(t, 2*workers, hostAsks.Load())
 	require.Zero(t, rt.Stats().ByDevice["smp"])

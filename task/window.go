@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // A window counts the tasks in flight and makes those who submit, or wait, wait until there are few enough.
@@ -25,7 +27,7 @@ type window struct {
 	known   atomic.Int64 // that were over when somebody looked last
 	_       line128
 
-	idle   mutex // guards what follows, and the marks
+	idle   spin.Mutex // guards what follows, and the marks
 	fell   *sync.Cond
 	limits []int64 // what each of those who wait waits for
 }
@@ -75,7 +77,7 @@ func (w *window) waitRoom(ctx context.Context) error {
 
 // enter counts a task in, whether there is room or not, and returns its number, from 1.
 func (w *window) enter() int64 {
-	perturb()
+	spin.Perturb()
 	return w.entered.Add(1)
 }
 
@@ -99,7 +101,7 @@ func (w *window) leave(worker int) {
 		n = t.over.Load() + 1
 		t.over.Store(n) // nobody else writes it
 	}
-	perturb()
+	spin.Perturb()
 	if n >= t.mark.Load() && w.look() && worker >= 0 {
 		// Who was let go is first in the line of this processor, where nobody else may come for a while: workers do not pause.
 		runtime.Gosched()

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -43,12 +44,12 @@ func TestManyTasksInConstantMemory(t *testing.T) {
 		}
 	}
 	submit(0, n/10)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	before, resident := heap(), residentSize(t)
 	submit(n/10, n)
 	grown := int64(heap()) - int64(before) // with up to a window of tasks in flight
 	resident = residentSize(t) - resident
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.Less(t, grown, int64(2<<20))
 	most := int64(16 << 20)
 	if raceEnabled {
@@ -122,7 +123,7 @@ func TestManyFailuresInConstantMemory(t *testing.T) {
 		}
 		fine, err := rt.Go(nothing)
 		require.NoError(t, err)
-		require.ErrorIs(t, rt.Wait(), boom)
+		require.ErrorIs(t, rt.Wait(context.Background()), boom)
 		require.NoError(t, fine.Err())
 	}
 	require.ErrorIs(t, tasks[len(tasks)-1].Err(), boom)
@@ -152,7 +153,7 @@ func TestNestedTasksInConstantMemory(t *testing.T) {
 			}, task.InOut(x[k:k+1]))
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
@@ -165,7 +166,7 @@ func TestNestedTasksInConstantMemory(t *testing.T) {
 
 func TestWaitInABodyIsAnError(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:1"})
-	_, err := rt.Go(func() error { return rt.Wait() })
-	require.ErrorIs(t, rt.Wait(), task.ErrInsideTask)
+	_, err := rt.Go(func() error { return rt.Wait(context.Background()) })
+	require.ErrorIs(t, rt.Wait(context.Background()), task.ErrInsideTask)
 	require.NoError(t, err)
 }

@@ -10,6 +10,7 @@ import (
 	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/machine"
 )
 
 // The stages of a task whose data are brought to the host. The worker that acquires and the callback of the machine
@@ -32,9 +33,11 @@ type room struct {
 	shared time.Time // and when that was
 	spare  *bundle   // of records that it has ended
 	on     vec.Launcher
-	_      line128 // others look into the queue
-	queue  plainQueue
-	_      line128
+	// untypical says that what the worker ran last was no run that tells how long the kernel takes: another variant than usual.
+	untypical bool
+	_         line128 // others look into the queue
+	queue     plainQueue
+	_         line128
 }
 
 // Take finds a task for a worker.
@@ -118,17 +121,17 @@ func (rt *Runtime) acquireHost(r *record) bool {
 func (r *record) setUp(space devices.SpaceID) {
 	r.set.Accesses, r.set.Space, r.set.Label, r.set.Pos = r.data(), space, r.name(), r.pos
 	r.set.Ready, r.set.Done, r.set.Launched = nil, nil, nil
-	r.set.Began, r.set.Ended = 0, 0
+	r.set.Began, r.set.Ended, r.set.Lasted = 0, 0, 0
 }
 
 // fetched is called by the machine when the data of a task are valid on the host, or cannot be had.
-func fetched(ws *devices.WorkingSet, err error) {
+func fetched(ws *machine.WorkingSet, err error) {
 	r := ws.Owner.(*record)
 	if err != nil {
 		r.fail("smp", r.retried(err))
 	}
 	switch {
-	case r.kind == waitBody:
+	case r.kind.waits():
 		r.rt.endWait(r)
 	case !r.stage.CompareAndSwap(stageAcquiring, stageFetched):
 		r.rt.prepared(r)
@@ -149,6 +152,9 @@ func (rt *Runtime) runOnce(r *record) {
 
 // runBody runs the body of r on the calling worker. A panic or runtime.Goexit in it is an error of the task.
 func (rt *Runtime) runBody(r *record) {
+	if r.kind == kernelBody {
+		rt.awaitCode(r)
+	}
 	if rt.watched() {
 		rt.observeStart(r)
 	}
@@ -231,7 +237,7 @@ func (rt *Runtime) callTimed(r *record) error {
 		return nil
 	}
 	err := rt.callBody(r)
-	if err == nil {
+	if err == nil && !rt.rooms[r.worker].untypical {
 		r.item.Took = max(1, rt.now()-began)
 	}
 	return err
@@ -258,59 +264,6 @@ func (rt *Runtime) callBody(r *record) error {
 		return r.nested(r.inner)
 	}
 	return r.body()
-}
-
-// A parallel loop is worth sharing when what is left of it takes longer than shareAbove; chunks should take about
-// chunkTime, so that waking a worker (some microseconds) is small beside them. trialTrips iterations are run to know.
-const (
-	shareAbove = 50 * time.Microsecond
-	chunkTime  = 25 * time.Microsecond
-	trialTrips = 16
-)
-
-// callKernel runs the vector code of a kernel, or its Go function where it has none; its parallel loop is shared with idle workers where it can be cut and is
-// long enough.
-func (rt *Runtime) callKernel(r *record) {
-	version := r.running(rt.host)
-	k, a := &version.device, &r.args
-	a.At = rt.hostAt
-	r.seen.Variant = rt.vectors.options.Name()
-	if rt.callVector(r, version) {
-		return
-	}
-	r.seen.Variant = "go"
-	if k.Split == nil || rt.workers.Len() == 1 || rt.fence.on {
-		callGo(k, a)
-		return
-	}
-	trips := k.Trips(a)
-	if trips <= trialTrips {
-		callGo(k, a)
-		return
-	}
-	trial := max(trialTrips, trips/256)
-	began := rt.now()
-	callSplit(k, a, 0, trial)
-	each := float64(rt.now()-began)/float64(trial) + 1e-3
-	if each*float64(trips-trial) < float64(shareAbove) {
-		callSplit(k, a, trial, trips)
-		return
-	}
-	grain := max(1, int64(float64(chunkTime)/each))
-	rt.workers.Share(trial, trips, grain, func(lo, hi int64) { callSplit(k, a, lo, hi) })
-}
-
-// callGo calls the Go function of a kernel. A touch of memory that is not there is a panic of it, as it is an error of vector code, and not the
-// end of the program.
-func callGo(k *devices.Kernel, a *devices.Args) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	k.Go(a)
-}
-
-// callSplit is callGo for iterations [lo, hi) of its parallel loop.
-func callSplit(k *devices.Kernel, a *devices.Args, lo, hi int64) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	k.Split(a, lo, hi)
 }
 
 func (rt *Runtime) bug(format string, args ...any) {

@@ -95,7 +95,7 @@ func visit(t *testing.T, tasks int) (all []heard, took time.Duration) {
 		_, err := rt.Go(func() error { x[c]++; return nil }, task.InOut(x[c:c+1]))
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	done := int64(0)
 	for _, n := range x {
 		done += n

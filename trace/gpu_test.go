@@ -1,6 +1,7 @@
 package trace_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func TestTimesOfAGPU(t *testing.T) {
 			_, err := pull.Submit(rt, lo, lo+block, px, v)
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}
 	require.NoError(t, rt.Close())
 	require.NoError(t, rec.Close())

@@ -369,14 +369,14 @@ func bodies(t *testing.T, rt *task.Runtime, ctx context.Context) {
 			if lo%(2*block) == 0 {
 				on = "smp"
 			}
-			_, err := pull.With(task.On(on)).Submit(rt, lo, lo+block, px, v)
+			_, err := pull.With(task.OnDevice(on)).Submit(rt, lo, lo+block, px, v)
 			require.NoError(t, err)
 		}
 		for lo := 0; lo < n; lo += block {
 			_, err := move.Submit(rt, lo, lo+block, v, px)
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 	}
 }
 

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -86,7 +87,7 @@ func servedRun(t *testing.T, length time.Duration) (v serving) {
 		}, task.InOut(x[c:c+1]))
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	v.all = clockOf(t, unix.CLOCK_PROCESS_CPUTIME_ID) - began
 	after, version := collected(), content.version()
 	require.NoError(t, rt.Close())

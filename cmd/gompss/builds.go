@@ -1,14 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/build"
 	"go/build/constraint"
 	"go/parser"
 	"go/token"
-	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen"
@@ -34,32 +36,60 @@ func withTags(tags string) *build.Context {
 	return &c
 }
 
-// readPackage reads the Go files of a folder that kernels can be in, by their base names: those that a build takes, and those that
-// it leaves out.
-func readPackage(c *build.Context, dir string) (built, excluded []codegen.File, err error) {
+// A folder is the Go files of a folder that kernels can be in, by their base names.
+type folder struct {
+	built    []codegen.File   // that a build takes
+	excluded []codegen.File   // that it leaves out
+	broken   map[string]error // of which the go command cannot tell; where they have a text they count as built
+}
+
+// errorsOf returns what is wrong with the broken files among names, nil for all.
+func (f *folder) errorsOf(names []string) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(f.broken)) {
+		if names == nil || slices.Contains(names, name) {
+			errs = append(errs, f.broken[name])
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// readFolder reads the files of a folder. A file that cannot be read does not keep it from the others.
+func readFolder(c *build.Context, dir string) (*folder, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("gompss: %w", err)
+		return nil, fmt.Errorf("gompss: %w", err)
 	}
+	out := &folder{broken: map[string]error{}}
 	for _, e := range entries {
 		if e.IsDir() || !isSource(e.Name()) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
-			return nil, nil, fmt.Errorf("gompss: %w", err)
+			out.broken[e.Name()] = fmt.Errorf("gompss: %w", err)
+			continue
 		}
 		f := codegen.File{Name: e.Name(), Text: string(withoutCR(text))}
 		switch ok, err := c.MatchFile(dir, e.Name()); {
 		case err != nil:
-			return nil, nil, fmt.Errorf("gompss: %w", err)
+			out.broken[f.Name] = unreadable(dir, f, err)
+			out.built = append(out.built, f)
 		case ok:
-			built = append(built, f)
+			out.built = append(out.built, f)
 		default:
-			excluded = append(excluded, f)
+			out.excluded = append(out.excluded, f)
 		}
 	}
-	return built, excluded, nil
+	return out, nil
+}
+
+// unreadable is what is wrong with a file whose head the go command cannot read: its syntax, with positions, or else what that says.
+func unreadable(dir string, f codegen.File, err error) error {
+	if _, syntax := codegen.Load(f); syntax != nil {
+		return inFolder(dir, syntax)
+	}
+	return fmt.Errorf("gompss: %w", err)
 }
 
 func excludedError(c *build.Context, path string) error {
@@ -70,9 +100,9 @@ func excludedError(c *build.Context, path string) error {
 	return fmt.Errorf("gompss: %s: its name or its build constraint leaves it out of builds for %s/%s%s", path, c.GOOS, c.GOARCH, tags)
 }
 
-// warnOfConstraints tells which of the files that the kernels of one need are not in every build that has them, while the wrappers
+// constraintWarnings tells which of the files that the kernels of one need are not in every build that has them, while the wrappers
 // embed them in all.
-func warnOfConstraints(w io.Writer, file string, sources []codegen.File) {
+func constraintWarnings(file string, sources []codegen.File) (out []codegen.Diagnostic) {
 	var own constraint.Expr
 	for _, f := range sources { // the file with the kernels is the first
 		built, line := builtWhere(f)
@@ -81,9 +111,10 @@ func warnOfConstraints(w io.Writer, file string, sources []codegen.File) {
 		} else if built != nil && !implies(own, built) {
 			d := codegen.Diagnostic{Pos: ir.Pos{File: f.Name, Line: line, Col: 1}, Severity: codegen.Warning, What: "file " + f.Name,
 				Why: "//go:build " + built.String() + " leaves it out of some builds, and accelerators and vector code run it in all", Instead: "keep what kernels need in files of every build"}
-			fmt.Fprintln(w, d.Error())
+			out = append(out, d)
 		}
 	}
+	return out
 }
 
 // builtWhere says which builds take a file, nil where all do, and on which line it says so.

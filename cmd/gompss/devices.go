@@ -14,6 +14,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
 	_ "github.com/gompss/gompss/devices/all" // all plug-ins
+	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/task"
 )
 
@@ -42,7 +43,7 @@ func listDevices(args []string, stdout, _ io.Writer) error {
 
 // describe opens the devices of a specification and prints a line for each.
 func describe(w io.Writer, spec string) error {
-	m, err := devices.Open(spec, devices.Options{})
+	m, err := machine.Open(spec, machine.Options{})
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,11 @@ func describe(w io.Writer, spec string) error {
 		if p.Memory > 0 {
 			memory = p.Memory.String()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, memory, p.Description)
+		text := p.Description
+		if p.Kind != devices.SMP {
+			text += fmt.Sprintf(", %v", devices.LinkOf(d))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, memory, text)
 	}
 	describeCompilers(w, m.Devices())
 	return errors.Join(m.Close())
@@ -117,10 +122,10 @@ func cpuDecision(k *ir.Kernel) string {
 func cpuDecisionOn(k *ir.Kernel, p cpu.Processor, m cpu.Memory) string {
 	code, o, err := compileCPU(k)
 	if err != nil {
-		return fmt.Sprintf("CPU: the Go function runs: %v", err)
+		return fmt.Sprintf("CPU: the Go function runs: %v", err) + unfused(k)
 	}
 	if why := notHere(p, m); why != nil {
-		return fmt.Sprintf("CPU: the Go function runs on this machine: %v", why)
+		return fmt.Sprintf("CPU: the Go function runs on this machine: %v", why) + unfused(k)
 	}
 	text := fmt.Sprintf("CPU: the iterations of the loop at %s -> lanes: %s, %d lanes, %d vectors at a time", code.Loop, o.Name(), code.Lanes, code.Unroll)
 	if code.Lanes == 1 {
@@ -129,7 +134,26 @@ func cpuDecisionOn(k *ir.Kernel, p cpu.Processor, m cpu.Memory) string {
 	for _, n := range code.Notes {
 		text += "\n  CPU: " + n
 	}
-	return text
+	return text + "\n  CPU: " + variantRule(k)
+}
+
+// variantRule says when CPU workers run the kernel's vector code, and when its Go function.
+func variantRule(k *ir.Kernel) string {
+	if len(k.Globals) > 0 {
+		return "that code always runs: it has the values that package variables had at submission, and the Go function would read them itself"
+	}
+	if why := cpu.Differs(k); why != "" {
+		return "that code always runs, as the Go function may give other bits: " + why
+	}
+	return "or the Go function, until that code is compiled and where it is measured to be faster: both give the same bits"
+}
+
+// unfused says that the Go function rounds what contract fuses elsewhere, "" where that is nothing.
+func unfused(k *ir.Kernel) string {
+	if len(k.Fused) == 0 {
+		return ""
+	}
+	return "\n  CPU: it rounds products that contract makes one operation with a sum on other devices: the last places may differ"
 }
 
 // notHere says why code for lanes does not run on this machine, whatever the kernel.
@@ -144,7 +168,7 @@ func notHere(p cpu.Processor, m cpu.Memory) error {
 	return arena.Close()
 }
 
-func emitAssembly(k *ir.Kernel, w, _ io.Writer) error {
+func emitAssembly(k *ir.Kernel, w io.Writer) error {
 	code, o, err := compileCPU(k)
 	if err != nil {
 		return err

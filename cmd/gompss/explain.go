@@ -19,7 +19,7 @@ import (
 )
 
 // emitters print one stage of a kernel; "" is the explanation.
-var emitters = map[string]func(k *ir.Kernel, w, warnings io.Writer) error{
+var emitters = map[string]func(k *ir.Kernel, w io.Writer) error{
 	"":       emitDecisions,
 	"ir":     emitLoopIR,
 	"device": emitDeviceIR,
@@ -73,15 +73,15 @@ func parseAround(flags *flag.FlagSet, args []string) (places []string, err error
 type explainRun struct {
 	build          *build.Context
 	kernel         string // "" for all
-	emit           func(k *ir.Kernel, w, warnings io.Writer) error
+	emit           func(k *ir.Kernel, w io.Writer) error
 	positions      bool // are in what is printed, for people
 	stdout, stderr io.Writer
 	printed        int
 	there          []string // kernels of the files that were looked at
 }
 
-// namedKernel is a function below a directive.
-var namedKernel = regexp.MustCompile(`(?m)^//omp:.*\n(?://.*\n)*func (\w+)`)
+// namedKernel is a function below a directive of kernels.
+var namedKernel = regexp.MustCompile(`(?m)^//omp:(?:target|task)\b.*\n(?://.*\n)*func ([\pL_][\pL\p{Nd}_]*)`)
 
 // nothing is the error of places without what was asked for.
 func (e *explainRun) nothing(places []string) error {
@@ -96,17 +96,17 @@ func (e *explainRun) nothing(places []string) error {
 		slices.Sort(e.there)
 		return fmt.Errorf("gompss: %s: no kernel %s: there are %s", where, e.kernel, strings.Join(slices.Compact(e.there), ", "))
 	}
-	return fmt.Errorf("gompss: %s: no kernels: put //omp:target above a function", where)
+	return errors.New(noKernels(places))
 }
 
 // target explains the files of a folder that are asked for.
 func (e *explainRun) target(t target) error {
-	pkg, excluded, err := readPackage(e.build, t.dir)
+	found, err := readFolder(e.build, t.dir)
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, f := range excluded {
+	pkg, errs := found.built, []error{found.errorsOf(t.files)}
+	for _, f := range found.excluded {
 		if slices.Contains(t.files, f.Name) {
 			errs = append(errs, excludedError(e.build, filepath.Join(t.dir, f.Name)))
 		}
@@ -117,7 +117,10 @@ func (e *explainRun) target(t target) error {
 				e.there = append(e.there, m[1])
 			}
 		}
-		if t.files == nil && (hasKernels(f) || codegen.MeansKernel(f.Text)) && e.mayHave(f) || slices.Contains(t.files, f.Name) {
+		if found.broken[f.Name] != nil {
+			continue
+		}
+		if t.files == nil && (hasKernels(f) || codegen.HasDirectives(f.Text)) && e.mayHave(f) || slices.Contains(t.files, f.Name) {
 			errs = append(errs, e.file(t.dir, f.Name, pkg))
 		}
 	}
@@ -135,42 +138,66 @@ func (e *explainRun) file(dir, name string, pkg []codegen.File) error {
 	if e.positions {
 		stdout = &placed{dir, stdout}
 	}
-	kernels, err := loadKernels(name, e.kernel, pkg, stderr)
-	if err != nil {
-		return inFolder(dir, err)
-	}
-	var errs []error
+	loaded, kernels, err := e.load(dir, name, pkg, stderr)
+	errs := []error{err}
 	for _, k := range kernels {
 		if e.printed++; e.printed > 1 {
 			fmt.Fprintln(stdout)
 		}
-		errs = append(errs, e.emit(k, stdout, stderr))
+		errs = append(errs, e.emit(k, stdout))
+		if source, _, _ := strings.Cut(k.Name, "["); e.positions {
+			writeNotes(stdout, loaded.Notes(source))
+		}
 	}
 	return inFolder(dir, errors.Join(errs...))
 }
 
-// loadKernels returns the kernels of a file of a package, or the one that is named, none if it is not there; of a generic kernel the instance with the types in
-// brackets, as in Copy[float32], or without them one that was made to check it.
-func loadKernels(file, name string, pkg []codegen.File, warnings io.Writer) ([]*ir.Kernel, error) {
-	sources, err := codegen.SourcesFor(file, pkg)
-	if err != nil {
-		return nil, err
+// writeNotes prints what is worth knowing of the kernel above.
+func writeNotes(w io.Writer, notes []codegen.Diagnostic) {
+	for _, n := range notes {
+		fmt.Fprintf(w, "  %s\n", n.Error())
 	}
+}
+
+// load returns the kernels of a file of a package, or the one that is named, none if it is not there; of a generic kernel the instance with the types in
+// brackets, as in Copy[float32], or without them one that was made to check it. Beside an error there may be kernels that nothing is wrong with.
+func (e *explainRun) load(dir, file string, pkg []codegen.File, warnings io.Writer) (*codegen.Package, []*ir.Kernel, error) {
+	sources, err := codegen.SourcesFor(file, pkg, moduleOf(e.build, dir).files)
+	if err != nil {
+		return nil, nil, err
+	}
+	generic, types, isInstance := strings.Cut(strings.TrimSuffix(e.kernel, "]"), "[")
 	loaded, err := codegen.LoadFile(file, sources...)
-	if err != nil {
-		return nil, err
+	if loaded != nil && e.kernel != "" { // the others do not count
+		loaded, err = codegen.LoadKernel(generic, sources...)
 	}
-	warnOfConstraints(warnings, file, sources)
-	for _, w := range loaded.Warnings() {
-		fmt.Fprintln(warnings, w.Error())
+	if loaded == nil {
+		return nil, nil, err
 	}
-	if generic, types, ok := strings.Cut(strings.TrimSuffix(name, "]"), "["); ok {
+	if e.kernel != "" {
+		needed := loaded.Files(generic)
+		sources = slices.DeleteFunc(slices.Clone(sources), func(f codegen.File) bool { return f.Name != file && !slices.Contains(needed, f.Name) })
+	}
+	for _, w := range slices.Concat(constraintWarnings(file, sources), loaded.Warnings()) {
+		if !loaded.Silences(w) {
+			fmt.Fprintln(warnings, w.Error())
+		}
+	}
+	if isInstance {
 		if !strings.Contains(sources[0].Text, "func "+generic+"[") {
-			return nil, nil
+			return nil, nil, nil
 		}
 		k, err := loaded.Instance(generic, typeArguments(types)...)
-		return []*ir.Kernel{k}, err
+		if err != nil {
+			return nil, nil, err
+		}
+		return loaded, []*ir.Kernel{k}, nil
 	}
+	return loaded, kernelsOf(loaded, file, e.kernel), err
+}
+
+// kernelsOf returns the kernels of a file, or the one of a name, in the order in which they stand there.
+func kernelsOf(loaded *codegen.Package, file, name string) []*ir.Kernel {
 	kernels := slices.DeleteFunc(loaded.Kernels(), func(k *ir.Kernel) bool {
 		return k.At.File != file || name != "" && k.Name != name
 	})
@@ -180,7 +207,7 @@ func loadKernels(file, name string, pkg []codegen.File, warnings io.Writer) ([]*
 		}
 	}
 	slices.SortFunc(kernels, func(a, b *ir.Kernel) int { return cmp.Compare(a.At.Line, b.At.Line) })
-	return kernels, nil
+	return kernels
 }
 
 // typeArguments takes the list of types between brackets apart.
@@ -201,67 +228,67 @@ func typeArguments(list string) []string {
 	return out
 }
 
-func lower(k *ir.Kernel, warnings io.Writer) (*codegen.Lowering, error) {
-	lowered, err := codegen.Lower(k, codegen.LowerOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range lowered.Warnings {
-		fmt.Fprintln(warnings, w.Error())
-	}
-	return lowered, nil
-}
-
-func emitDecisions(k *ir.Kernel, w, warnings io.Writer) error {
+func emitDecisions(k *ir.Kernel, w io.Writer) error {
 	kinds := k.Target.Kinds
 	if onCPU := slices.Contains(kinds, "smp"); onCPU && len(kinds) == 1 {
-		_, err := fmt.Fprintf(w, "kernel %s: on CPU workers alone: device(smp) says so\n  %s\n", k.Name, cpuDecision(k))
+		lines := append(codegen.ExplainAccesses(k), cpuDecision(k))
+		_, err := fmt.Fprintf(w, "kernel %s: on CPU workers alone: device(smp) says so\n  %s\n", k.Name, strings.Join(lines, "\n  "))
 		return err
 	} else if !onCPU && len(kinds) > 0 {
-		return emitMapping(k, w, warnings, "CPU: it does not run there: device("+strings.Join(kinds, ", ")+") says so")
+		return emitMapping(k, w, "CPU: it does not run there: device("+strings.Join(kinds, ", ")+") says so")
 	}
-	return emitMapping(k, w, warnings, cpuDecision(k))
+	return emitMapping(k, w, cpuDecision(k))
 }
 
 // emitMapping prints what was decided for accelerators, and a line for the CPU.
-func emitMapping(k *ir.Kernel, w, warnings io.Writer, onCPU string) error {
-	lowered, err := lower(k, warnings)
+func emitMapping(k *ir.Kernel, w io.Writer, onCPU string) error {
+	lowered, err := codegen.Lower(k, codegen.LowerOptions{})
 	if err != nil {
 		return err
 	}
 	if _, err = io.WriteString(w, lowered.Explain()); err != nil {
 		return err
 	}
-	for _, line := range append(gpuChecks(lowered.Program), onCPU) {
+	checks, err := gpuChecks(k, lowered.Program)
+	if err != nil {
+		return err
+	}
+	for _, line := range slices.Concat(codegen.ExplainAccesses(k), checks, []string{onCPU}) {
 		if _, err := fmt.Fprintf(w, "  %s\n", line); err != nil {
 			return err
 		}
 	}
+	writeNotes(w, lowered.Notes)
 	return nil
 }
 
-// gpuChecks says of a kernel with checks who makes them: what can fail on a GPU is waited for by the host.
-func gpuChecks(p *ir.Program) []string {
-	left, guards := p, []ir.Expr(nil)
-	if proved, tests := cuda.Proved(p); len(tests) > 0 {
-		left, guards = proved, tests
-	}
-	source, err := cuda.Print(left, cuda.Options{})
-	if err != nil {
-		return nil // -emit cuda tells why
-	}
+// gpuChecks says of a kernel with checks what makes them: what can fail on a GPU is waited for by the host.
+func gpuChecks(k *ir.Kernel, p *ir.Program) ([]string, error) {
 	var out []string
-	if len(guards) > 0 {
+	if free := codegen.NewContract(k).Unchecked(k); free != nil {
+		lowered, err := codegen.Lower(free, codegen.LowerOptions{})
+		if err != nil {
+			return nil, err
+		}
+		p = lowered.Program
+		out = append(out, "GPU: checks of affine accesses -> made by the host before each launch, and left out where all are in range")
+	}
+	if proved, guards := cuda.Proved(p); len(guards) > 0 {
+		p = proved
 		var tests []string
 		for _, g := range guards {
 			tests = append(tests, ir.ExprString(g))
 		}
 		out = append(out, "GPU: index checks -> made by the host before each launch, and left out where this holds: "+atMost(strings.Join(tests, "; "), 160))
 	}
-	if len(source.Sites) > 0 {
-		out = append(out, "GPU: checks of "+sitesOf(source.Sites)+" -> made there: what comes behind the kernel waits until the host has heard of its end")
+	source, err := cuda.Print(p, cuda.Options{})
+	if err != nil {
+		return out, nil // -emit cuda gives the reason
 	}
-	return out
+	if len(source.Sites) > 0 {
+		out = append(out, "GPU: checks of "+sitesOf(source.Sites)+" -> made there: dependent tasks start only after the host has seen the kernel finish")
+	}
+	return out, nil
 }
 
 // atMost is text, or its first n characters.
@@ -288,13 +315,13 @@ func sitesOf(list []cuda.Site) string {
 	return strings.Join(out, ", ")
 }
 
-func emitLoopIR(k *ir.Kernel, w, _ io.Writer) error {
+func emitLoopIR(k *ir.Kernel, w io.Writer) error {
 	_, err := io.WriteString(w, k.String())
 	return err
 }
 
-func emitDeviceIR(k *ir.Kernel, w, warnings io.Writer) error {
-	lowered, err := lower(k, warnings)
+func emitDeviceIR(k *ir.Kernel, w io.Writer) error {
+	lowered, err := codegen.Lower(k, codegen.LowerOptions{})
 	if err != nil {
 		return err
 	}
@@ -302,8 +329,8 @@ func emitDeviceIR(k *ir.Kernel, w, warnings io.Writer) error {
 	return err
 }
 
-func emitCUDA(k *ir.Kernel, w, warnings io.Writer) error {
-	lowered, err := lower(k, warnings)
+func emitCUDA(k *ir.Kernel, w io.Writer) error {
+	lowered, err := codegen.Lower(k, codegen.LowerOptions{})
 	if err != nil {
 		return err
 	}

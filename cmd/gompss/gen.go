@@ -24,6 +24,7 @@ func gen(args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("gen", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	check := flags.Bool("check", false, "")
+	werror := flags.Bool("werror", false, "")
 	tags := flags.String("tags", goTags(), "")
 	if err := flags.Parse(args); err != nil {
 		return usageError("%v", err)
@@ -39,7 +40,51 @@ func gen(args []string, stdout, stderr io.Writer) error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(errs...)
+	if *werror && g.warnings > 0 {
+		errs = append(errs, fmt.Errorf("gompss gen: -werror makes %s an error", counted(g.warnings, "warning")))
+	}
+	if err := distinct(errs); err != nil || g.kernels > 0 {
+		return err
+	}
+	fmt.Fprintln(stderr, noKernels(flags.Args()))
+	return nil
+}
+
+// counted returns n things as text.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// noKernels says that there is nothing to do in the places that were asked for.
+func noKernels(places []string) string {
+	where := strings.Join(places, ", ")
+	if where == "" {
+		where = "."
+	}
+	return fmt.Sprintf("gompss: %s: no kernels: put //omp:target above a function", where)
+}
+
+// distinct joins errors, each once: what two files of a package need is looked at for both.
+func distinct(errs []error) error {
+	var out []error
+	seen := map[string]bool{}
+	for _, line := range strings.Split(errorText(errors.Join(errs...)), "\n") {
+		if line != "" && !seen[line] {
+			out = append(out, errors.New(line))
+		}
+		seen[line] = true
+	}
+	return errors.Join(out...)
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // A target is a folder, and the files in it that are asked for.
@@ -106,16 +151,21 @@ type genRun struct {
 	check          bool
 	build          *build.Context
 	stdout, stderr io.Writer
+	kernels        int // files with kernels that were seen
+	warnings       int // that were printed
 }
 
 func (g *genRun) target(t target) error {
-	sources, excluded, err := readPackage(g.build, t.dir)
+	found, err := readFolder(g.build, t.dir)
 	if err != nil {
 		return err
 	}
-	var errs []error
+	sources, errs := found.built, []error{found.errorsOf(t.files)}
 	var made []string
-	for _, f := range excluded {
+	for name := range found.broken { // whose kernels are not known
+		made = append(made, codegen.GeneratedName(name))
+	}
+	for _, f := range found.excluded {
 		if hasKernels(f) { // their wrappers are made where they are built
 			made = append(made, codegen.GeneratedName(f.Name))
 		}
@@ -124,6 +174,9 @@ func (g *genRun) target(t target) error {
 		}
 	}
 	for _, f := range sources {
+		if found.broken[f.Name] != nil {
+			continue
+		}
 		if !hasKernels(f) {
 			if t.files == nil || slices.Contains(t.files, f.Name) {
 				errs = append(errs, g.without(t.dir, f, slices.Contains(t.files, f.Name)))
@@ -138,19 +191,21 @@ func (g *genRun) target(t target) error {
 		}
 	}
 	if t.files == nil {
-		errs = append(errs, g.orphans(t.dir, made))
+		errs = append(errs, unknownDirectives(t.dir, found.excluded), g.orphans(t.dir, made))
 	}
+	g.kernels += len(made)
 	return errors.Join(errs...)
 }
 
-// without says what is wrong with a file that has no kernels and was meant to have some, or is named.
+// without says what is wrong with a file that has no kernels and has directives or was meant to have some, or is named.
 func (g *genRun) without(dir string, f codegen.File, named bool) error {
-	if codegen.MeansKernel(f.Text) {
+	if codegen.HasDirectives(f.Text) {
 		loaded, err := codegen.Load(f)
 		if err != nil {
 			return inFolder(dir, err)
 		}
 		for _, w := range loaded.Warnings() {
+			g.warnings++
 			fmt.Fprintln(&placed{dir, g.stderr}, w.Error())
 		}
 	}
@@ -158,6 +213,28 @@ func (g *genRun) without(dir string, f codegen.File, named bool) error {
 		return fmt.Errorf("gompss: %s: no kernels: put //omp:target above a function", filepath.Join(dir, f.Name))
 	}
 	return nil
+}
+
+// unknownDirectives returns the unknown directives of files that this build leaves out, and of tests, in which nothing
+// else counts.
+func unknownDirectives(dir string, excluded []codegen.File) error {
+	tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		return fmt.Errorf("gompss gen: %w", err)
+	}
+	var errs []error
+	for _, path := range tests {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("gompss gen: %w", err))
+			continue
+		}
+		excluded = append(excluded, codegen.File{Name: filepath.Base(path), Text: string(text)})
+	}
+	for _, f := range excluded {
+		errs = append(errs, inFolder(dir, codegen.UnknownDirectives(f)))
+	}
+	return errors.Join(errs...)
 }
 
 // embedder returns the file of a package that embeds the source of name, so as to make its kernels by task.NewKernel; "" where none does.
@@ -206,29 +283,33 @@ func hasKernels(f codegen.File) bool {
 
 // file generates the wrappers of one file.
 func (g *genRun) file(dir, name string, pkg []codegen.File) error {
-	sources, err := codegen.SourcesFor(name, pkg)
+	sources, err := codegen.SourcesFor(name, pkg, moduleOf(g.build, dir).files)
 	if err != nil {
 		return inFolder(dir, err)
 	}
-	loaded, err := codegen.Load(sources...)
-	if err != nil {
-		return inFolder(dir, err)
+	loaded, broken := codegen.LoadFile(name, sources...)
+	if loaded == nil || broken != nil && len(kernelsOf(loaded, name, "")) == 0 {
+		return inFolder(dir, broken)
 	}
 	stderr := &placed{dir, g.stderr}
-	warnOfConstraints(stderr, name, sources)
-	for _, w := range loaded.Warnings() {
-		fmt.Fprintln(stderr, w.Error())
+	warn := func(d codegen.Diagnostic) {
+		if !loaded.Silences(d) {
+			g.warnings++
+			fmt.Fprintln(stderr, d.Error())
+		}
 	}
-	warn := func(d codegen.Diagnostic) { fmt.Fprintln(stderr, d.Error()) }
+	for _, w := range slices.Concat(constraintWarnings(name, sources), loaded.Warnings()) {
+		warn(w)
+	}
 	text, err := codegen.Generate(loaded, codegen.GenerateOptions{File: name, Sources: sources, Warn: warn})
 	if err != nil {
 		return inFolder(dir, err)
 	}
 	path := filepath.Join(dir, codegen.GeneratedName(name))
 	if g.check {
-		return compare(path, text, sources)
+		return errors.Join(inFolder(dir, broken), compare(path, string(text)))
 	}
-	return g.write(path, text)
+	return errors.Join(inFolder(dir, broken), g.write(path, text)) // the other kernels have their wrappers
 }
 
 func (g *genRun) write(path string, text []byte) error {
@@ -243,21 +324,21 @@ func (g *genRun) write(path string, text []byte) error {
 	return nil
 }
 
-// compare says whether and why the file at path is not text.
-func compare(path string, text []byte, sources []codegen.File) error {
-	old, err := os.ReadFile(path)
-	old = withoutCR(old)
+// compare says whether and why the file at path is not what text, made now, is. Lines of sources may have moved since.
+func compare(path, text string) error {
+	content, err := os.ReadFile(path)
+	old := string(withoutCR(content))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("gompss gen: %s: missing: run gompss gen", path)
+		return fmt.Errorf("gompss gen: %s: missing: run %s", path, codegen.GenerateCommand)
 	case err != nil:
 		return fmt.Errorf("gompss gen: %w", err)
-	case bytes.Equal(old, text):
+	case codegen.SameGenerated(old, text):
 		return nil
-	case codegen.GeneratedHash(string(old)) != codegen.SourcesHash(sources):
-		return fmt.Errorf("gompss gen: %s: stale: its sources have changed: run gompss gen", path)
+	case codegen.GeneratedHash(old) != codegen.GeneratedHash(text):
+		return fmt.Errorf("gompss gen: %s: stale: a kernel, or what it uses, has changed: run %s", path, codegen.GenerateCommand)
 	}
-	return fmt.Errorf("gompss gen: %s: stale: it was edited or made by another version: run gompss gen", path)
+	return fmt.Errorf("gompss gen: %s: stale: it was edited, was made by another version, or needs other files: run %s", path, codegen.GenerateCommand)
 }
 
 // orphans removes generated files whose source has no kernels any more, or with -check reports them.
@@ -277,7 +358,7 @@ func (g *genRun) orphans(dir string, made []string) error {
 			errs = append(errs, fmt.Errorf("gompss gen: %w", err))
 		case !strings.HasPrefix(string(text), codegen.GeneratedHeader):
 		case g.check:
-			errs = append(errs, fmt.Errorf("gompss gen: %s: stale: its source has no kernels: run gompss gen", path))
+			errs = append(errs, fmt.Errorf("gompss gen: %s: stale: its source has no kernels: run %s", path, codegen.GenerateCommand))
 		default:
 			errs = append(errs, os.Remove(path))
 			fmt.Fprintln(g.stdout, "removed", path)

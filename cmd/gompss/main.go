@@ -1,6 +1,6 @@
 // Command gompss shows what the compiler makes of kernels and writes typed wrappers for them.
 //
-//	gompss gen [-check] [-tags LIST] [files, folders or folder/...]   write zFILE_gompss.go beside every file with kernels
+//	gompss gen [-check] [-werror] [-tags LIST] [files, folders or folder/...]   write zFILE_gompss.go beside every file with kernels
 //	gompss explain [-kernel K] [-emit ir|device|cuda|asm] [-tags LIST] [files, folders or folder/...]   where each loop went and why, or the code itself
 //	gompss bench tasks [-pattern P] [-width W] [-steps S] [-json]   what a task costs
 //	gompss bench cpu [-quick] [-json] [-only ROWS]        the CPU's vector code beside C compiled by gcc and clang
@@ -32,7 +32,7 @@ type command struct {
 }
 
 var commands = []command{
-	{"gen", "gen [-check] [-tags LIST] [files, folders or folder/...]", genAbout, gen},
+	{"gen", "gen [-check] [-werror] [-tags LIST] [files, folders or folder/...]", genAbout, gen},
 	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] [-tags LIST] [files, folders or folder/...]", explainAbout, explain},
 	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-trials]", "", bench},
 	{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, report [-o OUT] FILE; all with [-last N]", traceAbout, traceCommand},
@@ -47,6 +47,7 @@ const (
 it looks at the current folder; folder/... takes the folders below, too. A file that another one of its package embeds
 (//go:embed FILE.go), so as to give it to task.NewKernel, is left out unless it is named or has a generated file already.
   -check       write nothing; fail where a generated file is missing or stale
+  -werror      fail where there are warnings; the files are written all the same
   -tags LIST   the build tags of go build -tags; those of GOFLAGS where nothing is said
 `
 	explainAbout = `Says where each loop and array of kernels went and why, or prints a stage of their code. Without files or folders it looks

@@ -3,42 +3,56 @@ package cpu
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gompss/gompss/codegen/cpu/x86"
 )
 
-// spillBytes is the room for spilled values in the argument block.
-const spillBytes = 32 << 10
+// Room for spilled values: what the argument block of every launch has, and the most that one grows to.
+const (
+	spillBytes = 32 << 10
+	mostSpill  = 16 << 20
+)
 
 // A file is the registers of one machine that the allocator may hand out, and those kept back to move spilled values.
 type file struct {
-	free    [3][]Reg
-	scratch [3][]Reg
-	width   Width // of a spilled vector
+	free    [3][]x86.Reg
+	scratch [3][]x86.Reg
+	whole   [3]bool   // none of the class is kept back: no value of it may be spilled
+	width   x86.Width // of a spilled vector
+}
+
+// takeBack hands out the registers of a class that are kept back to move spilled values, but for AX.
+func (f *file) takeBack(k class) {
+	if n := len(f.free[k]); n > 1 {
+		f.free[k] = append(slices.Clone(f.free[k]), slices.DeleteFunc(slices.Clone(f.scratch[k]), func(r x86.Reg) bool { return r == x86.AX })...)
+		f.whole[k] = true
+	}
 }
 
 // registers returns the register file of a machine with AVX-512 (32 vectors, masks) or AVX2. DI holds the argument
 // block, AX, CX and, where there are divisions, DX serve selection itself, SP and BP belong to Go.
-func registers(avx512, divides bool, w Width) file {
+func registers(avx512, divides bool, w x86.Width) file {
 	f := file{width: w}
-	f.free[general] = []Reg{BX, SI, R8, R(9), R(10), R(11), R(12), R(13)}
+	f.free[general] = []x86.Reg{x86.BX, x86.SI, x86.R8, x86.R(9), x86.R(10), x86.R(11), x86.R(12), x86.R(13)}
 	if !divides {
-		f.free[general] = append(f.free[general], DX)
+		f.free[general] = append(f.free[general], x86.DX)
 	}
-	f.scratch[general] = []Reg{R(14), R(15), AX}
+	f.scratch[general] = []x86.Reg{x86.R(14), x86.R(15), x86.AX}
 	vectors, keep := 16, 4 // a blend of AVX names four vectors
 	if avx512 {
 		vectors = 32
 	}
 	for i := range vectors {
 		if i < vectors-keep {
-			f.free[vector] = append(f.free[vector], V(i))
+			f.free[vector] = append(f.free[vector], x86.V(i))
 		} else {
-			f.scratch[vector] = append(f.scratch[vector], V(i))
+			f.scratch[vector] = append(f.scratch[vector], x86.V(i))
 		}
 	}
 	for i := 1; i < 5; i++ {
-		f.free[mask] = append(f.free[mask], K(i))
+		f.free[mask] = append(f.free[mask], x86.K(i))
 	}
-	f.scratch[mask] = []Reg{K(5), K(6), K(7)}
+	f.scratch[mask] = []x86.Reg{x86.K(5), x86.K(6), x86.K(7)}
 	return f
 }
 
@@ -61,30 +75,36 @@ func (f *file) keepOne() {
 func (c *vcode) allocate(f file) (spilled, masks int, err error) {
 	all := c.intervals()
 	slices.SortStableFunc(all, func(a, b interval) int { return a.lo - b.lo })
-	if c.near && len(f.free[general]) > 1 { // where no number is spilled, nothing needs the registers that are kept back for that
-		whole := f
-		whole.free[general] = append(slices.Clone(f.free[general]), f.scratch[general][:2]...)
-		fresh := slices.Clone(all)
-		s, m, n, err := c.scan(all, whole)
-		if err != nil || n == 0 {
-			return s, m, err
-		}
-		all = fresh
+	tried := f // where no value of a class is spilled, nothing needs the registers that are kept back for that
+	if c.near {
+		tried.takeBack(general)
 	}
-	spilled, masks, _, err = c.scan(all, f)
-	return spilled, masks, err
+	tried.takeBack(vector)
+	tried.takeBack(mask)
+	for {
+		spills, fits := [3]int{}, true
+		spilled, masks, spills, err = c.scan(slices.Clone(all), tried)
+		for k, n := range spills {
+			if n > 0 && tried.whole[k] {
+				tried.free[k], tried.whole[k], fits = f.free[k], false, false
+			}
+		}
+		if fits || err != nil {
+			return spilled, masks, err
+		}
+	}
 }
 
-// scan hands out the registers, unless c.near and more than the last resort would be needed: then it only says how many numbers are spilled.
-func (c *vcode) scan(all []interval, f file) (spilled, masks, numbers int, err error) {
+// scan hands out the registers. Where a class of which none is kept back needs more, it only says how many slots each class has.
+func (c *vcode) scan(all []interval, f file) (spilled, masks int, spills [3]int, err error) {
 	byReg := make([]*interval, len(c.classes))
 	var slots [3][]int // by class: the last step of the last value that each slot held
 	var active [3][]*interval
-	free := [3][]Reg{slices.Clone(f.free[0]), slices.Clone(f.free[1]), slices.Clone(f.free[2])}
+	free := [3][]x86.Reg{slices.Clone(f.free[0]), slices.Clone(f.free[1]), slices.Clone(f.free[2])}
 	for i := range all {
 		v := &all[i]
-		byReg[v.reg-firstVirtual] = v
-		k := c.classes[v.reg-firstVirtual]
+		byReg[v.reg-x86.FirstVirtual] = v
+		k := c.classes[v.reg-x86.FirstVirtual]
 		active[k], free[k] = expire(active[k], free[k], v.lo)
 		if c.takeOver(v, byReg, active[k]) {
 			continue
@@ -103,7 +123,7 @@ func (c *vcode) scan(all []interval, f file) (spilled, masks, numbers int, err e
 			}
 		}
 		if at >= 0 {
-			v.phys, victim.phys = victim.phys, NoReg
+			v.phys, victim.phys = victim.phys, x86.NoReg
 			active[k][at] = v
 		}
 		victim.takeSlot(&slots[k])
@@ -116,18 +136,23 @@ func (c *vcode) scan(all []interval, f file) (spilled, masks, numbers int, err e
 		}
 	}
 	narrow := len(slots[general]) + len(slots[mask])
-	if need := 8*narrow + f.width.Bytes()*len(slots[vector]); need > spillBytes {
-		return spilled, masks, 0, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, the block has %d", narrow+len(slots[vector]), need, spillBytes)
+	if need := 8*narrow + f.width.Bytes()*len(slots[vector]); need > mostSpill {
+		return spilled, masks, spills, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, a block has %d at most", narrow+len(slots[vector]), need, mostSpill)
+	} else {
+		c.spill = need
 	}
-	if len(slots[general]) > 0 && len(f.free[general]) > 9 {
-		return spilled, masks, len(slots[general]), nil
+	for k := range slots {
+		spills[k] = len(slots[k])
+	}
+	for k, n := range spills {
+		if n > 0 && f.whole[k] {
+			return spilled, masks, spills, nil
+		}
 	}
 	behind := f.width.Bytes() * len(slots[vector])
-	spills := false
 	for i := range all { // slots become offsets: whole vectors, which begin where no line is split, then 8 bytes each
 		v := &all[i]
-		k := c.classes[v.reg-firstVirtual]
-		spills = spills || v.slot >= 0
+		k := c.classes[v.reg-x86.FirstVirtual]
 		switch {
 		case v.slot < 0:
 		case k == vector:
@@ -138,12 +163,12 @@ func (c *vcode) scan(all []interval, f file) (spilled, masks, numbers int, err e
 			v.slot = behind + 8*v.slot
 		}
 	}
-	if !spills {
+	if spills == [3]int{} {
 		c.settle(byReg)
 	} else {
 		c.rewrite(byReg, f)
 	}
-	return spilled, masks, 0, nil
+	return spilled, masks, spills, nil
 }
 
 // takeSlot gives v the first slot that is free from its first step on.
@@ -165,14 +190,14 @@ func (c *vcode) takeOver(v *interval, byReg []*interval, active []*interval) boo
 		at = c.order[at]
 	}
 	s := &c.steps[at]
-	if s.kind != stepInst || !isCopy(s) || s.Args[0].reg != v.reg {
+	if s.kind != stepInst || !isCopy(s) || s.Args[0].Reg != v.reg {
 		return false
 	}
-	if !s.Args[1].reg.isVirtual() {
+	if !s.Args[1].Reg.IsVirtual() {
 		return false
 	}
-	from := byReg[s.Args[1].reg-firstVirtual]
-	if from == nil || from.hi != v.lo || from.phys == NoReg || from.slot >= 0 {
+	from := byReg[s.Args[1].Reg-x86.FirstVirtual]
+	if from == nil || from.hi != v.lo || from.phys == x86.NoReg || from.slot >= 0 {
 		return false
 	}
 	for i, a := range active {
@@ -187,8 +212,8 @@ func (c *vcode) takeOver(v *interval, byReg []*interval, active []*interval) boo
 // isCopy tells a plain move between registers of one class.
 func isCopy(s *step) bool {
 	switch s.Op {
-	case MOVQStore, VMOVUPSStore, KMOVW:
-		return s.Mask == NoReg && s.Args[0].kind == argReg && s.Args[1].kind == argReg
+	case x86.MOVQStore, x86.VMOVUPSStore, x86.KMOVW:
+		return s.Mask == x86.NoReg && s.Args[0].Kind == x86.ArgReg && s.Args[1].Kind == x86.ArgReg
 	}
 	return false
 }
@@ -213,7 +238,7 @@ func (v *interval) rarer(w *interval) bool {
 // shortLife is how many steps a number lives at least to be worth a place in memory.
 const shortLife = 6
 
-func expire(active []*interval, free []Reg, at int) ([]*interval, []Reg) {
+func expire(active []*interval, free []x86.Reg, at int) ([]*interval, []x86.Reg) {
 	kept := active[:0]
 	for _, a := range active {
 		if a.hi < at {
@@ -231,7 +256,7 @@ func (c *vcode) settle(byReg []*interval) {
 	for i := range c.steps {
 		s := &c.steps[i]
 		s.place(byReg)
-		if !isCopy(s) || s.Args[0].reg != s.Args[1].reg {
+		if !isCopy(s) || s.Args[0].Reg != s.Args[1].Reg {
 			kept = append(kept, *s)
 		}
 	}
@@ -240,11 +265,11 @@ func (c *vcode) settle(byReg []*interval) {
 
 // place replaces virtual registers that are not spilled, and tells whether others are left.
 func (s *step) place(byReg []*interval) (left bool) {
-	s.visit(func(r *Reg, _, _ bool) {
-		if !r.isVirtual() {
+	s.visit(func(r *x86.Reg, _, _ bool) {
+		if !r.IsVirtual() {
 			return
 		}
-		if v := byReg[*r-firstVirtual]; v.slot < 0 {
+		if v := byReg[*r-x86.FirstVirtual]; v.slot < 0 {
 			*r = v.phys
 		} else {
 			left = true
@@ -257,12 +282,12 @@ func (s *step) place(byReg []*interval) (left bool) {
 // before its use and stored after its definition.
 func (c *vcode) rewrite(byReg []*interval, f file) {
 	out := make([]step, 0, len(c.steps)*5/4)
-	taken, read := map[Reg]Reg{}, map[Reg]bool{}
+	taken, read := map[x86.Reg]x86.Reg{}, map[x86.Reg]bool{}
 	for i := range c.steps {
 		s := &c.steps[i]
 		c.inMemory(s, byReg)
 		if !s.place(byReg) {
-			if !isCopy(s) || s.Args[0].reg != s.Args[1].reg {
+			if !isCopy(s) || s.Args[0].Reg != s.Args[1].Reg {
 				out = append(out, *s)
 			}
 			continue
@@ -271,17 +296,17 @@ func (c *vcode) rewrite(byReg []*interval, f file) {
 		var next [3]int
 		clear(taken)
 		clear(read)
-		s.visit(func(r *Reg, use, _ bool) {
-			if use && r.isVirtual() {
+		s.visit(func(r *x86.Reg, use, _ bool) {
+			if use && r.IsVirtual() {
 				read[*r] = true
 			}
 		})
-		s.visit(func(r *Reg, use, def bool) {
-			if !r.isVirtual() {
+		s.visit(func(r *x86.Reg, use, def bool) {
+			if !r.IsVirtual() {
 				return
 			}
-			v := byReg[*r-firstVirtual]
-			k := c.classes[v.reg-firstVirtual]
+			v := byReg[*r-x86.FirstVirtual]
+			k := c.classes[v.reg-x86.FirstVirtual]
 			p, ok := taken[v.reg]
 			if !ok {
 				p = f.scratch[k][next[k]]
@@ -296,7 +321,7 @@ func (c *vcode) rewrite(byReg []*interval, f file) {
 			}
 			*r = p
 		})
-		if !isCopy(s) || s.Args[0].reg != s.Args[1].reg {
+		if !isCopy(s) || s.Args[0].Reg != s.Args[1].Reg {
 			out = append(out, *s)
 		}
 		out = append(out, after...)
@@ -306,19 +331,19 @@ func (c *vcode) rewrite(byReg []*interval, f file) {
 
 // inMemory lets s use spilled general registers where they are: as what it moves from or to, or as its second operand.
 func (c *vcode) inMemory(s *step, byReg []*interval) {
-	if s.kind != stepInst || s.Mask != NoReg {
+	if s.kind != stepInst || s.Mask != x86.NoReg {
 		return
 	}
-	slot := func(a *Arg) (Arg, bool) {
-		if a.kind != argReg || !a.reg.isVirtual() || c.classes[a.reg-firstVirtual] != general || byReg[a.reg-firstVirtual].slot < 0 {
-			return Arg{}, false
+	slot := func(a *x86.Arg) (x86.Arg, bool) {
+		if a.Kind != x86.ArgReg || !a.Reg.IsVirtual() || c.classes[a.Reg-x86.FirstVirtual] != general || byReg[a.Reg-x86.FirstVirtual].slot < 0 {
+			return x86.Arg{}, false
 		}
-		return slotAt(byReg[a.reg-firstVirtual].slot), true
+		return slotAt(byReg[a.Reg-x86.FirstVirtual].slot), true
 	}
 	to, from := &s.Args[0], &s.Args[1]
 	switch s.Op {
-	case MOVQStore: // from a register, or from one to memory
-		if to.kind != argReg || from.kind != argReg {
+	case x86.MOVQStore: // from a register, or from one to memory
+		if to.Kind != x86.ArgReg || from.Kind != x86.ArgReg {
 			return
 		}
 		if m, ok := slot(to); ok {
@@ -326,14 +351,14 @@ func (c *vcode) inMemory(s *step, byReg []*interval) {
 				*to = m
 			}
 		} else if m, ok := slot(from); ok {
-			s.Op, *from = MOVQ, m
+			s.Op, *from = x86.MOVQ, m
 		}
-	case MOVQImm, ADDQImm, CMPQImm, ANDQImm, SUBQImm:
+	case x86.MOVQImm, x86.ADDQImm, x86.CMPQImm, x86.ANDQImm, x86.SUBQImm:
 		if m, ok := slot(to); ok {
 			*to = m
 		}
-	case CMPQ, ADDQ, SUBQ, IMULQ, ANDQ, ORQ, XORQ, CMOVQGT:
-		if to.kind == argReg && from.kind == argReg && to.reg != from.reg {
+	case x86.CMPQ, x86.ADDQ, x86.SUBQ, x86.IMULQ, x86.ANDQ, x86.ORQ, x86.XORQ, x86.CMOVQGT:
+		if to.Kind == x86.ArgReg && from.Kind == x86.ArgReg && to.Reg != from.Reg {
 			if m, ok := slot(from); ok {
 				*from = m
 			}
@@ -342,26 +367,26 @@ func (c *vcode) inMemory(s *step, byReg []*interval) {
 }
 
 // slotAt is the address of a spill slot.
-func slotAt(offset int) Arg { return MemArg(At(DI, int32(spillArea+offset))) }
+func slotAt(offset int) x86.Arg { return x86.MemArg(x86.At(x86.DI, int32(spillArea+offset))) }
 
-func spillLoad(k class, p Reg, slot int, w Width, s *step) []step {
-	line := func(op Op, w Width, args ...Arg) step { return step{Inst: I(op, w, args...), at: s.at} }
+func spillLoad(k class, p x86.Reg, slot int, w x86.Width, s *step) []step {
+	line := func(op x86.Op, w x86.Width, args ...x86.Arg) step { return step{Inst: x86.I(op, w, args...), at: s.at} }
 	switch k {
 	case general:
-		return []step{line(MOVQ, W128, RegArg(p), slotAt(slot))}
+		return []step{line(x86.MOVQ, x86.W128, x86.RegArg(p), slotAt(slot))}
 	case vector:
-		return []step{line(VMOVUPS, w, RegArg(p), slotAt(slot))}
+		return []step{line(x86.VMOVUPS, w, x86.RegArg(p), slotAt(slot))}
 	}
-	return []step{line(MOVQ, W128, RegArg(AX), slotAt(slot)), line(KMOVQSet, W128, RegArg(p), RegArg(AX))}
+	return []step{line(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), slotAt(slot)), line(x86.KMOVQSet, x86.W128, x86.RegArg(p), x86.RegArg(x86.AX))}
 }
 
-func spillStore(k class, p Reg, slot int, w Width, s *step) []step {
-	line := func(op Op, w Width, args ...Arg) step { return step{Inst: I(op, w, args...), at: s.at} }
+func spillStore(k class, p x86.Reg, slot int, w x86.Width, s *step) []step {
+	line := func(op x86.Op, w x86.Width, args ...x86.Arg) step { return step{Inst: x86.I(op, w, args...), at: s.at} }
 	switch k {
 	case general:
-		return []step{line(MOVQStore, W128, slotAt(slot), RegArg(p))}
+		return []step{line(x86.MOVQStore, x86.W128, slotAt(slot), x86.RegArg(p))}
 	case vector:
-		return []step{line(VMOVUPSStore, w, slotAt(slot), RegArg(p))}
+		return []step{line(x86.VMOVUPSStore, w, slotAt(slot), x86.RegArg(p))}
 	}
-	return []step{line(KMOVQGet, W128, RegArg(AX), RegArg(p)), line(MOVQStore, W128, slotAt(slot), RegArg(AX))}
+	return []step{line(x86.KMOVQGet, x86.W128, x86.RegArg(x86.AX), x86.RegArg(p)), line(x86.MOVQStore, x86.W128, slotAt(slot), x86.RegArg(x86.AX))}
 }

@@ -10,15 +10,17 @@ import (
 	"github.com/klauspost/cpuid/v2"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gompss/gompss/codegen/cpu/x86"
 )
 
 // machine assembles insts and a return into a fresh arena.
-func machine(t testing.TB, insts ...Inst) uintptr {
+func machine(t testing.TB, insts ...x86.Inst) uintptr {
 	t.Helper()
 	var code []byte
 	for _, in := range insts {
 		var err error
-		code, err = Append(code, in)
+		code, err = x86.Append(code, in)
 		require.NoError(t, err)
 	}
 	code = append(code, 0xC5, 0xF8, 0x77, 0xC3) // VZEROUPPER, RET
@@ -32,9 +34,9 @@ func machine(t testing.TB, insts ...Inst) uintptr {
 
 func TestCallRunsGeneratedCode(t *testing.T) {
 	entry := machine(t,
-		I(VMOVUPS, W256, RegArg(V(1)), MemArg(At(DI, 0))),
-		I(VADDPS, W256, RegArg(V(1)), RegArg(V(1)), RegArg(V(1))),
-		I(VMOVUPSStore, W256, MemArg(At(DI, 32)), RegArg(V(1))))
+		x86.I(x86.VMOVUPS, x86.W256, x86.RegArg(x86.V(1)), x86.MemArg(x86.At(x86.DI, 0))),
+		x86.I(x86.VADDPS, x86.W256, x86.RegArg(x86.V(1)), x86.RegArg(x86.V(1)), x86.RegArg(x86.V(1))),
+		x86.I(x86.VMOVUPSStore, x86.W256, x86.MemArg(x86.At(x86.DI, 32)), x86.RegArg(x86.V(1))))
 	block := [16]float32{1, 2, 3, 4, 5, 6, 7, 8}
 	call(entry, unsafe.Pointer(&block))
 	require.Equal(t, [16]float32{1, 2, 3, 4, 5, 6, 7, 8, 2, 4, 6, 8, 10, 12, 14, 16}, block)
@@ -42,7 +44,7 @@ func TestCallRunsGeneratedCode(t *testing.T) {
 }
 
 func TestFaultInGeneratedCodeIsAPanicOfTheCaller(t *testing.T) {
-	entry := machine(t, I(XORQ, W128, RegArg(AX), RegArg(AX)), I(MOVQ, W128, RegArg(CX), MemArg(At(AX, 0))))
+	entry := machine(t, x86.I(x86.XORQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX)), x86.I(x86.MOVQ, x86.W128, x86.RegArg(x86.CX), x86.MemArg(x86.At(x86.AX, 0))))
 	var block [8]uint64
 	require.Panics(t, func() { call(entry, unsafe.Pointer(&block)) })
 }

@@ -5,17 +5,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // Options choose the machine.
 type Options struct {
-	AVX512 bool  // else AVX2 and FMA
-	Width  Width // of vectors; W128 means the widest
-	Unroll int   // unrolled copies; 0: as many as the registers allow
+	AVX512 bool      // else AVX2 and FMA
+	Width  x86.Width // of vectors; W128 means the widest
+	Unroll int       // unrolled copies; 0: as many as the registers allow
 	// ShareFrom is how many iterations of a parallel loop inside sequential code are worth sharing; 0: what takes long enough.
 	ShareFrom int
 	Single    Single // whether parallel loops may run without lanes
+	Workers   int    // goroutines that share loops; 0: as many as Go runs at once
+	Locked    bool   // workers share loops with atomics by locked instructions, whatever these cost: for tests
 	Past      bool   // stores past the caches where possible
 	text      bool   // with Code.Lines
 	few       bool   // hand out one register of each class and spill the rest: for tests
@@ -26,8 +29,8 @@ type Code struct {
 	Kernel  *ir.Kernel
 	Lanes   int
 	Unroll  int
-	Width   Width  // of full vectors
-	Loop    ir.Pos // the first loop whose iterations are lanes
+	Width   x86.Width // of full vectors
+	Loop    ir.Pos    // the first loop whose iterations are lanes
 	Bytes   []byte
 	Lines   []Line   // where text was asked for
 	Notes   []string // what the author may want to know: bounds of functions, what Go computes
@@ -39,6 +42,7 @@ type Code struct {
 	sites   []site
 	words   int
 	scratch int64 // bytes of memory for local arrays
+	spill   int   // bytes of the block for spilled values, where that is more than every block has
 	past    []pastStore
 	streams bool
 	rows    bool // it streams through rows of nests
@@ -58,9 +62,9 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if nested, f := c.nested(stages); len(nested) > 0 {
 		stages, c.frame = append(stages, nested...), f
 	}
-	code = &Code{Kernel: k, options: o, params: prepared.kernel.Params, stages: stages, words: c.frame.size, Width: W256}
-	if o.AVX512 && o.Width != W256 {
-		code.Width = W512
+	code = &Code{Kernel: k, options: o, params: prepared.kernel.Params, stages: stages, words: c.frame.size, Width: x86.W256}
+	if o.AVX512 && o.Width != x86.W256 {
+		code.Width = x86.W512
 	}
 	for i, v := range code.params {
 		if c.caps[v] != nil {
@@ -92,6 +96,9 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if code.Lanes == 0 {
 		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: "there is no loop whose iterations may run together: write //omp:teams distribute parallel for above one whose iterations are independent"}
 	}
+	if err := c.lockedStages(code); err != nil {
+		return nil, err
+	}
 	code.plain = len(stages) == 2 && stages[0].count.set && stages[1].loop != nil && len(stages[1].sums) == 0 && !slices.ContainsFunc(code.sites, site.resumes)
 	return code, nil
 }
@@ -112,6 +119,9 @@ func (c *Code) add(s *stage, g *gen) error {
 	}
 	s.entry = len(c.Bytes)
 	c.scratch = max(c.scratch, g.scratch)
+	if g.spill > spillBytes {
+		c.spill = max(c.spill, g.spill)
+	}
 	c.past = append(c.past, g.pastStores...)
 	c.far = c.far || len(c.past) > 0 || s.copies.size > 0
 	for _, n := range g.notes {
@@ -120,9 +130,9 @@ func (c *Code) add(s *stage, g *gen) error {
 		}
 	}
 	if s.alone {
-		c.Notes = append(c.Notes, fmt.Sprintf("the loop at %s runs on one worker: its atomic updates are cheap there", s.loop.At))
+		s.updates = g.updatesOf(s.loop)
 	}
-	if s.loop != nil && !s.nested {
+	if s.loop != nil && !s.called() {
 		c.streams = c.streams || streams(s.loop)
 		c.rows = c.rows || streamsRows(s.loop)
 	}
@@ -133,7 +143,7 @@ func (c *Code) add(s *stage, g *gen) error {
 		lines[i].Offset += s.entry
 	}
 	c.Bytes, c.Lines, c.sites = append(c.Bytes, bytes...), append(c.Lines, lines...), g.sites
-	if s.loop != nil || c.Lanes == 0 {
+	if !s.again && (s.loop != nil || c.Lanes == 0) {
 		if g.sawLanes != 0 {
 			c.Lanes, c.Unroll, c.Loop = g.sawLanes, g.wanted, g.sawLoop
 		}
@@ -151,7 +161,7 @@ type compiler struct {
 
 // stage selects and allocates one stage with as many unrolled copies as the registers allow.
 func (c *compiler) stage(s *stage, sites []site) (*gen, error) {
-	if s.loop != nil && !s.nested && !s.alone {
+	if s.loop != nil && !s.nested {
 		if why, ok := c.single(s.loop); ok {
 			if g, _, err := c.unrolled(s, 1, true, sites); err == nil {
 				g.note("%s", why)
@@ -180,6 +190,9 @@ func (c *compiler) stage(s *stage, sites []site) (*gen, error) {
 			}
 			return nil, err
 		}
+		if g.walksRows && g.sawLanes*u > mostRows && i < len(unrolls)-1 {
+			continue
+		}
 		if spilled < least {
 			best, least = g, spilled
 		}
@@ -194,6 +207,10 @@ func (c *compiler) stage(s *stage, sites []site) (*gen, error) {
 	s.sums, s.round = best.sums, best.round
 	return best, nil
 }
+
+// mostRows is how many rows of memory lanes walk at once where fewer copies can do: where rows are a power of two long, their elements lie in few sets of
+// a cache, which keep eight lines or so each.
+const mostRows = 16
 
 func isRefusal(err error) bool {
 	_, ok := err.(*Refusal)
@@ -210,15 +227,15 @@ func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g 
 			g, err = nil, refusal
 		}
 	}()
-	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]Reg{}, patterns: map[string]Reg{}, limits: map[limitKey]Reg{}, pooled: map[constKey]int{},
-		prefix: NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]Reg{}, pointer: map[string]Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
+	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, limits: map[limitKey]x86.Reg{}, pooled: map[constKey]int{},
+		prefix: x86.NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]x86.Reg{}, pointer: map[string]x86.Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
 		names: c.names, bounds: c.bounds, nested: c.stages, arrays: c.arrays, scratch: c.frame.scratch}
 	g.vex, g.text = !g.avx512, c.options.text
 	g.steps = make([]step, 0, max(c.steps, 256))
-	if g.avx512 && c.options.Width != W256 && !single {
+	if g.avx512 && c.options.Width != x86.W256 && !single {
 		g.bytes = 64
 	}
-	g.single = single
+	g.single, g.locked = single, s.again
 	g.lanes = g.bytes / 8
 	s.sums = nil
 	g.enter(s, c.frame)
@@ -268,7 +285,7 @@ func (g *gen) sequentialStage(s *stage, f frame) {
 	}
 	lo := g.general()
 	g.move(lo, g.gp(s.next.Lo))
-	g.op(MOVQStore, W128, blockWord(wordTrips), RegArg(g.trips(s.next, lo, step)))
+	g.op(x86.MOVQStore, x86.W128, blockWord(wordTrips), x86.RegArg(g.trips(s.next, lo, step)))
 }
 
 // parallelStage runs iterations lo to hi of a parallel loop.
@@ -332,10 +349,10 @@ func (g *gen) holdsLanes(f *ir.For) bool {
 // done ends the code and appends what is out of line.
 func (g *gen) done() {
 	if len(g.pastStores) > 0 {
-		g.steps = append(g.steps, step{Inst: Inst{Mask: NoReg}, kind: stepFence})
+		g.steps = append(g.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepFence})
 	}
-	g.op(MOVQImm, W128, RegArg(CX), ImmArg(0))
-	g.op(MOVQStore, W128, blockWord(wordStatus), RegArg(CX))
+	g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(0))
+	g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
 	g.ret()
 	g.cold = len(g.steps)
 	for len(g.fails) > 0 {
@@ -387,8 +404,8 @@ func (g *gen) between(s *ir.For, lo, hi *ir.Var) *ir.For {
 func (g *gen) wordVar(name string, word int, at ir.Pos) *ir.Var {
 	v := &ir.Var{Name: name, Type: ir.IntType, ID: -2 - word, At: at}
 	r := g.general()
-	g.op(MOVQ, W128, RegArg(r), blockWord(word))
-	g.homes[v] = &home{gp: r, length: NoReg}
+	g.op(x86.MOVQ, x86.W128, x86.RegArg(r), blockWord(word))
+	g.homes[v] = &home{gp: r, length: x86.NoReg}
 	return v
 }
 

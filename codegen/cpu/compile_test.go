@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -31,7 +32,7 @@ func TestTriadByHand(t *testing.T) {
 	arena, err := NewArena()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, arena.Close()) }()
-	for _, o := range []Options{{AVX512: true}, {AVX512: true, Width: W256}, {}} {
+	for _, o := range []Options{{AVX512: true}, {AVX512: true, Width: x86.W256}, {}} {
 		code, err := Compile(triad(), o)
 		require.NoError(t, err)
 		p, err := arena.Install(code)
@@ -68,9 +69,9 @@ func TestShortSliceIsAnErrorAndNothingPastItIsTouched(t *testing.T) {
 		a, b, c := make([]float64, 100), make([]float64, 100), make([]float64, 100)
 		slice := func(x []float64) Value { return Value{Addr: unsafe.Pointer(unsafe.SliceData(x)), Len: int64(len(x))} }
 		err = NewRunner(p).Call([]Value{slice(a), slice(b), slice(c[:77]), {Bits: 0x4004000000000000}}, nil)
-		var bounds *BoundsError
+		var bounds *ir.CheckError
 		require.ErrorAs(t, err, &bounds)
-		require.Equal(t, BoundsError{Kernel: "Triad", Slice: "c", Index: 77, Len: 77}, *bounds)
+		require.Equal(t, ir.CheckError{Kernel: "Triad", What: "c", Index: 77, Length: 77}, *bounds)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/ir"
 )
 
 // TestCopiesPastTheCaches runs a copy loop as it runs far away: large and small, at all alignments, in chunks, in place, overlapping and out of
@@ -52,7 +53,7 @@ func TestCopiesPastTheCaches(t *testing.T) {
 		require.Equal(t, want, to)
 	}
 	short := runner.Call(values([]any{make([]int16, 100_000), make([]int16, 99_999)}), nil)
-	var bounds *cpu.BoundsError
+	var bounds *ir.CheckError
 	require.ErrorAs(t, short, &bounds)
 	require.EqualValues(t, 99_999, bounds.Index)
 }

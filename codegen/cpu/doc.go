@@ -2,7 +2,7 @@
 //
 // A kernel is prepared (prepare.go: calls inlined, pointers and parts of slices made numbers, local arrays and structs cut into scalars or laid into
 // scratch memory, every lane's own side by side: gen_array.go), split into stages (stage.go: parallel loops and
-// what stands between them), selected over virtual registers (gen*.go), allocated by linear scan (alloc.go) and encoded (encode.go, table.go).
+// what stands between them), selected over virtual registers (gen*.go), allocated by linear scan (alloc.go) and encoded (package x86).
 // Nests of two parallel loops around others run several rows at once (tile.go), which keeps sums in registers and each of them in its order.
 // A statement that has no vector form runs lane by lane in the vector loop (gen_serial.go), and Code.Notes says so.
 // Elements at constant distances, as the fields of structs, are loaded and stored as whole vectors that are permuted, or lane by lane where the
@@ -20,8 +20,7 @@
 // address, is the error of the Call or Run that it happened in (fault.go): the code is a leaf below a Go frame, so Go's unwinder finds its way.
 //
 // Functions keep the bounds of MathBound over their whole range, in units in the last place of the exact result, at every width: exp, exp2, log and
-// pow 1.5, sin, cos and rsqrt 2, log2 and log10 2.5, tanh 3, erf 3.5, tan 4; zeros, infinities, NaN and subnormal numbers are Go's.
+// pow 1.5, sin, cos, rsqrt and hypot 2, log2 and log10 2.5, tanh 3, erf 3.5, tan 4; zeros, infinities, NaN and subnormal numbers are Go's.
 //
-// Lock order: Loop.mu guards the sums of one launch; nothing is called under it. Every form of the assembler is tested against the bytes of the
-// Go assembler.
+// Lock order: Loop.mu guards the sums of one launch; nothing is called under it.
 package cpu

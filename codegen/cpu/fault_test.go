@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/ir"
 )
 
 // holed is a slice of n elements with one page in the middle that has the given protection.
@@ -114,7 +115,7 @@ func TestFaultsInShortCalls(t *testing.T) {
 					require.Equal(t, "b", fault.Slice)
 					require.True(t, lo <= fault.Index && fault.Index < hi, fault.Error())
 					err = on.Call(r, values([]any{good, good, good[:n-5], 2.0}), nil)
-					var bounds *cpu.BoundsError
+					var bounds *ir.CheckError
 					require.ErrorAs(t, err, &bounds)
 					require.EqualValues(t, n-5, bounds.Index)
 					require.Equal(t, panics, debug.SetPanicOnFault(panics))

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -41,16 +42,16 @@ const (
 	statusFault    = 1<<31 + 1 // and this: it never will; the address is in wordIndex
 )
 
-func blockWord(i int) Arg { return MemArg(At(DI, int32(8*i))) }
+func blockWord(i int) x86.Arg { return x86.MemArg(x86.At(x86.DI, int32(8*i))) }
 
 // A home is where a variable lives.
 type home struct {
-	gp     Reg   // a uniform integer, bool, pointer or slice address; the value in lane 0 of an affine one
-	length Reg   // of a slice
-	vec    []Reg // a float, or a varying integer: one register a unrolled copy (all the same when uniform)
-	masks  []Reg // a varying bool
-	alike  bool  // vec is one register, the same value in every lane
-	per    int64 // of an array that every lane has for itself: elements with one number lie side by side, as many; 0: there is one array
+	gp     x86.Reg   // a uniform integer, bool, pointer or slice address; the value in lane 0 of an affine one
+	length x86.Reg   // of a slice
+	vec    []x86.Reg // a float, or a varying integer: one register a unrolled copy (all the same when uniform)
+	masks  []x86.Reg // a varying bool
+	alike  bool      // vec is one register, the same value in every lane
+	per    int64     // of an array that every lane has for itself: elements with one number lie side by side, as many; 0: there is one array
 	even   []evenness
 	alone  bool // where one lane runs alone: gp is the address of that lane's elements
 }
@@ -66,8 +67,8 @@ type gen struct {
 	first             int     // the copy that is selected, where they are selected one by one
 	shapes            *shapes // nil outside the lanes loop
 	homes             map[*ir.Var]*home
-	exec              []Reg              // lanes that are on, one mask a copy; nil: all
-	prefix            Reg                // in the tail: how many lanes from the first are in range
+	exec              []x86.Reg          // lanes that are on, one mask a copy; nil: all
+	prefix            x86.Reg            // in the tail: how many lanes from the first are in range
 	split             bool               // exec is narrower than the prefix
 	safe              map[*ir.Index]bool // checked before the loop
 	always            map[*ir.Index]bool // proved in range
@@ -75,9 +76,11 @@ type gen struct {
 	parallelLanes     *ir.For            // the parallel loop of the stage, where its iterations are the lanes
 	wanted            int                // unrolled copies in the main loop
 	sawLanes          int                // of the first lanes loop
+	walksRows         bool               // a loop inside it gathers
 	sawLoop           ir.Pos
 	round             int64 // iterations of the parallel loop that a round takes
 	sums              []leagueSum
+	locked            bool // other workers update what this stage updates by atomics
 	single            bool // the parallel loop runs one iteration after the other
 	inLoop            bool // a stage of a parallel loop
 	notes             []string
@@ -92,17 +95,17 @@ type gen struct {
 	pastRow           *ir.Index // the store that leaves the caches alone in the loop over lanes that is selected
 	yieldTo, resumeAt label     // of the yield routines; -1: none are needed
 	loops             []*loopFrame
-	pointer           map[string]Reg // hoisted addresses, see hoist.go
-	entry             []step         // constants, loaded before everything
-	consts            map[constKey]Reg
-	patterns          map[string]Reg   // vectors of numbers that differ
-	pooled            map[constKey]int // constants used from memory
-	limits            map[limitKey]Reg
+	pointer           map[string]x86.Reg // hoisted addresses, see hoist.go
+	entry             []step             // constants, loaded before everything
+	consts            map[constKey]x86.Reg
+	patterns          map[string]x86.Reg // vectors of numbers that differ
+	pooled            map[constKey]int   // constants used from memory
+	limits            map[limitKey]x86.Reg
 	sites             []site
-	indexUses         map[*ir.Var]int // in the loop over lanes
-	spreads           map[string]Reg  // numbers that it does not change, in all lanes
-	proved            map[*ir.For]Reg // lanes loops whose accesses were checked for all rows at once: 1
-	shared            map[string]Reg  // terms computed in the straight code before a loop
+	indexUses         map[*ir.Var]int     // in the loop over lanes
+	spreads           map[string]x86.Reg  // numbers that it does not change, in all lanes
+	proved            map[*ir.For]x86.Reg // lanes loops whose accesses were checked for all rows at once: 1
+	shared            map[string]x86.Reg  // terms computed in the straight code before a loop
 	names             map[ir.Pos]string
 	bounds            map[ir.Pos]bool
 	nested            []*stage          // by number: the stages that sequential code may call
@@ -142,21 +145,21 @@ func container(t *ir.Type) int { return max(4, int(t.Size)) }
 
 // width is the length of a vector of g.lanes values of type t.
 // width is that of a vector with a t in each lane; where that is more than a vector holds, all lanes have the same.
-func (g *gen) width(t *ir.Type) Width { return widthOf(min(g.lanes*container(t), g.bytes)) }
+func (g *gen) width(t *ir.Type) x86.Width { return widthOf(min(g.lanes*container(t), g.bytes)) }
 
-func widthOf(bytes int) Width {
+func widthOf(bytes int) x86.Width {
 	switch {
 	case bytes <= 16:
-		return W128
+		return x86.W128
 	case bytes <= 32:
-		return W256
+		return x86.W256
 	}
-	return W512
+	return x86.W512
 }
 
 // vectors returns n fresh vector registers.
-func (g *gen) vectors(n int) []Reg {
-	out := make([]Reg, n)
+func (g *gen) vectors(n int) []x86.Reg {
+	out := make([]x86.Reg, n)
 	for i := range out {
 		out[i] = g.vector()
 	}
@@ -164,8 +167,8 @@ func (g *gen) vectors(n int) []Reg {
 }
 
 // same returns r for every unrolled copy.
-func (g *gen) same(r Reg) []Reg {
-	out := make([]Reg, g.unroll)
+func (g *gen) same(r x86.Reg) []x86.Reg {
+	out := make([]x86.Reg, g.unroll)
 	for i := range out {
 		out[i] = r
 	}
@@ -179,33 +182,33 @@ func (g *gen) each(f func(u int)) {
 	}
 }
 
-func (g *gen) move(dst, src Reg) {
+func (g *gen) move(dst, src x86.Reg) {
 	if dst == src {
 		return
 	}
-	switch g.classes[dst-firstVirtual] {
+	switch g.classes[dst-x86.FirstVirtual] {
 	case general:
-		g.op(MOVQStore, W128, RegArg(dst), RegArg(src))
+		g.op(x86.MOVQStore, x86.W128, x86.RegArg(dst), x86.RegArg(src))
 	case vector:
-		g.op(VMOVUPSStore, widthOf(g.bytes), RegArg(dst), RegArg(src))
+		g.op(x86.VMOVUPSStore, widthOf(g.bytes), x86.RegArg(dst), x86.RegArg(src))
 	case mask:
-		g.op(KMOVW, W128, RegArg(dst), RegArg(src))
+		g.op(x86.KMOVW, x86.W128, x86.RegArg(dst), x86.RegArg(src))
 	}
 }
 
 // constGeneral returns a fresh general register with value v.
-func (g *gen) constGeneral(v int64) Reg {
+func (g *gen) constGeneral(v int64) x86.Reg {
 	r := g.general()
 	g.setGeneral(r, v)
 	return r
 }
 
-func (g *gen) setGeneral(r Reg, v int64) {
+func (g *gen) setGeneral(r x86.Reg, v int64) {
 	if v == int64(int32(v)) {
-		g.op(MOVQImm, W128, RegArg(r), ImmArg(v))
+		g.op(x86.MOVQImm, x86.W128, x86.RegArg(r), x86.ImmArg(v))
 		return
 	}
-	g.op(MOVQ, W128, RegArg(r), MemArg(Mem{Base: RIP, Index: NoReg, Disp: int32(g.poolWord(uint64(v), 8))}))
+	g.op(x86.MOVQ, x86.W128, x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(g.poolWord(uint64(v), 8))}))
 }
 
 // poolWord adds a constant to the pool and returns its offset.
@@ -221,24 +224,24 @@ func (g *gen) poolWord(bits uint64, size int) int {
 }
 
 // constVector returns a register that holds the constant in every lane; it is loaded once, at the entry.
-func (g *gen) constVector(bits uint64, size int) Reg {
+func (g *gen) constVector(bits uint64, size int) x86.Reg {
 	key := constKey{bits: bits & (1<<(8*size-1)<<1 - 1), size: size}
 	if r, ok := g.consts[key]; ok {
 		return r
 	}
 	r := g.vector()
 	g.consts[key] = r
-	op := VBROADCASTSS
+	op := x86.VBROADCASTSS
 	if size == 8 {
-		op = VBROADCASTSD
+		op = x86.VBROADCASTSD
 	}
 	w := widthOf(g.bytes)
-	g.entry = append(g.entry, step{Inst: I(op, w, RegArg(r), MemArg(Mem{Base: RIP, Index: NoReg, Disp: int32(g.poolWord(key.bits, size))}))})
+	g.entry = append(g.entry, step{Inst: x86.I(op, w, x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(g.poolWord(key.bits, size))}))})
 	return r
 }
 
 // iotaVector returns 0, stride, 2*stride, ... in lanes of size bytes.
-func (g *gen) iotaVector(stride int64, size int) Reg {
+func (g *gen) iotaVector(stride int64, size int) x86.Reg {
 	key := constKey{size: size, iota: stride, lanes: g.lanes}
 	if r, ok := g.consts[key]; ok {
 		return r
@@ -252,6 +255,6 @@ func (g *gen) iotaVector(stride int64, size int) Reg {
 	for l := range int64(g.lanes) {
 		g.poolWord(uint64(l*stride), size)
 	}
-	g.entry = append(g.entry, step{Inst: I(VMOVUPS, widthOf(g.lanes*size), RegArg(r), MemArg(Mem{Base: RIP, Index: NoReg, Disp: int32(at)}))})
+	g.entry = append(g.entry, step{Inst: x86.I(x86.VMOVUPS, widthOf(g.lanes*size), x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(at)}))})
 	return r
 }

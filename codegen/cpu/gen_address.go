@@ -3,22 +3,23 @@ package cpu
 import (
 	"math/bits"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // A target is a place in memory, for all lanes.
 type target struct {
-	mem    Mem   // of lane 0 of copy 0
-	stride int64 // bytes from lane to lane; 0: one place for all
-	index  []Reg // gather: one index vector a copy, scaled by scale
-	size4  bool  // of 4-byte indices
+	mem    x86.Mem   // of lane 0 of copy 0
+	stride int64     // bytes from lane to lane; 0: one place for all
+	index  []x86.Reg // gather: one index vector a copy, scaled by scale
+	size4  bool      // of 4-byte indices
 	scale  uint8
 	root   *home
 	whole  bool        // all lanes may be read, also those that are off
 	even   bool        // the indices may be neighbours
 	known  []evenness  // whether they are, where it is known
 	check  func(u int) // of copy u, where that is not done yet
-	limit  Reg         // the lengths less the lanes, and 1: where neighbours may begin, below
+	limit  x86.Reg     // the lengths less the lanes, and 1: where neighbours may begin, below
 }
 
 // access is an element access taken apart: slice, index, and what of the element.
@@ -93,7 +94,7 @@ func (g *gen) sliceOf(e ir.Expr) *home {
 }
 
 // scalarAddress is the address of a uniform element, checked.
-func (g *gen) scalarAddress(e ir.Expr) Mem {
+func (g *gen) scalarAddress(e ir.Expr) x86.Mem {
 	a := g.accessOf(e)
 	l := linearOf(a.at.I)
 	if g.checks(a.at) {
@@ -103,31 +104,31 @@ func (g *gen) scalarAddress(e ir.Expr) Mem {
 }
 
 // memOf computes the address of lane 0: hoisted pointer + remaining terms + constant.
-func (g *gen) memOf(a access, l linear) Mem {
+func (g *gen) memOf(a access, l linear) x86.Mem {
 	base, rest := g.hoisted(a, l)
 	disp := l.c*a.size + a.inner
 	if disp != int64(int32(disp)) {
 		g.refuse(a.at.At, "a constant index is too large")
 	}
 	if len(rest) == 0 {
-		return At(base, int32(disp))
+		return x86.At(base, int32(disp))
 	}
 	if len(rest) == 1 {
 		if s := rest[0].coef * a.size; s == 1 || s == 2 || s == 4 || s == 8 {
-			return Indexed(base, g.gp(rest[0].expr), uint8(s), int32(disp))
+			return x86.Indexed(base, g.gp(rest[0].expr), uint8(s), int32(disp))
 		}
 	}
 	r := g.sum(rest)
 	if a.size <= 8 && bits.OnesCount64(uint64(a.size)) == 1 {
-		return Indexed(base, r, uint8(a.size), int32(disp))
+		return x86.Indexed(base, r, uint8(a.size), int32(disp))
 	}
 	t := g.general()
-	g.op(IMUL3Q, W128, RegArg(t), RegArg(r), ImmArg(a.size))
-	return Indexed(base, t, 1, int32(disp))
+	g.op(x86.IMUL3Q, x86.W128, x86.RegArg(t), x86.RegArg(r), x86.ImmArg(a.size))
+	return x86.Indexed(base, t, 1, int32(disp))
 }
 
 // sum evaluates terms into a fresh register.
-func (g *gen) sum(terms []term) Reg {
+func (g *gen) sum(terms []term) x86.Reg {
 	r := g.general()
 	for i, t := range terms {
 		x := g.termValue(t)
@@ -136,19 +137,19 @@ func (g *gen) sum(terms []term) Reg {
 			if t.coef != int64(int32(t.coef)) {
 				g.refuse(t.expr.Pos(), "a constant factor of an index is too large")
 			}
-			g.op(IMUL3Q, W128, RegArg(y), RegArg(x), ImmArg(t.coef))
+			g.op(x86.IMUL3Q, x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(t.coef))
 			x = y
 		}
 		switch {
 		case i == 0 && t.coef == -1:
 			g.move(r, x)
-			g.op(NEGQ, W128, RegArg(r))
+			g.op(x86.NEGQ, x86.W128, x86.RegArg(r))
 		case i == 0:
 			g.move(r, x)
 		case t.coef == -1:
-			g.op(SUBQ, W128, RegArg(r), RegArg(x))
+			g.op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
 		default:
-			g.op(ADDQ, W128, RegArg(r), RegArg(x))
+			g.op(x86.ADDQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
 		}
 	}
 	if len(terms) == 0 {
@@ -158,7 +159,7 @@ func (g *gen) sum(terms []term) Reg {
 }
 
 // termValue is the value of a term without its factor; where the code is straight, it is computed once.
-func (g *gen) termValue(t term) Reg {
+func (g *gen) termValue(t term) x86.Reg {
 	if _, ok := t.expr.(*ir.Ref); ok || g.shared == nil {
 		return g.gp(t.expr)
 	}
@@ -171,7 +172,7 @@ func (g *gen) termValue(t term) Reg {
 }
 
 // indexValue is the whole index of lane 0, in a register that is not to be changed.
-func (g *gen) indexValue(l linear) Reg {
+func (g *gen) indexValue(l linear) x86.Reg {
 	if len(l.terms) == 1 && l.terms[0].coef == 1 && l.c == 0 {
 		return g.gp(l.terms[0].expr)
 	}
@@ -182,13 +183,13 @@ func (g *gen) indexValue(l linear) Reg {
 	return r
 }
 
-func (g *gen) addConst(r Reg, c int64) {
+func (g *gen) addConst(r x86.Reg, c int64) {
 	switch {
 	case c == 0:
 	case c == int64(int32(c)):
-		g.op(ADDQImm, W128, RegArg(r), ImmArg(c))
+		g.op(x86.ADDQImm, x86.W128, x86.RegArg(r), x86.ImmArg(c))
 	default:
-		g.op(ADDQ, W128, RegArg(r), RegArg(g.constGeneral(c)))
+		g.op(x86.ADDQ, x86.W128, x86.RegArg(r), x86.RegArg(g.constGeneral(c)))
 	}
 }
 
@@ -206,12 +207,12 @@ func (g *gen) target(e ir.Expr) target {
 	if g.checks(a.at) {
 		g.checkAccess(a, l, s)
 	}
-	whole := g.exec == nil || g.prefix == NoReg && g.safe[a.at] && a.at.Checked && len(l.withins) == 0
+	whole := g.exec == nil || g.prefix == x86.NoReg && g.safe[a.at] && a.at.Checked && len(l.withins) == 0
 	return target{mem: g.memOf(a, l), stride: s.stride * a.size, root: a.root, whole: whole}
 }
 
 // copyMem is the memory of unrolled copy u of an affine target.
-func (g *gen) copyMem(t target, u int) Mem {
+func (g *gen) copyMem(t target, u int) x86.Mem {
 	m := t.mem
 	m.Disp += int32(int64(g.first+u) * int64(g.lanes) * t.stride)
 	return m
@@ -238,12 +239,12 @@ func (g *gen) gatherIndex(a access) target {
 	if index.Type().Kind == ir.Uint32 {
 		index = toInt(index)
 	}
-	t := target{mem: At(a.root.gp, int32(a.inner)), root: a.root, size4: container(index.Type()) == 4, scale: 1, even: g.shapes != nil && g.shapes.computed(index)}
+	t := target{mem: x86.At(a.root.gp, int32(a.inner)), root: a.root, size4: container(index.Type()) == 4, scale: 1, even: g.shapes != nil && g.shapes.computed(index)}
 	t.index = g.vec(index)
 	checked := a.at.Checked && !g.safe[a.at] && !g.always[a.at]
 	t.known = g.evennessOf(a, index)
 	if checked && t.known != nil {
-		if t.limit = g.lastStart(a); t.limit != NoReg {
+		if t.limit = g.lastStart(a); t.limit != x86.NoReg {
 			t.check = g.gatherCheck(a, t)
 			return t
 		}
@@ -255,19 +256,26 @@ func (g *gen) gatherIndex(a access) target {
 }
 
 // scaleIndices multiplies index vectors by the element size where the addressing mode cannot.
-func (g *gen) scaleIndices(t target, a access) []Reg {
-	size, op := 8, VPMULLQ
+func (g *gen) scaleIndices(t target, a access) []x86.Reg {
+	size, op := 8, x86.VPMULLQ
 	if t.size4 {
-		size, op = 4, VPMULLD
+		size, op = 4, x86.VPMULLD
+	}
+	out := g.vectors(g.unroll)
+	if bits.OnesCount64(uint64(a.size)) == 1 {
+		shift := map[int]x86.Op{4: x86.VPSLLD, 8: x86.VPSLLQ}[size]
+		g.each(func(u int) {
+			g.op(shift, widthOf(g.lanes*size), x86.RegArg(out[u]), x86.RegArg(t.index[u]), x86.ImmArg(int64(bits.TrailingZeros64(uint64(a.size)))))
+		})
+		return out
 	}
 	c := g.constVector(uint64(a.size), size)
-	out := g.vectors(g.unroll)
 	g.each(func(u int) {
-		if op == VPMULLQ && !g.avx512 {
+		if op == x86.VPMULLQ && !g.avx512 {
 			g.mulLong(out[u], t.index[u], c, widthOf(g.lanes*size))
 			return
 		}
-		g.op(op, widthOf(g.lanes*size), RegArg(out[u]), RegArg(t.index[u]), RegArg(c))
+		g.op(op, widthOf(g.lanes*size), x86.RegArg(out[u]), x86.RegArg(t.index[u]), x86.RegArg(c))
 	})
 	return out
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -46,7 +47,7 @@ func windowsOf(lanes int, gap int64) []window {
 type apart struct {
 	at      target
 	t       *ir.Type
-	w       Width
+	w       x86.Width
 	gap     int64 // in elements, from one lane to the next or, if turned, to the one before
 	turned  bool
 	windows bool // else lane by lane
@@ -71,17 +72,11 @@ func (g *gen) apartOf(at target, t *ir.Type) (apart, bool) {
 }
 
 // lowest is where copy u begins, the lane with the lowest address.
-func (g *gen) lowest(a apart, u int) Mem {
+func (g *gen) lowest(a apart, u int) x86.Mem {
 	m := g.copyMem(a.at, u)
 	if a.turned {
 		m.Disp += int32(int64(g.lanes-1) * a.at.stride)
 	}
-	return m
-}
-
-// plus is m so many bytes further.
-func (m Mem) plus(bytes int64) Mem {
-	m.Disp += int32(bytes)
 	return m
 }
 
@@ -94,8 +89,8 @@ func (g *gen) laneOf(a apart, n int) int {
 }
 
 // loadApart loads all lanes; those that are off become 0.
-func (g *gen) loadApart(a apart) []Reg {
-	out := make([]Reg, g.unroll)
+func (g *gen) loadApart(a apart) []x86.Reg {
+	out := make([]x86.Reg, g.unroll)
 	g.each(func(u int) {
 		switch {
 		case !a.windows:
@@ -113,27 +108,27 @@ func (g *gen) loadApart(a apart) []Reg {
 }
 
 // clearOff makes the lanes 0 that are off.
-func (g *gen) clearOff(d, m Reg, a apart) {
+func (g *gen) clearOff(d, m x86.Reg, a apart) {
 	if g.avx512 {
-		g.emit(I(pick(a.t, VMOVUPSStore, VMOVUPDStore), a.w, RegArg(d), RegArg(d)).Masked(m, true))
+		g.emit(x86.I(pick(a.t, x86.VMOVUPSStore, x86.VMOVUPDStore), a.w, x86.RegArg(d), x86.RegArg(d)).Masked(m, true))
 		return
 	}
-	g.op(VPAND, a.w, RegArg(d), RegArg(d), RegArg(g.maskFor(m, a.t)))
+	g.op(x86.VPAND, a.w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.maskFor(m, a.t)))
 }
 
 // loadWindows512 takes from every window what lies in it.
-func (g *gen) loadWindows512(a apart, u int) Reg {
+func (g *gen) loadWindows512(a apart, u int) x86.Reg {
 	size := int64(a.t.Size)
 	ws, m, d := windowsOf(g.lanes, a.gap), g.lowest(a, u), g.vector()
-	op, from := pick(a.t, VPERMT2PS, VPERMT2PD), make([]int64, g.lanes)
-	g.op(pick(a.t, VMOVUPS, VMOVUPD), a.w, RegArg(d), MemArg(m.plus(ws[0].start*size)))
+	op, from := pick(a.t, x86.VPERMT2PS, x86.VPERMT2PD), make([]int64, g.lanes)
+	g.op(pick(a.t, x86.VMOVUPS, x86.VMOVUPD), a.w, x86.RegArg(d), x86.MemArg(m.Plus(ws[0].start*size)))
 	var there []int
 	for _, p := range ws[0].places {
 		lane := g.laneOf(a, p.lane)
 		from[lane], there = int64(p.at), append(there, lane)
 	}
 	if len(ws) == 1 {
-		g.op(op, a.w, RegArg(d), RegArg(g.pattern(from, int(size))), RegArg(d))
+		g.op(op, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, int(size))), x86.RegArg(d))
 		return d
 	}
 	for _, w := range ws[1:] {
@@ -141,7 +136,7 @@ func (g *gen) loadWindows512(a apart, u int) Reg {
 			lane := g.laneOf(a, p.lane)
 			from[lane], there = int64(g.lanes+p.at), append(there, lane)
 		}
-		g.op(op, a.w, RegArg(d), RegArg(g.pattern(from, int(size))), MemArg(m.plus(w.start*size)))
+		g.op(op, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, int(size))), x86.MemArg(m.Plus(w.start*size)))
 		for _, lane := range there {
 			from[lane] = int64(lane)
 		}
@@ -150,49 +145,49 @@ func (g *gen) loadWindows512(a apart, u int) Reg {
 }
 
 // loadWindows is loadWindows512 where an instruction takes from one vector only.
-func (g *gen) loadWindows(a apart, u int) Reg {
+func (g *gen) loadWindows(a apart, u int) x86.Reg {
 	size := int64(a.t.Size)
-	m, d := g.lowest(a, u), NoReg
+	m, d := g.lowest(a, u), x86.NoReg
 	for _, w := range windowsOf(g.lanes, a.gap) {
 		from, here := make([]int64, g.lanes), 0
 		for _, p := range w.places {
 			lane := g.laneOf(a, p.lane)
 			from[lane], here = int64(p.at), here|1<<lane
 		}
-		d = g.merge(d, g.permuted(from, MemArg(m.plus(w.start*size)), a), here, a)
+		d = g.merge(d, g.permuted(from, x86.MemArg(m.Plus(w.start*size)), a), here, a)
 	}
 	return d
 }
 
 // merge is d with the lanes of x that the bits name; x where there is no d.
-func (g *gen) merge(d, x Reg, lanes int, a apart) Reg {
-	if d == NoReg {
+func (g *gen) merge(d, x x86.Reg, lanes int, a apart) x86.Reg {
+	if d == x86.NoReg {
 		return x
 	}
 	r := g.vector()
-	g.op(pick(a.t, VBLENDPS, VBLENDPD), a.w, RegArg(r), RegArg(d), RegArg(x), ImmArg(int64(lanes)))
+	g.op(pick(a.t, x86.VBLENDPS, x86.VBLENDPD), a.w, x86.RegArg(r), x86.RegArg(d), x86.RegArg(x), x86.ImmArg(int64(lanes)))
 	return r
 }
 
 // permuted takes element from[i] of x to lane i. It needs no AVX-512.
-func (g *gen) permuted(from []int64, x Arg, a apart) Reg {
+func (g *gen) permuted(from []int64, x x86.Arg, a apart) x86.Reg {
 	d, imm := g.vector(), int64(0)
 	switch {
-	case a.w == W256 && a.t.Size == 4:
-		g.op(VPERMPS, a.w, RegArg(d), RegArg(g.pattern(from, 4)), x)
-	case a.w == W128 && a.t.Size == 8:
-		g.op(VPERMILPD, a.w, RegArg(d), x, ImmArg(from[0]|from[1]<<1))
+	case a.w == x86.W256 && a.t.Size == 4:
+		g.op(x86.VPERMPS, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, 4)), x)
+	case a.w == x86.W128 && a.t.Size == 8:
+		g.op(x86.VPERMILPD, a.w, x86.RegArg(d), x, x86.ImmArg(from[0]|from[1]<<1))
 	default: // four lanes
 		for lane, at := range from {
 			imm |= at << (2 * lane)
 		}
-		g.op(map[bool]Op{true: VPERMILPS, false: VPERMPDImm}[a.t.Size == 4], a.w, RegArg(d), x, ImmArg(imm))
+		g.op(map[bool]x86.Op{true: x86.VPERMILPS, false: x86.VPERMPDImm}[a.t.Size == 4], a.w, x86.RegArg(d), x, x86.ImmArg(imm))
 	}
 	return d
 }
 
 // pattern is a register with these numbers, loaded once, at the entry.
-func (g *gen) pattern(numbers []int64, size int) Reg {
+func (g *gen) pattern(numbers []int64, size int) x86.Reg {
 	key := fmt.Sprint(size, numbers)
 	if r, ok := g.patterns[key]; ok {
 		return r
@@ -204,37 +199,37 @@ func (g *gen) pattern(numbers []int64, size int) Reg {
 	for _, n := range numbers {
 		g.poolWord(uint64(n), size)
 	}
-	g.entry = append(g.entry, step{Inst: I(VMOVUPS, widthOf(len(numbers)*size), RegArg(r), MemArg(Mem{Base: RIP, Index: NoReg, Disp: int32(at)}))})
+	g.entry = append(g.entry, step{Inst: x86.I(x86.VMOVUPS, widthOf(len(numbers)*size), x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(at)}))})
 	g.patterns[key] = r
 	return r
 }
 
 // loadLanesApart loads n lanes from the first on, one by one.
-func (g *gen) loadLanesApart(a apart, u, first, n int) Reg {
+func (g *gen) loadLanesApart(a apart, u, first, n int) x86.Reg {
 	d := g.vector()
 	if n == 1 {
-		m := g.copyMem(a.at, u).plus(int64(first) * a.at.stride)
-		g.op(pick(a.t, VMOVSSLoad, VMOVSDLoad), W128, RegArg(d), MemArg(m))
+		m := g.copyMem(a.at, u).Plus(int64(first) * a.at.stride)
+		g.op(pick(a.t, x86.VMOVSSLoad, x86.VMOVSDLoad), x86.W128, x86.RegArg(d), x86.MemArg(m))
 		return d
 	}
 	x, y := g.loadLanesApart(a, u, first, n/2), g.loadLanesApart(a, u, first+n/2, n/2)
 	switch bytes := n * int(a.t.Size); {
 	case bytes == 64:
-		g.op(VINSERTF64X4, W512, RegArg(d), RegArg(x), RegArg(y), ImmArg(1))
+		g.op(x86.VINSERTF64X4, x86.W512, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(1))
 	case bytes == 32 && g.avx512:
-		g.op(VINSERTF32X4, W256, RegArg(d), RegArg(x), RegArg(y), ImmArg(1))
+		g.op(x86.VINSERTF32X4, x86.W256, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(1))
 	case bytes == 32:
-		g.op(VINSERTF128, W256, RegArg(d), RegArg(x), RegArg(y), ImmArg(1))
+		g.op(x86.VINSERTF128, x86.W256, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(1))
 	case bytes == 16:
-		g.op(VUNPCKLPD, W128, RegArg(d), RegArg(x), RegArg(y))
+		g.op(x86.VUNPCKLPD, x86.W128, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
 	default:
-		g.op(VUNPCKLPS, W128, RegArg(d), RegArg(x), RegArg(y))
+		g.op(x86.VUNPCKLPS, x86.W128, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
 	}
 	return d
 }
 
 // storeApart stores v, and tells whether there is a way.
-func (g *gen) storeApart(a apart, v []Reg) bool {
+func (g *gen) storeApart(a apart, v []x86.Reg) bool {
 	masked := g.exec != nil
 	switch {
 	case a.windows && g.avx512 && !(masked && a.turned):
@@ -248,7 +243,7 @@ func (g *gen) storeApart(a apart, v []Reg) bool {
 }
 
 // storeWindows512 permutes the lanes to where they lie in every window, and stores what is theirs.
-func (g *gen) storeWindows512(a apart, u int, v Reg) {
+func (g *gen) storeWindows512(a apart, u int, v x86.Reg) {
 	size := int64(a.t.Size)
 	for _, w := range windowsOf(g.lanes, a.gap) {
 		x, elements, from := g.vector(), int64(0), make([]int64, g.lanes)
@@ -256,57 +251,57 @@ func (g *gen) storeWindows512(a apart, u int, v Reg) {
 			from[p.at], elements = int64(g.laneOf(a, p.lane)), elements|1<<p.at
 		}
 		g.move(x, v)
-		g.op(pick(a.t, VPERMT2PS, VPERMT2PD), a.w, RegArg(x), RegArg(g.pattern(from, int(size))), RegArg(x))
-		in := I(pick(a.t, VMOVUPSStore, VMOVUPDStore), a.w, MemArg(g.lowest(a, u).plus(w.start*size)), RegArg(x))
+		g.op(pick(a.t, x86.VPERMT2PS, x86.VPERMT2PD), a.w, x86.RegArg(x), x86.RegArg(g.pattern(from, int(size))), x86.RegArg(x))
+		in := x86.I(pick(a.t, x86.VMOVUPSStore, x86.VMOVUPDStore), a.w, x86.MemArg(g.lowest(a, u).Plus(w.start*size)), x86.RegArg(x))
 		if g.exec != nil {
 			g.emit(in.Masked(g.spreadMask(g.exec[u], w, elements), false))
 			continue
 		}
 		m := g.mask()
-		g.op(MOVQImm, W128, RegArg(CX), ImmArg(elements))
-		g.op(KMOVDSet, W128, RegArg(m), RegArg(CX))
+		g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(elements))
+		g.op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
 		g.emit(in.Masked(m, false))
 	}
 }
 
 // spreadMask is the mask of the elements of a window whose lanes are on.
-func (g *gen) spreadMask(exec Reg, w window, elements int64) Reg {
+func (g *gen) spreadMask(exec x86.Reg, w window, elements int64) x86.Reg {
 	m := g.mask()
 	to := g.constGeneral(elements)
-	g.maskBits(CX, exec)
+	g.maskBits(x86.CX, exec)
 	if first := w.places[0].lane; first > 0 {
-		g.op(SHRQ, W128, RegArg(CX), ImmArg(int64(first)))
+		g.op(x86.SHRQ, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(first)))
 	}
-	g.op(PDEPQ, W128, RegArg(CX), RegArg(CX), RegArg(to))
-	g.op(KMOVDSet, W128, RegArg(m), RegArg(CX))
+	g.op(x86.PDEPQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX), x86.RegArg(to))
+	g.op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
 	return m
 }
 
 // storeLanesApart stores the lanes that are on one by one.
-func (g *gen) storeLanesApart(a apart, u int, v Reg) {
-	bits := NoReg
+func (g *gen) storeLanesApart(a apart, u int, v x86.Reg) {
+	bits := x86.NoReg
 	if g.exec != nil {
 		bits = g.general()
 		g.maskBits(bits, g.exec[u])
 	}
 	per := 16 / int(a.t.Size)
-	parts := make([]Reg, g.lanes/per)
+	parts := make([]x86.Reg, g.lanes/per)
 	parts[0] = v
 	for q := 1; q < len(parts); q++ {
 		parts[q] = g.vector()
 		if g.avx512 {
-			g.op(VEXTRACTF32X4, a.w, RegArg(parts[q]), RegArg(v), ImmArg(int64(q)))
+			g.op(x86.VEXTRACTF32X4, a.w, x86.RegArg(parts[q]), x86.RegArg(v), x86.ImmArg(int64(q)))
 		} else {
-			g.op(VEXTRACTF128, W256, RegArg(parts[q]), RegArg(v), ImmArg(int64(q)))
+			g.op(x86.VEXTRACTF128, x86.W256, x86.RegArg(parts[q]), x86.RegArg(v), x86.ImmArg(int64(q)))
 		}
 	}
 	g.inLanes(bits, func(lane int) {
 		x := parts[lane/per]
 		if at := int64(lane % per); at > 0 {
 			y := g.vector()
-			g.op(pick(a.t, VPERMILPS, VPERMILPD), W128, RegArg(y), RegArg(x), ImmArg(at))
+			g.op(pick(a.t, x86.VPERMILPS, x86.VPERMILPD), x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(at))
 			x = y
 		}
-		g.op(pick(a.t, VMOVSSStore, VMOVSDStore), W128, MemArg(g.copyMem(a.at, u).plus(int64(lane)*a.at.stride)), RegArg(x))
+		g.op(pick(a.t, x86.VMOVSSStore, x86.VMOVSDStore), x86.W128, x86.MemArg(g.copyMem(a.at, u).Plus(int64(lane)*a.at.stride)), x86.RegArg(x))
 	})
 }

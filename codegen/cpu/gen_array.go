@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // Local arrays lie in the scratch memory of a launch. One that is declared outside the vector loop is there once, like a slice. One that is
 // declared in it belongs to a lane: the elements with one number lie side by side, one for each lane of each unrolled copy, so that a number
@@ -30,7 +33,7 @@ func (g *gen) arrayHome(v *ir.Var, n int64) *home {
 		}
 		g.scratch += roundUp(n*size, scratchAlign)
 	}
-	g.op(MOVQ, W128, RegArg(h.gp), blockWord(wordScratch))
+	g.op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(wordScratch))
 	g.addConst(h.gp, at)
 	return h
 }
@@ -44,12 +47,12 @@ func (g *gen) declareArray(v *ir.Var, n int64) *home {
 }
 
 // fillArray stores vectors of one value all over the array; it has room for whole vectors.
-func (g *gen) fillArray(h *home, t *ir.Type, n int64, value Reg) {
+func (g *gen) fillArray(h *home, t *ir.Type, n int64, value x86.Reg) {
 	w := widthOf(g.bytes)
 	total := roundUp(n*int64(t.Size)*max(h.per, 1), int64(g.bytes))
 	if total <= 16*int64(g.bytes) {
 		for at := int64(0); at < total; at += int64(g.bytes) {
-			g.op(VMOVUPSStore, w, MemArg(At(h.gp, int32(at))), RegArg(value))
+			g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(h.gp, int32(at))), x86.RegArg(value))
 		}
 		return
 	}
@@ -58,9 +61,9 @@ func (g *gen) fillArray(h *home, t *ir.Type, n int64, value Reg) {
 	g.setGeneral(left, total/int64(g.bytes))
 	top := g.newLabel()
 	g.place(top)
-	g.op(VMOVUPSStore, w, MemArg(At(p, 0)), RegArg(value))
+	g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(p, 0)), x86.RegArg(value))
 	g.addConst(p, int64(g.bytes))
-	g.op(ADDQImm8, W128, RegArg(left), ImmArg(-1))
+	g.op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
 	g.again(condNE, top)
 }
 
@@ -74,34 +77,34 @@ func (g *gen) laneTarget(a access, s shape) target {
 		}
 		t := target{stride: size * (s.stride*a.root.per + 1), root: a.root}
 		if disp := l.c * size * a.root.per; len(l.terms) == 0 && disp == int64(int32(disp)) {
-			t.mem = At(a.root.gp, int32(disp))
+			t.mem = x86.At(a.root.gp, int32(disp))
 			return t
 		}
 		r := g.general()
-		g.op(IMUL3Q, W128, RegArg(r), RegArg(g.indexValue(l)), ImmArg(size*a.root.per))
-		t.mem = Indexed(a.root.gp, r, 1, 0)
+		g.op(x86.IMUL3Q, x86.W128, x86.RegArg(r), x86.RegArg(g.indexValue(l)), x86.ImmArg(size*a.root.per))
+		t.mem = x86.Indexed(a.root.gp, r, 1, 0)
 		return t
 	}
 	t := g.gatherIndex(a)
 	g.each(func(u int) { g.checkNow(t, u) })
 	t.known, t.check = nil, nil // of the numbers of elements, which do not lie side by side
-	isize, add, mul := 8, VPADDQ, VPMULLQ
+	isize, add, mul := 8, x86.VPADDQ, x86.VPMULLQ
 	if t.size4 {
-		isize, add, mul = 4, VPADDD, VPMULLD
+		isize, add, mul = 4, x86.VPADDD, x86.VPMULLD
 	}
 	w := widthOf(g.lanes * isize)
 	per := g.constVector(uint64(a.root.per), isize)
 	out := g.vectors(g.unroll)
 	g.each(func(u int) {
 		x := g.vector()
-		if mul == VPMULLQ && !g.avx512 {
+		if mul == x86.VPMULLQ && !g.avx512 {
 			g.mulLong(x, t.index[u], per, w)
 		} else {
-			g.op(mul, w, RegArg(x), RegArg(t.index[u]), RegArg(per))
+			g.op(mul, w, x86.RegArg(x), x86.RegArg(t.index[u]), x86.RegArg(per))
 		}
-		g.op(add, w, RegArg(out[u]), RegArg(x), RegArg(g.iotaVector(1, isize)))
+		g.op(add, w, x86.RegArg(out[u]), x86.RegArg(x), x86.RegArg(g.iotaVector(1, isize)))
 		if u > 0 {
-			g.op(add, w, RegArg(out[u]), RegArg(out[u]), RegArg(g.constVector(uint64(u*g.lanes), isize)))
+			g.op(add, w, x86.RegArg(out[u]), x86.RegArg(out[u]), x86.RegArg(g.constVector(uint64(u*g.lanes), isize)))
 		}
 	})
 	t.index, t.scale = out, uint8(size)

@@ -1,21 +1,31 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
-// atomic updates a place, lane by lane: in a few instructions where that is all, else as plain code. A loop with atomics runs on one goroutine, as the Go function does: its updates need no lock, and
-// locked ones would take longer than all the rest.
+// atomic updates a place, lane by lane: in a few instructions where that is all, else as plain code. Where one goroutine runs the loop, or each has
+// copies of what is updated, updates need no lock; the form for several goroutines is in gen_locked.go.
 func (g *gen) atomic(s *ir.Atomic) {
 	t := s.Place.Type()
 	op, ok := generalOps[s.Op]
-	float := t.IsFloat() && s.Op == ir.Add
+	float := t.IsFloat() && (s.Op == ir.Add || s.Op == ir.Sub)
 	if g.shapes == nil {
-		g.list(g.inSteps(s))
+		if g.locked {
+			g.lockedAtomic(s)
+		} else {
+			g.list(g.inSteps(s))
+		}
 		return
 	}
 	if _, isVar := s.Place.(*ir.Ref); isVar {
 		g.refuse(s.At, "an atomic update of the local variable %s has no form for lanes: write a reduction", ir.Source(s.Place))
 	}
-	if s.Kind != ir.AtomicUpdate || s.Swapped || !ok && !float || t.Kind == ir.Bool || s.Op == ir.Mul || g.laneOwned(s.Place) {
+	if g.atomicTogether(s) {
+		return
+	}
+	if s.Kind != ir.AtomicUpdate || s.Swapped || !ok || t.IsFloat() != float || t.Kind == ir.Bool || s.Op == ir.Mul || g.laneOwned(s.Place) {
 		g.serial(s)
 		return
 	}
@@ -26,41 +36,45 @@ func (g *gen) atomic(s *ir.Atomic) {
 		at = g.strided(at, t, s.Place)
 	}
 	size := container(t)
-	constant := NoReg
+	constant := x86.NoReg
 	if !float && g.shape(s.Value).kind == uniform {
 		constant = g.gp(s.Value)
 	}
 	g.each(func(u int) {
-		bits := NoReg
+		bits := x86.NoReg
 		if g.exec != nil {
 			bits = g.spreadIndices(at, u)
 		}
-		if constant == NoReg {
-			g.op(VMOVUPSStore, widthOf(g.lanes*size), MemArg(At(DI, 8*(wordLanes+8))), RegArg(value[u]))
+		if constant == x86.NoReg {
+			g.op(x86.VMOVUPSStore, widthOf(g.lanes*size), x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(value[u]))
 		}
-		update := func(lane int, index Reg) {
-			place := MemArg(Indexed(at.mem.Base, index, at.scale, at.mem.Disp))
-			operand := MemArg(At(DI, int32(8*(wordLanes+8)+size*lane)))
+		update := func(lane int, index x86.Reg) {
+			place := x86.MemArg(x86.Indexed(at.mem.Base, index, at.scale, at.mem.Disp))
+			operand := x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8)+size*lane)))
+			if g.locked {
+				g.lockedLane(s, place, operand, constant)
+				return
+			}
 			if float {
-				g.addFloat(place, operand, t)
+				g.addFloat(s.Op, place, operand, t)
 				return
 			}
 			r, v := g.general(), constant
-			if v == NoReg {
+			if v == x86.NoReg {
 				v = g.general()
-				g.op(map[bool]Op{true: MOVL, false: MOVQ}[size == 4], W128, RegArg(v), operand)
+				g.op(map[bool]x86.Op{true: x86.MOVL, false: x86.MOVQ}[size == 4], x86.W128, x86.RegArg(v), operand)
 			}
-			if inPlace := memoryOps[s.Op][min(1, t.Size/8)]; inPlace != NoOp && t.Size >= 4 {
-				g.op(inPlace, W128, place, RegArg(v))
+			if inPlace := memoryOps[s.Op][min(1, t.Size/8)]; inPlace != x86.NoOp && t.Size >= 4 {
+				g.op(inPlace, x86.W128, place, x86.RegArg(v))
 				return
 			}
 			load := smallLoad(t)
 			if t.Size >= 4 {
-				load = map[bool]Op{true: MOVL, false: MOVQ}[size == 4]
+				load = map[bool]x86.Op{true: x86.MOVL, false: x86.MOVQ}[size == 4]
 			}
-			g.op(load, W128, RegArg(r), place)
-			g.op(op, W128, RegArg(r), RegArg(v))
-			g.op(laneStores[int64(t.Size)], W128, place, RegArg(r))
+			g.op(load, x86.W128, x86.RegArg(r), place)
+			g.op(op, x86.W128, x86.RegArg(r), x86.RegArg(v))
+			g.op(laneStores[int64(t.Size)], x86.W128, place, x86.RegArg(r))
 		}
 		if g.exec == nil {
 			g.lanesOut(at, u, update)
@@ -123,17 +137,20 @@ func updated(s *ir.Atomic, old ir.Expr) ir.Expr {
 }
 
 // memoryOps are the operations on memory, of 4 and 8 bytes.
-var memoryOps = map[ir.Op][2]Op{ir.Add: {ADDLMem, ADDQMem}, ir.Sub: {SUBLMem, SUBQMem}}
+var memoryOps = map[ir.Op][2]x86.Op{ir.Add: {x86.ADDLMem, x86.ADDQMem}, ir.Sub: {x86.SUBLMem, x86.SUBQMem}}
 
-func (g *gen) addFloat(place, operand Arg, t *ir.Type) {
+// singleFloatOps are those of single floats, of 4 and 8 bytes.
+var singleFloatOps = map[ir.Op][2]x86.Op{ir.Add: {x86.VADDSS, x86.VADDSD}, ir.Sub: {x86.VSUBSS, x86.VSUBSD}}
+
+func (g *gen) addFloat(op ir.Op, place, operand x86.Arg, t *ir.Type) {
 	r := g.vector()
-	load, add, store := VMOVSSLoad, VADDSS, VMOVSSStore
+	load, store := x86.VMOVSSLoad, x86.VMOVSSStore
 	if t.Size == 8 {
-		load, add, store = VMOVSDLoad, VADDSD, VMOVSDStore
+		load, store = x86.VMOVSDLoad, x86.VMOVSDStore
 	}
-	g.op(load, W128, RegArg(r), place)
-	g.op(add, W128, RegArg(r), RegArg(r), operand)
-	g.op(store, W128, place, RegArg(r))
+	g.op(load, x86.W128, x86.RegArg(r), place)
+	g.op(singleFloatOps[op][t.Size/8], x86.W128, x86.RegArg(r), x86.RegArg(r), operand)
+	g.op(store, x86.W128, place, x86.RegArg(r))
 }
 
 // hasAtomics tells whether the iterations of f update what others update.

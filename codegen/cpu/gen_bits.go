@@ -3,6 +3,7 @@ package cpu
 import (
 	"math/bits"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -10,7 +11,7 @@ import (
 // zeros above them.
 //
 // Source: Warren, "Hacker's Delight", 2nd edition, sections 5-1 (population count), 5-3, 5-4 (zeros) and 7-1 (reversal).
-func (g *gen) vecBits(dst []Reg, e *ir.Math) (out []Reg, ok bool) {
+func (g *gen) vecBits(dst []x86.Reg, e *ir.Math) (out []x86.Reg, ok bool) {
 	t := e.Args[0].Type()
 	if !t.IsInteger() {
 		return nil, false
@@ -20,26 +21,26 @@ func (g *gen) vecBits(dst []Reg, e *ir.Math) (out []Reg, ok bool) {
 		s.t = ir.Uint64Type
 	}
 	width := 8 * int64(t.Size)
-	f := map[ir.MathFn]func(x Reg) Reg{
-		ir.OnesCount:     func(x Reg) Reg { return s.onesCount(x, width) },
-		ir.BitLen:        func(x Reg) Reg { return s.bitLen(x, width) },
-		ir.LeadingZeros:  func(x Reg) Reg { return s.leadingZeros(x, width) },
-		ir.TrailingZeros: func(x Reg) Reg { return s.trailingZeros(x, width) },
-		ir.Reverse:       func(x Reg) Reg { return s.reverseBytes(s.reverseInBytes(x), width) },
-		ir.ReverseBytes:  func(x Reg) Reg { return s.reverseBytes(x, width) },
+	f := map[ir.MathFn]func(x x86.Reg) x86.Reg{
+		ir.OnesCount:     func(x x86.Reg) x86.Reg { return s.onesCount(x, width) },
+		ir.BitLen:        func(x x86.Reg) x86.Reg { return s.bitLen(x, width) },
+		ir.LeadingZeros:  func(x x86.Reg) x86.Reg { return s.leadingZeros(x, width) },
+		ir.TrailingZeros: func(x x86.Reg) x86.Reg { return s.trailingZeros(x, width) },
+		ir.Reverse:       func(x x86.Reg) x86.Reg { return s.reverseBytes(s.reverseInBytes(x), width) },
+		ir.ReverseBytes:  func(x x86.Reg) x86.Reg { return s.reverseBytes(x, width) },
 	}[e.Fn]
 	if k, isConst := rotation(e); isConst {
-		f = func(x Reg) Reg { return s.rotate(x, k&(width-1), width) }
+		f = func(x x86.Reg) x86.Reg { return s.rotate(x, k&(width-1), width) }
 	}
 	if f == nil {
 		return nil, false
 	}
 	x := g.vec(e.Args[0])
 	if container(e.T) > container(t) { // counts are of type int
-		counts := g.lift(nil, x, x, func(d, x, _ Reg) { g.move(d, f(x)) })
-		return g.widen(dst, counts, ir.Uint32Type, e.T, VPMOVZXDQ), true
+		counts := g.lift(nil, x, x, func(d, x, _ x86.Reg) { g.move(d, f(x)) })
+		return g.widen(dst, counts, ir.Uint32Type, e.T, x86.VPMOVZXDQ), true
 	}
-	return g.lift(dst, x, x, func(d, x, _ Reg) { g.move(d, f(x)) }), true
+	return g.lift(dst, x, x, func(d, x, _ x86.Reg) { g.move(d, f(x)) }), true
 }
 
 // rotation is the count of a RotateLeft by a constant.
@@ -50,10 +51,10 @@ func rotation(e *ir.Math) (k int64, ok bool) {
 	return constInt(e.Args[1])
 }
 
-func (s series) subInts(x, y Reg) Reg { return s.two(VPSUBD, VPSUBQ, x, RegArg(y)) }
+func (s series) subInts(x, y x86.Reg) x86.Reg { return s.two(x86.VPSUBD, x86.VPSUBQ, x, x86.RegArg(y)) }
 
 // everyByte is a mask with the same in every byte.
-func (s series) everyByte(b uint64) Arg {
+func (s series) everyByte(b uint64) x86.Arg {
 	b *= 0x0101010101010101
 	if s.t.Size == 4 {
 		b &= 1<<32 - 1
@@ -62,21 +63,21 @@ func (s series) everyByte(b uint64) Arg {
 }
 
 // byNibbles looks up the halves of every byte, and combines what the tables have for the lower and for the upper one.
-func (s series) byNibbles(x Reg, lower, upper func(nibble int64) int64, combine Op) Reg {
-	table := func(half Reg, f func(int64) int64) Reg {
+func (s series) byNibbles(x x86.Reg, lower, upper func(nibble int64) int64, combine x86.Op) x86.Reg {
+	table := func(half x86.Reg, f func(int64) int64) x86.Reg {
 		r := s.vector()
-		s.op(VPSHUFB, s.w, RegArg(r), RegArg(s.bytesOf(f)), RegArg(half))
+		s.op(x86.VPSHUFB, s.w, x86.RegArg(r), x86.RegArg(s.bytesOf(f)), x86.RegArg(half))
 		return r
 	}
 	low := table(s.and(x, s.everyByte(0x0F)), lower)
 	high := table(s.and(s.shiftRight(x, 4), s.everyByte(0x0F)), upper)
 	r := s.vector()
-	s.op(combine, s.w, RegArg(r), RegArg(low), RegArg(high))
+	s.op(combine, s.w, x86.RegArg(r), x86.RegArg(low), x86.RegArg(high))
 	return r
 }
 
 // bytesOf is a register with f of 0 to 15 in the bytes of every 16.
-func (s series) bytesOf(f func(at int64) int64) Reg {
+func (s series) bytesOf(f func(at int64) int64) x86.Reg {
 	numbers := make([]int64, max(16, s.w.Bytes()))
 	for i := range numbers {
 		numbers[i] = f(int64(i % 16))
@@ -85,128 +86,128 @@ func (s series) bytesOf(f func(at int64) int64) Reg {
 }
 
 // onesCount counts in nibbles, and adds up what the bytes of a number have.
-func (s series) onesCount(x Reg, width int64) Reg {
+func (s series) onesCount(x x86.Reg, width int64) x86.Reg {
 	ones := func(nibble int64) int64 { return int64(bits.OnesCount64(uint64(nibble))) }
-	x = s.byNibbles(x, ones, ones, VPADDB)
+	x = s.byNibbles(x, ones, ones, x86.VPADDB)
 	switch width {
 	case 8:
 		return x
 	case 64:
 		r := s.vector()
-		s.op(VPSADBW, s.w, RegArg(r), RegArg(x), RegArg(s.constVector(0, 8)))
+		s.op(x86.VPSADBW, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(s.constVector(0, 8)))
 		return r
 	}
 	pairs, sums := s.vector(), s.vector()
-	s.op(VPMADDUBSW, s.w, RegArg(pairs), RegArg(x), RegArg(s.constVector(0x01010101, 4)))
+	s.op(x86.VPMADDUBSW, s.w, x86.RegArg(pairs), x86.RegArg(x), x86.RegArg(s.constVector(0x01010101, 4)))
 	if width == 16 {
 		return pairs
 	}
-	s.op(VPMADDWD, s.w, RegArg(sums), RegArg(pairs), RegArg(s.constVector(0x00010001, 4)))
+	s.op(x86.VPMADDWD, s.w, x86.RegArg(sums), x86.RegArg(pairs), x86.RegArg(s.constVector(0x00010001, 4)))
 	return sums
 }
 
 // exponent is the power of two that x begins with, plus 127, as its float has it, in lanes of 32 bits; 0 for 0. Above 31 bits the sign of the float is
 // there too, so that x is 288 + 127.
-func (s series) exponent(x Reg) Reg {
+func (s series) exponent(x x86.Reg) x86.Reg {
 	d := series{s.gen, ir.Uint32Type, s.w}
 	return d.shiftRight(d.toSingle(x), 23)
 }
 
 // notRounded is x with the same highest bit, and no float of it rounds up to the next power of two.
-func (s series) notRounded(x Reg) Reg {
+func (s series) notRounded(x x86.Reg) x86.Reg {
 	r := s.vector()
-	s.op(VANDNPS, s.w, RegArg(r), RegArg(s.shiftRight(x, 1)), RegArg(x))
+	s.op(x86.VANDNPS, s.w, x86.RegArg(r), x86.RegArg(s.shiftRight(x, 1)), x86.RegArg(x))
 	return r
 }
 
-func (s series) limited(op Op, x Reg, limit uint64) Reg {
+func (s series) limited(op x86.Op, x x86.Reg, limit uint64) x86.Reg {
 	r := s.vector()
-	s.op(op, s.w, RegArg(r), RegArg(x), s.atBits(limit))
+	s.op(op, s.w, x86.RegArg(r), x86.RegArg(x), s.atBits(limit))
 	return r
 }
 
 // bitLen is the number of bits without the zeros in front: from the exponents of the numbers, or of their halves, as floats.
-func (s series) bitLen(x Reg, width int64) Reg {
+func (s series) bitLen(x x86.Reg, width int64) x86.Reg {
 	if width == 64 {
 		return s.bitLen64(x)
 	}
 	if width == 32 {
 		x = s.notRounded(x)
 	}
-	x = s.limited(VPMAXSD, s.limited(VPSUBD, s.exponent(x), 126), 0)
+	x = s.limited(x86.VPMAXSD, s.limited(x86.VPSUBD, s.exponent(x), 126), 0)
 	if width == 32 {
-		x = s.limited(VPMINSD, x, 32)
+		x = s.limited(x86.VPMINSD, x, 32)
 	}
 	return x
 }
 
 // bitLen64 takes the larger of what the halves say, of which the upper one counts from 32 on; what is no number of bits, as that of an empty half, is cut
 // off at the ends.
-func (s series) bitLen64(x Reg) Reg {
+func (s series) bitLen64(x x86.Reg) x86.Reg {
 	e := s.exponent(s.notRounded(x))
 	r := s.vector()
-	s.op(VPSUBD, s.w, RegArg(r), RegArg(e), RegArg(s.cBits(94<<32|126)))
+	s.op(x86.VPSUBD, s.w, x86.RegArg(r), x86.RegArg(e), x86.RegArg(s.cBits(94<<32|126)))
 	r = s.clampBoth(r, 64<<32|32)
 	high, most := s.shiftRight(r, 32), s.vector()
-	s.op(VPMAXSD, s.w, RegArg(most), RegArg(r), RegArg(high))
+	s.op(x86.VPMAXSD, s.w, x86.RegArg(most), x86.RegArg(r), x86.RegArg(high))
 	return s.and(most, s.atBits(1<<32-1))
 }
 
 // clampBoth cuts both 32-bit halves of 64-bit lanes off below 0 and above what most says.
-func (s series) clampBoth(x Reg, most uint64) Reg {
+func (s series) clampBoth(x x86.Reg, most uint64) x86.Reg {
 	low, r := s.vector(), s.vector()
-	s.op(VPMAXSD, s.w, RegArg(low), RegArg(x), RegArg(s.constVector(0, 8)))
-	s.op(VPMINSD, s.w, RegArg(r), RegArg(low), RegArg(s.cBits(most)))
+	s.op(x86.VPMAXSD, s.w, x86.RegArg(low), x86.RegArg(x), x86.RegArg(s.constVector(0, 8)))
+	s.op(x86.VPMINSD, s.w, x86.RegArg(r), x86.RegArg(low), x86.RegArg(s.cBits(most)))
 	return r
 }
 
-func (s series) leadingZeros(x Reg, width int64) Reg {
+func (s series) leadingZeros(x x86.Reg, width int64) x86.Reg {
 	if width == 64 {
 		return s.subInts(s.cBits(64), s.bitLen64(x))
 	}
 	if width == 32 {
 		x = s.notRounded(x)
 	}
-	x = s.limited(VPMINSD, s.subInts(s.cBits(uint64(width)+126), s.exponent(x)), uint64(width))
+	x = s.limited(x86.VPMINSD, s.subInts(s.cBits(uint64(width)+126), s.exponent(x)), uint64(width))
 	if width == 32 {
-		x = s.limited(VPMAXSD, x, 0)
+		x = s.limited(x86.VPMAXSD, x, 0)
 	}
 	return x
 }
 
 // trailingZeros is the exponent of the lowest bit; of 64 bits it counts those below that.
-func (s series) trailingZeros(x Reg, width int64) Reg {
+func (s series) trailingZeros(x x86.Reg, width int64) x86.Reg {
 	if width == 64 {
 		return s.onesCount(s.belowLowest(x), 64)
 	}
-	e := s.exponent(s.and(x, RegArg(s.subInts(s.cBits(0), x))))
+	e := s.exponent(s.and(x, x86.RegArg(s.subInts(s.cBits(0), x))))
 	if width == 32 {
 		e = s.and(e, s.atBits(0xFF))
 	}
-	return s.limited(VPMINUD, s.limited(VPSUBD, e, 127), uint64(width))
+	return s.limited(x86.VPMINUD, s.limited(x86.VPSUBD, e, 127), uint64(width))
 }
 
 // belowLowest sets the bits below the lowest that is set, all where none is, and no other.
-func (s series) belowLowest(x Reg) Reg {
+func (s series) belowLowest(x x86.Reg) x86.Reg {
 	r := s.vector()
-	s.op(VANDNPS, s.w, RegArg(r), RegArg(x), RegArg(s.addInts(x, s.cBits(^uint64(0)))))
+	s.op(x86.VANDNPS, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(s.addInts(x, s.cBits(^uint64(0)))))
 	return r
 }
 
 // reverseInBytes turns every byte round.
-func (s series) reverseInBytes(x Reg) Reg {
+func (s series) reverseInBytes(x x86.Reg) x86.Reg {
 	upper := func(nibble int64) int64 { return int64(bits.Reverse8(uint8(nibble))) }
 	lower := func(nibble int64) int64 { return upper(nibble) >> 4 }
-	return s.byNibbles(x, upper, lower, VPADDB)
+	return s.byNibbles(x, upper, lower, x86.VPADDB)
 }
 
 // reverseBytes turns the order of the lower width bits' bytes round.
-func (s series) reverseBytes(x Reg, width int64) Reg {
+func (s series) reverseBytes(x x86.Reg, width int64) x86.Reg {
 	if width == 8 {
 		return x
 	}
 	r, size, n := s.vector(), s.t.Size, width/8
-	s.op(VPSHUFB, s.w, RegArg(r), RegArg(x), RegArg(s.bytesOf(func(at int64) int64 {
+	s.op(x86.VPSHUFB, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(s.bytesOf(func(at int64) int64 {
 		first, k := at/int64(size)*int64(size), at%int64(size)
 		if k >= n {
 			return 0x80
@@ -216,11 +217,11 @@ func (s series) reverseBytes(x Reg, width int64) Reg {
 	return r
 }
 
-func (s series) rotate(x Reg, k, width int64) Reg {
+func (s series) rotate(x x86.Reg, k, width int64) x86.Reg {
 	if k == 0 {
 		return x
 	}
-	y := s.or(s.shiftLeft(x, k), RegArg(s.shiftRight(x, width-k)))
+	y := s.or(s.shiftLeft(x, k), x86.RegArg(s.shiftRight(x, width-k)))
 	if width < 8*int64(s.t.Size) {
 		y = s.and(y, s.atBits(1<<width-1))
 	}

@@ -1,29 +1,25 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // siteOf numbers a checked access, for the report.
 func (g *gen) siteOf(a access, bytes int) int {
-	n := g.newSite(site{kind: siteBounds, slice: ir.Source(a.at.X), bytes: bytes})
+	n := g.newSite(site{kind: siteBounds, what: ir.Source(a.at.X), bytes: bytes})
 	g.sites[n-1].at, g.sites[n-1].part = a.at.At, g.bounds[a.at.At]
+	g.sites[n-1].wide = a.at.I.Type().Kind == ir.Uint64
 	return n
 }
 
 // report stores what failed and returns from the code; r holds the index.
-func (g *gen) report(n int, r, length Reg) {
-	g.op(MOVQStore, W128, blockWord(wordIndex), RegArg(r))
-	g.op(MOVQStore, W128, blockWord(wordLen), RegArg(length))
-	g.op(MOVQImm, W128, RegArg(CX), ImmArg(int64(n)))
-	g.op(MOVQStore, W128, blockWord(wordStatus), RegArg(CX))
+func (g *gen) report(n int, r, length x86.Reg) {
+	g.op(x86.MOVQStore, x86.W128, blockWord(wordIndex), x86.RegArg(r))
+	g.op(x86.MOVQStore, x86.W128, blockWord(wordLen), x86.RegArg(length))
+	g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
+	g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
 	g.ret()
-}
-
-// outOfLine adds code behind the kernel and returns its label. It is selected in the state of now.
-func (g *gen) outOfLine(emit func()) label {
-	l := g.newLabel()
-	at := g.at
-	g.fails = append(g.fails, fail{label: l, emit: func() { g.at = at; emit() }})
-	return l
 }
 
 // checkAccess checks an index that is no vector: of the slice where it asks for that, and of the parts on the way.
@@ -67,7 +63,7 @@ func (g *gen) withinAccess(w *ir.Binary) access {
 }
 
 // checkVectors compares indices and limits that both differ between lanes.
-func (g *gen) checkVectors(a access, index, limit []Reg) {
+func (g *gen) checkVectors(a access, index, limit []x86.Reg) {
 	w := widthOf(g.lanes * 8)
 	n := g.siteOf(a, 8)
 	g.sites[n-1].limits = true
@@ -76,38 +72,25 @@ func (g *gen) checkVectors(a access, index, limit []Reg) {
 		if g.exec != nil {
 			bad = g.maskAnd(bad, g.exec[u])
 		}
-		g.maskBits(AX, bad)
-		g.op(TESTQ, W128, RegArg(AX), RegArg(AX))
+		g.maskBits(x86.AX, bad)
+		g.op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
 		index, limit := index[u], limit[u]
 		g.jump(condNE, g.outOfLine(func() {
-			g.op(MOVQStore, W128, blockWord(wordBits), RegArg(AX))
-			g.op(VMOVUPSStore, w, MemArg(At(DI, 8*wordLanes)), RegArg(index))
-			g.op(VMOVUPSStore, w, MemArg(At(DI, 8*(wordLanes+8))), RegArg(limit))
-			g.report(n, AX, AX)
+			g.op(x86.MOVQStore, x86.W128, blockWord(wordBits), x86.RegArg(x86.AX))
+			g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(index))
+			g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(limit))
+			g.report(n, x86.AX, x86.AX)
 		}))
 	}
 }
 
-// checkUniform checks one index for all lanes: below zero is a large unsigned number.
+// checkUniform checks one index for all lanes, of which one is on: below zero is a large unsigned number.
 func (g *gen) checkUniform(a access, l linear) {
 	r := g.indexValue(l)
 	length := a.root.length
 	n := g.siteOf(a, 0)
-	g.op(CMPQ, W128, RegArg(r), RegArg(length))
-	bad := func() { g.report(n, r, length) }
-	if g.exec == nil {
-		g.jump(condAE, g.outOfLine(bad))
-		return
-	}
-	// Under a mask the access counts only if some lane is on.
-	back := g.newLabel()
-	exec := g.exec
-	g.jump(condAE, g.outOfLine(func() {
-		g.anyLane(exec)
-		g.jump(condE, back)
-		bad()
-	}))
-	g.place(back)
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(length))
+	g.jump(condAE, g.outOfLine(func() { g.report(n, r, length) }))
 }
 
 // checkAffine checks the first and the last lane at once; where that fails and lanes may be off, lane by lane.
@@ -116,9 +99,9 @@ func (g *gen) checkAffine(a access, l linear, stride int64) {
 	length := a.root.length
 	first := g.indexValue(l)
 	last := g.general()
-	if g.prefix != NoReg {
+	if g.prefix != x86.NoReg {
 		g.times(last, g.prefix, stride)
-		g.op(ADDQ, W128, RegArg(last), RegArg(first))
+		g.op(x86.ADDQ, x86.W128, x86.RegArg(last), x86.RegArg(first))
 		g.addConst(last, -stride)
 	} else {
 		g.move(last, first)
@@ -127,24 +110,24 @@ func (g *gen) checkAffine(a access, l linear, stride int64) {
 	back := g.newLabel()
 	exec := g.exec
 	slow := g.outOfLine(func() { g.checkLanes(n, first, length, stride, exec, back) })
-	g.op(CMPQ, W128, RegArg(first), RegArg(length))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(length))
 	g.jump(condAE, slow)
-	g.op(CMPQ, W128, RegArg(last), RegArg(length))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(last), x86.RegArg(length))
 	g.jump(condAE, slow)
 	g.place(back)
 }
 
 // times sets d to x*c.
-func (g *gen) times(d, x Reg, c int64) {
+func (g *gen) times(d, x x86.Reg, c int64) {
 	if c == 1 {
 		g.move(d, x)
 		return
 	}
-	g.op(IMUL3Q, W128, RegArg(d), RegArg(x), ImmArg(c))
+	g.op(x86.IMUL3Q, x86.W128, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
 }
 
 // checkLanes looks at every lane that is on, one after the other; it is out of line and rare.
-func (g *gen) checkLanes(n int, first, length Reg, stride int64, exec []Reg, back label) {
+func (g *gen) checkLanes(n int, first, length x86.Reg, stride int64, exec []x86.Reg, back label) {
 	index := g.general()
 	g.move(index, first)
 	lanes := int64(g.lanes)
@@ -159,15 +142,15 @@ func (g *gen) checkLanes(n int, first, length Reg, stride int64, exec []Reg, bac
 		loop, next := g.newLabel(), g.newLabel()
 		bad := g.newLabel()
 		g.place(loop)
-		g.op(MOVQStore, W128, RegArg(CX), RegArg(bits))
-		g.op(ANDQImm8, W128, RegArg(CX), ImmArg(1))
+		g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.CX), x86.RegArg(bits))
+		g.op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1))
 		g.jump(condE, next)
-		g.op(CMPQ, W128, RegArg(index), RegArg(length))
+		g.op(x86.CMPQ, x86.W128, x86.RegArg(index), x86.RegArg(length))
 		g.jump(condAE, bad)
 		g.place(next)
-		g.op(SHRQ, W128, RegArg(bits), ImmArg(1))
+		g.op(x86.SHRQ, x86.W128, x86.RegArg(bits), x86.ImmArg(1))
 		g.addConst(index, stride)
-		g.op(ADDQImm8, W128, RegArg(left), ImmArg(-1))
+		g.op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
 		g.jump(condNE, loop)
 		over := g.newLabel()
 		g.jump(always, over)
@@ -179,7 +162,7 @@ func (g *gen) checkLanes(n int, first, length Reg, stride int64, exec []Reg, bac
 }
 
 // copiesOf is how many unrolled copies a slow check has to look at.
-func (g *gen) copiesOf(exec []Reg) int {
+func (g *gen) copiesOf(exec []x86.Reg) int {
 	if exec != nil {
 		return len(exec)
 	}
@@ -208,19 +191,19 @@ func (g *gen) gatherCheck(a access, t target) func(u int) {
 		if g.exec != nil {
 			bad = g.maskAnd(bad, g.exec[u])
 		}
-		g.maskBits(AX, bad)
-		g.op(TESTQ, W128, RegArg(AX), RegArg(AX))
+		g.maskBits(x86.AX, bad)
+		g.op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
 		index, length := t.index[u], a.root.length
 		g.jump(condNE, g.outOfLine(func() {
-			g.op(MOVQStore, W128, blockWord(wordBits), RegArg(AX))
-			g.op(VMOVUPSStore, w, MemArg(At(DI, 8*wordLanes)), RegArg(index))
-			g.report(n, AX, length)
+			g.op(x86.MOVQStore, x86.W128, blockWord(wordBits), x86.RegArg(x86.AX))
+			g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(index))
+			g.report(n, x86.AX, length)
 		}))
 	}
 }
 
 // limit is the length of a slice in every lane. That of a parameter is made once, at the entry.
-func (g *gen) limit(a access, size4 bool) Reg {
+func (g *gen) limit(a access, size4 bool) x86.Reg {
 	size := 8
 	if size4 {
 		size = 4
@@ -238,7 +221,7 @@ func (g *gen) limit(a access, size4 bool) Reg {
 	steps := g.steps
 	g.steps = g.entry
 	r, length := g.vector(), g.general()
-	g.op(MOVQ, W128, RegArg(length), blockWord(g.frame.word[root.Var]+1))
+	g.op(x86.MOVQ, x86.W128, x86.RegArg(length), blockWord(g.frame.word[root.Var]+1))
 	g.broadcastGeneral(r, g.clampLength(length, size4), size, widthOf(g.lanes*size))
 	g.entry, g.steps = g.steps, steps
 	g.limits[key] = r
@@ -252,40 +235,40 @@ type limitKey struct {
 }
 
 // clampLength brings a length into the range of 32-bit indices: every index is below 2^31 anyway.
-func (g *gen) clampLength(length Reg, size4 bool) Reg {
+func (g *gen) clampLength(length x86.Reg, size4 bool) x86.Reg {
 	if !size4 {
 		return length
 	}
 	r := g.general()
 	limit := g.constGeneral(1<<31 - 1)
 	g.move(r, length)
-	g.op(CMPQ, W128, RegArg(r), RegArg(limit))
-	g.op(CMOVQGT, W128, RegArg(r), RegArg(limit))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(limit))
+	g.op(x86.CMOVQGT, x86.W128, x86.RegArg(r), x86.RegArg(limit))
 	return r
 }
 
 // outsideMask is the lanes whose index is not in [0, limit).
-func (g *gen) outsideMask(index, limit Reg, t *ir.Type, w Width) Reg {
+func (g *gen) outsideMask(index, limit x86.Reg, t *ir.Type, w x86.Width) x86.Reg {
 	if g.avx512 {
 		m := g.mask()
-		op := VPCMPUQ
+		op := x86.VPCMPUQ
 		if t.Size == 4 {
-			op = VPCMPUD
+			op = x86.VPCMPUD
 		}
-		g.op(op, w, RegArg(m), RegArg(index), RegArg(limit), ImmArg(5)) // not less, unsigned
+		g.op(op, w, x86.RegArg(m), x86.RegArg(index), x86.RegArg(limit), x86.ImmArg(5)) // not less, unsigned
 		return m
 	}
 	// AVX2 has only signed greater-than: bad = index < 0 or not(limit > index).
 	zero, neg, ok := g.vector(), g.vector(), g.vector()
-	gt := VPCMPGTQ
+	gt := x86.VPCMPGTQ
 	if t.Size == 4 {
-		gt = VPCMPGTD
+		gt = x86.VPCMPGTD
 	}
-	g.op(VPXOR, w, RegArg(zero), RegArg(g.undefined(zero)), RegArg(zero))
-	g.op(gt, w, RegArg(neg), RegArg(zero), RegArg(index))
-	g.op(gt, w, RegArg(ok), RegArg(limit), RegArg(index))
+	g.op(x86.VPXOR, w, x86.RegArg(zero), x86.RegArg(g.undefined(zero)), x86.RegArg(zero))
+	g.op(gt, w, x86.RegArg(neg), x86.RegArg(zero), x86.RegArg(index))
+	g.op(gt, w, x86.RegArg(ok), x86.RegArg(limit), x86.RegArg(index))
 	ones := g.allOnes(w)
-	g.op(VPXOR, w, RegArg(ok), RegArg(ok), RegArg(ones))
-	g.op(VPOR, w, RegArg(ok), RegArg(ok), RegArg(neg))
+	g.op(x86.VPXOR, w, x86.RegArg(ok), x86.RegArg(ok), x86.RegArg(ones))
+	g.op(x86.VPOR, w, x86.RegArg(ok), x86.RegArg(ok), x86.RegArg(neg))
 	return g.canonicalMask(ok, int(t.Size))
 }

@@ -3,17 +3,15 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // vecConvert converts numbers in every lane, as Go on amd64 does.
-func (g *gen) vecConvert(dst []Reg, e *ir.Convert) []Reg {
+func (g *gen) vecConvert(dst []x86.Reg, e *ir.Convert) []x86.Reg {
 	from, to := e.X.Type(), e.T
 	if from.Kind == ir.Bool || to.Kind == ir.Bool {
 		g.refuse(e.At, "a conversion of %s to %s is not supported yet in vector code", from, to)
-	}
-	if g.convertsInGo(from, to) {
-		return g.convertInGo(e)
 	}
 	if g.single && g.shapes == nil && from.IsInteger() && to.IsFloat() && from.Kind != ir.Uint64 {
 		return g.oneToFloat(g.gp(e.X), to)
@@ -27,7 +25,7 @@ func (g *gen) vecConvert(dst []Reg, e *ir.Convert) []Reg {
 	}
 	switch {
 	case from.IsFloat() && to.IsFloat():
-		return g.widen(dst, x, from, to, map[bool]Op{true: VCVTPS2PD, false: VCVTPD2PS}[to.Size == 8])
+		return g.widen(dst, x, from, to, map[bool]x86.Op{true: x86.VCVTPS2PD, false: x86.VCVTPD2PS}[to.Size == 8])
 	case from.IsInteger() && to.IsFloat() && g.lanes*container(from) > g.bytes:
 		return g.convertOnce(dst, x, to, g.intToFloat(from, to))
 	case from.IsInteger() && to.IsFloat():
@@ -38,138 +36,124 @@ func (g *gen) vecConvert(dst []Reg, e *ir.Convert) []Reg {
 	return g.intToInt(dst, x, from, to)
 }
 
-// convertsInGo tells the conversions that the instruction set lacks. A float that does not fit gives, as in Go on amd64, what the conversion
-// to int64 gives, cut to size; so only int32 and int64 are converted directly.
-func (g *gen) convertsInGo(from, to *ir.Type) bool {
-	return from.IsFloat() && to.IsInteger() && !(to.Kind == ir.Int64 && g.avx512 || to.Kind == ir.Int32)
-}
-
 // oneToFloat converts an integer in a general register.
-func (g *gen) oneToFloat(x Reg, to *ir.Type) []Reg {
+func (g *gen) oneToFloat(x x86.Reg, to *ir.Type) []x86.Reg {
 	d := g.vector()
 	zero := g.constVector(0, container(to)) // nothing is waited for
-	g.op(map[bool]Op{true: VCVTSI2SSQ, false: VCVTSI2SDQ}[to.Size == 4], W128, RegArg(d), RegArg(zero), RegArg(x))
-	g.broadcastLane(d, RegArg(d), to)
+	g.op(map[bool]x86.Op{true: x86.VCVTSI2SSQ, false: x86.VCVTSI2SDQ}[to.Size == 4], x86.W128, x86.RegArg(d), x86.RegArg(zero), x86.RegArg(x))
+	g.broadcastLane(d, x86.RegArg(d), to)
 	return g.same(d)
 }
 
 // toFloatAVX2 makes floats of the integers that AVX2 cannot convert, rounded once: halves become floats without rounding, and their sum is.
-func (g *gen) toFloatAVX2(dst, x []Reg, from, to *ir.Type) []Reg {
+func (g *gen) toFloatAVX2(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 	if container(from) == 8 {
 		return g.longToFloat(dst, x, from, to)
 	}
 	if to.Size == 4 {
 		s := series{g, to, g.width(from)}
-		return g.lift(dst, x, x, func(d, x, _ Reg) {
+		return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 			high, low := s.toSingle(s.shiftRight(x, 16)), s.toSingle(s.and(x, s.atBits(1<<16-1)))
 			s.addProduct(low, high, s.at(1<<16))
 			g.move(d, low)
 		})
 	}
 	s := series{g, to, g.width(to)}
-	return g.lift(dst, x, x, func(d, x, _ Reg) {
+	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 		long := g.vector()
-		g.op(VPMOVZXDQ, s.w, RegArg(long), RegArg(x))
+		g.op(x86.VPMOVZXDQ, s.w, x86.RegArg(long), x86.RegArg(x))
 		g.move(d, s.sub(s.or(long, s.at(1<<52)), s.at(1<<52)))
 	})
 }
 
-func (s series) toSingle(x Reg) Reg {
+func (s series) toSingle(x x86.Reg) x86.Reg {
 	r := s.vector()
-	s.op(VCVTDQ2PS, s.w, RegArg(r), RegArg(x))
+	s.op(x86.VCVTDQ2PS, s.w, x86.RegArg(r), x86.RegArg(x))
 	return r
 }
 
 // longToFloat goes by way of float64; where that rounds a number on its way to float32, only one bit that says so is left of what would be
 // rounded away: rounded to odd, it may be rounded again.
-func (g *gen) longToFloat(dst, x []Reg, from, to *ir.Type) []Reg {
+func (g *gen) longToFloat(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 	s := series{g, ir.Float64Type, g.width(from)}
-	return g.lift(dst, x, x, func(d, x, _ Reg) {
+	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 		wide := s.fromLong(x, from.IsSigned())
 		if to.Size == 8 {
 			g.move(d, wide)
 			return
 		}
 		const rest = 1<<11 - 1
-		odd := s.or(x, RegArg(s.addInts(s.and(x, s.atBits(rest)), s.cBits(rest))))
+		odd := s.or(x, x86.RegArg(s.addInts(s.and(x, s.atBits(rest)), s.cBits(rest))))
 		large := s.compareTo(s.and(wide, s.atBits(1<<63-1)), s.at(1<<53), cmpGE)
 		s.choose(wide, s.fromLong(s.and(odd, s.atBits(^uint64(rest))), from.IsSigned()), large)
-		g.op(VCVTPD2PS, s.w, RegArg(d), RegArg(wide))
+		g.op(x86.VCVTPD2PS, s.w, x86.RegArg(d), x86.RegArg(wide))
 		if g.lanes*8 > g.bytes { // the same in all lanes
-			g.broadcastLane(d, RegArg(d), to)
+			g.broadcastLane(d, x86.RegArg(d), to)
 		}
 	})
 }
 
 // fromLong puts the halves of x where the mantissas of 2^84 and 2^52 end, and takes these away again.
-func (s series) fromLong(x Reg, signed bool) Reg {
+func (s series) fromLong(x x86.Reg, signed bool) x86.Reg {
 	top, bias := math.Float64bits(1<<84), float64(1<<84+1<<52)
 	if signed { // a half that counts from -2^31 on
 		top, bias = top|1<<31, bias+1<<63
 	}
 	high := s.xor(s.shiftRight(x, 32), s.atBits(top))
 	low := s.or(s.and(x, s.atBits(1<<32-1)), s.at(1<<52))
-	return s.add(s.sub(high, s.at(bias)), RegArg(low))
+	return s.add(s.sub(high, s.at(bias)), x86.RegArg(low))
 }
 
 // widen applies a conversion whose instruction length is that of the longer side.
-func (g *gen) widen(dst, x []Reg, from, to *ir.Type, op Op) []Reg {
+func (g *gen) widen(dst, x []x86.Reg, from, to *ir.Type, op x86.Op) []x86.Reg {
 	w := max(g.width(from), g.width(to))
-	return g.lift(dst, x, x, func(d, x, _ Reg) { g.op(op, w, RegArg(d), RegArg(x)) })
+	return g.lift(dst, x, x, func(d, x, _ x86.Reg) { g.op(op, w, x86.RegArg(d), x86.RegArg(x)) })
 }
 
 // convertOnce converts a number that is the same in all lanes, of which its vectors hold fewer than those of the result.
-func (g *gen) convertOnce(dst, x []Reg, to *ir.Type, op Op) []Reg {
-	return g.lift(dst, x, x, func(d, x, _ Reg) {
-		g.op(op, widthOf(g.bytes), RegArg(d), RegArg(x))
-		g.broadcastLane(d, RegArg(d), to)
+func (g *gen) convertOnce(dst, x []x86.Reg, to *ir.Type, op x86.Op) []x86.Reg {
+	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
+		g.op(op, widthOf(g.bytes), x86.RegArg(d), x86.RegArg(x))
+		g.broadcastLane(d, x86.RegArg(d), to)
 	})
 }
 
-func (g *gen) intToFloat(from, to *ir.Type) Op {
+func (g *gen) intToFloat(from, to *ir.Type) x86.Op {
 	single := to.Size == 4
 	if container(from) == 4 {
 		switch {
 		case from.IsSigned() || from.Size < 4:
-			return map[bool]Op{true: VCVTDQ2PS, false: VCVTDQ2PD}[single]
+			return map[bool]x86.Op{true: x86.VCVTDQ2PS, false: x86.VCVTDQ2PD}[single]
 		default:
-			return map[bool]Op{true: VCVTUDQ2PS, false: VCVTUDQ2PD}[single]
+			return map[bool]x86.Op{true: x86.VCVTUDQ2PS, false: x86.VCVTUDQ2PD}[single]
 		}
 	}
 	if from.IsSigned() {
-		return map[bool]Op{true: VCVTQQ2PS, false: VCVTQQ2PD}[single]
+		return map[bool]x86.Op{true: x86.VCVTQQ2PS, false: x86.VCVTQQ2PD}[single]
 	}
-	return map[bool]Op{true: VCVTUQQ2PS, false: VCVTUQQ2PD}[single]
+	return map[bool]x86.Op{true: x86.VCVTUQQ2PS, false: x86.VCVTUQQ2PD}[single]
 }
 
-// floatToInt truncates.
-func (g *gen) floatToInt(dst, x []Reg, from, to *ir.Type) []Reg {
-	if to.Kind == ir.Int64 {
-		return g.widen(dst, x, from, to, map[bool]Op{true: VCVTTPS2QQ, false: VCVTTPD2QQ}[from.Size == 4])
-	}
-	return g.widen(dst, x, from, to, map[bool]Op{true: VCVTTPS2DQ, false: VCVTTPD2DQ}[from.Size == 4])
-}
-
-func (g *gen) intToInt(dst, x []Reg, from, to *ir.Type) []Reg {
+func (g *gen) intToInt(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 	switch {
 	case container(from) == 4 && container(to) == 8:
-		op := VPMOVZXDQ
+		op := x86.VPMOVZXDQ
 		if from.IsSigned() {
-			op = VPMOVSXDQ
+			op = x86.VPMOVSXDQ
 		}
 		return g.widen(dst, x, from, to, op)
 	case container(from) == 8 && container(to) == 4:
-		return g.lift(dst, x, x, func(d, x, _ Reg) {
+		return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 			if !g.avx512 {
 				g.move(d, g.narrowMask(x)) // the lower half of each lane
 				g.wrap(d, to)
 				return
 			}
-			g.op(VPMOVQD, g.width(from), RegArg(d), RegArg(x))
+			g.op(x86.VPMOVQD, g.width(from), x86.RegArg(d), x86.RegArg(x))
 			g.wrap(d, to)
 		})
 	}
-	return g.lift(dst, x, x, func(d, x, _ Reg) {
+	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 		g.move(d, x)
 		g.wrap(d, to)
 	})

@@ -3,6 +3,7 @@ package cpu
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -43,7 +44,7 @@ func (s *shapes) computed(e ir.Expr) bool {
 }
 
 // An evenness says, of one copy of a variable that is an index more than once, where its first lane is, and whether the others follow.
-type evenness struct{ first, apart Reg }
+type evenness struct{ first, apart x86.Reg }
 
 // indexUses counts the places where a variable alone is an index.
 func indexUses(body []ir.Stmt) map[*ir.Var]int {
@@ -61,7 +62,7 @@ func indexUses(body []ir.Stmt) map[*ir.Var]int {
 // noteEvenness looks, where an index is declared, whether its lanes are neighbours.
 func (g *gen) noteEvenness(v *ir.Var, h *home) {
 	if g.indexUses[v] < 2 || g.exec != nil || g.shapes == nil || g.serialBase > 0 || len(h.vec) == 0 || h.alike || !v.Type.IsInteger() || !v.Type.IsSigned() && v.Type.Size < 8 ||
-		container(v.Type) != int(v.Type.Size) || !g.shapes.once[v] || !g.shapes.computed(&ir.Ref{Var: v, At: v.At}) || !g.width(v.Type).holds(g.lanes*int(v.Type.Size)) {
+		container(v.Type) != int(v.Type.Size) || !g.shapes.once[v] || !g.shapes.computed(&ir.Ref{Var: v, At: v.At}) || g.width(v.Type).Bytes() != g.lanes*int(v.Type.Size) {
 		return
 	}
 	t := target{index: h.vec, size4: v.Type.Size == 4}
@@ -84,10 +85,10 @@ func (g *gen) evennessOf(a access, index ir.Expr) []evenness {
 
 // lastStart is one more than where as many elements as there are lanes may begin, in a general register that is made at the entry; NoReg where that
 // is not possible.
-func (g *gen) lastStart(a access) Reg {
+func (g *gen) lastStart(a access) x86.Reg {
 	root, ok := a.at.X.(*ir.Ref)
 	if !ok || root.Var.Space != ir.Param || g.frame.word[root.Var] == 0 || ir.Assigned(g.kernel.Body).Has(root.Var) {
-		return NoReg
+		return x86.NoReg
 	}
 	key := limitKey{root.Var, g.lanes, 0}
 	if r, ok := g.limits[key]; ok {
@@ -96,54 +97,54 @@ func (g *gen) lastStart(a access) Reg {
 	steps := g.steps
 	g.steps = g.entry
 	r, zero := g.general(), g.constGeneral(0)
-	g.op(MOVQ, W128, RegArg(r), blockWord(g.frame.word[root.Var]+1))
+	g.op(x86.MOVQ, x86.W128, x86.RegArg(r), blockWord(g.frame.word[root.Var]+1))
 	g.addConst(r, int64(1-g.lanes))
-	g.op(CMPQ, W128, RegArg(r), RegArg(zero))
-	g.op(CMOVQLT, W128, RegArg(r), RegArg(zero))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(zero))
+	g.op(x86.CMOVQLT, x86.W128, x86.RegArg(r), x86.RegArg(zero))
 	g.entry, g.steps = g.steps, steps
 	g.limits[key] = r
 	return r
 }
 
 // lineOf compares the lanes of an index with the first one plus 0, 1, 2: what differs.
-func (g *gen) lineOf(at target, u int) (first, differ Reg) {
+func (g *gen) lineOf(at target, u int) (first, differ x86.Reg) {
 	size, t := 8, ir.Int64Type
-	add, broadcast, out := VPADDQ, VPBROADCASTQ, VMOVQStore
+	add, broadcast, out := x86.VPADDQ, x86.VPBROADCASTQ, x86.VMOVQStore
 	if at.size4 {
 		size, t = 4, ir.Int32Type
-		add, broadcast, out = VPADDD, VPBROADCASTD, VMOVDStore
+		add, broadcast, out = x86.VPADDD, x86.VPBROADCASTD, x86.VMOVDStore
 	}
 	w := widthOf(g.lanes * size)
 	line := g.vector()
 	first = g.general()
-	g.op(broadcast, w, RegArg(line), RegArg(at.index[u]))
-	g.op(add, w, RegArg(line), RegArg(line), RegArg(g.iotaVector(1, size)))
-	g.op(out, W128, RegArg(first), RegArg(at.index[u]))
+	g.op(broadcast, w, x86.RegArg(line), x86.RegArg(at.index[u]))
+	g.op(add, w, x86.RegArg(line), x86.RegArg(line), x86.RegArg(g.iotaVector(1, size)))
+	g.op(out, x86.W128, x86.RegArg(first), x86.RegArg(at.index[u]))
 	if size == 4 {
-		g.op(MOVLQSX, W128, RegArg(first), RegArg(first))
+		g.op(x86.MOVLQSX, x86.W128, x86.RegArg(first), x86.RegArg(first))
 	}
 	return first, g.compareCopy(&ir.Binary{Op: ir.Ne}, t, at.index[u], line)
 }
 
 // evenly selects near for lanes whose elements turn out to be neighbours, the first of them at the address that it gets, and far, out of line, for others.
-func (g *gen) evenly(at target, u int, near func(m Mem), far func()) {
+func (g *gen) evenly(at target, u int, near func(m x86.Mem), far func()) {
 	apart, back := g.newLabel(), g.newLabel()
-	var first Reg
+	var first x86.Reg
 	if at.known != nil {
 		first = at.known[u].first
-		g.op(TESTQ, W128, RegArg(at.known[u].apart), RegArg(at.known[u].apart))
+		g.op(x86.TESTQ, x86.W128, x86.RegArg(at.known[u].apart), x86.RegArg(at.known[u].apart))
 		g.jump(condNE, apart)
 	} else {
-		differ := NoReg
+		differ := x86.NoReg
 		first, differ = g.lineOf(at, u)
-		g.anyLane([]Reg{differ})
+		g.anyLane([]x86.Reg{differ})
 		g.jump(condNE, apart)
 	}
 	if at.check != nil {
-		g.op(CMPQ, W128, RegArg(first), RegArg(at.limit))
+		g.op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(at.limit))
 		g.jump(condAE, apart) // as for an index below 0
 	}
-	near(Indexed(at.mem.Base, first, at.scale, at.mem.Disp))
+	near(x86.Indexed(at.mem.Base, first, at.scale, at.mem.Disp))
 	g.place(back)
 	g.later(apart, func() {
 		if at.check != nil {

@@ -1,16 +1,19 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // gp evaluates a uniform integer, bool or pointer, or the value in lane 0 of an affine integer, into a general register.
 // The result may be a variable's own register: it is not to be changed.
-func (g *gen) gp(e ir.Expr) Reg {
+func (g *gen) gp(e ir.Expr) x86.Reg {
 	switch e := e.(type) {
 	case *ir.Const:
 		return g.constGeneral(int64(e.Bits))
 	case *ir.Ref:
 		h := g.home(e.Var, e.At)
-		if h.gp == NoReg {
+		if h.gp == x86.NoReg {
 			g.refuse(e.At, "%s is used where one value for all lanes is needed", e.Var.Name)
 		}
 		return h.gp
@@ -41,46 +44,46 @@ func (g *gen) gp(e ir.Expr) Reg {
 		return r
 	}
 	g.refuse(e.Pos(), "%s has no form for lanes", ir.Source(e))
-	return NoReg
+	return x86.NoReg
 }
 
-func (g *gen) gpUnary(e *ir.Unary) Reg {
+func (g *gen) gpUnary(e *ir.Unary) x86.Reg {
 	if e.Op == ir.Not {
 		return g.boolGeneral(e)
 	}
 	r := g.general()
 	g.move(r, g.gp(e.X))
-	op := NEGQ
+	op := x86.NEGQ
 	if e.Op == ir.Com {
-		op = NOTQ
+		op = x86.NOTQ
 	}
-	g.op(op, W128, RegArg(r))
+	g.op(op, x86.W128, x86.RegArg(r))
 	g.normalise(r, e.Type())
 	return r
 }
 
 // normalise brings r back into the range of a type narrower than 64 bits: wrap-around.
-func (g *gen) normalise(r Reg, t *ir.Type) {
+func (g *gen) normalise(r x86.Reg, t *ir.Type) {
 	switch t.Kind {
 	case ir.Int8:
-		g.op(MOVBQSX, W128, RegArg(r), RegArg(r))
+		g.op(x86.MOVBQSX, x86.W128, x86.RegArg(r), x86.RegArg(r))
 	case ir.Int16:
-		g.op(MOVWQSX, W128, RegArg(r), RegArg(r))
+		g.op(x86.MOVWQSX, x86.W128, x86.RegArg(r), x86.RegArg(r))
 	case ir.Int32:
-		g.op(MOVLQSX, W128, RegArg(r), RegArg(r))
+		g.op(x86.MOVLQSX, x86.W128, x86.RegArg(r), x86.RegArg(r))
 	case ir.Uint8:
-		g.op(MOVBLZX, W128, RegArg(r), RegArg(r))
+		g.op(x86.MOVBLZX, x86.W128, x86.RegArg(r), x86.RegArg(r))
 	case ir.Uint16:
-		g.op(MOVWLZX, W128, RegArg(r), RegArg(r))
+		g.op(x86.MOVWLZX, x86.W128, x86.RegArg(r), x86.RegArg(r))
 	case ir.Uint32:
-		g.op(MOVL, W128, RegArg(r), RegArg(r)) // clears the upper half
+		g.op(x86.MOVL, x86.W128, x86.RegArg(r), x86.RegArg(r)) // clears the upper half
 	}
 }
 
-var generalOps = map[ir.Op]Op{ir.Add: ADDQ, ir.Sub: SUBQ, ir.And: ANDQ, ir.Or: ORQ, ir.Xor: XORQ, ir.Mul: IMULQ}
-var generalImms = map[ir.Op]Op{ir.Add: ADDQImm, ir.Sub: SUBQImm, ir.And: ANDQImm, ir.Or: ORQImm, ir.Xor: XORQImm}
+var generalOps = map[ir.Op]x86.Op{ir.Add: x86.ADDQ, ir.Sub: x86.SUBQ, ir.And: x86.ANDQ, ir.Or: x86.ORQ, ir.Xor: x86.XORQ, ir.Mul: x86.IMULQ}
+var generalImms = map[ir.Op]x86.Op{ir.Add: x86.ADDQImm, ir.Sub: x86.SUBQImm, ir.And: x86.ANDQImm, ir.Or: x86.ORQImm, ir.Xor: x86.XORQImm}
 
-func (g *gen) gpBinary(e *ir.Binary) Reg {
+func (g *gen) gpBinary(e *ir.Binary) x86.Reg {
 	if e.T.Kind == ir.Bool {
 		return g.boolGeneral(e)
 	}
@@ -99,12 +102,12 @@ func (g *gen) gpBinary(e *ir.Binary) Reg {
 		}
 		g.move(r, g.gp(e.X))
 		c, isConst := constInt(e.Y)
-		if imm := generalImms[e.Op]; isConst && imm != NoOp && c == int64(int32(c)) {
-			g.op(imm, W128, RegArg(r), ImmArg(c))
+		if imm := generalImms[e.Op]; isConst && imm != x86.NoOp && c == int64(int32(c)) {
+			g.op(imm, x86.W128, x86.RegArg(r), x86.ImmArg(c))
 		} else if isConst && g.single && c != int64(int32(c)) {
-			g.op(op, W128, RegArg(r), MemArg(Mem{Base: RIP, Index: NoReg, Disp: int32(g.poolWord(uint64(c), 8))}))
+			g.op(op, x86.W128, x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(g.poolWord(uint64(c), 8))}))
 		} else {
-			g.op(op, W128, RegArg(r), RegArg(g.gp(e.Y)))
+			g.op(op, x86.W128, x86.RegArg(r), x86.RegArg(g.gp(e.Y)))
 		}
 		g.normalise(r, e.T)
 		return r
@@ -113,9 +116,9 @@ func (g *gen) gpBinary(e *ir.Binary) Reg {
 	case ir.AndNot:
 		r, y := g.general(), g.general()
 		g.move(y, g.gp(e.Y))
-		g.op(NOTQ, W128, RegArg(y))
+		g.op(x86.NOTQ, x86.W128, x86.RegArg(y))
 		g.move(r, g.gp(e.X))
-		g.op(ANDQ, W128, RegArg(r), RegArg(y))
+		g.op(x86.ANDQ, x86.W128, x86.RegArg(r), x86.RegArg(y))
 		return r
 	case ir.Shl, ir.Shr:
 		return g.gpShift(e)
@@ -123,7 +126,7 @@ func (g *gen) gpBinary(e *ir.Binary) Reg {
 		return g.gpDivide(e)
 	}
 	g.refuse(e.At, "operator %s on integers is not supported yet", e.Op)
-	return NoReg
+	return x86.NoReg
 }
 
 // unit is the operand that a sum with 0 or a product with 1 is.
@@ -141,78 +144,70 @@ func unit(e *ir.Binary) (ir.Expr, bool) {
 	return nil, false
 }
 
-func (g *gen) gpShift(e *ir.Binary) Reg {
+func (g *gen) gpShift(e *ir.Binary) x86.Reg {
 	c, ok := constInt(e.Y)
 	if !ok || c < 0 {
 		return g.gpShiftBy(e)
 	}
 	r := g.general()
 	g.move(r, g.gp(e.X))
-	op := SHLQ
+	op := x86.SHLQ
 	switch {
 	case e.Op == ir.Shr && e.T.IsSigned():
-		op, c = SARQ, min(c, 63)
+		op, c = x86.SARQ, min(c, 63)
 	case e.Op == ir.Shr:
-		op = SHRQ
+		op = x86.SHRQ
 	}
 	if c > 63 {
 		g.setGeneral(r, 0)
 		return r
 	}
-	g.op(op, W128, RegArg(r), ImmArg(c))
+	g.op(op, x86.W128, x86.RegArg(r), x86.ImmArg(c))
 	g.normalise(r, e.T)
 	return r
 }
 
 // gpShiftBy shifts by a count in a register: past the width, nothing but the sign is left.
-func (g *gen) gpShiftBy(e *ir.Binary) Reg {
+func (g *gen) gpShiftBy(e *ir.Binary) x86.Reg {
 	x, n, r := g.gp(e.X), g.gp(e.Y), g.general()
 	if e.Y.Type().IsSigned() && e.Checked {
-		g.op(TESTQ, W128, RegArg(n), RegArg(n))
-		g.failIf(condL, ir.ErrShift)
+		g.op(x86.TESTQ, x86.W128, x86.RegArg(n), x86.RegArg(n))
+		g.failIf(condL, ir.CountCheck, e)
 	}
 	limit := g.constGeneral(63)
 	count := g.general()
 	g.move(count, n)
-	g.op(CMPQ, W128, RegArg(count), RegArg(limit))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(count), x86.RegArg(limit))
 	if e.Op == ir.Shr && e.T.IsSigned() {
-		g.op(CMOVQHI, W128, RegArg(count), RegArg(limit))
-		g.op(SARXQ, W128, RegArg(r), RegArg(x), RegArg(count))
+		g.op(x86.CMOVQHI, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+		g.op(x86.SARXQ, x86.W128, x86.RegArg(r), x86.RegArg(x), x86.RegArg(count))
 		return r
 	}
 	zero := g.constGeneral(0) // no flags
 	from := g.general()
 	g.move(from, x)
-	g.op(CMOVQHI, W128, RegArg(from), RegArg(zero))
-	op := SHLXQ
+	g.op(x86.CMOVQHI, x86.W128, x86.RegArg(from), x86.RegArg(zero))
+	op := x86.SHLXQ
 	if e.Op == ir.Shr {
-		op = SHRXQ
+		op = x86.SHRXQ
 	}
-	g.op(op, W128, RegArg(r), RegArg(from), RegArg(count))
+	g.op(op, x86.W128, x86.RegArg(r), x86.RegArg(from), x86.RegArg(count))
 	g.normalise(r, e.T)
 	return r
 }
 
-// failIf ends the launch with err where the flags say k and some lane is on.
-func (g *gen) failIf(k cond, err error) {
-	n := g.newSite(site{kind: siteArith, err: err})
-	exec := g.exec
-	back := g.newLabel()
+// failIf ends the launch where the flags say k: the second operand of e fails a check.
+func (g *gen) failIf(k cond, check ir.CheckKind, e *ir.Binary) {
+	n := g.arithSite(check, e)
 	g.jump(k, g.outOfLine(func() {
-		if exec != nil {
-			g.anyLane(exec)
-			g.jump(condE, back)
-		}
-		g.op(MOVQImm, W128, RegArg(CX), ImmArg(int64(n)))
-		g.op(MOVQStore, W128, blockWord(wordStatus), RegArg(CX))
+		g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
+		g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
 		g.ret()
 	}))
-	g.place(back)
 }
 
-// gpDivide divides. The instruction faults for a divisor of 0, which is an error, and for the least integer by -1, which is avoided; where
-// no lane is on, both are stepped over.
-func (g *gen) gpDivide(e *ir.Binary) Reg {
+// gpDivide divides. The instruction faults for a divisor of 0, which is an error, and for the least integer by -1, which is avoided.
+func (g *gen) gpDivide(e *ir.Binary) x86.Reg {
 	x, r := g.gp(e.X), g.general()
 	if c, ok := constInt(e.Y); ok && c != 0 && c != -1 {
 		g.divide(e, x, g.constGeneral(c), r)
@@ -220,17 +215,15 @@ func (g *gen) gpDivide(e *ir.Binary) Reg {
 	}
 	y := g.gp(e.Y)
 	end := g.newLabel()
-	g.setGeneral(r, 0)
-	g.op(TESTQ, W128, RegArg(y), RegArg(y))
-	g.failIf(condE, ir.ErrDivide)
-	g.op(TESTQ, W128, RegArg(y), RegArg(y))
-	g.jump(condE, end)
+	g.op(x86.TESTQ, x86.W128, x86.RegArg(y), x86.RegArg(y))
+	g.failIf(condE, ir.DivisorCheck, e)
 	if e.T.IsSigned() {
 		plain := g.newLabel()
-		g.op(CMPQImm8, W128, RegArg(y), ImmArg(-1))
+		g.op(x86.CMPQImm8, x86.W128, x86.RegArg(y), x86.ImmArg(-1))
 		g.jump(condNE, plain)
+		g.setGeneral(r, 0)
 		if e.Op == ir.Div {
-			g.op(SUBQ, W128, RegArg(r), RegArg(x))
+			g.op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
 			g.normalise(r, e.T)
 		}
 		g.jump(always, end)
@@ -241,21 +234,21 @@ func (g *gen) gpDivide(e *ir.Binary) Reg {
 	return r
 }
 
-func (g *gen) divide(e *ir.Binary, x, y, r Reg) {
-	g.op(MOVQStore, W128, RegArg(AX), RegArg(x))
-	s := step{Inst: I(NoOp, W128, RegArg(y)), kind: stepDivide, at: g.at}
+func (g *gen) divide(e *ir.Binary, x, y, r x86.Reg) {
+	g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x))
+	s := step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(y)), kind: stepDivide, at: g.at}
 	if !e.T.IsSigned() {
 		s.kind, s.short = stepUDivide, e.T.Size <= 4
 	}
 	g.steps = append(g.steps, s)
-	from := AX
+	from := x86.AX
 	if e.Op == ir.Rem {
-		from = DX
+		from = x86.DX
 	}
-	g.op(MOVQStore, W128, RegArg(r), RegArg(from))
+	g.op(x86.MOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(from))
 }
 
-func (g *gen) gpConvert(e *ir.Convert) Reg {
+func (g *gen) gpConvert(e *ir.Convert) x86.Reg {
 	from := e.X.Type()
 	if from.IsFloat() {
 		return g.firstLane(g.vecConvert(nil, e)[0], e.T)
@@ -271,18 +264,18 @@ func (g *gen) gpConvert(e *ir.Convert) Reg {
 }
 
 // firstLane is an integer in lane 0 of v.
-func (g *gen) firstLane(v Reg, t *ir.Type) Reg {
+func (g *gen) firstLane(v x86.Reg, t *ir.Type) x86.Reg {
 	r := g.general()
 	if container(t) == 8 {
-		g.op(VMOVQStore, W128, RegArg(r), RegArg(v))
+		g.op(x86.VMOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(v))
 		return r
 	}
-	g.op(VMOVDStore, W128, RegArg(r), RegArg(v))
+	g.op(x86.VMOVDStore, x86.W128, x86.RegArg(r), x86.RegArg(v))
 	g.normalise(r, t)
 	return r
 }
 
-func (g *gen) gpMath(e *ir.Math) Reg {
+func (g *gen) gpMath(e *ir.Math) x86.Reg {
 	if e.T.Kind == ir.Bool {
 		return g.boolGeneral(e)
 	}
@@ -293,23 +286,23 @@ func (g *gen) gpMath(e *ir.Math) Reg {
 	g.move(r, g.gp(e.Args[0]))
 	for _, a := range e.Args[1:] {
 		y := g.gp(a)
-		g.op(CMPQ, W128, RegArg(r), RegArg(y))
+		g.op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(y))
 		switch {
 		case e.Fn == ir.IMin && e.T.IsSigned():
-			g.op(CMOVQGT, W128, RegArg(r), RegArg(y))
+			g.op(x86.CMOVQGT, x86.W128, x86.RegArg(r), x86.RegArg(y))
 		case e.Fn == ir.IMin:
-			g.op(CMOVQHI, W128, RegArg(r), RegArg(y))
+			g.op(x86.CMOVQHI, x86.W128, x86.RegArg(r), x86.RegArg(y))
 		case e.T.IsSigned():
-			g.op(CMOVQLT, W128, RegArg(r), RegArg(y))
+			g.op(x86.CMOVQLT, x86.W128, x86.RegArg(r), x86.RegArg(y))
 		default:
-			g.op(CMOVQCS, W128, RegArg(r), RegArg(y))
+			g.op(x86.CMOVQCS, x86.W128, x86.RegArg(r), x86.RegArg(y))
 		}
 	}
 	return r
 }
 
 // gpQuery answers as the run of one team of one thread does.
-func (g *gen) gpQuery(e *ir.Query) Reg {
+func (g *gen) gpQuery(e *ir.Query) x86.Reg {
 	switch e.What {
 	case ir.NumThreads, ir.NumTeams:
 		return g.constGeneral(1)
@@ -318,33 +311,33 @@ func (g *gen) gpQuery(e *ir.Query) Reg {
 }
 
 // gpLoad loads a uniform integer or bool from memory.
-func (g *gen) gpLoad(e ir.Expr) Reg {
+func (g *gen) gpLoad(e ir.Expr) x86.Reg {
 	m := g.scalarAddress(e)
 	r := g.general()
-	op := MOVQ
+	op := x86.MOVQ
 	switch e.Type().Kind {
 	case ir.Bool, ir.Uint8:
-		op = MOVBLZX
+		op = x86.MOVBLZX
 	case ir.Int8:
-		op = MOVBQSX
+		op = x86.MOVBQSX
 	case ir.Int16:
-		op = MOVWQSX
+		op = x86.MOVWQSX
 	case ir.Uint16:
-		op = MOVWLZX
+		op = x86.MOVWLZX
 	case ir.Int32:
-		op = MOVLQSX
+		op = x86.MOVLQSX
 	case ir.Uint32:
-		op = MOVL
+		op = x86.MOVL
 	case ir.Int64, ir.Uint64:
 	default:
 		g.refuse(e.Pos(), "loading a %s as one value is not supported yet", e.Type())
 	}
-	g.op(op, W128, RegArg(r), MemArg(m))
+	g.op(op, x86.W128, x86.RegArg(r), x86.MemArg(m))
 	return r
 }
 
 // boolGeneral makes 0 or 1 of a uniform condition.
-func (g *gen) boolGeneral(e ir.Expr) Reg {
+func (g *gen) boolGeneral(e ir.Expr) x86.Reg {
 	r := g.general()
 	done := g.newLabel()
 	g.setGeneral(r, 0)
@@ -376,13 +369,13 @@ func (g *gen) branch(e ir.Expr, when bool, to label) {
 		g.branchApart(e, when, to)
 		return
 	case *ir.Math:
-		g.maskBits(AX, g.boolMath(e)[0])
-		g.op(ANDQImm8, W128, RegArg(AX), ImmArg(1))
+		g.maskBits(x86.AX, g.boolMath(e)[0])
+		g.op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1))
 		g.jump(map[bool]cond{true: condNE, false: condE}[when], to)
 		return
 	}
 	r := g.gp(e)
-	g.op(TESTQ, W128, RegArg(r), RegArg(r))
+	g.op(x86.TESTQ, x86.W128, x86.RegArg(r), x86.RegArg(r))
 	if when {
 		g.jump(condNE, to)
 	} else {
@@ -417,9 +410,9 @@ func (g *gen) branchBinary(e *ir.Binary, when bool, to label) bool {
 	}
 	x := g.gp(e.X)
 	if c, isConst := constInt(e.Y); isConst && c == int64(int32(c)) {
-		g.op(CMPQImm, W128, RegArg(x), ImmArg(c))
+		g.op(x86.CMPQImm, x86.W128, x86.RegArg(x), x86.ImmArg(c))
 	} else {
-		g.op(CMPQ, W128, RegArg(x), RegArg(g.gp(e.Y)))
+		g.op(x86.CMPQ, x86.W128, x86.RegArg(x), x86.RegArg(g.gp(e.Y)))
 	}
 	if !when {
 		k = k.not()
@@ -437,9 +430,9 @@ func (g *gen) branchApart(e *ir.Apart, when bool, to label) {
 	x, y := g.sliceOf(e.X), g.sliceOf(e.Y)
 	before := func(a, b *home, size int64) {
 		end := g.general()
-		g.op(IMUL3Q, W128, RegArg(end), RegArg(a.length), ImmArg(size))
-		g.op(ADDQ, W128, RegArg(end), RegArg(a.gp))
-		g.op(CMPQ, W128, RegArg(end), RegArg(b.gp))
+		g.op(x86.IMUL3Q, x86.W128, x86.RegArg(end), x86.RegArg(a.length), x86.ImmArg(size))
+		g.op(x86.ADDQ, x86.W128, x86.RegArg(end), x86.RegArg(a.gp))
+		g.op(x86.CMPQ, x86.W128, x86.RegArg(end), x86.RegArg(b.gp))
 		g.jump(condBE, yes)
 	}
 	before(x, y, int64(e.X.Type().Elem.Size))
@@ -455,8 +448,8 @@ func (g *gen) branchApart(e *ir.Apart, when bool, to label) {
 // branchFloat compares the first lanes of two uniform floats.
 func (g *gen) branchFloat(e *ir.Binary, when bool, to label) {
 	m := g.compare(e)[0]
-	g.maskBits(AX, m)
-	g.op(ANDQImm8, W128, RegArg(AX), ImmArg(1))
+	g.maskBits(x86.AX, m)
+	g.op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1))
 	if when {
 		g.jump(condNE, to)
 	} else {

@@ -1,28 +1,31 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // Where the instruction set has no gather or scatter, lanes go one after the other, through the block's room for vectors.
 
 // laneIndex is the index of one lane in a general register; the index vector is in the block.
-func (g *gen) laneIndex(at target, lane int) Reg {
+func (g *gen) laneIndex(at target, lane int) x86.Reg {
 	r := g.general()
 	if at.size4 {
-		g.op(MOVLQSX, W128, RegArg(r), MemArg(At(DI, int32(8*wordLanes+4*lane))))
+		g.op(x86.MOVLQSX, x86.W128, x86.RegArg(r), x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+4*lane))))
 	} else {
-		g.op(MOVQ, W128, RegArg(r), MemArg(At(DI, int32(8*(wordLanes+lane)))))
+		g.op(x86.MOVQ, x86.W128, x86.RegArg(r), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+lane)))))
 	}
 	return r
 }
 
-func (g *gen) spreadIndices(at target, u int) (bits Reg) {
+func (g *gen) spreadIndices(at target, u int) (bits x86.Reg) {
 	isize := 8
 	if at.size4 {
 		isize = 4
 	}
-	g.op(VMOVUPSStore, widthOf(g.lanes*isize), MemArg(At(DI, 8*wordLanes)), RegArg(at.index[u]))
+	g.op(x86.VMOVUPSStore, widthOf(g.lanes*isize), x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(at.index[u]))
 	if g.exec == nil {
-		return NoReg
+		return x86.NoReg
 	}
 	bits = g.general()
 	g.maskBits(bits, g.exec[u])
@@ -33,43 +36,43 @@ func (g *gen) spreadIndices(at target, u int) (bits Reg) {
 // just stored as a long vector on to loads.
 type laneReader struct {
 	*gen
-	v    Reg
+	v    x86.Reg
 	size int
-	part Reg // 16 bytes of v
-	pair Reg // 8 bytes of those
+	part x86.Reg // 16 bytes of v
+	pair x86.Reg // 8 bytes of those
 }
 
-func (g *gen) readLanes(v Reg, size int) *laneReader {
+func (g *gen) readLanes(v x86.Reg, size int) *laneReader {
 	return &laneReader{gen: g, v: v, size: size, part: v}
 }
 
 // next is the given lane, with its sign, in a general register: lanes are asked for in order, and a register may change with the next.
-func (r *laneReader) next(lane int) Reg {
+func (r *laneReader) next(lane int) x86.Reg {
 	offset := lane * r.size
 	if q := offset / 16; q > 0 && offset%16 == 0 {
 		r.part = r.vector()
 		if r.avx512 {
-			r.op(VEXTRACTF32X4, max(W256, widthOf(r.lanes*r.size)), RegArg(r.part), RegArg(r.v), ImmArg(int64(q)))
+			r.op(x86.VEXTRACTF32X4, max(x86.W256, widthOf(r.lanes*r.size)), x86.RegArg(r.part), x86.RegArg(r.v), x86.ImmArg(int64(q)))
 		} else {
-			r.op(VEXTRACTF128, W256, RegArg(r.part), RegArg(r.v), ImmArg(int64(q)))
+			r.op(x86.VEXTRACTF128, x86.W256, x86.RegArg(r.part), x86.RegArg(r.v), x86.ImmArg(int64(q)))
 		}
 	}
 	if offset%8 == 4 {
-		r.op(SARQ, W128, RegArg(r.pair), ImmArg(32))
+		r.op(x86.SARQ, x86.W128, x86.RegArg(r.pair), x86.ImmArg(32))
 		return r.pair
 	}
 	x := r.part
 	if offset%16 != 0 {
 		x = r.vector()
-		r.op(VPSHUFD, W128, RegArg(x), RegArg(r.part), ImmArg(0x4E))
+		r.op(x86.VPSHUFD, x86.W128, x86.RegArg(x), x86.RegArg(r.part), x86.ImmArg(0x4E))
 	}
 	r.pair = r.general()
-	r.op(VMOVQStore, W128, RegArg(r.pair), RegArg(x))
+	r.op(x86.VMOVQStore, x86.W128, x86.RegArg(r.pair), x86.RegArg(x))
 	if r.size == 8 {
 		return r.pair
 	}
 	low := r.general()
-	r.op(MOVLQSX, W128, RegArg(low), RegArg(r.pair))
+	r.op(x86.MOVLQSX, x86.W128, x86.RegArg(low), x86.RegArg(r.pair))
 	return low
 }
 
@@ -81,7 +84,7 @@ func (t target) indexSize() int {
 }
 
 // lanesOut calls f with the index of every lane in a general register, where all lanes are on.
-func (g *gen) lanesOut(at target, u int, f func(lane int, index Reg)) {
+func (g *gen) lanesOut(at target, u int, f func(lane int, index x86.Reg)) {
 	r := g.readLanes(at.index[u], at.indexSize())
 	for lane := range g.lanes {
 		f(lane, r.next(lane))
@@ -89,12 +92,12 @@ func (g *gen) lanesOut(at target, u int, f func(lane int, index Reg)) {
 }
 
 // inLanes calls f for every lane, which is stepped over where it is off.
-func (g *gen) inLanes(bits Reg, f func(lane int)) {
+func (g *gen) inLanes(bits x86.Reg, f func(lane int)) {
 	for lane := range g.lanes {
 		skip := g.newLabel()
-		if bits != NoReg {
-			g.op(MOVQStore, W128, RegArg(CX), RegArg(bits))
-			g.op(ANDQImm, W128, RegArg(CX), ImmArg(1<<lane))
+		if bits != x86.NoReg {
+			g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.CX), x86.RegArg(bits))
+			g.op(x86.ANDQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1<<lane))
 			g.jump(condE, skip)
 		}
 		f(lane)
@@ -102,41 +105,41 @@ func (g *gen) inLanes(bits Reg, f func(lane int)) {
 	}
 }
 
-var laneStores = map[int64]Op{1: MOVBStore, 2: MOVWStore, 4: MOVLStore, 8: MOVQStore}
+var laneStores = map[int64]x86.Op{1: x86.MOVBStore, 2: x86.MOVWStore, 4: x86.MOVLStore, 8: x86.MOVQStore}
 
 // scatterLanes writes elements anywhere, the lanes in order.
-func (g *gen) scatterLanes(at target, v []Reg, t *ir.Type) {
+func (g *gen) scatterLanes(at target, v []x86.Reg, t *ir.Type) {
 	size := container(t)
-	store := func(index, value Reg) {
-		g.op(laneStores[int64(t.Size)], W128, MemArg(Indexed(at.mem.Base, index, at.scale, at.mem.Disp)), RegArg(value))
+	store := func(index, value x86.Reg) {
+		g.op(laneStores[int64(t.Size)], x86.W128, x86.MemArg(x86.Indexed(at.mem.Base, index, at.scale, at.mem.Disp)), x86.RegArg(value))
 	}
 	g.each(func(u int) {
 		if g.exec == nil {
 			values := g.readLanes(v[u], size)
-			g.lanesOut(at, u, func(lane int, index Reg) { store(index, values.next(lane)) })
+			g.lanesOut(at, u, func(lane int, index x86.Reg) { store(index, values.next(lane)) })
 			return
 		}
 		bits := g.spreadIndices(at, u)
-		g.op(VMOVUPSStore, widthOf(g.lanes*size), MemArg(At(DI, 8*(wordLanes+8))), RegArg(v[u]))
+		g.op(x86.VMOVUPSStore, widthOf(g.lanes*size), x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(v[u]))
 		g.inLanes(bits, func(lane int) {
 			index, value := g.laneIndex(at, lane), g.general()
-			load := MOVQ
+			load := x86.MOVQ
 			if size == 4 {
-				load = MOVL
+				load = x86.MOVL
 			}
-			g.op(load, W128, RegArg(value), MemArg(At(DI, int32(8*(wordLanes+8)+size*lane))))
+			g.op(load, x86.W128, x86.RegArg(value), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8)+size*lane))))
 			store(index, value)
 		})
 	})
 }
 
 // gatherSmall loads elements of one or two bytes from anywhere, each to the upper end of its lane where it has a sign.
-func (g *gen) gatherSmall(at target, t *ir.Type) []Reg {
-	out := make([]Reg, g.unroll)
+func (g *gen) gatherSmall(at target, t *ir.Type) []x86.Reg {
+	out := make([]x86.Reg, g.unroll)
 	g.each(func(u int) {
 		g.checkNow(at, u)
 		l := g.insertLanes(t)
-		one := func(lane int, index Reg) { l.insert(lane, Indexed(at.mem.Base, index, at.scale, at.mem.Disp)) }
+		one := func(lane int, index x86.Reg) { l.insert(lane, x86.Indexed(at.mem.Base, index, at.scale, at.mem.Disp)) }
 		if g.exec == nil {
 			g.lanesOut(at, u, one)
 		} else {
@@ -153,68 +156,68 @@ func (g *gen) gatherSmall(at target, t *ir.Type) []Reg {
 type laneInserter struct {
 	*gen
 	t     *ir.Type
-	parts []Reg // 16 bytes each
+	parts []x86.Reg // 16 bytes each
 }
 
 // insertLanes begins with lanes that are 0.
 func (g *gen) insertLanes(t *ir.Type) *laneInserter {
-	l := &laneInserter{gen: g, t: t, parts: make([]Reg, max(1, g.lanes/4))}
+	l := &laneInserter{gen: g, t: t, parts: make([]x86.Reg, max(1, g.lanes/4))}
 	zero := g.constVector(0, 4)
 	for q := range l.parts {
 		l.parts[q] = g.vcode.vector()
-		g.op(VMOVUPSStore, W128, RegArg(l.parts[q]), RegArg(zero))
+		g.op(x86.VMOVUPSStore, x86.W128, x86.RegArg(l.parts[q]), x86.RegArg(zero))
 	}
 	return l
 }
 
-func (l *laneInserter) insert(lane int, m Mem) {
+func (l *laneInserter) insert(lane int, m x86.Mem) {
 	size, x := int64(l.t.Size), l.parts[lane/4]
 	at := int64(lane%4) * 4 / size
 	if l.t.IsSigned() {
 		at += 4/size - 1
 	}
-	l.op(map[int64]Op{1: VPINSRB, 2: VPINSRW}[size], W128, RegArg(x), RegArg(x), MemArg(m), ImmArg(at))
+	l.op(map[int64]x86.Op{1: x86.VPINSRB, 2: x86.VPINSRW}[size], x86.W128, x86.RegArg(x), x86.RegArg(x), x86.MemArg(m), x86.ImmArg(at))
 }
 
 // vector is what the lanes hold.
-func (l *laneInserter) vector() Reg {
+func (l *laneInserter) vector() x86.Reg {
 	x, w := l.parts[0], l.width(l.t)
 	for q, part := range l.parts[1:] {
-		y, insert := l.vcode.vector(), VINSERTF128
+		y, insert := l.vcode.vector(), x86.VINSERTF128
 		if l.avx512 {
-			insert = VINSERTF32X4
+			insert = x86.VINSERTF32X4
 		}
-		l.op(insert, w, RegArg(y), RegArg(x), RegArg(part), ImmArg(int64(q+1)))
+		l.op(insert, w, x86.RegArg(y), x86.RegArg(x), x86.RegArg(part), x86.ImmArg(int64(q+1)))
 		x = y
 	}
 	if l.t.IsSigned() {
-		l.op(VPSRAD, w, RegArg(x), RegArg(x), ImmArg(32-8*int64(l.t.Size)))
+		l.op(x86.VPSRAD, w, x86.RegArg(x), x86.RegArg(x), x86.ImmArg(32-8*int64(l.t.Size)))
 	}
 	return x
 }
 
 // storeSmallLanes writes neighbouring elements of one or two bytes without AVX-512.
-func (g *gen) storeSmallLanes(m Mem, v Reg, t *ir.Type, u int) {
-	g.op(VMOVUPSStore, widthOf(g.lanes*4), MemArg(At(DI, 8*(wordLanes+8))), RegArg(v))
-	bits := NoReg
+func (g *gen) storeSmallLanes(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
+	g.op(x86.VMOVUPSStore, widthOf(g.lanes*4), x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(v))
+	bits := x86.NoReg
 	if g.exec != nil {
 		bits = g.general()
 		g.maskBits(bits, g.exec[u])
 	}
 	g.inLanes(bits, func(lane int) {
 		value := g.general()
-		g.op(MOVL, W128, RegArg(value), MemArg(At(DI, int32(8*(wordLanes+8)+4*lane))))
+		g.op(x86.MOVL, x86.W128, x86.RegArg(value), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8)+4*lane))))
 		to := m
 		to.Disp += int32(lane) * int32(t.Size)
-		g.op(laneStores[int64(t.Size)], W128, MemArg(to), RegArg(value))
+		g.op(laneStores[int64(t.Size)], x86.W128, x86.MemArg(to), x86.RegArg(value))
 	})
 }
 
 // loadSmallLanes loads neighbouring elements of one or two bytes under a mask without AVX-512.
-func (g *gen) loadSmallLanes(d Reg, m Mem, t *ir.Type, u int) {
+func (g *gen) loadSmallLanes(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
 	bits := g.general()
 	g.maskBits(bits, g.exec[u])
 	l := g.insertLanes(t)
-	g.inLanes(bits, func(lane int) { l.insert(lane, m.plus(int64(lane)*int64(t.Size))) })
+	g.inLanes(bits, func(lane int) { l.insert(lane, m.Plus(int64(lane)*int64(t.Size))) })
 	g.move(d, l.vector())
 }

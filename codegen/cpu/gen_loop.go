@@ -1,10 +1,9 @@
 package cpu
 
 import (
-	"maps"
 	"math/bits"
-	"slices"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -53,7 +52,7 @@ func (g *gen) uniformFor(s *ir.For) {
 		g.refuse(s.At, "a loop inside the one whose iterations are lanes needs a constant step: count in ones, and multiply")
 	}
 	h := g.declare(s.Var)
-	if h.gp == NoReg {
+	if h.gp == x86.NoReg {
 		g.refuse(s.At, "the counter %s differs between lanes: not supported yet", s.Var.Name)
 	}
 	g.move(h.gp, g.gp(s.Lo))
@@ -62,10 +61,10 @@ func (g *gen) uniformFor(s *ir.For) {
 	f := &loopFrame{label: s.Label, breakTo: g.newLabel(), nextTo: g.newLabel(), counter: s.Var, changes: g.changedIn(s), hoists: true}
 	top := g.newLabel()
 	k := g.loopCond(s)
-	g.op(CMPQ, W128, RegArg(h.gp), RegArg(hi))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(h.gp), x86.RegArg(hi))
 	g.jump(k.not(), f.breakTo)
 	g.loops = append(g.loops, f)
-	g.shared = map[string]Reg{}
+	g.shared = map[string]x86.Reg{}
 	restore := g.hoist(f, s.Body)
 	g.shared = nil
 	g.markSafe(s)
@@ -79,7 +78,7 @@ func (g *gen) uniformFor(s *ir.For) {
 }
 
 // rounds are those of a loop of single numbers from i up to hi, of which there is one at least.
-func (g *gen) rounds(s *ir.For, f *loopFrame, i, hi Reg, step int64, k cond, top label) {
+func (g *gen) rounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k cond, top label) {
 	g.place(top)
 	if g.runsInPieces(s, step) {
 		g.pieces(s, f, i, hi, k, top)
@@ -91,7 +90,7 @@ func (g *gen) rounds(s *ir.For, f *loopFrame, i, hi Reg, step int64, k cond, top
 		g.pausePoint()
 	}
 	g.addConst(i, step)
-	g.op(CMPQ, W128, RegArg(i), RegArg(hi))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(hi))
 	g.again(k, top)
 }
 
@@ -120,22 +119,22 @@ func innermost(body []ir.Stmt) bool {
 }
 
 // pieces runs the rounds up to hi, of which there is one at least; top is where a piece begins.
-func (g *gen) pieces(s *ir.For, f *loopFrame, i, hi Reg, k cond, top label) {
+func (g *gen) pieces(s *ir.For, f *loopFrame, i, hi x86.Reg, k cond, top label) {
 	until, round := g.general(), g.newLabel()
 	most := g.constGeneral(piece)
 	g.move(until, hi)
-	g.op(SUBQ, W128, RegArg(until), RegArg(i))
-	g.op(CMPQ, W128, RegArg(until), RegArg(most)) // without a sign: hi lies above i
-	g.op(CMOVQHI, W128, RegArg(until), RegArg(most))
-	g.op(ADDQ, W128, RegArg(until), RegArg(i))
+	g.op(x86.SUBQ, x86.W128, x86.RegArg(until), x86.RegArg(i))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(until), x86.RegArg(most)) // without a sign: hi lies above i
+	g.op(x86.CMOVQHI, x86.W128, x86.RegArg(until), x86.RegArg(most))
+	g.op(x86.ADDQ, x86.W128, x86.RegArg(until), x86.RegArg(i))
 	g.place(round)
 	g.list(s.Body)
 	g.place(f.nextTo)
 	g.addConst(i, 1)
-	g.op(CMPQ, W128, RegArg(i), RegArg(until))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(until))
 	g.again(k, round)
 	g.pause(piece)
-	g.op(CMPQ, W128, RegArg(i), RegArg(hi))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(hi))
 	g.again(k, top)
 }
 
@@ -180,7 +179,7 @@ func (g *gen) while(s *ir.While) {
 	}
 	f := &loopFrame{label: s.Label, breakTo: g.newLabel(), nextTo: g.newLabel()}
 	top := g.newLabel()
-	left := NoReg
+	left := x86.NoReg
 	if g.single && g.shapes == nil && innermost(s.Body) {
 		left = g.constGeneral(piece)
 	}
@@ -193,7 +192,7 @@ func (g *gen) while(s *ir.While) {
 	g.list(s.Body)
 	g.place(f.nextTo)
 	g.list(s.Post)
-	if left != NoReg {
+	if left != x86.NoReg {
 		g.addConst(left, -1)
 		g.again(condNE, top)
 		g.setGeneral(left, piece)
@@ -210,15 +209,13 @@ func (g *gen) while(s *ir.While) {
 func (g *gen) maskedLoop(s *ir.While) {
 	old, split := g.exec, g.split
 	f := &loopFrame{label: s.Label, varying: true, breakTo: g.newLabel(), nextTo: g.newLabel(), live: g.copyMasks()}
-	f.skip = make([]Reg, g.unroll)
+	f.skip = make([]x86.Reg, g.unroll)
 	g.each(func(u int) { f.skip[u] = g.newMask() })
 	top, end := g.newLabel(), g.newLabel()
 	g.loops = append(g.loops, f)
 	g.place(top)
 	g.exec, g.split = f.live, true
-	if len(s.Pre) > 0 {
-		g.list(s.Pre)
-	}
+	g.list(s.Pre)
 	if s.Cond != nil {
 		c := g.masksOf(s.Cond)
 		g.each(func(u int) { g.maskMove(f.live[u], g.maskAnd(f.live[u], c[u])) })
@@ -226,9 +223,11 @@ func (g *gen) maskedLoop(s *ir.While) {
 	g.anyLane(f.live)
 	g.jump(condE, end)
 	g.each(func(u int) { g.maskMove(f.skip[u], f.live[u]) })
-	g.exec = f.live
 	g.list(s.Body)
-	g.exec, g.split = f.live, true
+	if s.Cond != nil && mayFail(s.Cond) || g.needsLane(s.Post) || g.needsLane(s.Pre) {
+		g.anyLane(f.live)
+		g.jump(condE, end)
+	}
 	g.list(s.Post)
 	g.pausePoint()
 	g.again(always, top)
@@ -258,20 +257,20 @@ func (g *gen) lanesLoop(s *ir.For) {
 	base := g.general()
 	g.move(base, g.gpOutside(s.Lo))
 	left := g.trips(s, base, step)
-	g.homes[s.Var] = &home{gp: base, length: NoReg}
+	g.homes[s.Var] = &home{gp: base, length: x86.NoReg}
 	sums := g.openReductions(s)
 	f := &loopFrame{label: s.Label, breakTo: g.newLabel(), nextTo: g.newLabel(), counter: s.Var, changes: g.changedIn(s), hoists: true}
 	g.loops = append(g.loops, f)
-	g.shared = map[string]Reg{}
+	g.shared = map[string]x86.Reg{}
 	restore := g.hoist(f, s.Body)
 	g.indexUses = indexUses(s.Body)
 	g.spreadAhead(f, s.Body)
 	defer func() { g.spreads = nil }()
 	tail, end := g.newLabel(), g.newLabel()
-	g.op(TESTQ, W128, RegArg(left), RegArg(left))
+	g.op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
 	g.jump(condLE, end)
 	g.checkAhead(s, f, base, left, step, end, sums)
-	t := &tailing{end: end, again: g.newLabel(), first: NoReg}
+	t := &tailing{end: end, again: g.newLabel(), first: x86.NoReg}
 	if store, ok := g.wholeStore(s, f, step); ok && len(sums) == 0 { // sums of floats must not depend on where slices lie
 		t.first, t.peel = g.general(), g.newLabel()
 		if g.rowGoesPast(store, s) {
@@ -299,7 +298,7 @@ func (g *gen) fillLanes(s *ir.For) {
 		}
 		for u, r := range h.vec {
 			if u == 0 || r != h.vec[0] {
-				g.broadcastLane(r, RegArg(r), v.Type)
+				g.broadcastLane(r, x86.RegArg(r), v.Type)
 			}
 		}
 	}
@@ -307,11 +306,11 @@ func (g *gen) fillLanes(s *ir.For) {
 
 // checkAhead makes the checks of affine accesses for all iterations before the first. Where one fails, a loop that checks what the lanes that
 // are on touch runs instead, out of line.
-func (g *gen) checkAhead(s *ir.For, f *loopFrame, base, left Reg, step int64, end label, sums []*sum) {
+func (g *gen) checkAhead(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, end label, sums []*sum) {
 	slow := g.newLabel()
 	hot := g.newLabel()
 	if flag, ok := g.proved[s]; ok {
-		g.op(TESTQ, W128, RegArg(flag), RegArg(flag))
+		g.op(x86.TESTQ, x86.W128, x86.RegArg(flag), x86.RegArg(flag))
 		g.jump(condNE, hot)
 	}
 	before := len(g.steps)
@@ -323,49 +322,14 @@ func (g *gen) checkAhead(s *ir.For, f *loopFrame, base, left Reg, step int64, en
 	}
 	g.later(slow, func() {
 		g.safe = map[*ir.Index]bool{}
-		g.tailLoop(s, f, base, left, step, &tailing{end: end, again: -1, first: NoReg}, sums)
+		g.tailLoop(s, f, base, left, step, &tailing{end: end, again: -1, first: x86.NoReg}, sums)
 		g.jump(always, end)
 	})
 	g.place(hot)
 }
 
-// later selects code behind the kernel in the state of now, at a label.
-func (g *gen) later(l label, emit func()) {
-	now := g.context()
-	g.fails = append(g.fails, fail{label: l, emit: func() {
-		then := g.context()
-		g.enterContext(now)
-		emit()
-		g.enterContext(then)
-	}})
-}
-
-// A context is what selection depends on at one place in the kernel.
-type context struct {
-	at            ir.Pos
-	shapes        *shapes
-	lanes, unroll int
-	exec          []Reg
-	prefix        Reg
-	split         bool
-	loops         []*loopFrame
-	pointer       map[string]Reg
-	shared        map[string]Reg
-	safe          map[*ir.Index]bool
-	homes         map[*ir.Var]*home
-}
-
-func (g *gen) context() context {
-	return context{g.at, g.shapes, g.lanes, g.unroll, g.exec, g.prefix, g.split, slices.Clone(g.loops), g.pointer, g.shared, g.safe, maps.Clone(g.homes)}
-}
-
-func (g *gen) enterContext(c context) {
-	g.at, g.shapes, g.lanes, g.unroll, g.exec, g.prefix, g.split = c.at, c.shapes, c.lanes, c.unroll, c.exec, c.prefix, c.split
-	g.loops, g.pointer, g.shared, g.safe, g.homes = c.loops, c.pointer, c.shared, c.safe, c.homes
-}
-
 // gpOutside evaluates a bound of the lanes loop, where no lane variable exists yet.
-func (g *gen) gpOutside(e ir.Expr) Reg {
+func (g *gen) gpOutside(e ir.Expr) x86.Reg {
 	old := g.shapes
 	g.shapes = nil
 	defer func() { g.shapes = old }()
@@ -373,16 +337,16 @@ func (g *gen) gpOutside(e ir.Expr) Reg {
 }
 
 // trips is the number of iterations, in a fresh register: zero or less when there are none.
-func (g *gen) trips(s *ir.For, lo Reg, step int64) Reg {
+func (g *gen) trips(s *ir.For, lo x86.Reg, step int64) x86.Reg {
 	n := g.general()
 	hi := g.gpOutside(s.Hi)
 	size := step
 	if step > 0 {
 		g.move(n, hi)
-		g.op(SUBQ, W128, RegArg(n), RegArg(lo))
+		g.op(x86.SUBQ, x86.W128, x86.RegArg(n), x86.RegArg(lo))
 	} else {
 		g.move(n, lo)
-		g.op(SUBQ, W128, RegArg(n), RegArg(hi))
+		g.op(x86.SUBQ, x86.W128, x86.RegArg(n), x86.RegArg(hi))
 		size = -step
 	}
 	if s.Rel == ir.Le || s.Rel == ir.Ge {
@@ -394,21 +358,23 @@ func (g *gen) trips(s *ir.For, lo Reg, step int64) Reg {
 	// (n + size - 1) / size, for n > 0; n <= 0 stays at most zero with truncation
 	g.addConst(n, size-1)
 	d := g.constGeneral(size)
-	g.op(MOVQStore, W128, RegArg(AX), RegArg(n))
+	g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(n))
 	g.steps = append(g.steps, step64(d))
 	r := g.general()
-	g.op(MOVQStore, W128, RegArg(r), RegArg(AX))
+	g.op(x86.MOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(x86.AX))
 	return r
 }
 
-func step64(d Reg) step { return step{Inst: I(NoOp, W128, RegArg(d)), kind: stepDivide} }
+func step64(d x86.Reg) step {
+	return step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(d)), kind: stepDivide}
+}
 
 // mainLoop runs full vectors while enough iterations are left.
-func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, tail, again label, sums []*sum) {
+func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, tail, again label, sums []*sum) {
 	per := int64(g.lanes * g.unroll)
 	top := g.newLabel()
 	g.place(again)
-	g.op(CMPQImm, W128, RegArg(left), ImmArg(per))
+	g.op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
 	g.jump(condL, tail)
 	inner := *f
 	inner.breakTo, inner.nextTo = g.newLabel(), g.newLabel()
@@ -421,7 +387,7 @@ func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, tail
 	}
 	g.addConst(base, step*per)
 	g.addConst(left, -per)
-	g.op(CMPQImm, W128, RegArg(left), ImmArg(per))
+	g.op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
 	g.again(condGE, top)
 	g.place(inner.breakTo)
 	g.foldSums(sums)
@@ -491,53 +457,53 @@ func (g *gen) enterBody(s *ir.For, f *loopFrame) {
 // A tailing is how the loop of single vectors under masks is joined to the main loop: behind it, and, where there is a peel, before it too.
 type tailing struct {
 	end   label
-	again label // of the main loop, where there is one
-	peel  label // enters the loop with the number of iterations in first
-	first Reg   // NoReg: there is no such entry
+	again label   // of the main loop, where there is one
+	peel  label   // enters the loop with the number of iterations in first
+	first x86.Reg // NoReg: there is no such entry
 }
 
 // tailLoop runs one vector at a time under a mask of the iterations that are left.
-func (g *gen) tailLoop(s *ir.For, f *loopFrame, base, left Reg, step int64, t *tailing, sums []*sum) {
+func (g *gen) tailLoop(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, t *tailing, sums []*sum) {
 	end := t.end
 	unroll := g.unroll
 	per := int64(g.lanes * unroll)
 	g.unroll = 1
 	defer func() { g.unroll = unroll }()
 	top := g.newLabel()
-	g.op(TESTQ, W128, RegArg(left), RegArg(left))
+	g.op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
 	g.jump(condLE, end)
 	inner := *f
 	inner.breakTo, inner.nextTo = end, g.newLabel()
 	g.enterBody(s, &inner)
 	g.place(top)
 	count := t.first
-	if count == NoReg {
+	if count == x86.NoReg {
 		count = g.general()
 	}
 	limit := g.constGeneral(int64(g.lanes))
 	g.move(count, left)
-	g.op(CMPQ, W128, RegArg(count), RegArg(limit))
-	g.op(CMOVQGT, W128, RegArg(count), RegArg(limit))
-	if t.first != NoReg {
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+	g.op(x86.CMOVQGT, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+	if t.first != x86.NoReg {
 		g.place(t.peel)
 	}
-	g.exec, g.prefix, g.split = []Reg{g.prefixMask(count)}, count, false
+	g.exec, g.prefix, g.split = []x86.Reg{g.prefixMask(count)}, count, false
 	g.list(s.Body)
-	g.exec, g.prefix, g.split = nil, NoReg, false
+	g.exec, g.prefix, g.split = nil, x86.NoReg, false
 	g.place(inner.nextTo)
 	if s != g.cutLoop {
 		g.pausePoint()
 	}
-	if t.first == NoReg {
+	if t.first == x86.NoReg {
 		g.addConst(base, step*int64(g.lanes))
 		g.addConst(left, -int64(g.lanes))
 	} else {
-		g.op(ADDQ, W128, RegArg(base), RegArg(count))
-		g.op(SUBQ, W128, RegArg(left), RegArg(count))
-		g.op(CMPQImm, W128, RegArg(left), ImmArg(per))
+		g.op(x86.ADDQ, x86.W128, x86.RegArg(base), x86.RegArg(count))
+		g.op(x86.SUBQ, x86.W128, x86.RegArg(left), x86.RegArg(count))
+		g.op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
 		g.jump(condGE, t.again)
 	}
-	g.op(TESTQ, W128, RegArg(left), RegArg(left))
+	g.op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
 	g.jump(condG, top)
 	g.loops[len(g.loops)-1] = f
 }
@@ -566,18 +532,18 @@ func (g *gen) wholeStore(s *ir.For, f *loopFrame, step int64) (*ir.Index, bool) 
 }
 
 // peel enters the loop of single vectors for as many iterations as there are before the store is at a multiple of its size, where many follow.
-func (g *gen) peel(store *ir.Index, left Reg, t *tailing) {
+func (g *gen) peel(store *ir.Index, left x86.Reg, t *tailing) {
 	per := int64(g.lanes * g.unroll)
 	least := 2 * per
 	if g.pastRow != nil { // always, before the first whole round: its stores must be aligned
 		least = per
 	}
-	g.op(CMPQImm, W128, RegArg(left), ImmArg(least))
+	g.op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(least))
 	g.jump(condL, t.again)
-	g.op(LEAQ, W128, RegArg(t.first), MemArg(g.memOf(g.accessOf(store), linearOf(store.I))))
-	g.op(NEGQ, W128, RegArg(t.first))
-	g.op(ANDQImm, W128, RegArg(t.first), ImmArg(int64(g.bytes-1)))
+	g.op(x86.LEAQ, x86.W128, x86.RegArg(t.first), x86.MemArg(g.memOf(g.accessOf(store), linearOf(store.I))))
+	g.op(x86.NEGQ, x86.W128, x86.RegArg(t.first))
+	g.op(x86.ANDQImm, x86.W128, x86.RegArg(t.first), x86.ImmArg(int64(g.bytes-1)))
 	g.jump(condE, t.again)
-	g.op(SHRQ, W128, RegArg(t.first), ImmArg(int64(bits.TrailingZeros64(uint64(store.Type().Size)))))
+	g.op(x86.SHRQ, x86.W128, x86.RegArg(t.first), x86.ImmArg(int64(bits.TrailingZeros64(uint64(store.Type().Size)))))
 	g.jump(always, t.peel)
 }

@@ -3,12 +3,13 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // Masks are mask registers with AVX-512 and vectors with AVX2, there in one canonical lane size: bytes/lanes.
 
-func (g *gen) newMask() Reg {
+func (g *gen) newMask() x86.Reg {
 	if g.avx512 {
 		return g.mask()
 	}
@@ -17,81 +18,81 @@ func (g *gen) newMask() Reg {
 
 func (g *gen) maskLane() int { return g.bytes / g.lanes }
 
-func (g *gen) maskOp(k, v Op, x, y Reg) Reg {
+func (g *gen) maskOp(k, v x86.Op, x, y x86.Reg) x86.Reg {
 	r := g.newMask()
 	if g.avx512 {
-		g.op(k, W128, RegArg(r), RegArg(x), RegArg(y))
+		g.op(k, x86.W128, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 	} else {
-		g.op(v, widthOf(g.bytes), RegArg(r), RegArg(x), RegArg(y))
+		g.op(v, widthOf(g.bytes), x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 	}
 	return r
 }
 
-func (g *gen) maskAnd(x, y Reg) Reg { return g.maskOp(KANDW, VPAND, x, y) }
-func (g *gen) maskOr(x, y Reg) Reg  { return g.maskOp(KORW, VPOR, x, y) }
-func (g *gen) maskXor(x, y Reg) Reg { return g.maskOp(KXORW, VPXOR, x, y) }
+func (g *gen) maskAnd(x, y x86.Reg) x86.Reg { return g.maskOp(x86.KANDW, x86.VPAND, x, y) }
+func (g *gen) maskOr(x, y x86.Reg) x86.Reg  { return g.maskOp(x86.KORW, x86.VPOR, x, y) }
+func (g *gen) maskXor(x, y x86.Reg) x86.Reg { return g.maskOp(x86.KXORW, x86.VPXOR, x, y) }
 
 // maskAndNot is y and not x.
-func (g *gen) maskAndNot(x, y Reg) Reg { return g.maskOp(KANDNW, VPANDN, x, y) }
+func (g *gen) maskAndNot(x, y x86.Reg) x86.Reg { return g.maskOp(x86.KANDNW, x86.VPANDN, x, y) }
 
-func (g *gen) maskMove(dst, src Reg) {
+func (g *gen) maskMove(dst, src x86.Reg) {
 	if dst == src {
 		return
 	}
 	if g.avx512 {
-		g.op(KMOVW, W128, RegArg(dst), RegArg(src))
+		g.op(x86.KMOVW, x86.W128, x86.RegArg(dst), x86.RegArg(src))
 	} else {
-		g.op(VMOVUPSStore, widthOf(g.bytes), RegArg(dst), RegArg(src))
+		g.op(x86.VMOVUPSStore, widthOf(g.bytes), x86.RegArg(dst), x86.RegArg(src))
 	}
 }
 
 // maskAll is the mask of all lanes.
-func (g *gen) maskAll() Reg {
+func (g *gen) maskAll() x86.Reg {
 	if !g.avx512 {
 		return g.allOnes(widthOf(g.bytes))
 	}
 	m := g.mask()
-	g.op(MOVQImm, W128, RegArg(CX), ImmArg(1<<g.lanes-1))
-	g.op(KMOVDSet, W128, RegArg(m), RegArg(CX))
+	g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1<<g.lanes-1))
+	g.op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
 	return m
 }
 
-func (g *gen) maskNone() Reg {
+func (g *gen) maskNone() x86.Reg {
 	m := g.newMask()
 	if g.avx512 {
-		g.op(XORQ, W128, RegArg(CX), RegArg(CX))
-		g.op(KMOVDSet, W128, RegArg(m), RegArg(CX))
+		g.op(x86.XORQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX))
+		g.op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
 	} else {
-		g.op(VPXOR, widthOf(g.bytes), RegArg(m), RegArg(g.undefined(m)), RegArg(m))
+		g.op(x86.VPXOR, widthOf(g.bytes), x86.RegArg(m), x86.RegArg(g.undefined(m)), x86.RegArg(m))
 	}
 	return m
 }
 
 // undefined tells the liveness analysis that r is defined here, for the idiom x xor x.
-func (g *gen) undefined(r Reg) Reg {
-	g.op(VMOVUPSStore, W128, RegArg(r), RegArg(V(15)))
+func (g *gen) undefined(r x86.Reg) x86.Reg {
+	g.op(x86.VMOVUPSStore, x86.W128, x86.RegArg(r), x86.RegArg(x86.V(15)))
 	return r
 }
 
 // allOnes is a vector of ones.
-func (g *gen) allOnes(w Width) Reg {
+func (g *gen) allOnes(w x86.Width) x86.Reg {
 	return g.constVector(1<<64-1, 8)
 }
 
 // maskBits puts one bit a lane into a general register.
-func (g *gen) maskBits(dst, m Reg) {
+func (g *gen) maskBits(dst, m x86.Reg) {
 	switch {
 	case g.avx512:
-		g.op(KMOVWGet, W128, RegArg(dst), RegArg(m))
+		g.op(x86.KMOVWGet, x86.W128, x86.RegArg(dst), x86.RegArg(m))
 	case g.maskLane() == 8:
-		g.op(VMOVMSKPD, widthOf(g.bytes), RegArg(dst), RegArg(m))
+		g.op(x86.VMOVMSKPD, widthOf(g.bytes), x86.RegArg(dst), x86.RegArg(m))
 	default:
-		g.op(VMOVMSKPS, widthOf(g.bytes), RegArg(dst), RegArg(m))
+		g.op(x86.VMOVMSKPS, widthOf(g.bytes), x86.RegArg(dst), x86.RegArg(m))
 	}
 }
 
 // anyLane sets the zero flag when no lane of any copy is on.
-func (g *gen) anyLane(masks []Reg) {
+func (g *gen) anyLane(masks []x86.Reg) {
 	m := masks[0]
 	for _, n := range masks[1:] {
 		if n != m {
@@ -99,56 +100,56 @@ func (g *gen) anyLane(masks []Reg) {
 		}
 	}
 	if g.avx512 {
-		g.op(KORTESTW, W128, RegArg(m), RegArg(m))
+		g.op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
 		return
 	}
-	g.op(VPTEST, widthOf(g.bytes), RegArg(m), RegArg(m))
+	g.op(x86.VPTEST, widthOf(g.bytes), x86.RegArg(m), x86.RegArg(m))
 }
 
 // prefixMask turns on the first n lanes (n in a general register, at least 0).
-func (g *gen) prefixMask(n Reg) Reg {
+func (g *gen) prefixMask(n x86.Reg) x86.Reg {
 	if g.avx512 {
 		m := g.mask()
-		g.op(MOVQImm, W128, RegArg(CX), ImmArg(1<<g.lanes-1))
-		g.op(BZHIQ, W128, RegArg(CX), RegArg(CX), RegArg(n))
-		g.op(KMOVDSet, W128, RegArg(m), RegArg(CX))
+		g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1<<g.lanes-1))
+		g.op(x86.BZHIQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX), x86.RegArg(n))
+		g.op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
 		return m
 	}
 	size := g.maskLane()
 	w := widthOf(g.bytes)
 	b, m := g.vector(), g.vector()
 	g.broadcastGeneral(b, n, size, w)
-	op := VPCMPGTD
+	op := x86.VPCMPGTD
 	if size == 8 {
-		op = VPCMPGTQ
+		op = x86.VPCMPGTQ
 	}
-	g.op(op, w, RegArg(m), RegArg(b), RegArg(g.iotaVector(1, size)))
+	g.op(op, w, x86.RegArg(m), x86.RegArg(b), x86.RegArg(g.iotaVector(1, size)))
 	return m
 }
 
 // canonicalMask converts an AVX2 mask with lanes of size bytes to the canonical lane size.
-func (g *gen) canonicalMask(m Reg, size int) Reg {
+func (g *gen) canonicalMask(m x86.Reg, size int) x86.Reg {
 	if g.avx512 || size == g.maskLane() {
 		return m
 	}
 	r := g.vector()
 	if size < g.maskLane() {
-		g.op(VPMOVSXDQ, W256, RegArg(r), RegArg(m))
+		g.op(x86.VPMOVSXDQ, x86.W256, x86.RegArg(r), x86.RegArg(m))
 		return r
 	}
 	return g.narrowMask(m)
 }
 
 // narrowMask halves 8-byte lanes to 4 bytes.
-func (g *gen) narrowMask(m Reg) Reg {
+func (g *gen) narrowMask(m x86.Reg) x86.Reg {
 	high, r := g.vector(), g.vector()
-	g.op(VEXTRACTF128, W256, RegArg(high), RegArg(m), ImmArg(1))
-	g.op(VSHUFPS, W128, RegArg(r), RegArg(m), RegArg(high), ImmArg(0x88))
+	g.op(x86.VEXTRACTF128, x86.W256, x86.RegArg(high), x86.RegArg(m), x86.ImmArg(1))
+	g.op(x86.VSHUFPS, x86.W128, x86.RegArg(r), x86.RegArg(m), x86.RegArg(high), x86.ImmArg(0x88))
 	return r
 }
 
 // maskFor is the mask in the lane size of values of t, for AVX2.
-func (g *gen) maskFor(m Reg, t *ir.Type) Reg {
+func (g *gen) maskFor(m x86.Reg, t *ir.Type) x86.Reg {
 	if g.avx512 || container(t) == g.maskLane() {
 		return m
 	}
@@ -156,37 +157,37 @@ func (g *gen) maskFor(m Reg, t *ir.Type) Reg {
 }
 
 // blend sets dst to src in the lanes of m.
-func (g *gen) blend(dst, src, m Reg, t *ir.Type) {
+func (g *gen) blend(dst, src, m x86.Reg, t *ir.Type) {
 	w := g.width(t)
 	if g.avx512 {
-		op := VMOVUPSStore
+		op := x86.VMOVUPSStore
 		if container(t) == 8 {
-			op = VMOVUPDStore
+			op = x86.VMOVUPDStore
 		}
-		g.emit(I(op, w, RegArg(dst), RegArg(src)).Masked(m, false))
+		g.emit(x86.I(op, w, x86.RegArg(dst), x86.RegArg(src)).Masked(m, false))
 		return
 	}
-	g.op(VPBLENDVB, w, RegArg(dst), RegArg(dst), RegArg(src), RegArg(g.maskFor(m, t)))
+	g.op(x86.VPBLENDVB, w, x86.RegArg(dst), x86.RegArg(dst), x86.RegArg(src), x86.RegArg(g.maskFor(m, t)))
 }
 
 // broadcastGeneral fills a vector with a general register.
-func (g *gen) broadcastGeneral(dst, src Reg, size int, w Width) {
+func (g *gen) broadcastGeneral(dst, src x86.Reg, size int, w x86.Width) {
 	switch {
 	case g.avx512 && size == 8:
-		g.op(VPBROADCASTQR, w, RegArg(dst), RegArg(src))
+		g.op(x86.VPBROADCASTQR, w, x86.RegArg(dst), x86.RegArg(src))
 	case g.avx512:
-		g.op(VPBROADCASTDR, w, RegArg(dst), RegArg(src))
+		g.op(x86.VPBROADCASTDR, w, x86.RegArg(dst), x86.RegArg(src))
 	case size == 8:
-		g.op(VMOVQ, W128, RegArg(dst), RegArg(src))
-		g.op(VPBROADCASTQ, w, RegArg(dst), RegArg(dst))
+		g.op(x86.VMOVQ, x86.W128, x86.RegArg(dst), x86.RegArg(src))
+		g.op(x86.VPBROADCASTQ, w, x86.RegArg(dst), x86.RegArg(dst))
 	default:
-		g.op(VMOVD, W128, RegArg(dst), RegArg(src))
-		g.op(VPBROADCASTD, w, RegArg(dst), RegArg(dst))
+		g.op(x86.VMOVD, x86.W128, x86.RegArg(dst), x86.RegArg(src))
+		g.op(x86.VPBROADCASTD, w, x86.RegArg(dst), x86.RegArg(dst))
 	}
 }
 
 // masksOf evaluates a condition in every lane. A uniform condition gives masks that are all or none.
-func (g *gen) masksOf(e ir.Expr) []Reg {
+func (g *gen) masksOf(e ir.Expr) []x86.Reg {
 	if g.shape(e).kind == uniform {
 		return g.uniformMask(e)
 	}
@@ -194,7 +195,7 @@ func (g *gen) masksOf(e ir.Expr) []Reg {
 	case *ir.Ref:
 		return g.home(e.Var, e.At).masks
 	case *ir.Unary:
-		return g.mapMasks(g.masksOf(e.X), func(m Reg) Reg { return g.maskXor(m, g.maskAll()) })
+		return g.notMasks(g.masksOf(e.X))
 	case *ir.Binary:
 		switch e.Op {
 		case ir.LAnd:
@@ -220,15 +221,24 @@ func (g *gen) masksOf(e ir.Expr) []Reg {
 	return nil
 }
 
-func (g *gen) selectMasks(e *ir.Select) []Reg {
-	c, x, y := g.masksOf(e.Cond), g.masksOf(e.X), g.masksOf(e.Y)
-	out := make([]Reg, g.unroll)
-	g.each(func(u int) { out[u] = g.maskOr(g.maskAnd(c[u], x[u]), g.maskAndNot(c[u], y[u])) })
+// selectMasks evaluates each side only in the lanes that take it.
+func (g *gen) selectMasks(e *ir.Select) []x86.Reg {
+	c := g.masksOf(e.Cond)
+	out := make([]x86.Reg, g.unroll)
+	g.each(func(u int) { out[u] = g.maskNone() })
+	g.under(c, e.X, func() {
+		x := g.masksOf(e.X)
+		g.each(func(u int) { g.maskMove(out[u], g.maskAnd(c[u], x[u])) })
+	})
+	g.under(g.notMasks(c), e.Y, func() {
+		y := g.masksOf(e.Y)
+		g.each(func(u int) { g.maskMove(out[u], g.maskOr(out[u], g.maskAndNot(c[u], y[u]))) })
+	})
 	return out
 }
 
 // boolMath asks of what kind a float is.
-func (g *gen) boolMath(e *ir.Math) []Reg {
+func (g *gen) boolMath(e *ir.Math) []x86.Reg {
 	x, t := e.Args[0], e.Args[0].Type()
 	bits := func(v float64) uint64 {
 		if t.Size == 4 {
@@ -259,8 +269,8 @@ func (g *gen) boolMath(e *ir.Math) []Reg {
 	return nil
 }
 
-func (g *gen) mapMasks(in []Reg, f func(Reg) Reg) []Reg {
-	out := make([]Reg, len(in))
+func (g *gen) mapMasks(in []x86.Reg, f func(x86.Reg) x86.Reg) []x86.Reg {
+	out := make([]x86.Reg, len(in))
 	for i, m := range in {
 		if i > 0 && m == in[0] {
 			out[i] = out[0]
@@ -271,9 +281,9 @@ func (g *gen) mapMasks(in []Reg, f func(Reg) Reg) []Reg {
 	return out
 }
 
-func (g *gen) equalMasks(e *ir.Binary) []Reg {
+func (g *gen) equalMasks(e *ir.Binary) []x86.Reg {
 	x, y := g.masksOf(e.X), g.masksOf(e.Y)
-	out := make([]Reg, g.unroll)
+	out := make([]x86.Reg, g.unroll)
 	g.each(func(u int) {
 		out[u] = g.maskXor(x[u], y[u])
 		if e.Op == ir.Eq {
@@ -283,31 +293,57 @@ func (g *gen) equalMasks(e *ir.Binary) []Reg {
 	return out
 }
 
-// shortCircuit evaluates the right side only in the lanes where the left does not decide: an access there is guarded.
-func (g *gen) shortCircuit(e *ir.Binary, and bool) []Reg {
+// shortCircuit evaluates the right side only in the lanes where the left does not decide.
+func (g *gen) shortCircuit(e *ir.Binary, and bool) []x86.Reg {
 	x := g.masksOf(e.X)
-	old, split := g.exec, g.split
-	decide := x
+	out, undecided := make([]x86.Reg, g.unroll), x
 	if !and {
-		decide = g.mapMasks(x, func(m Reg) Reg { return g.maskXor(m, g.maskAll()) })
+		undecided = g.notMasks(x)
 	}
-	g.narrow(decide)
-	y := g.masksOf(e.Y)
-	g.exec, g.split = old, split
-	out := make([]Reg, g.unroll)
-	g.each(func(u int) {
-		if and {
-			out[u] = g.maskAnd(x[u], y[u])
-		} else {
-			out[u] = g.maskOr(x[u], y[u])
-		}
+	g.each(func(u int) { out[u] = g.copyMask(x[u]) })
+	g.under(undecided, e.Y, func() {
+		y := g.masksOf(e.Y)
+		g.each(func(u int) {
+			if and {
+				g.maskMove(out[u], g.maskAnd(x[u], y[u]))
+			} else {
+				g.maskMove(out[u], g.maskOr(x[u], y[u]))
+			}
+		})
 	})
 	return out
 }
 
+// under evaluates e in the lanes of masks, and steps over it where there are none and e would touch memory or fail: what it sets must have
+// a value before.
+func (g *gen) under(masks []x86.Reg, e ir.Expr, evaluate func()) {
+	exec, split := g.exec, g.split
+	none, jumps := g.newLabel(), mayFail(e)
+	g.narrow(masks)
+	if jumps {
+		g.anyLane(g.exec)
+		g.jump(condE, none)
+	}
+	evaluate()
+	if jumps {
+		g.place(none)
+	}
+	g.exec, g.split = exec, split
+}
+
+func (g *gen) notMasks(masks []x86.Reg) []x86.Reg {
+	return g.mapMasks(masks, func(m x86.Reg) x86.Reg { return g.maskXor(m, g.maskAll()) })
+}
+
+func (g *gen) copyMask(m x86.Reg) x86.Reg {
+	r := g.newMask()
+	g.maskMove(r, m)
+	return r
+}
+
 // narrow turns off the lanes outside masks.
-func (g *gen) narrow(masks []Reg) {
-	next := make([]Reg, g.unroll)
+func (g *gen) narrow(masks []x86.Reg) {
+	next := make([]x86.Reg, g.unroll)
 	g.each(func(u int) {
 		next[u] = masks[u]
 		if g.exec != nil {
@@ -317,7 +353,7 @@ func (g *gen) narrow(masks []Reg) {
 	g.exec, g.split = next, true
 }
 
-func (g *gen) uniformMask(e ir.Expr) []Reg {
+func (g *gen) uniformMask(e ir.Expr) []x86.Reg {
 	r := g.newMask()
 	none := g.newLabel()
 	g.maskMove(r, g.maskNone())
@@ -334,10 +370,10 @@ var floatPredicates = map[ir.Op]int64{ir.Eq: 0x00, ir.Lt: 0x11, ir.Le: 0x12, ir.
 var intPredicates = map[ir.Op]int64{ir.Eq: 0, ir.Lt: 1, ir.Le: 2, ir.Ne: 4, ir.Ge: 5, ir.Gt: 6}
 
 // compare compares two numbers in every lane.
-func (g *gen) compare(e *ir.Binary) []Reg {
+func (g *gen) compare(e *ir.Binary) []x86.Reg {
 	t := e.X.Type()
 	x, y := g.vec(e.X), g.vec(e.Y)
-	out := make([]Reg, g.unroll)
+	out := make([]x86.Reg, g.unroll)
 	g.each(func(u int) {
 		if u > 0 && x[u] == x[0] && y[u] == y[0] {
 			out[u] = out[0]
@@ -348,76 +384,76 @@ func (g *gen) compare(e *ir.Binary) []Reg {
 	return out
 }
 
-func (g *gen) compareCopy(e *ir.Binary, t *ir.Type, x, y Reg) Reg {
+func (g *gen) compareCopy(e *ir.Binary, t *ir.Type, x, y x86.Reg) x86.Reg {
 	w := g.width(t)
 	if t.IsFloat() {
-		op := VCMPPS
+		op := x86.VCMPPS
 		if t.Kind == ir.Float64 {
-			op = VCMPPD
+			op = x86.VCMPPD
 		}
 		m := g.newMask()
-		g.op(op, w, RegArg(m), RegArg(x), RegArg(y), ImmArg(floatPredicates[e.Op]))
+		g.op(op, w, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(floatPredicates[e.Op]))
 		return g.canonicalMask(m, int(t.Size))
 	}
 	if g.avx512 {
 		m := g.mask()
-		g.op(intCompareOp(t), w, RegArg(m), RegArg(x), RegArg(y), ImmArg(intPredicates[e.Op]))
+		g.op(intCompareOp(t), w, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(intPredicates[e.Op]))
 		return m
 	}
 	return g.canonicalMask(g.compareAVX2(e.Op, t, x, y, w), container(t))
 }
 
-func intCompareOp(t *ir.Type) Op {
+func intCompareOp(t *ir.Type) x86.Op {
 	switch {
 	case container(t) == 8 && t.IsSigned():
-		return VPCMPQ
+		return x86.VPCMPQ
 	case container(t) == 8:
-		return VPCMPUQ
+		return x86.VPCMPUQ
 	case t.IsSigned():
-		return VPCMPD
+		return x86.VPCMPD
 	}
-	return VPCMPUD
+	return x86.VPCMPUD
 }
 
 // compareAVX2 builds the six comparisons of equal and signed greater.
-func (g *gen) compareAVX2(op ir.Op, t *ir.Type, x, y Reg, w Width) Reg {
-	eq, gt, sign := VPCMPEQD, VPCMPGTD, g.constVector(1<<31, 4)
+func (g *gen) compareAVX2(op ir.Op, t *ir.Type, x, y x86.Reg, w x86.Width) x86.Reg {
+	eq, gt, sign := x86.VPCMPEQD, x86.VPCMPGTD, g.constVector(1<<31, 4)
 	if container(t) == 8 {
-		eq, gt, sign = VPCMPEQQ, VPCMPGTQ, g.constVector(1<<63, 8)
+		eq, gt, sign = x86.VPCMPEQQ, x86.VPCMPGTQ, g.constVector(1<<63, 8)
 	}
 	r := g.vector()
 	if op == ir.Eq || op == ir.Ne {
-		g.op(eq, w, RegArg(r), RegArg(x), RegArg(y))
+		g.op(eq, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 	} else {
 		if !t.IsSigned() && t.Size >= 4 { // unsigned order is signed order with the top bit flipped
 			fx, fy := g.vector(), g.vector()
-			g.op(VPXOR, w, RegArg(fx), RegArg(x), RegArg(sign))
-			g.op(VPXOR, w, RegArg(fy), RegArg(y), RegArg(sign))
+			g.op(x86.VPXOR, w, x86.RegArg(fx), x86.RegArg(x), x86.RegArg(sign))
+			g.op(x86.VPXOR, w, x86.RegArg(fy), x86.RegArg(y), x86.RegArg(sign))
 			x, y = fx, fy
 		}
 		if op == ir.Lt || op == ir.Ge {
 			x, y = y, x
 		}
-		g.op(gt, w, RegArg(r), RegArg(x), RegArg(y))
+		g.op(gt, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 	}
 	if op == ir.Ne || op == ir.Le || op == ir.Ge {
 		n := g.vector()
-		g.op(VPXOR, w, RegArg(n), RegArg(r), RegArg(g.allOnes(w)))
+		g.op(x86.VPXOR, w, x86.RegArg(n), x86.RegArg(r), x86.RegArg(g.allOnes(w)))
 		return n
 	}
 	return r
 }
 
 // boolLoad loads a []bool in every lane.
-func (g *gen) boolLoad(e ir.Expr) []Reg {
+func (g *gen) boolLoad(e ir.Expr) []x86.Reg {
 	bytes := g.load(e, ir.Uint8Type)
 	zero := g.constVector(0, 4)
-	out := make([]Reg, g.unroll)
+	out := make([]x86.Reg, g.unroll)
 	w := widthOf(g.lanes * 4)
 	g.each(func(u int) {
 		if g.avx512 {
 			out[u] = g.mask()
-			g.op(VPCMPD, w, RegArg(out[u]), RegArg(bytes[u]), RegArg(zero), ImmArg(4))
+			g.op(x86.VPCMPD, w, x86.RegArg(out[u]), x86.RegArg(bytes[u]), x86.RegArg(zero), x86.ImmArg(4))
 			return
 		}
 		out[u] = g.canonicalMask(g.compareAVX2(ir.Ne, ir.Int32Type, bytes[u], zero, w), 4)

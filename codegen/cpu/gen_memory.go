@@ -1,9 +1,12 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // load loads an element in every lane, as a value of type t (that of e, or uint8 for a bool).
-func (g *gen) load(e ir.Expr, t *ir.Type) []Reg {
+func (g *gen) load(e ir.Expr, t *ir.Type) []x86.Reg {
 	if !t.IsScalar() {
 		g.refuse(e.Pos(), "loading a %s as a whole is not supported yet in vector code", t)
 	}
@@ -36,53 +39,53 @@ func (g *gen) load(e ir.Expr, t *ir.Type) []Reg {
 }
 
 // loadBroadcast fills a vector with one element.
-func (g *gen) loadBroadcast(d Reg, m Mem, t *ir.Type) {
+func (g *gen) loadBroadcast(d x86.Reg, m x86.Mem, t *ir.Type) {
 	w := g.width(t)
 	switch t.Size {
 	case 8:
-		g.op(VBROADCASTSD, max(w, W256), RegArg(d), MemArg(m))
+		g.op(x86.VBROADCASTSD, max(w, x86.W256), x86.RegArg(d), x86.MemArg(m))
 	case 4:
-		g.op(VBROADCASTSS, w, RegArg(d), MemArg(m))
+		g.op(x86.VBROADCASTSS, w, x86.RegArg(d), x86.MemArg(m))
 	default:
 		r := g.general()
-		g.op(smallLoad(t), W128, RegArg(r), MemArg(m))
+		g.op(smallLoad(t), x86.W128, x86.RegArg(r), x86.MemArg(m))
 		g.broadcastGeneral(d, r, 4, w)
 	}
 }
 
-func smallLoad(t *ir.Type) Op {
+func smallLoad(t *ir.Type) x86.Op {
 	switch {
 	case t.Size == 1 && t.IsSigned():
-		return MOVBQSX
+		return x86.MOVBQSX
 	case t.Size == 1:
-		return MOVBLZX
+		return x86.MOVBLZX
 	case t.IsSigned():
-		return MOVWQSX
+		return x86.MOVWQSX
 	}
-	return MOVWLZX
+	return x86.MOVWLZX
 }
 
 // loadVector loads neighbouring elements; lanes that are off are not read.
-func (g *gen) loadVector(d Reg, m Mem, t *ir.Type, u int) {
+func (g *gen) loadVector(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
 	w := g.width(t)
 	if t.Size < 4 {
 		g.loadSmall(d, m, t, u)
 		return
 	}
 	if g.exec == nil {
-		g.op(pick(t, VMOVUPS, VMOVUPD), w, RegArg(d), MemArg(m))
+		g.op(pick(t, x86.VMOVUPS, x86.VMOVUPD), w, x86.RegArg(d), x86.MemArg(m))
 		return
 	}
 	if g.avx512 {
-		g.emit(I(pick(t, VMOVUPS, VMOVUPD), w, RegArg(d), MemArg(m)).Masked(g.exec[u], true))
+		g.emit(x86.I(pick(t, x86.VMOVUPS, x86.VMOVUPD), w, x86.RegArg(d), x86.MemArg(m)).Masked(g.exec[u], true))
 		return
 	}
-	g.op(pick(t, VMASKMOVPSLoad, VMASKMOVPDLoad), w, RegArg(d), RegArg(g.maskFor(g.exec[u], t)), MemArg(m))
+	g.op(pick(t, x86.VMASKMOVPSLoad, x86.VMASKMOVPDLoad), w, x86.RegArg(d), x86.RegArg(g.maskFor(g.exec[u], t)), x86.MemArg(m))
 }
 
 // loadSmall widens 1- and 2-byte elements to 32 bits a lane.
-func (g *gen) loadSmall(d Reg, m Mem, t *ir.Type, u int) {
-	in := I(widening(t), g.width(t), RegArg(d), MemArg(m))
+func (g *gen) loadSmall(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
+	in := x86.I(widening(t), g.width(t), x86.RegArg(d), x86.MemArg(m))
 	if g.exec != nil {
 		if !g.avx512 {
 			g.loadSmallLanes(d, m, t, u)
@@ -94,18 +97,18 @@ func (g *gen) loadSmall(d Reg, m Mem, t *ir.Type, u int) {
 }
 
 // loadSmallWhole loads all lanes, where lanes that are off may be read, and makes those 0.
-func (g *gen) loadSmallWhole(d Reg, m Mem, t *ir.Type, exec Reg) {
+func (g *gen) loadSmallWhole(d x86.Reg, m x86.Mem, t *ir.Type, exec x86.Reg) {
 	w := g.width(t)
-	g.op(widening(t), w, RegArg(d), MemArg(m))
-	g.op(VPAND, w, RegArg(d), RegArg(d), RegArg(g.maskFor(exec, t)))
+	g.op(widening(t), w, x86.RegArg(d), x86.MemArg(m))
+	g.op(x86.VPAND, w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.maskFor(exec, t)))
 }
 
 // widening makes 32-bit lanes of elements of one or two bytes.
-func widening(t *ir.Type) Op {
+func widening(t *ir.Type) x86.Op {
 	if t.Size == 2 {
-		return map[bool]Op{true: VPMOVSXWD, false: VPMOVZXWD}[t.IsSigned()]
+		return map[bool]x86.Op{true: x86.VPMOVSXWD, false: x86.VPMOVZXWD}[t.IsSigned()]
 	}
-	return map[bool]Op{true: VPMOVSXBD, false: VPMOVZXBD}[t.IsSigned()]
+	return map[bool]x86.Op{true: x86.VPMOVSXBD, false: x86.VPMOVZXBD}[t.IsSigned()]
 }
 
 // strided turns an affine access with gaps into a gather with computed indices.
@@ -118,29 +121,29 @@ func (g *gen) strided(at target, t *ir.Type, e ir.Expr) target {
 		}
 	}
 	iota := g.iotaVector(at.stride, size)
-	at.index = make([]Reg, g.unroll)
+	at.index = make([]x86.Reg, g.unroll)
 	base := g.general()
-	g.op(LEAQ, W128, RegArg(base), MemArg(at.mem))
-	at.mem, at.size4, at.scale = At(base, 0), size == 4, 1
+	g.op(x86.LEAQ, x86.W128, x86.RegArg(base), x86.MemArg(at.mem))
+	at.mem, at.size4, at.scale = x86.At(base, 0), size == 4, 1
 	g.each(func(u int) {
 		at.index[u] = iota
 		if u > 0 {
 			at.index[u] = g.vector()
-			add := map[int]Op{4: VPADDD, 8: VPADDQ}[size]
-			g.op(add, widthOf(g.lanes*size), RegArg(at.index[u]), RegArg(iota),
-				RegArg(g.constVector(uint64(int64(u*g.lanes)*at.stride), size)))
+			add := map[int]x86.Op{4: x86.VPADDD, 8: x86.VPADDQ}[size]
+			g.op(add, widthOf(g.lanes*size), x86.RegArg(at.index[u]), x86.RegArg(iota),
+				x86.RegArg(g.constVector(uint64(int64(u*g.lanes)*at.stride), size)))
 		}
 	})
 	return at
 }
 
 // gatherOp chooses by index and element size.
-func gatherOp(size4 bool, t *ir.Type, avx512 bool) Op {
-	table := map[[2]bool][2]Op{
-		{true, true}:   {VGATHERDPS, VGATHERDPSAVX},
-		{true, false}:  {VGATHERDPD, VGATHERDPDAVX},
-		{false, true}:  {VGATHERQPS, VGATHERQPSAVX},
-		{false, false}: {VGATHERQPD, VGATHERQPDAVX},
+func gatherOp(size4 bool, t *ir.Type, avx512 bool) x86.Op {
+	table := map[[2]bool][2]x86.Op{
+		{true, true}:   {x86.VGATHERDPS, x86.VGATHERDPSAVX},
+		{true, false}:  {x86.VGATHERDPD, x86.VGATHERDPDAVX},
+		{false, true}:  {x86.VGATHERQPS, x86.VGATHERQPSAVX},
+		{false, false}: {x86.VGATHERQPD, x86.VGATHERQPDAVX},
 	}
 	ops := table[[2]bool{size4, t.Size == 4}]
 	if avx512 {
@@ -150,7 +153,7 @@ func gatherOp(size4 bool, t *ir.Type, avx512 bool) Op {
 }
 
 // gather loads elements from anywhere; lanes that are off are not read.
-func (g *gen) gather(at target, t *ir.Type) []Reg {
+func (g *gen) gather(at target, t *ir.Type) []x86.Reg {
 	if t.Size < 4 {
 		return g.gatherSmall(at, t)
 	}
@@ -160,6 +163,7 @@ func (g *gen) gather(at target, t *ir.Type) []Reg {
 	}
 	w := widthOf(g.lanes * max(isize, container(t)))
 	out := g.vectors(g.unroll)
+	g.walksRows = g.walksRows || g.inLoopOfLanes()
 	one := func(u int) {
 		// The mask is consumed, and the destination keeps what lanes that are off held: zero, not garbage from a false dependence.
 		m := g.newMask()
@@ -169,12 +173,12 @@ func (g *gen) gather(at target, t *ir.Type) []Reg {
 			g.maskMove(m, g.maskAll())
 		}
 		g.move(out[u], g.constVector(0, container(t)))
-		mem := MemArg(Indexed(at.mem.Base, at.index[u], at.scale, at.mem.Disp))
+		mem := x86.MemArg(x86.Indexed(at.mem.Base, at.index[u], at.scale, at.mem.Disp))
 		if g.avx512 {
-			g.emit(I(gatherOp(at.size4, t, true), w, RegArg(out[u]), mem).Masked(m, false))
+			g.emit(x86.I(gatherOp(at.size4, t, true), w, x86.RegArg(out[u]), mem).Masked(m, false))
 			return
 		}
-		g.op(gatherOp(at.size4, t, false), w, RegArg(out[u]), mem, RegArg(m))
+		g.op(gatherOp(at.size4, t, false), w, x86.RegArg(out[u]), mem, x86.RegArg(m))
 	}
 	g.each(func(u int) {
 		if !g.mayBeEven(at, t) && !g.walksEvenly(at, t) {
@@ -182,9 +186,19 @@ func (g *gen) gather(at target, t *ir.Type) []Reg {
 			one(u)
 			return
 		}
-		g.evenly(at, u, func(m Mem) { g.loadVector(out[u], m, t, u) }, func() { one(u) })
+		g.evenly(at, u, func(m x86.Mem) { g.loadVector(out[u], m, t, u) }, func() { one(u) })
 	})
 	return out
+}
+
+// inLoopOfLanes tells whether a loop inside that over lanes is selected.
+func (g *gen) inLoopOfLanes() bool {
+	for i := len(g.loops) - 1; i >= 0 && g.shapes != nil && g.loops[i].counter != g.shapes.lane; i-- {
+		if !g.loops[i].block {
+			return true
+		}
+	}
+	return false
 }
 
 // checkNow makes the check of copy u that was left for who knows whether the lanes are neighbours.
@@ -203,10 +217,10 @@ func (g *gen) fillsEvenly(at target, t *ir.Type) bool {
 
 // walksEvenly tells such loads in a loop that lanes leave one by one, as a rule together: each walks a row, and the rows begin side by side.
 func (g *gen) walksEvenly(at target, t *ir.Type) bool {
-	return g.prefix == NoReg && len(g.loops) > 0 && g.loops[len(g.loops)-1].varying && g.fillsEvenly(at, t)
+	return g.prefix == x86.NoReg && len(g.loops) > 0 && g.loops[len(g.loops)-1].varying && g.fillsEvenly(at, t)
 }
 
-func (g *gen) maskForGather(m Reg, t *ir.Type) Reg { return g.maskFor(m, t) }
+func (g *gen) maskForGather(m x86.Reg, t *ir.Type) x86.Reg { return g.maskFor(m, t) }
 
 // store writes a value of every lane that is on.
 func (g *gen) store(place ir.Expr, value ir.Expr) {
@@ -219,7 +233,7 @@ func (g *gen) store(place ir.Expr, value ir.Expr) {
 		g.storeUniform(place, value)
 		return
 	}
-	var v []Reg
+	var v []x86.Reg
 	if t.Kind == ir.Bool {
 		v = g.boolVector(value)
 		t = ir.Uint8Type
@@ -233,7 +247,7 @@ func (g *gen) store(place ir.Expr, value ir.Expr) {
 			if p, ok := g.goesPast(ix); ok && g.width(t) == widthOf(g.bytes) {
 				g.pastStores = append(g.pastStores, p)
 				g.each(func(u int) {
-					g.op(pick(t, VMOVNTPSStore, VMOVNTPDStore), g.width(t), MemArg(g.copyMem(at, u)), RegArg(v[u]))
+					g.op(pick(t, x86.VMOVNTPSStore, x86.VMOVNTPDStore), g.width(t), x86.MemArg(g.copyMem(at, u)), x86.RegArg(v[u]))
 				})
 				return
 			}
@@ -273,7 +287,7 @@ func placeIndex(place ir.Expr) ir.Expr {
 }
 
 // boolVector makes 0 and 1 of a condition, in 32-bit lanes.
-func (g *gen) boolVector(e ir.Expr) []Reg {
+func (g *gen) boolVector(e ir.Expr) []x86.Reg {
 	masks := g.masksOf(e)
 	one, zero := g.constVector(1, 4), g.constVector(0, 4)
 	out := g.vectors(g.unroll)
@@ -293,34 +307,34 @@ func (g *gen) storeUniform(place, value ir.Expr) {
 	m := g.scalarAddress(place)
 	if t.IsFloat() {
 		v := g.vec(value)[0]
-		g.op(map[bool]Op{true: VMOVSSStore, false: VMOVSDStore}[t.Size == 4], W128, MemArg(m), RegArg(v))
+		g.op(map[bool]x86.Op{true: x86.VMOVSSStore, false: x86.VMOVSDStore}[t.Size == 4], x86.W128, x86.MemArg(m), x86.RegArg(v))
 		return
 	}
 	if g.single && g.updateInPlace(m, place, value) {
 		return
 	}
-	op := map[int64]Op{1: MOVBStore, 2: MOVWStore, 4: MOVLStore, 8: MOVQStore}[int64(t.Size)]
-	g.op(op, W128, MemArg(m), RegArg(g.gpLow(value)))
+	op := map[int64]x86.Op{1: x86.MOVBStore, 2: x86.MOVWStore, 4: x86.MOVLStore, 8: x86.MOVQStore}[int64(t.Size)]
+	g.op(op, x86.W128, x86.MemArg(m), x86.RegArg(g.gpLow(value)))
 }
 
-func (g *gen) storeVector(m Mem, v Reg, t *ir.Type, u int) {
+func (g *gen) storeVector(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
 	w := g.width(t)
 	if t.Size < 4 {
 		g.storeSmall(m, v, t, u)
 		return
 	}
 	if g.exec == nil {
-		g.op(pick(t, VMOVUPSStore, VMOVUPDStore), w, MemArg(m), RegArg(v))
+		g.op(pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.MemArg(m), x86.RegArg(v))
 		return
 	}
 	if g.avx512 {
-		g.emit(I(pick(t, VMOVUPSStore, VMOVUPDStore), w, MemArg(m), RegArg(v)).Masked(g.exec[u], false))
+		g.emit(x86.I(pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.MemArg(m), x86.RegArg(v)).Masked(g.exec[u], false))
 		return
 	}
-	g.op(pick(t, VMASKMOVPSStore, VMASKMOVPDStore), w, MemArg(m), RegArg(g.maskFor(g.exec[u], t)), RegArg(v))
+	g.op(pick(t, x86.VMASKMOVPSStore, x86.VMASKMOVPDStore), w, x86.MemArg(m), x86.RegArg(g.maskFor(g.exec[u], t)), x86.RegArg(v))
 }
 
-func (g *gen) storeSmall(m Mem, v Reg, t *ir.Type, u int) {
+func (g *gen) storeSmall(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
 	if !g.avx512 && g.exec == nil {
 		g.storeSmallTogether(m, v, t)
 		return
@@ -329,11 +343,11 @@ func (g *gen) storeSmall(m Mem, v Reg, t *ir.Type, u int) {
 		g.storeSmallLanes(m, v, t, u)
 		return
 	}
-	op := VPMOVDB
+	op := x86.VPMOVDB
 	if t.Size == 2 {
-		op = VPMOVDW
+		op = x86.VPMOVDW
 	}
-	in := I(op, g.width(t), MemArg(m), RegArg(v))
+	in := x86.I(op, g.width(t), x86.MemArg(m), x86.RegArg(v))
 	if g.exec != nil {
 		in = in.Masked(g.exec[u], false)
 	}
@@ -341,13 +355,13 @@ func (g *gen) storeSmall(m Mem, v Reg, t *ir.Type, u int) {
 }
 
 // scatter writes elements anywhere.
-func (g *gen) scatter(at target, v []Reg, t *ir.Type) {
+func (g *gen) scatter(at target, v []x86.Reg, t *ir.Type) {
 	if g.mayBeEven(at, t) {
 		all := g.unroll
 		g.each(func(u int) {
 			one := at
 			one.even, one.index, one.known, one.check = false, at.index[u:u+1], nil, nil
-			g.evenly(at, u, func(m Mem) { g.storeVector(m, v[u], t, u) }, func() {
+			g.evenly(at, u, func(m x86.Mem) { g.storeVector(m, v[u], t, u) }, func() {
 				g.unroll = 1
 				g.scatter(one, v[u:u+1], t)
 				g.unroll = all
@@ -365,7 +379,7 @@ func (g *gen) scatter(at target, v []Reg, t *ir.Type) {
 		isize = 4
 	}
 	w := widthOf(g.lanes * max(isize, container(t)))
-	op := map[[2]bool]Op{{true, true}: VSCATTERDPS, {true, false}: VSCATTERDPD, {false, true}: VSCATTERQPS, {false, false}: VSCATTERQPD}[[2]bool{at.size4, t.Size == 4}]
+	op := map[[2]bool]x86.Op{{true, true}: x86.VSCATTERDPS, {true, false}: x86.VSCATTERDPD, {false, true}: x86.VSCATTERQPS, {false, false}: x86.VSCATTERQPD}[[2]bool{at.size4, t.Size == 4}]
 	g.each(func(u int) {
 		m := g.newMask()
 		if g.exec != nil {
@@ -373,6 +387,6 @@ func (g *gen) scatter(at target, v []Reg, t *ir.Type) {
 		} else {
 			g.maskMove(m, g.maskAll())
 		}
-		g.emit(I(op, w, MemArg(Indexed(at.mem.Base, at.index[u], at.scale, at.mem.Disp)), RegArg(v[u])).Masked(m, false))
+		g.emit(x86.I(op, w, x86.MemArg(x86.Indexed(at.mem.Base, at.index[u], at.scale, at.mem.Disp)), x86.RegArg(v[u])).Masked(m, false))
 	})
 }

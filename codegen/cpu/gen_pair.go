@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // A pairIndex is the second of the two variables of minloc and maxloc: what belongs to the least or largest value.
 type pairIndex struct {
@@ -23,13 +26,13 @@ func (g *gen) openPair(x *sum, r ir.Reduction) {
 
 // spreadHome makes vectors, or masks, of a value that is one for all.
 func (g *gen) spreadHome(from *home, t *ir.Type) *home {
-	h := &home{gp: NoReg, length: NoReg}
+	h := &home{gp: x86.NoReg, length: x86.NoReg}
 	if t.Kind == ir.Bool {
-		h.masks = make([]Reg, g.unroll)
+		h.masks = make([]x86.Reg, g.unroll)
 		all := g.newMask()
 		none := g.newLabel()
 		g.maskMove(all, g.maskNone())
-		g.op(TESTQ, W128, RegArg(from.gp), RegArg(from.gp))
+		g.op(x86.TESTQ, x86.W128, x86.RegArg(from.gp), x86.RegArg(from.gp))
 		g.jump(condE, none)
 		g.maskMove(all, g.maskAll())
 		g.place(none)
@@ -62,7 +65,7 @@ func (g *gen) foldPair(x *sum, u int) {
 }
 
 // A pair is one vector of values and what belongs to them.
-type pair struct{ value, index, mask Reg }
+type pair struct{ value, index, mask x86.Reg }
 
 func (g *gen) takeBetter(x *sum, b *pair) {
 	a, i := x.inner.vec[0], x.index
@@ -100,52 +103,52 @@ func (g *gen) closePair(x *sum) {
 	}
 	g.setFirst(x.outer, x.inner.vec[0], x.t)
 	if i.t.Kind == ir.Bool {
-		g.maskBits(AX, i.inner.masks[0])
-		g.op(MOVQStore, W128, RegArg(i.outer.gp), RegArg(AX))
-		g.op(ANDQImm8, W128, RegArg(i.outer.gp), ImmArg(1))
+		g.maskBits(x86.AX, i.inner.masks[0])
+		g.op(x86.MOVQStore, x86.W128, x86.RegArg(i.outer.gp), x86.RegArg(x86.AX))
+		g.op(x86.ANDQImm8, x86.W128, x86.RegArg(i.outer.gp), x86.ImmArg(1))
 		return
 	}
 	g.setFirst(i.outer, i.inner.vec[0], i.t)
 }
 
 // turned is v with its lanes moved down by some, those that fall out coming in at the top.
-func (g *gen) turned(v Reg, by int, t *ir.Type) Reg {
+func (g *gen) turned(v x86.Reg, by int, t *ir.Type) x86.Reg {
 	size := container(t)
 	w, d := widthOf(g.lanes*size), g.vector()
-	g.op(VMOVUPSStore, w, MemArg(At(DI, 8*wordLanes)), RegArg(v))
-	g.op(VMOVUPSStore, w, MemArg(At(DI, int32(8*wordLanes+g.lanes*size))), RegArg(v))
-	g.op(VMOVUPS, w, RegArg(d), MemArg(At(DI, int32(8*wordLanes+by*size))))
+	g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(v))
+	g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+g.lanes*size))), x86.RegArg(v))
+	g.op(x86.VMOVUPS, w, x86.RegArg(d), x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+by*size))))
 	return d
 }
 
 // maskVector holds 0 and 1 in 32-bit lanes, vectorMask what is not 0.
-func (g *gen) maskVector(m Reg) Reg {
+func (g *gen) maskVector(m x86.Reg) x86.Reg {
 	d := g.vector()
 	g.move(d, g.constVector(0, 4))
 	g.blend(d, g.constVector(1, 4), m, ir.Int32Type)
 	return d
 }
 
-func (g *gen) vectorMask(v Reg) Reg {
+func (g *gen) vectorMask(v x86.Reg) x86.Reg {
 	return g.compareCopy(&ir.Binary{Op: ir.Ne}, ir.Int32Type, v, g.constVector(0, 4))
 }
 
 // setFirst puts the first lane of a where a variable lives.
-func (g *gen) setFirst(h *home, a Reg, t *ir.Type) {
+func (g *gen) setFirst(h *home, a x86.Reg, t *ir.Type) {
 	if h.vec == nil {
 		g.move(h.gp, g.firstLane(a, t))
 		return
 	}
 	for _, d := range h.vec {
 		if t.Size == 8 {
-			g.op(VBROADCASTSD, max(g.width(t), W256), RegArg(d), RegArg(a))
+			g.op(x86.VBROADCASTSD, max(g.width(t), x86.W256), x86.RegArg(d), x86.RegArg(a))
 		} else {
-			g.op(VBROADCASTSS, g.width(t), RegArg(d), RegArg(a))
+			g.op(x86.VBROADCASTSS, g.width(t), x86.RegArg(d), x86.RegArg(a))
 		}
 	}
 }
 
-func (g *gen) combineMasks(op ir.Op, x, y Reg) Reg {
+func (g *gen) combineMasks(op ir.Op, x, y x86.Reg) x86.Reg {
 	if op == ir.LAnd {
 		return g.maskAnd(x, y)
 	}
@@ -158,7 +161,7 @@ func (g *gen) finishBool(x *sum) {
 	if x.op == ir.LAnd {
 		bits = g.maskXor(bits, g.maskAll())
 	}
-	g.anyLane([]Reg{bits})
+	g.anyLane([]x86.Reg{bits})
 	g.jump(condE, end)
 	g.setGeneral(x.outer.gp, map[bool]int64{true: 0, false: 1}[x.op == ir.LAnd])
 	g.place(end)
@@ -196,46 +199,46 @@ func (g *gen) closeArray(x *sum) {
 	top := g.newLabel()
 	g.place(top)
 	a := g.vector()
-	g.loadVector(a, At(from, 0), x.t, 0)
+	g.loadVector(a, x86.At(from, 0), x.t, 0)
 	for u := int64(1); u < x.inner.per/int64(g.lanes); u++ {
 		b := g.vector()
-		g.loadVector(b, At(from, int32(u*int64(g.lanes)*size)), x.t, 0)
+		g.loadVector(b, x86.At(from, int32(u*int64(g.lanes)*size)), x.t, 0)
 		g.combine(x, a, a, b, g.width(x.t))
 	}
 	a = g.foldLanes(x, a)
 	b := g.vector()
-	g.loadOne(b, At(to, 0), x.t)
-	g.combine(x, b, b, a, W128)
-	g.storeOne(At(to, 0), b, x.t)
+	g.loadOne(b, x86.At(to, 0), x.t)
+	g.combine(x, b, b, a, x86.W128)
+	g.storeOne(x86.At(to, 0), b, x.t)
 	g.addConst(from, size*x.inner.per)
 	g.addConst(to, size)
-	g.op(ADDQImm8, W128, RegArg(left), ImmArg(-1))
+	g.op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
 	g.again(condNE, top)
 }
 
 // loadOne and storeOne move one element between memory and the first lane.
-func (g *gen) loadOne(d Reg, m Mem, t *ir.Type) {
+func (g *gen) loadOne(d x86.Reg, m x86.Mem, t *ir.Type) {
 	switch {
 	case t.Size == 8:
-		g.op(VMOVSDLoad, W128, RegArg(d), MemArg(m))
+		g.op(x86.VMOVSDLoad, x86.W128, x86.RegArg(d), x86.MemArg(m))
 	case t.Size == 4:
-		g.op(VMOVSSLoad, W128, RegArg(d), MemArg(m))
+		g.op(x86.VMOVSSLoad, x86.W128, x86.RegArg(d), x86.MemArg(m))
 	default:
 		r := g.general()
-		g.op(smallLoad(t), W128, RegArg(r), MemArg(m))
-		g.op(VMOVD, W128, RegArg(d), RegArg(r))
+		g.op(smallLoad(t), x86.W128, x86.RegArg(r), x86.MemArg(m))
+		g.op(x86.VMOVD, x86.W128, x86.RegArg(d), x86.RegArg(r))
 	}
 }
 
-func (g *gen) storeOne(m Mem, v Reg, t *ir.Type) {
+func (g *gen) storeOne(m x86.Mem, v x86.Reg, t *ir.Type) {
 	switch {
 	case t.Size == 8:
-		g.op(VMOVSDStore, W128, MemArg(m), RegArg(v))
+		g.op(x86.VMOVSDStore, x86.W128, x86.MemArg(m), x86.RegArg(v))
 	case t.Size == 4:
-		g.op(VMOVSSStore, W128, MemArg(m), RegArg(v))
+		g.op(x86.VMOVSSStore, x86.W128, x86.MemArg(m), x86.RegArg(v))
 	default:
 		r := g.general()
-		g.op(VMOVDStore, W128, RegArg(r), RegArg(v))
-		g.op(laneStores[int64(t.Size)], W128, MemArg(m), RegArg(r))
+		g.op(x86.VMOVDStore, x86.W128, x86.RegArg(r), x86.RegArg(v))
+		g.op(laneStores[int64(t.Size)], x86.W128, x86.MemArg(m), x86.RegArg(r))
 	}
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -32,7 +33,7 @@ func (g *gen) openReductions(s *ir.For) []*sum {
 		case r.Index != nil:
 			g.openPair(x, r)
 		case x.t.Kind == ir.Bool:
-			x.inner = &home{gp: NoReg, length: NoReg, masks: make([]Reg, g.unroll)}
+			x.inner = &home{gp: x86.NoReg, length: x86.NoReg, masks: make([]x86.Reg, g.unroll)}
 			for u := range x.inner.masks {
 				x.inner.masks[u] = g.newMask()
 				if r.Op == ir.LAnd {
@@ -42,7 +43,7 @@ func (g *gen) openReductions(s *ir.For) []*sum {
 				}
 			}
 		default:
-			x.inner = &home{gp: NoReg, length: NoReg, vec: g.vectors(g.unroll)}
+			x.inner = &home{gp: x86.NoReg, length: x86.NoReg, vec: g.vectors(g.unroll)}
 			identity := g.constVector(uint64(generalIdentity(g.identity(r), x.t)), container(x.t))
 			for _, a := range x.inner.vec {
 				g.move(a, identity)
@@ -106,7 +107,7 @@ func (g *gen) identity(r ir.Reduction) uint64 {
 }
 
 // combine is d = x op y on vectors of width w.
-func (g *gen) combine(x *sum, d, a, b Reg, w Width) {
+func (g *gen) combine(x *sum, d, a, b x86.Reg, w x86.Width) {
 	switch x.op {
 	case ir.Min, ir.Max:
 		g.minMax(d, a, b, x.op == ir.Min, x.t, w)
@@ -121,11 +122,11 @@ func (g *gen) combine(x *sum, d, a, b Reg, w Width) {
 		g.refuse(x.v.At, "reduction(%s) of %s has no form for lanes", x.op, x.v.Name)
 	}
 	op := p.of(x.t)
-	if op == VPMULLQ && !g.avx512 {
+	if op == x86.VPMULLQ && !g.avx512 {
 		g.mulLong(d, a, b, w)
 		return
 	}
-	g.op(op, w, RegArg(d), RegArg(a), RegArg(b))
+	g.op(op, w, x86.RegArg(d), x86.RegArg(a), x86.RegArg(b))
 	if x.t.Size < 4 && (x.op == ir.Add || x.op == ir.Mul) {
 		g.wrapWidth(d, x.t, w)
 	}
@@ -175,7 +176,7 @@ func (g *gen) closeReductions(sums []*sum) {
 }
 
 // foldLanes combines the lanes of a into the first, as a tree.
-func (g *gen) foldLanes(x *sum, a Reg) Reg {
+func (g *gen) foldLanes(x *sum, a x86.Reg) x86.Reg {
 	for bytes := g.lanes * container(x.t); bytes > container(x.t); bytes /= 2 {
 		h, d := g.vector(), g.vector()
 		g.upperHalf(h, a, bytes)
@@ -186,30 +187,30 @@ func (g *gen) foldLanes(x *sum, a Reg) Reg {
 }
 
 // upperHalf moves the upper half of the first bytes of a to the front.
-func (g *gen) upperHalf(h, a Reg, bytes int) {
+func (g *gen) upperHalf(h, a x86.Reg, bytes int) {
 	switch {
 	case bytes == 64:
-		g.op(VEXTRACTF64X4, W512, RegArg(h), RegArg(a), ImmArg(1))
+		g.op(x86.VEXTRACTF64X4, x86.W512, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(1))
 	case bytes == 32 && g.avx512:
-		g.op(VEXTRACTF32X4, W256, RegArg(h), RegArg(a), ImmArg(1))
+		g.op(x86.VEXTRACTF32X4, x86.W256, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(1))
 	case bytes == 32:
-		g.op(VEXTRACTF128, W256, RegArg(h), RegArg(a), ImmArg(1))
+		g.op(x86.VEXTRACTF128, x86.W256, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(1))
 	case bytes == 16:
-		g.op(VPSHUFD, W128, RegArg(h), RegArg(a), ImmArg(0x4E))
+		g.op(x86.VPSHUFD, x86.W128, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(0x4E))
 	default:
-		g.op(VPSHUFD, W128, RegArg(h), RegArg(a), ImmArg(0xB1))
+		g.op(x86.VPSHUFD, x86.W128, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(0xB1))
 	}
 }
 
 // finish combines lane 0 with the value from before and puts it where the variable lives.
-func (g *gen) finish(x *sum, a Reg) {
+func (g *gen) finish(x *sum, a x86.Reg) {
 	w := g.width(x.t)
 	if x.outer.vec != nil {
 		all := g.vector()
 		if x.t.Size == 8 {
-			g.op(VBROADCASTSD, max(w, W256), RegArg(all), RegArg(a))
+			g.op(x86.VBROADCASTSD, max(w, x86.W256), x86.RegArg(all), x86.RegArg(a))
 		} else {
-			g.op(VBROADCASTSS, w, RegArg(all), RegArg(a))
+			g.op(x86.VBROADCASTSS, w, x86.RegArg(all), x86.RegArg(a))
 		}
 		for _, o := range x.outer.vec {
 			g.combine(x, o, o, all, w)
@@ -217,12 +218,12 @@ func (g *gen) finish(x *sum, a Reg) {
 		return
 	}
 	v := g.vector()
-	g.broadcastGeneral(v, x.outer.gp, container(x.t), W128)
-	g.combine(x, v, v, a, W128)
+	g.broadcastGeneral(v, x.outer.gp, container(x.t), x86.W128)
+	g.combine(x, v, v, a, x86.W128)
 	if x.t.Size == 8 {
-		g.op(VMOVQStore, W128, RegArg(x.outer.gp), RegArg(v))
+		g.op(x86.VMOVQStore, x86.W128, x86.RegArg(x.outer.gp), x86.RegArg(v))
 	} else {
-		g.op(VMOVDStore, W128, RegArg(x.outer.gp), RegArg(v))
+		g.op(x86.VMOVDStore, x86.W128, x86.RegArg(x.outer.gp), x86.RegArg(v))
 		g.normalise(x.outer.gp, x.t)
 	}
 }

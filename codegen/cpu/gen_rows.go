@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // Fields of structs that lie in one piece of 16 bytes are loaded and stored so, a piece for each lane, and turned: four vectors that hold four pieces
 // each, of every fourth lane, are the four fields of all lanes after eight operations, and the other way round.
@@ -69,13 +72,16 @@ func (g *gen) piece(list []ir.Stmt) int {
 	if g.shapes == nil || g.exec != nil || g.serialBase > 0 || len(list) < 2 {
 		return 0
 	}
+	if n := g.record(list); n > 0 {
+		return n
+	}
 	moves := piecesOf(list)
 	if len(moves) < 2 {
 		return 0
 	}
 	first, t := moves[0], moves[0].place.Type()
 	h, sh := g.homes[first.slice], g.shape(first.index.I)
-	if h == nil || h.per > 0 || sh.kind != affine || !first.load && len(moves) != pieceBytes/int(t.Size) || g.lanes*int(t.Size) < pieceBytes || !g.width(t).holds(g.lanes*int(t.Size)) {
+	if h == nil || h.per > 0 || sh.kind != affine || !first.load && len(moves) != pieceBytes/int(t.Size) || g.lanes*int(t.Size) < pieceBytes || g.width(t).Bytes() != g.lanes*int(t.Size) {
 		return 0
 	}
 	for _, m := range moves {
@@ -121,11 +127,10 @@ func piecesOf(list []ir.Stmt) []fieldMove {
 	return out
 }
 
-// holds tells whether a vector of this length is that long, and no longer.
-func (w Width) holds(bytes int) bool { return w.Bytes() == bytes }
-
 // quarter is the memory of the n-th lane's piece.
-func (g *gen) quarter(a apart, u, n int) Mem { return g.copyMem(a.at, u).plus(int64(n) * a.at.stride) }
+func (g *gen) quarter(a apart, u, n int) x86.Mem {
+	return g.copyMem(a.at, u).Plus(int64(n) * a.at.stride)
+}
 
 // loadPiece declares the variables of the moves with what the lanes have in the piece.
 func (g *gen) loadPiece(a apart, moves []fieldMove) {
@@ -136,16 +141,16 @@ func (g *gen) loadPiece(a apart, moves []fieldMove) {
 		homes = append(homes, g.declare(m.v))
 	}
 	g.each(func(u int) {
-		rows := make([]Reg, per)
+		rows := make([]x86.Reg, per)
 		for k := range rows {
 			rows[k] = g.vector()
-			g.op(VMOVUPS, W128, RegArg(rows[k]), MemArg(g.quarter(a, u, k)))
+			g.op(x86.VMOVUPS, x86.W128, x86.RegArg(rows[k]), x86.MemArg(g.quarter(a, u, k)))
 			for q := 1; q < g.lanes/per; q++ {
-				x, insert := g.vector(), VINSERTF128
+				x, insert := g.vector(), x86.VINSERTF128
 				if g.avx512 {
-					insert = VINSERTF32X4
+					insert = x86.VINSERTF32X4
 				}
-				g.op(insert, a.w, RegArg(x), RegArg(rows[k]), MemArg(g.quarter(a, u, q*per+k)), ImmArg(int64(q)))
+				g.op(insert, a.w, x86.RegArg(x), x86.RegArg(rows[k]), x86.MemArg(g.quarter(a, u, q*per+k)), x86.ImmArg(int64(q)))
 				rows[k] = x
 			}
 		}
@@ -159,38 +164,38 @@ func (g *gen) loadPiece(a apart, moves []fieldMove) {
 // storePiece stores the variables of the moves.
 func (g *gen) storePiece(a apart, moves []fieldMove) {
 	per := len(moves)
-	columns := make([][]Reg, per)
+	columns := make([][]x86.Reg, per)
 	for i, m := range moves {
 		columns[i] = g.vec(&ir.Ref{Var: m.v, At: m.place.Pos()})
 	}
 	g.each(func(u int) {
-		rows := make([]Reg, per)
+		rows := make([]x86.Reg, per)
 		for i := range rows {
 			rows[i] = columns[i][u]
 		}
 		for k, r := range g.turn(rows, a.w) {
-			g.op(VMOVUPSStore, W128, MemArg(g.quarter(a, u, k)), RegArg(r))
+			g.op(x86.VMOVUPSStore, x86.W128, x86.MemArg(g.quarter(a, u, k)), x86.RegArg(r))
 			for q := 1; q < g.lanes/per; q++ {
-				extract, w := VEXTRACTF128, W256
+				extract, w := x86.VEXTRACTF128, x86.W256
 				if g.avx512 {
-					extract, w = VEXTRACTF32X4, a.w
+					extract, w = x86.VEXTRACTF32X4, a.w
 				}
-				g.op(extract, w, MemArg(g.quarter(a, u, q*per+k)), RegArg(r), ImmArg(int64(q)))
+				g.op(extract, w, x86.MemArg(g.quarter(a, u, q*per+k)), x86.RegArg(r), x86.ImmArg(int64(q)))
 			}
 		}
 	})
 }
 
 // turn exchanges rows and columns, in every 16 bytes of four vectors of 32-bit lanes or two of 64-bit ones.
-func (g *gen) turn(x []Reg, w Width) []Reg {
-	two := func(op Op, x, y Reg) Reg {
+func (g *gen) turn(x []x86.Reg, w x86.Width) []x86.Reg {
+	two := func(op x86.Op, x, y x86.Reg) x86.Reg {
 		r := g.vector()
-		g.op(op, w, RegArg(r), RegArg(x), RegArg(y))
+		g.op(op, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 		return r
 	}
 	if len(x) == 2 {
-		return []Reg{two(VUNPCKLPD, x[0], x[1]), two(VUNPCKHPD, x[0], x[1])}
+		return []x86.Reg{two(x86.VUNPCKLPD, x[0], x[1]), two(x86.VUNPCKHPD, x[0], x[1])}
 	}
-	a, b, c, d := two(VUNPCKLPS, x[0], x[1]), two(VUNPCKHPS, x[0], x[1]), two(VUNPCKLPS, x[2], x[3]), two(VUNPCKHPS, x[2], x[3])
-	return []Reg{two(VUNPCKLPD, a, c), two(VUNPCKHPD, a, c), two(VUNPCKLPD, b, d), two(VUNPCKHPD, b, d)}
+	a, b, c, d := two(x86.VUNPCKLPS, x[0], x[1]), two(x86.VUNPCKHPS, x[0], x[1]), two(x86.VUNPCKLPS, x[2], x[3]), two(x86.VUNPCKHPS, x[2], x[3])
+	return []x86.Reg{two(x86.VUNPCKLPD, a, c), two(x86.VUNPCKHPD, a, c), two(x86.VUNPCKLPD, b, d), two(x86.VUNPCKHPD, b, d)}
 }

@@ -1,6 +1,11 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"maps"
+
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // What has no form for vectors runs lane by lane in the vector loop: every lane that is on takes its values out of memory, runs the statement
 // as code outside the loop would, and puts back what it has changed.
@@ -8,11 +13,11 @@ import "github.com/gompss/gompss/codegen/ir"
 // A laneValue is a variable that a statement uses in one lane.
 type laneValue struct {
 	v        *ir.Var
-	home     *home // of all lanes
-	own      *home // of the lane that runs
-	at       int64 // of the values of all lanes, in the scratch memory; -1: there are none
-	stride   int64 // of an affine value
-	kept     Reg   // what all lanes begin with, where they agree and the statement changes it
+	home     *home   // of all lanes
+	own      *home   // of the lane that runs
+	at       int64   // of the values of all lanes, in the scratch memory; -1: there are none
+	stride   int64   // of an affine value
+	kept     x86.Reg // what all lanes begin with, where they agree and the statement changes it
 	assigned bool
 }
 
@@ -26,7 +31,7 @@ func (g *gen) tryVectors(s ir.Stmt) {
 
 // attempt selects s and takes all back where that is refused.
 func (g *gen) attempt(s ir.Stmt) (why *Refusal) {
-	then := *g
+	then := g.context()
 	steps, fails, sites, past, loops, notes := len(g.steps), len(g.fails), len(g.sites), len(g.pastStores), len(g.loops), len(g.notes)
 	defer func() {
 		r := recover()
@@ -38,8 +43,7 @@ func (g *gen) attempt(s ir.Stmt) (why *Refusal) {
 			panic(r)
 		}
 		g.steps, g.fails, g.sites, g.pastStores, g.loops, g.notes = g.steps[:steps], g.fails[:fails], g.sites[:sites], g.pastStores[:past], g.loops[:loops], g.notes[:notes]
-		g.exec, g.prefix, g.split, g.unroll, g.lanes, g.shapes = then.exec, then.prefix, then.split, then.unroll, then.lanes, then.shapes
-		g.pointer, g.safe, g.at, g.shared = then.pointer, then.safe, then.at, nil
+		g.enterContext(then)
 		why = refusal
 	}()
 	g.vectorStmt(s)
@@ -53,24 +57,21 @@ func (g *gen) serial(list ...ir.Stmt) {
 	}
 	values := g.laneValues(list)
 	base, number := g.general(), g.constGeneral(0)
-	g.op(MOVQ, W128, RegArg(base), blockWord(wordScratch))
+	g.op(x86.MOVQ, x86.W128, x86.RegArg(base), blockWord(wordScratch))
 	for _, x := range values {
 		g.storeLanes(x, base)
 	}
 	bits := g.execBits()
-	homes, old, at := g.homes, g.context(), len(g.loops)
-	g.homes = make(map[*ir.Var]*home, len(homes))
-	for v, h := range homes {
-		g.homes[v] = h
-	}
-	g.shapes, g.exec, g.prefix, g.split, g.shared, g.unroll, g.serialBase = nil, nil, NoReg, false, nil, 1, at+1
-	g.pointer = map[string]Reg{} // rows that loops inside of the lanes loop walk begin at the first lane
+	old := g.context()
+	g.homes = maps.Clone(g.homes)
+	g.shapes, g.exec, g.prefix, g.split, g.shared, g.unroll, g.serialBase = nil, nil, x86.NoReg, false, nil, 1, len(g.loops)+1
+	g.pointer = map[string]x86.Reg{} // rows that loops inside of the lanes loop walk begin at the first lane
 	top, next, end := g.newLabel(), g.newLabel(), g.newLabel()
 	g.place(top)
-	g.op(TESTQ, W128, RegArg(bits), RegArg(bits))
+	g.op(x86.TESTQ, x86.W128, x86.RegArg(bits), x86.RegArg(bits))
 	g.jump(condE, end)
-	g.op(MOVQStore, W128, RegArg(CX), RegArg(bits))
-	g.op(ANDQImm8, W128, RegArg(CX), ImmArg(1))
+	g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.CX), x86.RegArg(bits))
+	g.op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1))
 	g.jump(condE, next)
 	for _, x := range values {
 		g.enterLane(x, base, number)
@@ -80,7 +81,7 @@ func (g *gen) serial(list ...ir.Stmt) {
 		g.leaveLane(x, base, number)
 	}
 	g.place(next)
-	g.op(SHRQ, W128, RegArg(bits), ImmArg(1))
+	g.op(x86.SHRQ, x86.W128, x86.RegArg(bits), x86.ImmArg(1))
 	g.addConst(number, 1)
 	for _, x := range values {
 		switch {
@@ -93,7 +94,6 @@ func (g *gen) serial(list ...ir.Stmt) {
 	g.again(always, top)
 	g.place(end)
 	g.enterContext(old)
-	g.homes, g.serialBase = homes, 0
 	for _, x := range values {
 		g.loadLanes(x, base)
 	}
@@ -120,7 +120,7 @@ func (g *gen) laneValues(list []ir.Stmt) []*laneValue {
 		if h == nil || inside.Has(v) {
 			continue
 		}
-		x := &laneValue{v: v, home: h, at: -1, kept: NoReg, assigned: assigned.Has(v)}
+		x := &laneValue{v: v, home: h, at: -1, kept: x86.NoReg, assigned: assigned.Has(v)}
 		s := g.shapes.of[v]
 		switch {
 		case h.per > 0:
@@ -156,7 +156,7 @@ func without(list []ir.Stmt, d *ir.Decl) []ir.Stmt {
 	return out
 }
 
-func (g *gen) copyOfHome(h *home) Reg {
+func (g *gen) copyOfHome(h *home) x86.Reg {
 	if h.vec != nil {
 		r := g.vector()
 		g.move(r, h.vec[0])
@@ -168,43 +168,43 @@ func (g *gen) copyOfHome(h *home) Reg {
 }
 
 // storeLanes puts the values of all lanes into memory.
-func (g *gen) storeLanes(x *laneValue, base Reg) {
+func (g *gen) storeLanes(x *laneValue, base x86.Reg) {
 	if x.at < 0 {
 		return
 	}
 	g.each(func(u int) {
 		if x.home.masks != nil {
-			g.op(VMOVUPSStore, widthOf(4*g.lanes), g.laneSlot(x, base, u), RegArg(g.maskVector(x.home.masks[u])))
+			g.op(x86.VMOVUPSStore, widthOf(4*g.lanes), g.laneSlot(x, base, u), x86.RegArg(g.maskVector(x.home.masks[u])))
 			return
 		}
-		g.op(VMOVUPSStore, g.width(x.v.Type), g.laneSlot(x, base, u), RegArg(x.home.vec[u]))
+		g.op(x86.VMOVUPSStore, g.width(x.v.Type), g.laneSlot(x, base, u), x86.RegArg(x.home.vec[u]))
 	})
 }
 
 // laneSlot is the memory of the values of unrolled copy u.
-func (g *gen) laneSlot(x *laneValue, base Reg, u int) Arg {
-	return MemArg(At(base, int32(x.at+int64(u*g.lanes*container(x.v.Type)))))
+func (g *gen) laneSlot(x *laneValue, base x86.Reg, u int) x86.Arg {
+	return x86.MemArg(x86.At(base, int32(x.at+int64(u*g.lanes*container(x.v.Type)))))
 }
 
 // loadLanes takes changed values back.
-func (g *gen) loadLanes(x *laneValue, base Reg) {
+func (g *gen) loadLanes(x *laneValue, base x86.Reg) {
 	if !x.assigned || x.at < 0 {
 		return
 	}
 	g.each(func(u int) {
 		d := g.vector()
 		if x.home.masks != nil {
-			g.op(VMOVUPS, widthOf(4*g.lanes), RegArg(d), g.laneSlot(x, base, u))
+			g.op(x86.VMOVUPS, widthOf(4*g.lanes), x86.RegArg(d), g.laneSlot(x, base, u))
 			g.maskMove(x.home.masks[u], g.vectorMask(d))
 			return
 		}
-		g.op(VMOVUPS, g.width(x.v.Type), RegArg(d), g.laneSlot(x, base, u))
+		g.op(x86.VMOVUPS, g.width(x.v.Type), x86.RegArg(d), g.laneSlot(x, base, u))
 		g.move(x.home.vec[u], d)
 	})
 }
 
 // execBits has a bit for every lane of every copy that is on.
-func (g *gen) execBits() Reg {
+func (g *gen) execBits() x86.Reg {
 	bits := g.general()
 	total := g.lanes * g.unroll
 	if g.exec == nil {
@@ -213,59 +213,59 @@ func (g *gen) execBits() Reg {
 	}
 	g.setGeneral(bits, 0)
 	for u := g.unroll - 1; u >= 0; u-- {
-		g.op(SHLQ, W128, RegArg(bits), ImmArg(int64(g.lanes)))
-		g.maskBits(AX, g.exec[u])
-		g.op(ORQ, W128, RegArg(bits), RegArg(AX))
+		g.op(x86.SHLQ, x86.W128, x86.RegArg(bits), x86.ImmArg(int64(g.lanes)))
+		g.maskBits(x86.AX, g.exec[u])
+		g.op(x86.ORQ, x86.W128, x86.RegArg(bits), x86.RegArg(x86.AX))
 	}
 	return bits
 }
 
 // enterLane gives a variable a home of the lane that runs.
-func (g *gen) enterLane(x *laneValue, base, number Reg) {
+func (g *gen) enterLane(x *laneValue, base, number x86.Reg) {
 	t := x.v.Type
 	switch {
 	case x.home.per > 0:
 		g.homes[x.v] = x.own
 		return
 	case x.at < 0 && x.home.vec != nil:
-		x.own = &home{gp: NoReg, length: NoReg, vec: []Reg{g.vector()}, alike: true}
+		x.own = &home{gp: x86.NoReg, length: x86.NoReg, vec: []x86.Reg{g.vector()}, alike: true}
 		g.move(x.own.vec[0], x.kept)
 	case x.at < 0:
-		x.own = &home{gp: g.general(), length: NoReg}
+		x.own = &home{gp: g.general(), length: x86.NoReg}
 		g.move(x.own.gp, x.kept)
 	case t.IsFloat():
-		x.own = &home{gp: NoReg, length: NoReg, vec: []Reg{g.vector()}, alike: true}
-		g.loadBroadcast(x.own.vec[0], Indexed(base, number, uint8(t.Size), int32(x.at)), t)
+		x.own = &home{gp: x86.NoReg, length: x86.NoReg, vec: []x86.Reg{g.vector()}, alike: true}
+		g.loadBroadcast(x.own.vec[0], x86.Indexed(base, number, uint8(t.Size), int32(x.at)), t)
 	default:
-		x.own = &home{gp: g.general(), length: NoReg}
-		op := MOVL
+		x.own = &home{gp: g.general(), length: x86.NoReg}
+		op := x86.MOVL
 		switch {
 		case container(t) == 8:
-			op = MOVQ
+			op = x86.MOVQ
 		case t.IsSigned():
-			op = MOVLQSX
+			op = x86.MOVLQSX
 		}
-		g.op(op, W128, RegArg(x.own.gp), MemArg(Indexed(base, number, uint8(container(t)), int32(x.at))))
+		g.op(op, x86.W128, x86.RegArg(x.own.gp), x86.MemArg(x86.Indexed(base, number, uint8(container(t)), int32(x.at))))
 	}
 	g.homes[x.v] = x.own
 }
 
 // leaveLane puts a changed value back. Where all lanes agree, each makes the same of it.
-func (g *gen) leaveLane(x *laneValue, base, number Reg) {
+func (g *gen) leaveLane(x *laneValue, base, number x86.Reg) {
 	if !x.assigned || x.home.per > 0 {
 		return
 	}
 	t := x.v.Type
-	slot := MemArg(Indexed(base, number, uint8(container(t)), int32(x.at)))
+	slot := x86.MemArg(x86.Indexed(base, number, uint8(container(t)), int32(x.at)))
 	switch {
 	case x.at < 0:
 		g.agreed(x)
 	case t.IsFloat():
-		g.op(map[bool]Op{true: VMOVSSStore, false: VMOVSDStore}[t.Size == 4], W128, slot, RegArg(x.own.vec[0]))
+		g.op(map[bool]x86.Op{true: x86.VMOVSSStore, false: x86.VMOVSDStore}[t.Size == 4], x86.W128, slot, x86.RegArg(x.own.vec[0]))
 	case container(t) == 8:
-		g.op(MOVQStore, W128, slot, RegArg(x.own.gp))
+		g.op(x86.MOVQStore, x86.W128, slot, x86.RegArg(x.own.gp))
 	default:
-		g.op(MOVLStore, W128, slot, RegArg(x.own.gp))
+		g.op(x86.MOVLStore, x86.W128, slot, x86.RegArg(x.own.gp))
 	}
 }
 

@@ -1,12 +1,15 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // Elements of one and two bytes lie in lanes of 32 bits. They are stored from the lower ends of these, and loaded from constant distances, by instructions
 // that move single bytes within 16 of them.
 
 // vecLow is vec where only the bits that an element in memory has are asked for: sums and products need not be cut to them on the way.
-func (g *gen) vecLow(e ir.Expr) []Reg {
+func (g *gen) vecLow(e ir.Expr) []x86.Reg {
 	t := e.Type()
 	if !t.IsInteger() || t.Size >= 4 || g.shape(e).kind != varying {
 		return g.vec(e)
@@ -18,11 +21,11 @@ func (g *gen) vecLow(e ir.Expr) []Reg {
 		if e.Op == ir.Shl {
 			if c, constant := constInt(e.Y); constant && c >= 0 && c < 8*int64(t.Size) {
 				x := g.vecLow(e.X)
-				return g.lift(nil, x, x, func(d, x, _ Reg) { g.op(VPSLLD, w, RegArg(d), RegArg(x), ImmArg(c)) })
+				return g.lift(nil, x, x, func(d, x, _ x86.Reg) { g.op(x86.VPSLLD, w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c)) })
 			}
 		}
 		if ok {
-			return g.lift(nil, g.vecLow(e.X), g.vecLow(e.Y), func(d, x, y Reg) { g.op(p.single, w, RegArg(d), RegArg(x), RegArg(y)) })
+			return g.lift(nil, g.vecLow(e.X), g.vecLow(e.Y), func(d, x, y x86.Reg) { g.op(p.single, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y)) })
 		}
 	case *ir.Convert:
 		from := e.X.Type()
@@ -36,33 +39,33 @@ func (g *gen) vecLow(e ir.Expr) []Reg {
 			return g.vec(e.X)
 		}
 		x := g.vec(e.X)
-		return g.lift(nil, x, x, func(d, x, _ Reg) { g.lowHalves(d, x) })
+		return g.lift(nil, x, x, func(d, x, _ x86.Reg) { g.lowHalves(d, x) })
 	}
 	return g.vec(e)
 }
 
 // lowHalves takes the lower 32 bits of lanes of 64.
-func (g *gen) lowHalves(d, x Reg) {
+func (g *gen) lowHalves(d, x x86.Reg) {
 	if !g.avx512 {
 		g.move(d, g.narrowMask(x))
 		return
 	}
-	g.op(VPMOVQD, widthOf(g.lanes*8), RegArg(d), RegArg(x))
+	g.op(x86.VPMOVQD, widthOf(g.lanes*8), x86.RegArg(d), x86.RegArg(x))
 }
 
 // storeSmallTogether writes neighbouring elements of one or two bytes without AVX-512, all of them.
-func (g *gen) storeSmallTogether(m Mem, v Reg, t *ir.Type) {
+func (g *gen) storeSmallTogether(m x86.Mem, v x86.Reg, t *ir.Type) {
 	size, w := int64(t.Size), g.width(t)
 	x := g.vector()
-	g.op(VPSHUFB, w, RegArg(x), RegArg(v), RegArg(g.pattern(lowBytes(w.Bytes(), size), 1)))
-	if w == W256 {
+	g.op(x86.VPSHUFB, w, x86.RegArg(x), x86.RegArg(v), x86.RegArg(g.pattern(lowBytes(w.Bytes(), size), 1)))
+	if w == x86.W256 {
 		high, both := g.vector(), g.vector()
-		g.op(VEXTRACTF128, W256, RegArg(high), RegArg(x), ImmArg(1))
-		g.op(map[int64]Op{1: VUNPCKLPS, 2: VUNPCKLPD}[size], W128, RegArg(both), RegArg(x), RegArg(high))
+		g.op(x86.VEXTRACTF128, x86.W256, x86.RegArg(high), x86.RegArg(x), x86.ImmArg(1))
+		g.op(map[int64]x86.Op{1: x86.VUNPCKLPS, 2: x86.VUNPCKLPD}[size], x86.W128, x86.RegArg(both), x86.RegArg(x), x86.RegArg(high))
 		x = both
 	}
-	store := map[int64]Op{4: VMOVSSStore, 8: VMOVSDStore, 16: VMOVUPSStore}[int64(g.lanes)*size]
-	g.op(store, W128, MemArg(m), RegArg(x))
+	store := map[int64]x86.Op{4: x86.VMOVSSStore, 8: x86.VMOVSDStore, 16: x86.VMOVUPSStore}[int64(g.lanes)*size]
+	g.op(store, x86.W128, x86.MemArg(m), x86.RegArg(x))
 }
 
 // lowBytes brings the lower size bytes of each 4 together, within 16.
@@ -105,13 +108,13 @@ func (g *gen) firstOf(a smallApart, q int) int64 {
 }
 
 // loadSmallApart loads 16 bytes for every four lanes, none of them outside of what the vector has, and takes its elements from these.
-func (g *gen) loadSmallApart(a smallApart) []Reg {
+func (g *gen) loadSmallApart(a smallApart) []x86.Reg {
 	out := g.vectors(g.unroll)
 	pattern := g.pattern(g.smallBytes(a), 1)
 	g.each(func(u int) {
-		g.op(VPSHUFB, a.w, RegArg(out[u]), RegArg(g.loadSixteens(a, u)), RegArg(pattern))
+		g.op(x86.VPSHUFB, a.w, x86.RegArg(out[u]), x86.RegArg(g.loadSixteens(a, u)), x86.RegArg(pattern))
 		if a.t.IsSigned() {
-			g.op(VPSRAD, a.w, RegArg(out[u]), RegArg(out[u]), ImmArg(32-8*int64(a.t.Size)))
+			g.op(x86.VPSRAD, a.w, x86.RegArg(out[u]), x86.RegArg(out[u]), x86.ImmArg(32-8*int64(a.t.Size)))
 		}
 		if g.exec != nil {
 			g.clearOff(out[u], g.exec[u], a.apart)
@@ -150,27 +153,27 @@ func (g *gen) smallBytes(a smallApart) []int64 {
 }
 
 // loadSixteens loads them.
-func (g *gen) loadSixteens(a smallApart, u int) Reg {
+func (g *gen) loadSixteens(a smallApart, u int) x86.Reg {
 	m, x := g.lowest(a.apart, u), g.vector()
 	if a.span < 16 {
 		high := g.vector()
-		g.op(VMOVSDLoad, W128, RegArg(x), MemArg(m))
-		g.op(VMOVSDLoad, W128, RegArg(high), MemArg(m.plus(a.span-8)))
-		g.op(VUNPCKLPD, W128, RegArg(x), RegArg(x), RegArg(high))
+		g.op(x86.VMOVSDLoad, x86.W128, x86.RegArg(x), x86.MemArg(m))
+		g.op(x86.VMOVSDLoad, x86.W128, x86.RegArg(high), x86.MemArg(m.Plus(a.span-8)))
+		g.op(x86.VUNPCKLPD, x86.W128, x86.RegArg(x), x86.RegArg(x), x86.RegArg(high))
 	} else {
-		g.op(VMOVUPS, W128, RegArg(x), MemArg(m.plus(g.startOf(a, 0))))
+		g.op(x86.VMOVUPS, x86.W128, x86.RegArg(x), x86.MemArg(m.Plus(g.startOf(a, 0))))
 	}
 	for q := 1; q < g.lanes/4; q++ {
-		from := RegArg(x)
+		from := x86.RegArg(x)
 		if a.span >= 16 {
-			from = MemArg(m.plus(g.startOf(a, q)))
+			from = x86.MemArg(m.Plus(g.startOf(a, q)))
 		}
-		insert := VINSERTF128
+		insert := x86.VINSERTF128
 		if g.avx512 {
-			insert = VINSERTF32X4
+			insert = x86.VINSERTF32X4
 		}
 		y := g.vector()
-		g.op(insert, a.w, RegArg(y), RegArg(x), from, ImmArg(int64(q)))
+		g.op(insert, a.w, x86.RegArg(y), x86.RegArg(x), from, x86.ImmArg(int64(q)))
 		x = y
 	}
 	return x

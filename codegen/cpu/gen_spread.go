@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -10,12 +11,12 @@ import (
 
 func spreadKey(e ir.Expr) string { return fmt.Sprint(container(e.Type()), exprKey(e)) }
 
-// countKey names counts of shifts, cut off at most.
-func countKey(e ir.Expr, most int64) string { return fmt.Sprint("<<", most, exprKey(e)) }
+// countKey names counts of shifts, in lanes of the number that is shifted.
+func countKey(e *ir.Binary) string { return fmt.Sprint("<<", container(e.T), exprKey(e.Y)) }
 
 // spreadAhead makes these vectors. Nothing that may fail is computed here: a count of a shift is checked where the shift is.
 func (g *gen) spreadAhead(f *loopFrame, body []ir.Stmt) {
-	g.spreads = map[string]Reg{}
+	g.spreads = map[string]x86.Reg{}
 	ir.Inspect(body, nil, func(e ir.Expr) {
 		switch e := e.(type) {
 		case *ir.Binary:
@@ -36,9 +37,8 @@ func (g *gen) spreadOperands(f *loopFrame, e *ir.Binary) {
 	case !e.X.Type().IsInteger() || !e.Y.Type().IsInteger() || x == uniform && y == uniform || e.T.IsInteger() && g.shape(e).kind != varying || e.Op == within:
 	case e.Op == ir.Shl || e.Op == ir.Shr:
 		if _, constant := constInt(e.Y); y == uniform && !constant && g.invariant(f, e.Y) {
-			long := e.Op == ir.Shr && e.T.IsSigned() && container(e.T) == 8 && !g.avx512 && !g.notNegative(e.X)
-			if key := countKey(e.Y, mostCount(long)); g.spreads[key] == 0 {
-				g.spreads[key] = g.yielding(g.countVector(e, g.gp(e.Y), mostCount(long)))
+			if key := countKey(e); g.spreads[key] == 0 {
+				g.spreads[key] = g.yielding(g.countVector(e, g.gp(e.Y)))
 			}
 		}
 	case e.Op == ir.Div || e.Op == ir.Rem:
@@ -62,9 +62,9 @@ func (g *gen) spreadOne(f *loopFrame, e ir.Expr) {
 }
 
 // yielding marks a register whose value is better in memory than that of a register which changes in each round: it is loaded as fast as it is made.
-func (g *gen) yielding(r Reg) Reg {
+func (g *gen) yielding(r x86.Reg) x86.Reg {
 	if g.yields == nil {
-		g.yields = map[Reg]bool{}
+		g.yields = map[x86.Reg]bool{}
 	}
 	g.yields[r] = true
 	return r

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -10,9 +11,9 @@ import (
 type loopFrame struct {
 	label   *ir.Label
 	block   bool
-	varying bool  // lanes leave at different times: live and skip are masks
-	live    []Reg // lanes that have not left the loop
-	skip    []Reg // lanes that have not left this iteration
+	varying bool      // lanes leave at different times: live and skip are masks
+	live    []x86.Reg // lanes that have not left the loop
+	skip    []x86.Reg // lanes that have not left this iteration
 	breakTo label
 	nextTo  label
 	changes *ir.VarSet // variables that the loop changes, for hoisting
@@ -33,7 +34,7 @@ func (g *gen) declare(v *ir.Var) *home {
 	if n, ok := g.arrays[v]; ok {
 		return g.declareArray(v, n)
 	}
-	h := &home{gp: NoReg, length: NoReg}
+	h := &home{gp: x86.NoReg, length: x86.NoReg}
 	s := shape{}
 	if g.shapes != nil {
 		s = g.shapes.of[v]
@@ -41,12 +42,12 @@ func (g *gen) declare(v *ir.Var) *home {
 	t := v.Type
 	switch {
 	case t.Kind == ir.Bool && s.kind != uniform:
-		h.masks = make([]Reg, g.unroll)
+		h.masks = make([]x86.Reg, g.unroll)
 		for u := range h.masks {
 			h.masks[u] = g.newMask()
 		}
 	case t.IsFloat() && s.kind == uniform:
-		h.vec, h.alike = []Reg{g.vector()}, true
+		h.vec, h.alike = []x86.Reg{g.vector()}, true
 	case t.IsScalar() && (t.IsFloat() || s.kind == varying):
 		h.vec = g.vectors(g.unroll)
 	case t.IsScalar():
@@ -69,7 +70,15 @@ func localRefusal(v *ir.Var) string {
 	return fmt.Sprintf("the address of %s, of type %s, is taken in a way that code for lanes does not follow: use its elements", v.Name, v.Type)
 }
 
+// list selects statements one after the other.
+//
+// Two things hold at every statement. A lane is on: where the last may have left, a jump goes to the end of the list. And g.exec is made of
+// registers that every way to the statement has set: list alone narrows it for those that follow a statement, and takes that back at its
+// end, so that the code behind a loop, block or branch has the masks that were there before it. Lanes that have left stay in the masks of
+// their frames, from which the list around narrows again.
 func (g *gen) list(body []ir.Stmt) {
+	exec, split := g.exec, g.split
+	end, jumps := g.newLabel(), false
 	for len(body) > 0 {
 		if n := g.piece(body); n > 0 {
 			body = body[n:]
@@ -78,22 +87,48 @@ func (g *gen) list(body []ir.Stmt) {
 		s := body[0]
 		body = body[1:]
 		g.stmt(s)
-		if g.shapes != nil && escapes(s) {
-			g.afterEscape()
+		if g.shapes != nil && len(body) > 0 && escapes(s) && g.afterEscape() && g.needsLane(body) {
+			g.anyLane(g.exec)
+			g.jump(condE, end)
+			jumps = true
 		}
 	}
+	if jumps {
+		g.place(end)
+	}
+	g.exec, g.split = exec, split
 }
 
-// afterEscape turns off the lanes that have left a loop or an iteration in the statement before.
-func (g *gen) afterEscape() {
+// afterEscape turns off the lanes that have left a loop or an iteration in the statement before; it tells whether there may be any.
+func (g *gen) afterEscape() (any bool) {
 	for _, f := range g.loops {
 		if f.varying {
+			any = true
 			g.narrow(f.live)
 			if f.skip != nil {
 				g.narrow(f.skip)
 			}
 		}
 	}
+	return any
+}
+
+// needsLane reports whether body must not run where no lane is on. What all lanes do together happens whether a lane is on or not:
+// it fails, touches memory, repeats, or changes a variable that has one value for all of them.
+func (g *gen) needsLane(body []ir.Stmt) bool {
+	needs := false
+	ir.Inspect(body, func(s ir.Stmt) {
+		switch s := s.(type) {
+		case *ir.For, *ir.While:
+			needs = true
+		case *ir.Assign:
+			if r, ok := s.Place.(*ir.Ref); ok {
+				h := g.homes[r.Var] // nil for a variable of body
+				needs = needs || h != nil && h.masks == nil && (h.vec == nil || h.alike)
+			}
+		}
+	}, func(e ir.Expr) { needs = needs || failsHere(e) })
+	return needs
 }
 
 func (g *gen) stmt(s ir.Stmt) {
@@ -143,8 +178,8 @@ func (g *gen) returnKernel(s *ir.Return) {
 	if g.inLoop || g.shapes != nil {
 		g.refuse(s.At, "return out of a parallel loop")
 	}
-	g.op(MOVQImm, W128, RegArg(CX), ImmArg(statusReturned))
-	g.op(MOVQStore, W128, blockWord(wordStatus), RegArg(CX))
+	g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(statusReturned))
+	g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
 	g.ret()
 }
 
@@ -187,7 +222,7 @@ func (g *gen) set(v *ir.Var, h *home, value ir.Expr, fresh bool) {
 	}
 }
 
-func (g *gen) setMask(dst, src Reg, u int, fresh bool) {
+func (g *gen) setMask(dst, src x86.Reg, u int, fresh bool) {
 	if g.exec == nil || fresh {
 		g.maskMove(dst, src)
 		return
@@ -217,16 +252,13 @@ func (g *gen) branchStmt(s *ir.If) {
 		return
 	}
 	other, end := g.newLabel(), g.newLabel()
-	exec, split := g.exec, g.split
 	g.branch(s.Cond, false, other)
 	g.list(s.Then)
-	g.exec, g.split = exec, split // masks that one side has narrowed are not there on the other way
 	if len(s.Else) > 0 {
 		g.jump(always, end)
 	}
 	g.place(other)
 	g.list(s.Else)
-	g.exec, g.split = exec, split
 	g.place(end)
 }
 
@@ -234,7 +266,7 @@ func (g *gen) branchStmt(s *ir.If) {
 func (g *gen) maskedIf(s *ir.If) {
 	cond := g.masksOf(s.Cond)
 	old, split := g.exec, g.split
-	side := func(masks []Reg, body []ir.Stmt) {
+	side := func(masks []x86.Reg, body []ir.Stmt) {
 		if len(body) == 0 {
 			return
 		}
@@ -247,7 +279,7 @@ func (g *gen) maskedIf(s *ir.If) {
 		g.exec, g.split = old, split
 	}
 	if len(s.Else) > 0 || g.changesMask(s.Then, cond) { // the then side may change what the condition was made of
-		kept := make([]Reg, g.unroll)
+		kept := make([]x86.Reg, g.unroll)
 		g.each(func(u int) {
 			kept[u] = g.newMask()
 			g.maskMove(kept[u], cond[u])
@@ -256,12 +288,12 @@ func (g *gen) maskedIf(s *ir.If) {
 	}
 	side(cond, s.Then)
 	if len(s.Else) > 0 {
-		side(g.mapMasks(cond, func(m Reg) Reg { return g.maskXor(m, g.maskAll()) }), s.Else)
+		side(g.notMasks(cond), s.Else)
 	}
 }
 
 // changesMask tells whether statements assign to a variable whose own registers the masks are.
-func (g *gen) changesMask(list []ir.Stmt, masks []Reg) bool {
+func (g *gen) changesMask(list []ir.Stmt, masks []x86.Reg) bool {
 	for _, v := range ir.Assigned(list).List() {
 		if h := g.homes[v]; h != nil && len(h.masks) > 0 && h.masks[0] == masks[0] {
 			return true
@@ -277,20 +309,18 @@ func (g *gen) block(s *ir.Block) {
 	}
 	f := &loopFrame{label: s.Label, block: true, breakTo: g.newLabel()}
 	f.varying = g.shapes != nil && (&shapeWalk{shapes: g.shapes}).leavesSplit(s.Body)
-	old, split := g.exec, g.split
 	if f.varying {
 		f.live = g.copyMasks()
 	}
 	g.loops = append(g.loops, f)
 	g.list(s.Body)
 	g.loops = g.loops[:len(g.loops)-1]
-	g.exec, g.split = old, split
 	g.place(f.breakTo)
 }
 
 // copyMasks returns fresh masks that hold the lanes that are on.
-func (g *gen) copyMasks() []Reg {
-	out := make([]Reg, g.unroll)
+func (g *gen) copyMasks() []x86.Reg {
+	out := make([]x86.Reg, g.unroll)
 	g.each(func(u int) {
 		out[u] = g.newMask()
 		if g.exec != nil {
@@ -320,7 +350,7 @@ func (g *gen) leave(l *ir.Label, next bool) {
 			}
 			return
 		}
-		masks := [][]Reg{f.live}
+		masks := [][]x86.Reg{f.live}
 		if next {
 			masks[0] = f.skip
 		}

@@ -3,14 +3,15 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // vec evaluates a number in every lane: one register for each unrolled copy. Results are not to be changed: they may be variables.
-func (g *gen) vec(e ir.Expr) []Reg { return g.vecTo(nil, e) }
+func (g *gen) vec(e ir.Expr) []x86.Reg { return g.vecTo(nil, e) }
 
 // vecTo is vec with the wish that the result be put into dst. The caller looks where it is: copies and variables are not moved.
-func (g *gen) vecTo(dst []Reg, e ir.Expr) []Reg {
+func (g *gen) vecTo(dst []x86.Reg, e ir.Expr) []x86.Reg {
 	t := e.Type()
 	switch e := e.(type) {
 	case *ir.Const:
@@ -42,7 +43,7 @@ func (g *gen) vecTo(dst []Reg, e ir.Expr) []Reg {
 // constBits is a constant as its container holds it.
 func constBits(e *ir.Const) uint64 { return e.Bits }
 
-func (g *gen) vecRef(e *ir.Ref) []Reg {
+func (g *gen) vecRef(e *ir.Ref) []x86.Reg {
 	h := g.home(e.Var, e.At)
 	if h.vec != nil {
 		if h.alike {
@@ -54,7 +55,7 @@ func (g *gen) vecRef(e *ir.Ref) []Reg {
 }
 
 // spread makes vectors of a uniform or affine integer that lives in a general register.
-func (g *gen) spread(e ir.Expr, s shape) []Reg {
+func (g *gen) spread(e ir.Expr, s shape) []x86.Reg {
 	t := e.Type()
 	size, w := container(t), g.width(t)
 	if r, ok := g.spreads[spreadKey(e)]; ok && s.kind == uniform {
@@ -65,24 +66,24 @@ func (g *gen) spread(e ir.Expr, s shape) []Reg {
 	if s.kind == uniform {
 		return g.same(base)
 	}
-	add := VPADDD
+	add := x86.VPADDD
 	if size == 8 {
-		add = VPADDQ
+		add = x86.VPADDQ
 	}
 	out := g.vectors(g.unroll)
 	g.each(func(u int) {
 		from := base
 		if u > 0 {
 			from = out[u]
-			g.op(add, w, RegArg(from), RegArg(base), RegArg(g.constVector(uint64(int64(u)*int64(g.lanes)*s.stride), size)))
+			g.op(add, w, x86.RegArg(from), x86.RegArg(base), x86.RegArg(g.constVector(uint64(int64(u)*int64(g.lanes)*s.stride), size)))
 		}
-		g.op(add, w, RegArg(out[u]), RegArg(from), RegArg(g.iotaVector(s.stride, size)))
+		g.op(add, w, x86.RegArg(out[u]), x86.RegArg(from), x86.RegArg(g.iotaVector(s.stride, size)))
 	})
 	return out
 }
 
 // into returns dst, or fresh registers.
-func (g *gen) into(dst []Reg) []Reg {
+func (g *gen) into(dst []x86.Reg) []x86.Reg {
 	if dst != nil {
 		return dst
 	}
@@ -90,7 +91,7 @@ func (g *gen) into(dst []Reg) []Reg {
 }
 
 // lift runs a two-operand operation on every copy, once where the operands are the same for all.
-func (g *gen) lift(dst []Reg, x, y []Reg, f func(d, x, y Reg)) []Reg {
+func (g *gen) lift(dst []x86.Reg, x, y []x86.Reg, f func(d, x, y x86.Reg)) []x86.Reg {
 	if dst == nil && allSame(x) && allSame(y) && g.unroll > 1 {
 		d := g.vector()
 		f(d, x[0], y[0])
@@ -101,7 +102,7 @@ func (g *gen) lift(dst []Reg, x, y []Reg, f func(d, x, y Reg)) []Reg {
 	return dst
 }
 
-func allSame(x []Reg) bool {
+func allSame(x []x86.Reg) bool {
 	for _, r := range x {
 		if r != x[0] {
 			return false
@@ -110,20 +111,20 @@ func allSame(x []Reg) bool {
 	return true
 }
 
-func (g *gen) vecUnary(dst []Reg, e *ir.Unary) []Reg {
+func (g *gen) vecUnary(dst []x86.Reg, e *ir.Unary) []x86.Reg {
 	x := g.vec(e.X)
 	t := e.Type()
 	w := g.width(t)
-	return g.lift(dst, x, x, func(d, x, _ Reg) {
+	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 		switch {
 		case e.Op == ir.Neg && t.IsFloat():
 			sign := g.constVector(1<<(8*uint(t.Size)-1), int(t.Size))
-			g.op(VXORPS, w, RegArg(d), RegArg(x), RegArg(sign))
+			g.op(x86.VXORPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(sign))
 		case e.Op == ir.Neg:
-			g.op(pick(t, VPSUBD, VPSUBQ), w, RegArg(d), RegArg(g.constVector(0, container(t))), RegArg(x))
+			g.op(pick(t, x86.VPSUBD, x86.VPSUBQ), w, x86.RegArg(d), x86.RegArg(g.constVector(0, container(t))), x86.RegArg(x))
 			g.wrap(d, t)
 		case e.Op == ir.Com:
-			g.op(VXORPS, w, RegArg(d), RegArg(x), RegArg(g.allOnes(w)))
+			g.op(x86.VXORPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(g.allOnes(w)))
 			g.wrap(d, t)
 		default:
 			g.refuse(e.At, "operator %s is not supported yet in vector code", e.Op)
@@ -132,7 +133,7 @@ func (g *gen) vecUnary(dst []Reg, e *ir.Unary) []Reg {
 }
 
 // pick chooses by the size of a lane.
-func pick(t *ir.Type, four, eight Op) Op {
+func pick(t *ir.Type, four, eight x86.Op) x86.Op {
 	if container(t) == 8 {
 		return eight
 	}
@@ -140,30 +141,30 @@ func pick(t *ir.Type, four, eight Op) Op {
 }
 
 // wrap brings small integers, held as 32 bits, back into their range.
-func (g *gen) wrap(d Reg, t *ir.Type) { g.wrapWidth(d, t, g.width(t)) }
+func (g *gen) wrap(d x86.Reg, t *ir.Type) { g.wrapWidth(d, t, g.width(t)) }
 
-func (g *gen) wrapWidth(d Reg, t *ir.Type, w Width) {
+func (g *gen) wrapWidth(d x86.Reg, t *ir.Type, w x86.Width) {
 	if t.Size >= 4 {
 		return
 	}
 	n := 32 - 8*int64(t.Size)
-	right := VPSRLD
+	right := x86.VPSRLD
 	if t.IsSigned() {
-		right = VPSRAD
+		right = x86.VPSRAD
 	}
-	g.op(VPSLLD, w, RegArg(d), RegArg(d), ImmArg(n))
-	g.op(right, w, RegArg(d), RegArg(d), ImmArg(n))
+	g.op(x86.VPSLLD, w, x86.RegArg(d), x86.RegArg(d), x86.ImmArg(n))
+	g.op(right, w, x86.RegArg(d), x86.RegArg(d), x86.ImmArg(n))
 }
 
-type opPair struct{ single, double Op }
+type opPair struct{ single, double x86.Op }
 
-var floatOps = map[ir.Op]opPair{ir.Add: {VADDPS, VADDPD}, ir.Sub: {VSUBPS, VSUBPD}, ir.Mul: {VMULPS, VMULPD}, ir.Div: {VDIVPS, VDIVPD}}
-var intOps = map[ir.Op]opPair{ir.Add: {VPADDD, VPADDQ}, ir.Sub: {VPSUBD, VPSUBQ}, ir.Mul: {VPMULLD, VPMULLQ},
-	ir.And: {VANDPS, VANDPS}, ir.Or: {VORPS, VORPS}, ir.Xor: {VXORPS, VXORPS}}
+var floatOps = map[ir.Op]opPair{ir.Add: {x86.VADDPS, x86.VADDPD}, ir.Sub: {x86.VSUBPS, x86.VSUBPD}, ir.Mul: {x86.VMULPS, x86.VMULPD}, ir.Div: {x86.VDIVPS, x86.VDIVPD}}
+var intOps = map[ir.Op]opPair{ir.Add: {x86.VPADDD, x86.VPADDQ}, ir.Sub: {x86.VPSUBD, x86.VPSUBQ}, ir.Mul: {x86.VPMULLD, x86.VPMULLQ},
+	ir.And: {x86.VANDPS, x86.VANDPS}, ir.Or: {x86.VORPS, x86.VORPS}, ir.Xor: {x86.VXORPS, x86.VXORPS}}
 
-func (p opPair) of(t *ir.Type) Op { return pick(t, p.single, p.double) }
+func (p opPair) of(t *ir.Type) x86.Op { return pick(t, p.single, p.double) }
 
-func (g *gen) vecBinary(dst []Reg, e *ir.Binary) []Reg {
+func (g *gen) vecBinary(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	if e.T.IsFloat() {
 		if g.kernel.Target.FastMath {
 			if r := g.fused(dst, e); r != nil {
@@ -180,16 +181,16 @@ func (g *gen) vecBinary(dst []Reg, e *ir.Binary) []Reg {
 				x := g.vec(e.X)
 				y := mem()
 				dst = g.into(dst)
-				g.each(func(u int) { g.op(op, w, RegArg(dst[u]), RegArg(x[u]), y[u]) })
+				g.each(func(u int) { g.op(op, w, x86.RegArg(dst[u]), x86.RegArg(x[u]), y[u]) })
 				return dst
 			}
 		}
-		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y Reg) { g.op(op, w, RegArg(d), RegArg(x), RegArg(y)) })
+		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y x86.Reg) { g.op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y)) })
 	}
 	return g.vecInteger(dst, e)
 }
 
-func (g *gen) vecInteger(dst []Reg, e *ir.Binary) []Reg {
+func (g *gen) vecInteger(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	if e.Op == within {
 		x := g.vec(e.X)
 		g.checkVectors(g.withinAccess(e), x, g.vec(e.Y))
@@ -198,27 +199,28 @@ func (g *gen) vecInteger(dst []Reg, e *ir.Binary) []Reg {
 	w := g.width(e.T)
 	if p, ok := intOps[e.Op]; ok {
 		op := p.of(e.T)
-		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y Reg) {
-			if op == VPMULLQ && g.mulShort(e, d, x, y) {
+		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y x86.Reg) {
+			if op == x86.VPMULLQ && g.mulShort(e, d, x, y) {
 				return
 			}
-			if op == VPMULLQ && !g.avx512 {
+			if op == x86.VPMULLQ && !g.avx512 {
 				g.mulLong(d, x, y, w)
 				return
 			}
-			g.op(op, w, RegArg(d), RegArg(x), RegArg(y))
+			g.op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
 			g.wrap(d, e.T)
 		})
 	}
 	switch e.Op {
 	case ir.AndNot:
-		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y Reg) { g.op(VANDNPS, w, RegArg(d), RegArg(y), RegArg(x)) })
+		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y x86.Reg) { g.op(x86.VANDNPS, w, x86.RegArg(d), x86.RegArg(y), x86.RegArg(x)) })
 	case ir.Shl, ir.Shr:
 		return g.vecShift(dst, e)
 	case ir.Div, ir.Rem:
 		return g.vecDivide(dst, e)
 	}
-	return g.binaryInGo(e)
+	g.refuse(e.At, "operator %s on integers is not supported yet", e.Op)
+	return nil
 }
 
 // below32 tells the 64-bit numbers that are known to lie in the lower half of their lanes, without a sign.
@@ -247,12 +249,12 @@ func below32(e ir.Expr) bool {
 }
 
 // mulShort is a product of 64-bit lanes that are known to need fewer multiplications than that of any.
-func (g *gen) mulShort(e *ir.Binary, d, x, y Reg) bool {
+func (g *gen) mulShort(e *ir.Binary, d, x, y x86.Reg) bool {
 	small, other := below32(e.X), below32(e.Y)
 	w := g.width(e.T)
 	switch {
 	case small && other:
-		g.op(VPMULUDQ, w, RegArg(d), RegArg(x), RegArg(y))
+		g.op(x86.VPMULUDQ, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
 		return true
 	case !small && !other || g.avx512:
 		return false
@@ -260,125 +262,25 @@ func (g *gen) mulShort(e *ir.Binary, d, x, y Reg) bool {
 		x, y = y, x
 	}
 	high, low := g.vector(), g.vector()
-	g.op(VPSRLQ, w, RegArg(high), RegArg(x), ImmArg(32))
-	g.op(VPMULUDQ, w, RegArg(high), RegArg(high), RegArg(y))
-	g.op(VPSLLQ, w, RegArg(high), RegArg(high), ImmArg(32))
-	g.op(VPMULUDQ, w, RegArg(low), RegArg(x), RegArg(y))
-	g.op(VPADDQ, w, RegArg(d), RegArg(low), RegArg(high))
+	g.op(x86.VPSRLQ, w, x86.RegArg(high), x86.RegArg(x), x86.ImmArg(32))
+	g.op(x86.VPMULUDQ, w, x86.RegArg(high), x86.RegArg(high), x86.RegArg(y))
+	g.op(x86.VPSLLQ, w, x86.RegArg(high), x86.RegArg(high), x86.ImmArg(32))
+	g.op(x86.VPMULUDQ, w, x86.RegArg(low), x86.RegArg(x), x86.RegArg(y))
+	g.op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(low), x86.RegArg(high))
 	return true
 }
 
 // mulLong is the low half of a product of 64-bit lanes, from products of 32-bit halves.
-func (g *gen) mulLong(d, x, y Reg, w Width) {
+func (g *gen) mulLong(d, x, y x86.Reg, w x86.Width) {
 	xh, yh, a, b, low := g.vector(), g.vector(), g.vector(), g.vector(), g.vector()
-	g.op(VPSRLQ, w, RegArg(xh), RegArg(x), ImmArg(32))
-	g.op(VPSRLQ, w, RegArg(yh), RegArg(y), ImmArg(32))
-	g.op(VPMULUDQ, w, RegArg(a), RegArg(xh), RegArg(y))
-	g.op(VPMULUDQ, w, RegArg(b), RegArg(x), RegArg(yh))
-	g.op(VPMULUDQ, w, RegArg(low), RegArg(x), RegArg(y))
-	g.op(VPADDQ, w, RegArg(a), RegArg(a), RegArg(b))
-	g.op(VPSLLQ, w, RegArg(a), RegArg(a), ImmArg(32))
-	g.op(VPADDQ, w, RegArg(d), RegArg(low), RegArg(a))
-}
-
-// vecShift shifts by constants; counts past the width give what Go gives.
-func (g *gen) vecShift(dst []Reg, e *ir.Binary) []Reg {
-	c, ok := constInt(e.Y)
-	if !ok || c < 0 {
-		return g.shiftByVector(dst, e)
-	}
-	w, bits := g.width(e.T), 8*int64(e.T.Size)
-	x := g.vec(e.X)
-	return g.lift(dst, x, x, func(d, x, _ Reg) {
-		switch {
-		case e.Op == ir.Shr && e.T.IsSigned() && container(e.T) == 8 && !g.avx512 && !g.notNegative(e.X):
-			c = min(c, bits-1)
-			s := series{g, e.T, w}
-			g.move(d, s.extended(s.shiftRight(x, c), s.cBits(1<<(63-c))))
-		case e.Op == ir.Shr && e.T.IsSigned() && (container(e.T) == 4 || g.avx512):
-			c = min(c, bits-1)
-			g.op(pick(e.T, VPSRAD, VPSRAQ), w, RegArg(d), RegArg(x), ImmArg(c))
-		case c >= bits:
-			g.move(d, g.constVector(0, container(e.T)))
-		case e.Op == ir.Shr:
-			g.op(pick(e.T, VPSRLD, VPSRLQ), w, RegArg(d), RegArg(x), ImmArg(c))
-		default:
-			g.op(pick(e.T, VPSLLD, VPSLLQ), w, RegArg(d), RegArg(x), ImmArg(c))
-			g.wrap(d, e.T)
-		}
-	})
-}
-
-// shiftByVector shifts every lane by its own count. The instructions give what Go gives for counts past the width, as long as the count
-// fits its lane; a count that may be negative is left to Go, which checks it.
-func (g *gen) shiftByVector(dst []Reg, e *ir.Binary) []Reg {
-	ct, signed := e.Y.Type(), e.Op == ir.Shr && e.T.IsSigned()
-	alike := g.shape(e.Y).kind == uniform
-	long := signed && container(e.T) == 8 && !g.avx512 // AVX2 shifts no signs into these
-	if !alike && (container(ct) != container(e.T) || ct.IsSigned() && e.Checked || long) {
-		return g.binaryInGo(e)
-	}
-	long = long && !g.notNegative(e.X)
-	op := pick(e.T, VPSLLVD, VPSLLVQ)
-	if e.Op == ir.Shr {
-		op = pick(e.T, VPSRLVD, VPSRLVQ)
-	}
-	if signed && !long && !(container(e.T) == 8 && !g.avx512) {
-		op = pick(e.T, VPSRAVD, VPSRAVQ)
-	}
-	w := g.width(e.T)
-	x := g.vec(e.X)
-	var by []Reg
-	if alike {
-		by = g.sameCount(e, mostCount(long))
-	} else {
-		by = g.vec(e.Y)
-	}
-	return g.lift(dst, x, by, func(d, x, y Reg) {
-		if long {
-			s, shifted, sign := series{g, e.T, w}, g.vector(), g.vector()
-			g.op(op, w, RegArg(shifted), RegArg(x), RegArg(y))
-			g.op(op, w, RegArg(sign), RegArg(s.cBits(1<<63)), RegArg(y))
-			g.move(d, s.extended(shifted, sign))
-			return
-		}
-		g.op(op, w, RegArg(d), RegArg(x), RegArg(y))
-		if e.Op == ir.Shl {
-			g.wrap(d, e.T)
-		}
-	})
-}
-
-// extended copies the bit that sign names into all above it, where those are 0.
-func (s series) extended(x, sign Reg) Reg { return s.subInts(s.xor(x, RegArg(sign)), sign) }
-
-// sameCount is the count of a shift by the same in all lanes, in lanes of the number that is shifted; all from most on are alike.
-func (g *gen) sameCount(e *ir.Binary, most int64) []Reg {
-	n := g.gp(e.Y)
-	if e.Y.Type().IsSigned() && e.Checked {
-		g.op(TESTQ, W128, RegArg(n), RegArg(n))
-		g.failIf(condL, ir.ErrShift)
-	}
-	if r, ok := g.spreads[countKey(e.Y, most)]; ok {
-		return g.same(r)
-	}
-	return g.same(g.countVector(e, n, most))
-}
-
-func mostCount(long bool) int64 {
-	if long {
-		return 63
-	}
-	return 64
-}
-
-func (g *gen) countVector(e *ir.Binary, n Reg, most int64) Reg {
-	limit, count, by := g.constGeneral(most), g.general(), g.vector()
-	g.move(count, n)
-	g.op(CMPQ, W128, RegArg(count), RegArg(limit))
-	g.op(CMOVQHI, W128, RegArg(count), RegArg(limit))
-	g.broadcastGeneral(by, count, container(e.T), g.width(e.T))
-	return by
+	g.op(x86.VPSRLQ, w, x86.RegArg(xh), x86.RegArg(x), x86.ImmArg(32))
+	g.op(x86.VPSRLQ, w, x86.RegArg(yh), x86.RegArg(y), x86.ImmArg(32))
+	g.op(x86.VPMULUDQ, w, x86.RegArg(a), x86.RegArg(xh), x86.RegArg(y))
+	g.op(x86.VPMULUDQ, w, x86.RegArg(b), x86.RegArg(x), x86.RegArg(yh))
+	g.op(x86.VPMULUDQ, w, x86.RegArg(low), x86.RegArg(x), x86.RegArg(y))
+	g.op(x86.VPADDQ, w, x86.RegArg(a), x86.RegArg(a), x86.RegArg(b))
+	g.op(x86.VPSLLQ, w, x86.RegArg(a), x86.RegArg(a), x86.ImmArg(32))
+	g.op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(low), x86.RegArg(a))
 }
 
 // product takes x*y apart, through a conversion that changes nothing.
@@ -388,50 +290,78 @@ func product(e ir.Expr) (*ir.Binary, bool) {
 }
 
 // fused makes a fused multiply-add of a sum with a product in it; nil where there is none. Only under fastmath.
-func (g *gen) fused(dst []Reg, e *ir.Binary) []Reg {
+func (g *gen) fused(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	if e.Op != ir.Add && e.Op != ir.Sub {
 		return nil
 	}
-	var sum ir.Expr
-	var mul *ir.Binary
-	var op opPair
+	minus := func(x ir.Expr) ir.Expr {
+		if e.Op == ir.Sub {
+			return &ir.Unary{Op: ir.Neg, X: x, At: e.At}
+		}
+		return x
+	}
 	if m, ok := product(e.Y); ok {
-		sum, mul, op = e.X, m, opPair{VFMADD231PS, VFMADD231PD}
-		if e.Op == ir.Sub {
-			op = opPair{VFNMADD231PS, VFNMADD231PD}
-		}
-	} else if m, ok := product(e.X); ok {
-		sum, mul, op = e.Y, m, opPair{VFMADD231PS, VFMADD231PD}
-		if e.Op == ir.Sub {
-			op = opPair{VFMSUB231PS, VFMSUB231PD}
-		}
-	} else {
-		return nil
+		return g.multiplyAdd(dst, minus(m.X), m.Y, e.X)
 	}
-	w := g.width(e.T)
-	s, x := g.vec(sum), g.vec(mul.X)
-	mem := g.foldable(mul.Y)
-	var y []Arg
+	if m, ok := product(e.X); ok {
+		return g.multiplyAdd(dst, m.X, m.Y, minus(e.Y))
+	}
+	return nil
+}
+
+// fusedOps are the forms of x*y + z that add to their destination: with z or -z, of x*y or -(x*y).
+var fusedOps = [2][2]opPair{{{x86.VFMADD231PS, x86.VFMADD231PD}, {x86.VFMSUB231PS, x86.VFMSUB231PD}},
+	{{x86.VFNMADD231PS, x86.VFNMADD231PD}, {x86.VFNMSUB231PS, x86.VFNMSUB231PD}}}
+
+// multiplyAdd is x*y + z in one operation, which takes the signs of the three in.
+func (g *gen) multiplyAdd(dst []x86.Reg, x, y, z ir.Expr) []x86.Reg {
+	x, minusX := unsigned(x)
+	y, minusY := unsigned(y)
+	z, minusZ := unsigned(z)
+	op, w := fusedOps[bit(minusX != minusY)][bit(minusZ)].of(z.Type()), g.width(z.Type())
+	mem := g.foldable(y)
+	if mem == nil {
+		if m := g.foldable(x); m != nil {
+			x, mem = y, m
+		}
+	}
+	s, a := g.vec(z), g.vec(x)
+	var b []x86.Arg
 	if mem != nil {
-		y = mem()
+		b = mem()
 	} else {
-		y = regArgs(g.vec(mul.Y))
+		b = regArgs(g.vec(y))
 	}
-	acc := g.accumulator(dst, s, sum, x, y)
-	g.each(func(u int) { g.op(op.of(e.T), w, RegArg(acc[u]), RegArg(x[u]), y[u]) })
+	acc := g.accumulator(dst, s, z, a, b)
+	g.each(func(u int) { g.op(op, w, x86.RegArg(acc[u]), x86.RegArg(a[u]), b[u]) })
 	return acc
 }
 
-func regArgs(r []Reg) []Arg {
-	out := make([]Arg, len(r))
+// unsigned takes the sign off e.
+func unsigned(e ir.Expr) (of ir.Expr, minus bool) {
+	if u, ok := e.(*ir.Unary); ok && u.Op == ir.Neg {
+		return u.X, true
+	}
+	return e, false
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func regArgs(r []x86.Reg) []x86.Arg {
+	out := make([]x86.Arg, len(r))
 	for i := range r {
-		out[i] = RegArg(r[i])
+		out[i] = x86.RegArg(r[i])
 	}
 	return out
 }
 
 // accumulator returns registers that hold s and may be overwritten: s itself where it is dst or a temporary.
-func (g *gen) accumulator(dst, s []Reg, sum ir.Expr, x []Reg, y []Arg) []Reg {
+func (g *gen) accumulator(dst, s []x86.Reg, sum ir.Expr, x []x86.Reg, y []x86.Arg) []x86.Reg {
 	if dst != nil && &dst[0] == &s[0] {
 		return dst
 	}
@@ -448,18 +378,20 @@ func (g *gen) accumulator(dst, s []Reg, sum ir.Expr, x []Reg, y []Arg) []Reg {
 // temporary tells the expressions whose value is in registers of nobody else.
 func temporary(e ir.Expr) bool {
 	switch e := e.(type) {
-	case *ir.Binary, *ir.Index, *ir.Member, *ir.Math:
+	case *ir.Binary, *ir.Index, *ir.Member:
 		return true
+	case *ir.Math:
+		return e.Fn != ir.Float32FromBits && e.Fn != ir.Float64FromBits // of a variable they are the registers of that
 	case *ir.Convert:
 		return !ir.Same(e.T, e.X.Type())
 	}
 	return false
 }
 
-func touches(dst, x []Reg, y []Arg) bool {
+func touches(dst, x []x86.Reg, y []x86.Arg) bool {
 	for u := range dst {
 		for v := range x {
-			if dst[u] == x[v] || y[v].kind == argReg && y[v].reg == dst[u] {
+			if dst[u] == x[v] || y[v].Kind == x86.ArgReg && y[v].Reg == dst[u] {
 				return true
 			}
 		}
@@ -469,7 +401,7 @@ func touches(dst, x []Reg, y []Arg) bool {
 
 // foldable returns a function that makes memory operands of e, or nil where e has to be loaded first: loads of neighbouring floats in
 // full vectors.
-func (g *gen) foldable(e ir.Expr) func() []Arg {
+func (g *gen) foldable(e ir.Expr) func() []x86.Arg {
 	ix, ok := e.(*ir.Index)
 	if !ok || g.exec != nil || !ix.Type().IsFloat() {
 		return nil
@@ -478,55 +410,54 @@ func (g *gen) foldable(e ir.Expr) func() []Arg {
 	if s.kind != affine || s.stride != 1 || g.shape(ix.X).kind == varying {
 		return nil
 	}
-	return func() []Arg {
+	return func() []x86.Arg {
 		t := g.target(e)
-		out := make([]Arg, g.unroll)
-		g.each(func(u int) { out[u] = MemArg(g.copyMem(t, u)) })
+		out := make([]x86.Arg, g.unroll)
+		g.each(func(u int) { out[u] = x86.MemArg(g.copyMem(t, u)) })
 		return out
 	}
 }
 
-func (g *gen) vecSelect(e *ir.Select) []Reg {
+// vecSelect evaluates each side only in the lanes that take it.
+func (g *gen) vecSelect(e *ir.Select) []x86.Reg {
 	m := g.masksOf(e.Cond)
-	x, y := g.vec(e.X), g.vec(e.Y)
-	out := g.vectors(g.unroll)
-	g.each(func(u int) {
-		g.move(out[u], y[u])
-		g.blend(out[u], x[u], m[u], e.Type())
+	out, zero := g.vectors(g.unroll), g.constVector(0, 8)
+	g.each(func(u int) { g.move(out[u], zero) })
+	g.under(g.notMasks(m), e.Y, func() {
+		y := g.vec(e.Y)
+		g.each(func(u int) { g.move(out[u], y[u]) })
+	})
+	g.under(m, e.X, func() {
+		x := g.vec(e.X)
+		g.each(func(u int) { g.blend(out[u], x[u], m[u], e.Type()) })
 	})
 	return out
 }
 
 // vecMath evaluates library functions that have vector instructions.
-func (g *gen) vecMath(dst []Reg, e *ir.Math) []Reg {
+func (g *gen) vecMath(dst []x86.Reg, e *ir.Math) []x86.Reg {
 	w := g.width(e.T)
-	one := func(f func(d, x Reg)) []Reg {
+	one := func(f func(d, x x86.Reg)) []x86.Reg {
 		x := g.vec(e.Args[0])
-		return g.lift(dst, x, x, func(d, x, _ Reg) { f(d, x) })
+		return g.lift(dst, x, x, func(d, x, _ x86.Reg) { f(d, x) })
 	}
 	switch e.Fn {
 	case ir.Sqrt:
-		return one(func(d, x Reg) { g.op(pick(e.T, VSQRTPS, VSQRTPD), w, RegArg(d), RegArg(x)) })
+		return one(func(d, x x86.Reg) { g.op(pick(e.T, x86.VSQRTPS, x86.VSQRTPD), w, x86.RegArg(d), x86.RegArg(x)) })
 	case ir.Rsqrt:
 		return g.rsqrt(dst, e)
 	case ir.Abs:
 		m := g.constVector(1<<(8*uint(e.T.Size)-1)-1, int(e.T.Size))
-		return one(func(d, x Reg) { g.op(VANDPS, w, RegArg(d), RegArg(x), RegArg(m)) })
+		return one(func(d, x x86.Reg) { g.op(x86.VANDPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(m)) })
 	case ir.Floor, ir.Ceil, ir.Trunc, ir.RoundToEven:
 		mode := map[ir.MathFn]int64{ir.Floor: 9, ir.Ceil: 10, ir.Trunc: 11, ir.RoundToEven: 8}[e.Fn]
-		op := pick(e.T, VROUNDPS, VROUNDPD)
+		op := pick(e.T, x86.VROUNDPS, x86.VROUNDPD)
 		if g.avx512 {
-			op = pick(e.T, VRNDSCALEPS, VRNDSCALEPD)
+			op = pick(e.T, x86.VRNDSCALEPS, x86.VRNDSCALEPD)
 		}
-		return one(func(d, x Reg) { g.op(op, w, RegArg(d), RegArg(x), ImmArg(mode)) })
+		return one(func(d, x x86.Reg) { g.op(op, w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(mode)) })
 	case ir.FMA:
-		x, y, z := g.vec(e.Args[0]), g.vec(e.Args[1]), g.vec(e.Args[2])
-		out := g.vectors(g.unroll)
-		g.each(func(u int) {
-			g.move(out[u], z[u])
-			g.op(pick(e.T, VFMADD231PS, VFMADD231PD), w, RegArg(out[u]), RegArg(x[u]), RegArg(y[u]))
-		})
-		return out
+		return g.multiplyAdd(dst, e.Args[0], e.Args[1], e.Args[2])
 	case ir.IMin, ir.IMax, ir.FMin, ir.FMax:
 		return g.vecMinMax(e)
 	case ir.Float32Bits, ir.Float32FromBits, ir.Float64Bits, ir.Float64FromBits:
@@ -538,32 +469,38 @@ func (g *gen) vecMath(dst []Reg, e *ir.Math) []Reg {
 	if out, ok := g.vecBits(dst, e); ok {
 		return out
 	}
+	if out, ok := g.vecWords(dst, e); ok {
+		return out
+	}
+	if out, ok := g.vecExact(dst, e); ok {
+		return out
+	}
 	return g.mathInGo(e)
 }
 
 // rsqrt is 1/sqrt(x) as the Go body of kernel.Rsqrt computes it; under fastmath an estimate with one Newton step for float32 (relative
 // error below 1e-6) and two for float64.
-func (g *gen) rsqrt(dst []Reg, e *ir.Math) []Reg {
+func (g *gen) rsqrt(dst []x86.Reg, e *ir.Math) []x86.Reg {
 	w, t := g.width(e.T), e.T
 	x := g.vec(e.Args[0])
 	one := g.constVector(map[int]uint64{4: uint64(math.Float32bits(1)), 8: math.Float64bits(1)}[int(t.Size)], int(t.Size))
 	if !g.kernel.Target.FastMath || !g.avx512 && t.Size == 8 {
-		return g.lift(dst, x, x, func(d, x, _ Reg) {
+		return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 			s := g.vector()
-			g.op(pick(t, VSQRTPS, VSQRTPD), w, RegArg(s), RegArg(x))
-			g.op(pick(t, VDIVPS, VDIVPD), w, RegArg(d), RegArg(one), RegArg(s))
+			g.op(pick(t, x86.VSQRTPS, x86.VSQRTPD), w, x86.RegArg(s), x86.RegArg(x))
+			g.op(pick(t, x86.VDIVPS, x86.VDIVPD), w, x86.RegArg(d), x86.RegArg(one), x86.RegArg(s))
 		})
 	}
-	estimate, steps := VRSQRTPS, 1
+	estimate, steps := x86.VRSQRTPS, 1
 	if g.avx512 {
-		estimate = pick(t, VRSQRT14PS, VRSQRT14PD)
+		estimate = pick(t, x86.VRSQRT14PS, x86.VRSQRT14PD)
 	}
 	if t.Size == 8 {
 		steps = 2
 	}
 	half := g.constVector(map[int]uint64{4: uint64(math.Float32bits(0.5)), 8: math.Float64bits(0.5)}[int(t.Size)], int(t.Size))
-	return g.lift(dst, x, x, func(d, given, _ Reg) {
-		x, small := given, NoReg
+	return g.lift(dst, x, x, func(d, given, _ x86.Reg) {
+		x, small := given, x86.NoReg
 		s := series{g, t, w}
 		if !g.avx512 { // the estimate takes subnormal numbers for 0: scale them
 			small = s.compareTo(given, s.at(math.Ldexp(1, -126)), cmpLT)
@@ -571,16 +508,16 @@ func (g *gen) rsqrt(dst []Reg, e *ir.Math) []Reg {
 			s.choose(x, s.mul(given, s.at(1<<24)), small)
 		}
 		y := g.vector()
-		g.op(estimate, w, RegArg(y), RegArg(x))
+		g.op(estimate, w, x86.RegArg(y), x86.RegArg(x))
 		for i := range steps { // y += y/2 * (1 - x*y*y)
 			r, next := g.vector(), g.vector()
 			if i == steps-1 && d != x && d != given {
 				next = d
 			}
-			g.op(pick(t, VMULPS, VMULPD), w, RegArg(r), RegArg(x), RegArg(y))
-			g.op(pick(t, VFNMADD213PS, VFNMADD213PD), w, RegArg(r), RegArg(y), RegArg(one))
-			g.op(pick(t, VMULPS, VMULPD), w, RegArg(next), RegArg(y), RegArg(half))
-			g.op(pick(t, VFMADD213PS, VFMADD213PD), w, RegArg(next), RegArg(r), RegArg(y))
+			g.op(pick(t, x86.VMULPS, x86.VMULPD), w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+			g.op(pick(t, x86.VFNMADD213PS, x86.VFNMADD213PD), w, x86.RegArg(r), x86.RegArg(y), x86.RegArg(one))
+			g.op(pick(t, x86.VMULPS, x86.VMULPD), w, x86.RegArg(next), x86.RegArg(y), x86.RegArg(half))
+			g.op(pick(t, x86.VFMADD213PS, x86.VFMADD213PD), w, x86.RegArg(next), x86.RegArg(r), x86.RegArg(y))
 			y = next
 		}
 		if !g.avx512 {
@@ -592,11 +529,11 @@ func (g *gen) rsqrt(dst []Reg, e *ir.Math) []Reg {
 }
 
 // rsqrtSpecials mends what Newton's step makes a NaN of: 0 gives infinity and infinity 0.
-func (g *gen) rsqrtSpecials(y, x Reg, t *ir.Type, w Width) {
+func (g *gen) rsqrtSpecials(y, x x86.Reg, t *ir.Type, w x86.Width) {
 	if g.avx512 {
 		// By class of x, 4 bits each: quiet NaN, signalling NaN, 0, 1, -Inf, +Inf, negative, positive.
 		const classes = 2 | 2<<4 | 6<<8 | 3<<16 | 8<<20 | 3<<24
-		g.op(pick(t, VFIXUPIMMPS, VFIXUPIMMPD), w, RegArg(y), RegArg(x), RegArg(g.constVector(classes, int(t.Size))), ImmArg(0))
+		g.op(pick(t, x86.VFIXUPIMMPS, x86.VFIXUPIMMPD), w, x86.RegArg(y), x86.RegArg(x), x86.RegArg(g.constVector(classes, int(t.Size))), x86.ImmArg(0))
 		return
 	}
 	s := series{g, t, w}
@@ -605,29 +542,29 @@ func (g *gen) rsqrtSpecials(y, x Reg, t *ir.Type, w Width) {
 }
 
 // vecMinMax follows Go: a NaN operand gives NaN, and -0 is below +0.
-func (g *gen) vecMinMax(e *ir.Math) []Reg {
+func (g *gen) vecMinMax(e *ir.Math) []x86.Reg {
 	w, t := g.width(e.T), e.T
 	acc := g.vec(e.Args[0])
 	for _, a := range e.Args[1:] {
 		y := g.vec(a)
-		acc = g.lift(nil, acc, y, func(d, x, y Reg) { g.minMax(d, x, y, e.Fn == ir.IMin || e.Fn == ir.FMin, t, w) })
+		acc = g.lift(nil, acc, y, func(d, x, y x86.Reg) { g.minMax(d, x, y, e.Fn == ir.IMin || e.Fn == ir.FMin, t, w) })
 	}
 	return acc
 }
 
-func (g *gen) minMax(d, x, y Reg, least bool, t *ir.Type, w Width) {
+func (g *gen) minMax(d, x, y x86.Reg, least bool, t *ir.Type, w x86.Width) {
 	if t.IsFloat() {
 		g.floatMinMax(d, x, y, least, t, w)
 		return
 	}
-	op := pick(t, VPMAXSD, VPMAXSQ)
+	op := pick(t, x86.VPMAXSD, x86.VPMAXSQ)
 	switch {
 	case least && t.IsSigned():
-		op = pick(t, VPMINSD, VPMINSQ)
+		op = pick(t, x86.VPMINSD, x86.VPMINSQ)
 	case least:
-		op = pick(t, VPMINUD, VPMINUQ)
+		op = pick(t, x86.VPMINUD, x86.VPMINUQ)
 	case !t.IsSigned():
-		op = pick(t, VPMAXUD, VPMAXUQ)
+		op = pick(t, x86.VPMAXUD, x86.VPMAXUQ)
 	}
 	if container(t) == 8 && !g.avx512 {
 		cmp := ir.Gt
@@ -635,30 +572,30 @@ func (g *gen) minMax(d, x, y Reg, least bool, t *ir.Type, w Width) {
 			cmp = ir.Lt
 		}
 		m := g.compareAVX2(cmp, t, x, y, w)
-		g.op(VPBLENDVB, w, RegArg(d), RegArg(y), RegArg(x), RegArg(m))
+		g.op(x86.VPBLENDVB, w, x86.RegArg(d), x86.RegArg(y), x86.RegArg(x), x86.RegArg(m))
 		return
 	}
-	g.op(op, w, RegArg(d), RegArg(x), RegArg(y))
+	g.op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
 }
 
 // floatMinMax: the instruction returns its second operand when the two are equal or one is a NaN. Both orders are combined: equal bits
 // or signs by or (min) and and (max), and a NaN of either wins by adding the two.
-func (g *gen) floatMinMax(d, x, y Reg, least bool, t *ir.Type, w Width) {
+func (g *gen) floatMinMax(d, x, y x86.Reg, least bool, t *ir.Type, w x86.Width) {
 	a, b, s := g.vector(), g.vector(), g.vector()
-	op, merge := pick(t, VMAXPS, VMAXPD), VANDPS
+	op, merge := pick(t, x86.VMAXPS, x86.VMAXPD), x86.VANDPS
 	if least {
-		op, merge = pick(t, VMINPS, VMINPD), VORPS
+		op, merge = pick(t, x86.VMINPS, x86.VMINPD), x86.VORPS
 	}
-	g.op(op, w, RegArg(a), RegArg(x), RegArg(y))
-	g.op(op, w, RegArg(b), RegArg(y), RegArg(x))
-	g.op(merge, w, RegArg(a), RegArg(a), RegArg(b))
-	g.op(pick(t, VADDPS, VADDPD), w, RegArg(s), RegArg(x), RegArg(y))
+	g.op(op, w, x86.RegArg(a), x86.RegArg(x), x86.RegArg(y))
+	g.op(op, w, x86.RegArg(b), x86.RegArg(y), x86.RegArg(x))
+	g.op(merge, w, x86.RegArg(a), x86.RegArg(a), x86.RegArg(b))
+	g.op(pick(t, x86.VADDPS, x86.VADDPD), w, x86.RegArg(s), x86.RegArg(x), x86.RegArg(y))
 	m := g.newMask()
-	g.op(pick(t, VCMPPS, VCMPPD), w, RegArg(m), RegArg(x), RegArg(y), ImmArg(3))
+	g.op(pick(t, x86.VCMPPS, x86.VCMPPD), w, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(3))
 	if g.avx512 {
-		g.emit(I(pick(t, VMOVUPSStore, VMOVUPDStore), w, RegArg(a), RegArg(s)).Masked(m, false))
+		g.emit(x86.I(pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.RegArg(a), x86.RegArg(s)).Masked(m, false))
 		g.move(d, a)
 		return
 	}
-	g.op(VPBLENDVB, w, RegArg(d), RegArg(a), RegArg(s), RegArg(m))
+	g.op(x86.VPBLENDVB, w, x86.RegArg(d), x86.RegArg(a), x86.RegArg(s), x86.RegArg(m))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -35,7 +36,7 @@ func hoistKey(root *home, size int64, key string) string {
 // loop does not change. It returns a function that forgets them after the loop.
 func (g *gen) hoist(f *loopFrame, body []ir.Stmt) func() {
 	old := g.pointer
-	g.pointer = make(map[string]Reg, len(old))
+	g.pointer = make(map[string]x86.Reg, len(old))
 	for k, v := range old {
 		g.pointer[k] = v
 	}
@@ -61,7 +62,7 @@ func (g *gen) hoist(f *loopFrame, body []ir.Stmt) func() {
 func (g *gen) known(terms []term) bool {
 	for _, t := range terms {
 		for _, v := range ir.ExprVars(t.expr).List() {
-			if h := g.homes[v]; h == nil || h.gp == NoReg {
+			if h := g.homes[v]; h == nil || h.gp == x86.NoReg {
 				return false
 			}
 		}
@@ -80,16 +81,16 @@ func (g *gen) hoistRow(root *home, size int64, terms []term, key string) {
 	p := g.sum(terms)
 	switch size {
 	case 1, 2, 4, 8:
-		g.op(LEAQ, W128, RegArg(p), MemArg(Indexed(root.gp, p, uint8(size), 0)))
+		g.op(x86.LEAQ, x86.W128, x86.RegArg(p), x86.MemArg(x86.Indexed(root.gp, p, uint8(size), 0)))
 	default:
-		g.op(IMUL3Q, W128, RegArg(p), RegArg(p), ImmArg(size))
-		g.op(ADDQ, W128, RegArg(p), RegArg(root.gp))
+		g.op(x86.IMUL3Q, x86.W128, x86.RegArg(p), x86.RegArg(p), x86.ImmArg(size))
+		g.op(x86.ADDQ, x86.W128, x86.RegArg(p), x86.RegArg(root.gp))
 	}
 	g.pointer[k] = p
 }
 
 // hoisted finds the longest part of the index that some loop around has computed, and returns the pointer with the terms that are left.
-func (g *gen) hoisted(a access, l linear) (Reg, []term) {
+func (g *gen) hoisted(a access, l linear) (x86.Reg, []term) {
 	for i := len(g.loops) - 1; i >= 0; i-- {
 		f := g.loops[i]
 		if !f.hoists {
@@ -141,7 +142,7 @@ func (g *gen) markSafe(s *ir.For) {
 
 // precheck tests, before the main loop, the first and the last index of every affine access whose other terms the loop does not change;
 // where one is out of range it jumps to the loop that checks lane by lane.
-func (g *gen) precheck(s *ir.For, f *loopFrame, left Reg, step int64, tail label) {
+func (g *gen) precheck(s *ir.For, f *loopFrame, left x86.Reg, step int64, tail label) {
 	g.safe = map[*ir.Index]bool{}
 	seen := map[string]bool{}
 	ir.Inspect(s.Body, nil, func(e ir.Expr) {
@@ -173,7 +174,7 @@ func (g *gen) precheck(s *ir.For, f *loopFrame, left Reg, step int64, tail label
 }
 
 // precheckOnce tests an index against a length, unless that was done before.
-func (g *gen) precheckOnce(seen map[string]bool, of string, length Reg, l linear, sh shape, left Reg, tail label) {
+func (g *gen) precheckOnce(seen map[string]bool, of string, length x86.Reg, l linear, sh shape, left x86.Reg, tail label) {
 	_, all := l.part(func(ir.Expr) bool { return true })
 	key := fmt.Sprint(of, all, l.c)
 	if !seen[key] {
@@ -195,14 +196,14 @@ func (g *gen) onlyLane(l linear, f *loopFrame, lane *ir.Var) bool {
 	return true
 }
 
-func (g *gen) precheckOne(length Reg, l linear, left Reg, stride int64, tail label) {
+func (g *gen) precheckOne(length x86.Reg, l linear, left x86.Reg, stride int64, tail label) {
 	first := g.indexValue(l)
-	g.op(CMPQ, W128, RegArg(first), RegArg(length))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(length))
 	g.jump(condAE, tail)
 	last := g.general()
 	g.times(last, left, stride)
-	g.op(ADDQ, W128, RegArg(last), RegArg(first))
+	g.op(x86.ADDQ, x86.W128, x86.RegArg(last), x86.RegArg(first))
 	g.addConst(last, -stride)
-	g.op(CMPQ, W128, RegArg(last), RegArg(length))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(last), x86.RegArg(length))
 	g.jump(condAE, tail)
 }

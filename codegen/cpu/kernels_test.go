@@ -394,7 +394,7 @@ func Total(x, y, out []float32) {
 func Odd(x, y []float32) {
 	//omp:teams distribute parallel for
 	for i := 0; i < len(x); i++ {
-		x[i] = kernel.Cbrt(y[i]) + kernel.Hypot(y[i], 0.75)
+		x[i] = kernel.Cbrt(y[i]) + kernel.Atan2(y[i], 0.75)
 	}
 }
 

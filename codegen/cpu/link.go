@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -113,24 +114,24 @@ func (c *vcode) encode(code []byte, s *step, places []int) ([]byte, *fixup, erro
 		return binary.LittleEndian.AppendUint32(append(code, 0xFF, 0xA7), 8*wordResume), nil, nil // JMP through the block in DI
 	case stepDivide:
 		code = append(code, 0x48, 0x99) // CQO
-		code, err := Append(code, I(IDIVQ, W128, s.Args[0]))
+		code, err := x86.Append(code, x86.I(x86.IDIVQ, x86.W128, s.Args[0]))
 		return code, nil, err
 	case stepUDivide:
-		op := DIVQ
+		op := x86.DIVQ
 		if s.short {
-			op = DIVL
+			op = x86.DIVL
 		}
-		code, err := Append(append(code, 0x31, 0xD2), I(op, W128, s.Args[0])) // XORL DX, DX
+		code, err := x86.Append(append(code, 0x31, 0xD2), x86.I(op, x86.W128, s.Args[0])) // XORL DX, DX
 		return code, nil, err
 	}
-	code, err := Append(code, s.Inst)
+	code, err := x86.Append(code, s.Inst)
 	if err != nil {
 		return code, nil, err
 	}
 	for _, a := range s.Args {
-		if a.kind == argMem && a.mem.Base == RIP {
+		if a.Kind == x86.ArgMem && a.Mem.Base == x86.RIP {
 			at := len(code) - 4 - s.immBytes()
-			return code, &fixup{at: at, end: len(code), pool: int(a.mem.Disp), isPool: true}, nil
+			return code, &fixup{at: at, end: len(code), pool: int(a.Mem.Disp), isPool: true}, nil
 		}
 	}
 	return code, nil, nil
@@ -138,11 +139,11 @@ func (c *vcode) encode(code []byte, s *step, places []int) ([]byte, *fixup, erro
 
 // immBytes is how many immediate bytes follow the displacement.
 func (s *step) immBytes() int {
-	switch forms[s.Op].layout {
-	case lRVMI, lRMI, lMRI, lVMI, lRVMX:
+	switch x86.Forms[s.Op].Layout {
+	case x86.LayoutRVMI, x86.LayoutRMI, x86.LayoutMRI, x86.LayoutVMI, x86.LayoutRVMX:
 		return 1
-	case lMI:
-		return int(forms[s.Op].elem)
+	case x86.LayoutMI:
+		return int(x86.Forms[s.Op].Elem)
 	}
 	return 0
 }
@@ -167,12 +168,12 @@ func (s *step) text() string {
 	case stepResume:
 		return fmt.Sprintf("\tJMP %d(DI)", 8*wordResume)
 	case stepDivide:
-		return "\tCQO; IDIVQ " + s.Args[0].reg.name(W128)
+		return "\tCQO; IDIVQ " + s.Args[0].Reg.Name(x86.W128)
 	case stepUDivide:
 		if s.short {
-			return "\tXORL DX, DX; DIVL " + s.Args[0].reg.name(W128)
+			return "\tXORL DX, DX; DIVL " + s.Args[0].Reg.Name(x86.W128)
 		}
-		return "\tXORL DX, DX; DIVQ " + s.Args[0].reg.name(W128)
+		return "\tXORL DX, DX; DIVQ " + s.Args[0].Reg.Name(x86.W128)
 	}
 	return "\t" + s.Inst.String()
 }

@@ -3,6 +3,8 @@ package cpu
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/gompss/gompss/codegen/cpu/x86"
 )
 
 // bitset is a set of virtual registers.
@@ -72,11 +74,11 @@ func (c *vcode) blocks() []span {
 
 // An interval is the stretch of code over which a virtual register holds a value, with what it costs to spill it.
 type interval struct {
-	reg    Reg
+	reg    x86.Reg
 	lo, hi int // steps, inclusive
 	weight float64
 	slot   int // spill slot, or -1
-	phys   Reg
+	phys   x86.Reg
 }
 
 // intervals computes one covering interval for every virtual register that is used.
@@ -85,7 +87,7 @@ func (c *vcode) intervals() []interval {
 	c.solve(blocks)
 	all := make([]interval, len(c.classes))
 	for i := range all {
-		all[i] = interval{reg: firstVirtual + Reg(i), lo: -1, slot: -1, phys: NoReg}
+		all[i] = interval{reg: x86.FirstVirtual + x86.Reg(i), lo: -1, slot: -1, phys: x86.NoReg}
 	}
 	depth := c.loopDepth(blocks)
 	begins := c.lay(blocks)
@@ -102,9 +104,9 @@ func (c *vcode) intervals() []interval {
 			w = 1.0 / 64
 		}
 		for i := s.lo; i < s.hi; i++ {
-			c.steps[i].visit(func(r *Reg, _, _ bool) {
-				if r.isVirtual() {
-					v := &all[*r-firstVirtual]
+			c.steps[i].visit(func(r *x86.Reg, _, _ bool) {
+				if r.IsVirtual() {
+					v := &all[*r-x86.FirstVirtual]
 					v.cover(i + shift)
 					v.weight += w
 				}
@@ -177,15 +179,15 @@ func (c *vcode) solve(blocks []span) {
 	for b := range blocks {
 		use[b], def[b], blocks[b].in, blocks[b].out = set(), set(), set(), set()
 		for i := blocks[b].hi - 1; i >= blocks[b].lo; i-- {
-			c.steps[i].visit(func(r *Reg, u, d bool) {
-				if r.isVirtual() && d && !u {
-					use[b].clear(int(*r - firstVirtual))
-					def[b].set(int(*r - firstVirtual))
+			c.steps[i].visit(func(r *x86.Reg, u, d bool) {
+				if r.IsVirtual() && d && !u {
+					use[b].clear(int(*r - x86.FirstVirtual))
+					def[b].set(int(*r - x86.FirstVirtual))
 				}
 			})
-			c.steps[i].visit(func(r *Reg, u, d bool) {
-				if r.isVirtual() && u {
-					use[b].set(int(*r - firstVirtual))
+			c.steps[i].visit(func(r *x86.Reg, u, d bool) {
+				if r.IsVirtual() && u {
+					use[b].set(int(*r - x86.FirstVirtual))
 				}
 			})
 		}

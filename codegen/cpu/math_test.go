@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -49,7 +50,7 @@ func machineOptions(t *testing.T) map[string]Options {
 	}
 	out := map[string]Options{"avx2": {}}
 	if have.AVX512 {
-		out["avx512"], out["avx512vl"] = Options{AVX512: true}, Options{AVX512: true, Width: W256}
+		out["avx512"], out["avx512vl"] = Options{AVX512: true}, Options{AVX512: true, Width: x86.W256}
 	}
 	return out
 }

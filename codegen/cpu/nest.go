@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -27,8 +28,8 @@ func (c *compiler) nestedIn(body []ir.Stmt) (out []*stage) {
 		if !ok {
 			return true
 		}
-		if _, fixed := constStep(f); fixed && f.Rel != ir.Ne && !hasAtomics(f) && !slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), c.staysHere) {
-			out = append(out, &stage{loop: f, body: []ir.Stmt{f}, nested: true})
+		if _, fixed := constStep(f); fixed && f.Rel != ir.Ne && !slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), c.staysHere) {
+			out = append(out, &stage{loop: f, body: []ir.Stmt{f}, nested: true, alone: hasAtomics(f)})
 		}
 		return false
 	})
@@ -105,11 +106,11 @@ func (g *gen) shareFrom(s *ir.For) (after label, ok bool) {
 	trips := g.trips(s, lo, step)
 	cold, after := g.newLabel(), g.newLabel()
 	k := g.newSite(site{kind: siteShare, stage: i})
-	g.op(CMPQ, W128, RegArg(trips), blockWord(n.threshold))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(trips), blockWord(n.threshold))
 	g.jump(condGE, cold)
 	g.later(cold, func() {
 		g.storeFree(n)
-		g.op(MOVQStore, W128, blockWord(wordTrips), RegArg(trips))
+		g.op(x86.MOVQStore, x86.W128, blockWord(wordTrips), x86.RegArg(trips))
 		g.yield(k)
 		g.loadChanged(n)
 		g.jump(always, after)
@@ -167,7 +168,7 @@ func (r *Runner) threshold(p *Program, i int, alone bool) uint64 {
 // shareNested lets workers run the nested stage that the sequential code of l has come to.
 func (p *Program) shareNested(i int, l *launch) error {
 	r := l.runner
-	if err := r.shareLoop(p, i, l, int64(l.block[wordTrips]), l.share); err != nil {
+	if err := r.loopStage(p, i, l, int64(l.block[wordTrips]), l.share); err != nil {
 		return err
 	}
 	l.block[p.Code.stages[i].threshold] = r.threshold(p, i, false)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/ir"
 )
 
 //go:embed nest_kernels_test.go
@@ -124,9 +125,9 @@ func TestSharedLoopsReportTheirErrors(t *testing.T) {
 		a, b := make([]float64, 4000), make([]float64, 4002)
 		h := &halves{r: rand.New(rand.NewPCG(1, 1))}
 		for range 3 {
-			var bounds *cpu.BoundsError
+			var bounds *ir.CheckError
 			require.ErrorAs(t, runner.Call(values([]any{4, a, b}), h.share), &bounds, machine)
-			require.Equal(t, "b", bounds.Slice)
+			require.Equal(t, "b", bounds.What)
 			require.EqualValues(t, 4002, bounds.Index)
 			require.NoError(t, runner.Call(values([]any{3, a, b}), h.share), machine)
 		}

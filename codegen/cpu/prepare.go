@@ -89,38 +89,64 @@ func (p *preparation) reduceParts(body []ir.Stmt) []ir.Stmt {
 	return (&ir.Rewrite{Stmt: p.reduceThrough}).CopyStmts(body)
 }
 
-// reduceThrough lets a loop reduce into a variable instead of a place in memory, which is read before and written after it.
+// reduceThrough lets a loop reduce into variables instead of parts of something - elements, fields -, which are read before and written
+// after it.
 func (p *preparation) reduceThrough(s ir.Stmt) []ir.Stmt {
 	f, ok := s.(*ir.For)
 	if !ok || f.Directive == nil {
 		return []ir.Stmt{s}
 	}
 	var before, after []ir.Stmt
-	for _, red := range f.Directive.Reductions {
-		ix, ok := red.Place.(*ir.Index)
-		if _, fixed := constInt(indexOf(ix)); !ok || !fixed || ix.X.Type().Kind != ir.Slice {
-			continue
-		}
-		v := p.local("sum", ix.Type(), red.At)
-		key := exprKey(ix)
-		before = append(before, &ir.Decl{Var: v, Init: ix, At: red.At})
-		after = append(after, &ir.Assign{Place: (&ir.Rewrite{}).CopyExpr(ix), Value: &ir.Ref{Var: v, At: red.At}, At: red.At})
-		r := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
-			if ix, ok := e.(*ir.Index); ok && exprKey(ix) == key {
-				return &ir.Ref{Var: v, At: ix.At}
+	for i := range f.Directive.Reductions {
+		for _, place := range []ir.Expr{f.Directive.Reductions[i].Place, f.Directive.Reductions[i].Index} {
+			if place == nil || !isPart(place) {
+				continue
 			}
-			return e
-		}}
-		f = r.CopyStmt(f)[0].(*ir.For)
+			v := p.local("sum", place.Type(), place.Pos())
+			before = append(before, &ir.Decl{Var: v, Init: place, At: place.Pos()})
+			after = append(after, &ir.Assign{Place: (&ir.Rewrite{}).CopyExpr(place), Value: &ir.Ref{Var: v, At: place.Pos()}, At: place.Pos()})
+			f = through(f, place, v)
+		}
 	}
 	return append(append(before, f), after...)
 }
 
-func indexOf(ix *ir.Index) ir.Expr {
-	if ix == nil {
-		return nil
+// through returns f with v in the place of place.
+func through(f *ir.For, place ir.Expr, v *ir.Var) *ir.For {
+	key := exprKey(place)
+	r := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		switch e.(type) {
+		case *ir.Index, *ir.Member:
+			if exprKey(e) == key {
+				return &ir.Ref{Var: v, At: e.Pos()}
+			}
+		}
+		return e
+	}}
+	return r.CopyStmt(f)[0].(*ir.For)
+}
+
+// isPart reports whether place is a scalar part of something that is known, or an element of a slice, of any type: an array behind
+// a pointer parameter is one.
+func isPart(place ir.Expr) bool {
+	if ix, ok := place.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
+		if _, fixed := constInt(ix.I); fixed {
+			return true
+		}
 	}
-	return ix.I
+	_, isVar := place.(*ir.Ref)
+	return !isVar && place.Type().IsScalar() && !behindPointer(place)
+}
+
+// behindPointer reports whether a place lies behind a pointer that is not known yet to be a slice.
+func behindPointer(place ir.Expr) bool {
+	found := false
+	ir.WalkExpr(place, func(e ir.Expr) bool {
+		_, ok := e.(*ir.Deref)
+		found = found || ok
+		return !found
+	})
+	return found
 }
 
 // collapsed lets the inner loops of a collapse clause carry the directive, which holds for all of them.

@@ -43,15 +43,21 @@ func liftable(f *ir.If) bool {
 func mayFail(e ir.Expr) bool {
 	fails := false
 	ir.WalkExpr(e, func(x ir.Expr) bool {
-		switch x := x.(type) {
-		case *ir.Index, *ir.Deref:
-			fails = true
-		case *ir.Binary:
-			fails = fails || x.Checked || x.Op == within
-		}
-		return true
+		fails = fails || failsHere(x)
+		return !fails
 	})
 	return fails
+}
+
+// failsHere is mayFail for an expression apart from its operands.
+func failsHere(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Index, *ir.Deref:
+		return true
+	case *ir.Binary:
+		return e.Checked || e.Op == within
+	}
+	return false
 }
 
 // lifted is f as statements of the top that hold where on does; nil: always.

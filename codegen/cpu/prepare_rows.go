@@ -348,17 +348,21 @@ func (w *row) setFirst(x *rowField) bool {
 // wholePieces has all of a piece of 16 bytes loaded and stored where half of its fields are.
 func (w *row) wholePieces() {
 	t := w.slice.Type.Elem
-	all := scalarPlaces(w.index, t)
-	for base := int64(0); base+pieceBytes <= int64(t.Size); base += pieceBytes {
-		var inside []ir.Expr
+	var bases []int64 // of the pieces in which there are fields
+	for offset := range w.fields {
+		bases = append(bases, offset/pieceBytes*pieceBytes)
+	}
+	slices.Sort(bases)
+	for _, base := range slices.Compact(bases) {
+		if base+pieceBytes > int64(t.Size) {
+			continue
+		}
+		inside := scalarPlaces(w.index, t, base, base+pieceBytes)
 		stored, fits, size := 0, true, int64(0)
-		for _, e := range all {
+		for i, e := range inside {
 			offset, _ := w.offsetOf(e)
-			if offset+int64(e.Type().Size) <= base || offset >= base+pieceBytes {
-				continue
-			}
-			inside, size = append(inside, e), int64(e.Type().Size)
-			fits = fits && (len(inside) == 1 || size == int64(inside[0].Type().Size)) && size >= 4 && e.Type().Kind != ir.Bool
+			size = int64(e.Type().Size)
+			fits = fits && (i == 0 || size == int64(inside[0].Type().Size)) && size >= 4 && e.Type().Kind != ir.Bool
 			if x := w.fields[offset]; x != nil && x.store {
 				stored++
 			}
@@ -377,17 +381,21 @@ func (w *row) wholePieces() {
 	}
 }
 
-// scalarPlaces are the scalars of a value of type t at a place.
-func scalarPlaces(at ir.Expr, t *ir.Type) []ir.Expr {
+// scalarPlaces are the scalars of a value of type t at a place that have bytes in [lo, hi) of it.
+func scalarPlaces(at ir.Expr, t *ir.Type, lo, hi int64) []ir.Expr {
+	if lo, hi = max(lo, 0), min(hi, int64(t.Size)); lo >= hi {
+		return nil
+	}
 	var out []ir.Expr
 	switch t.Kind {
 	case ir.Struct:
 		for i, f := range t.Fields {
-			out = append(out, scalarPlaces(&ir.Member{X: at, Field: i, At: at.Pos()}, f.Type)...)
+			out = append(out, scalarPlaces(&ir.Member{X: at, Field: i, At: at.Pos()}, f.Type, lo-int64(f.Offset), hi-int64(f.Offset))...)
 		}
 	case ir.Array:
-		for i := range min(t.Len, 64) {
-			out = append(out, scalarPlaces(&ir.Index{X: at, I: number(i, at.Pos()), At: at.Pos()}, t.Elem)...)
+		size := int64(t.Elem.Size)
+		for i := lo / size; i*size < hi; i++ {
+			out = append(out, scalarPlaces(&ir.Index{X: at, I: number(i, at.Pos()), At: at.Pos()}, t.Elem, lo-i*size, hi-i*size)...)
 		}
 	default:
 		out = append(out, at)

@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // proveNest checks, before a parallel loop that has lanes loops directly inside, all their affine accesses for all iterations at once: an
 // index that is affine in both counters is extreme at the corners. Where the corners are in range, the checks before every single row are
@@ -23,8 +26,8 @@ func (g *gen) proveNest(outer *ir.For) {
 		for _, f := range g.factors(outer, inner) {
 			g.fits(g.gp(f), fail)
 		}
-		for _, row := range []Reg{first, last} {
-			g.homes[outer.Var] = &home{gp: row, length: NoReg}
+		for _, row := range []x86.Reg{first, last} {
+			g.homes[outer.Var] = &home{gp: row, length: x86.NoReg}
 			g.proveRow(inner, fail)
 		}
 		delete(g.homes, outer.Var)
@@ -41,21 +44,21 @@ func (g *gen) proveRow(inner *ir.For, fail label) {
 	base := g.general()
 	g.move(base, g.gpOutside(inner.Lo))
 	left := g.trips(inner, base, step)
-	g.op(TESTQ, W128, RegArg(left), RegArg(left))
+	g.op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
 	g.jump(condLE, fail)
-	g.homes[inner.Var] = &home{gp: base, length: NoReg}
+	g.homes[inner.Var] = &home{gp: base, length: x86.NoReg}
 	f := &loopFrame{counter: inner.Var, changes: g.changedIn(inner)}
-	g.shared = map[string]Reg{}
+	g.shared = map[string]x86.Reg{}
 	g.precheck(inner, f, left, step, fail)
 	g.shared, g.shapes, g.safe = nil, nil, map[*ir.Index]bool{}
 	delete(g.homes, inner.Var)
 }
 
 // fits jumps to fail unless r is a small number: products of two such do not wrap.
-func (g *gen) fits(r Reg, fail label) {
+func (g *gen) fits(r x86.Reg, fail label) {
 	low := g.general()
-	g.op(MOVLQSX, W128, RegArg(low), RegArg(r))
-	g.op(CMPQ, W128, RegArg(low), RegArg(r))
+	g.op(x86.MOVLQSX, x86.W128, x86.RegArg(low), x86.RegArg(r))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(low), x86.RegArg(r))
 	g.jump(condNE, fail)
 }
 

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"fmt"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -37,7 +36,7 @@ func (a *Arena) Install(c *Code) (*Program, error) {
 	}
 	p := &Program{Code: c, entry: entry}
 	p.rounds.Store(pauseRounds)
-	if c.plain && !c.far && c.scratch == 0 && len(c.caps) == 0 {
+	if c.plain && !c.far && c.scratch == 0 && c.spill == 0 && len(c.caps) == 0 {
 		p.direct = entry + uintptr(c.stages[1].entry)
 		if n := c.stages[0].count; n.lo == 0 && n.step == 1 && !n.inclusive {
 			p.from, p.until = n.loConst, n.hi
@@ -56,10 +55,10 @@ func (a *Arena) InstallPast(c *Code, otherwise *Program) (*Program, error) {
 }
 
 // maxWords bounds the argument block.
-const maxWords = 192
+const maxWords = 1024
 
 // wordMask changes no word below maxWords, and tells Go's compiler that all are in the block.
-const wordMask = 255
+const wordMask = maxWords - 1
 
 // A block is what generated code gets: see wordLo and its neighbours.
 type block [blockBytes / 8]uint64
@@ -163,7 +162,7 @@ func (p *Program) goOn(s *stage, l *launch) error {
 		switch site := &p.Code.sites[st-1]; site.kind {
 		case siteLanes:
 			if err := site.compute(b); err != nil {
-				return &ArithmeticError{Kernel: p.Code.Kernel.Name, At: site.at, Err: err}
+				return &ir.EvalError{At: site.at, What: p.Code.Kernel.Name, Err: err}
 			}
 		case sitePause: // calling again is what lets others in
 			now := time.Now()
@@ -184,55 +183,29 @@ func (p *Program) goOn(s *stage, l *launch) error {
 	}
 }
 
-// A BoundsError is a failed check: the access was not made, what the kernel had written before is undefined. It is an
-// ir.ErrBounds.
-type BoundsError struct {
-	Kernel string
-	Slice  string
-	Part   bool // Slice is a part of one, Index a bound of it, and Len the most that this may be
-	Index  int64
-	Len    int64
-	At     ir.Pos
-}
-
-func (e *BoundsError) Error() string {
-	if e.Part {
-		return fmt.Sprintf("%s: %s: slice bound %d out of range: limit %d", e.At, e.Slice, e.Index, e.Len)
-	}
-	return fmt.Sprintf("%s: %s: index %d out of range: length %d", e.At, e.Slice, e.Index, e.Len)
-}
-
-// Unwrap returns ir.ErrBounds.
-func (e *BoundsError) Unwrap() error { return ir.ErrBounds }
-
-// failure makes an error of what the code reported.
+// failure makes an error of what the code reported. The access was not made, what the kernel had written before is undefined.
 func (p *Program) failure(b *block) error {
 	s := &p.Code.sites[b[wordStatus]-1]
+	e := p.checkError(s)
 	if s.kind == siteArith {
-		return &ArithmeticError{Kernel: p.Code.Kernel.Name, At: s.at, Err: s.err}
+		return e
 	}
-	e := &BoundsError{Kernel: p.Code.Kernel.Name, Slice: s.slice, Index: int64(b[wordIndex]), Len: int64(b[wordLen]), At: s.at}
+	e.Index, e.Length, e.Unsigned = int64(b[wordIndex]), int64(b[wordLen]), s.wide
 	if s.bytes > 0 {
 		lane := bits.TrailingZeros64(b[wordBits])
 		e.Index = s.indexIn(b, lane)
 		if s.limits {
-			e.Len = int64(b[wordLanes+8+lane])
+			e.Length = int64(b[wordLanes+8+lane])
 		}
 	}
-	if e.Part = s.part; e.Part {
-		e.Len-- // the check is that the bound is below it
+	if s.part {
+		e.Kind = ir.SliceCheck
+		e.Length-- // the check is that the bound is below it
 	}
 	return e
 }
 
-// An ArithmeticError is an integer division by zero or a shift by a negative count: Err is ir.ErrDivide or ir.ErrShift.
-type ArithmeticError struct {
-	Kernel string
-	At     ir.Pos
-	Err    error
+// checkError is the error of a site without its numbers.
+func (p *Program) checkError(s *site) *ir.CheckError {
+	return &ir.CheckError{Kernel: p.Code.Kernel.Name, At: s.at, Kind: s.check, What: s.what}
 }
-
-func (e *ArithmeticError) Error() string { return fmt.Sprintf("%s: %s: %v", e.At, e.Kernel, e.Err) }
-
-// Unwrap returns what went wrong.
-func (e *ArithmeticError) Unwrap() error { return e.Err }

@@ -27,7 +27,10 @@ type Runner struct {
 	program  *Program
 	slots    []slot                 // of the parameters, which are the same for all variants
 	variants *variants              // nil: there is but one program
+	limits   [2]limit               // of the loop that stages[0] counts
+	workers  int64                  // that share loops
 	pace     []atomic.Int64         // of every stage: picoseconds that an iteration took lately
+	locks    []lockTrials           // of every stage
 	first    *atomic.Int64          // of them, of the loop of a plain kernel
 	reach    int64                  // bytes up to which program is the variant to run
 	idle     atomic.Pointer[launch] // one that nobody uses; quicker than the pool
@@ -36,9 +39,11 @@ type Runner struct {
 
 // NewRunner returns a runner of p.
 func NewRunner(p *Program) *Runner {
-	r := &Runner{program: p, slots: slotsOf(p.Code.params), pace: make([]atomic.Int64, len(p.Code.stages)), reach: math.MaxInt64,
+	r := &Runner{program: p, slots: slotsOf(p.Code.params), pace: make([]atomic.Int64, len(p.Code.stages)), locks: make([]lockTrials, len(p.Code.stages)), workers: p.Code.options.workers(), reach: math.MaxInt64,
 		pool: sync.Pool{New: func() any { return newLaunch() }}}
-	r.first = &r.pace[len(r.pace)-1]
+	r.first = &r.pace[min(1, len(r.pace)-1)]
+	n := &p.Code.stages[0].count
+	r.limits = [2]limit{limitAt(r.slots, n.lo), limitAt(r.slots, n.hi)}
 	return r
 }
 
@@ -59,16 +64,20 @@ type launch struct {
 	busy    bool // it runs what is long, or has not come back from that
 	watched bool // faults of the goroutine were panics before the call
 	before  [maxSums]uint64
+	spill   int     // bytes of the block for spilled values
 	scratch []byte  // memory for local arrays: kept from launch to launch
 	runner  *Runner // of what runs, and who shares loops in its sequential code
 	share   func(*Loop) error
 }
 
-// room gives the block memory for the local arrays of a program.
+// room gives the block memory for the local arrays of a program, and for its spilled values.
 func (l *launch) room(p *Program) {
-	need := p.Code.scratch
+	need, spill := p.Code.scratch, p.Code.spill
 	if p.otherwise != nil {
-		need = max(need, p.otherwise.Code.scratch)
+		need, spill = max(need, p.otherwise.Code.scratch), max(spill, p.otherwise.Code.spill)
+	}
+	if spill > l.spill {
+		l.grow(spill)
 	}
 	if need == 0 {
 		return
@@ -82,11 +91,21 @@ func (l *launch) room(p *Program) {
 
 // newLaunch puts the block at a multiple of a whole vector: the processor hands vectors that were stored there on to loads of lanes only where
 // no line is split.
-func newLaunch() *launch {
-	room := make([]byte, unsafe.Sizeof(block{})+64)
+func newLaunch() *launch { return &launch{block: newBlock(spillBytes), spill: spillBytes} }
+
+// newBlock has room for so many bytes of spilled values, and for as many as every block has.
+func newBlock(spill int) *block {
+	room := make([]byte, spillArea+max(spill, spillBytes)+64)
 	// Safe: the block lies in room wherever the allocator has put that, at a multiple of 64 and so of 8; it has no pointers in it.
 	at := -uintptr(unsafe.Pointer(&room[0])) & 63
-	return &launch{block: (*block)(unsafe.Pointer(&room[at]))}
+	return (*block)(unsafe.Pointer(&room[at]))
+}
+
+// grow gives the launch a larger block with the same words.
+func (l *launch) grow(spill int) {
+	larger := newBlock(spill)
+	copy(larger[:maxWords], l.block[:maxWords])
+	l.block, l.spill = larger, spill
 }
 
 func (r *Runner) take() *launch {
@@ -107,17 +126,20 @@ type Loop struct {
 	Trips   int64
 	runner  *Runner
 	program *Program
-	number  int // of the stage
+	from    int64 // the iteration of the stage that is 0 here
+	number  int   // of the stage
 	stage   *stage
 	master  *block
 	begin   [maxSums][2]uint64 // the pairs that are reduced, before the loop
 
-	mu sync.Mutex // guards the words of reductions in master
+	mu         sync.Mutex // guards the words of reductions in master, and what follows
+	copies     []*copySet // of what a loop with atomics updates
+	idleCopies []*copySet // of these, what no worker has
 }
 
 // Call runs the kernel. Every parallel loop that takes longer than waking somebody would is handed to share, which must have run all its
 // iterations when it returns; nil runs them here.
-// The caller keeps what the arguments point at alive. A failed check is a *BoundsError, a fault a *FaultError. With share nil it does not
+// The caller keeps what the arguments point at alive. A failed check is a *ir.CheckError, a fault a *FaultError. With share nil it does not
 // allocate.
 func (r *Runner) Call(args []Value, share func(*Loop) error) error {
 	x := Launcher{r.take()}
@@ -235,7 +257,7 @@ func (r *Runner) runOn(l *launch, p *Program, share func(*Loop) error) (err erro
 
 func (r *Runner) stages(p *Program, l *launch, share func(*Loop) error) error {
 	for i, s := range p.Code.stages {
-		if s.nested {
+		if s.called() {
 			break // they come last
 		}
 		if s.count.set {
@@ -264,20 +286,27 @@ func (r *Runner) stages(p *Program, l *launch, share func(*Loop) error) error {
 
 // loopStage runs all iterations of the parallel loop that stage i is.
 func (r *Runner) loopStage(p *Program, i int, l *launch, trips int64, share func(*Loop) error) error {
-	s := p.Code.stages[i]
-	if share == nil || s.alone {
+	switch s := p.Code.stages[i]; {
+	case share == nil:
 		return r.calls(p, i, l, 0, trips)
+	case s.alone:
+		return r.atomicLoop(p, i, l, trips, share)
 	}
-	return r.shareLoop(p, i, l, trips, share)
+	return r.shareLoop(p, i, l, 0, trips, share)
 }
 
-func (r *Runner) shareLoop(p *Program, i int, l *launch, trips int64, share func(*Loop) error) error {
+// shareLoop lets workers run iterations [from, trips) of stage i.
+func (r *Runner) shareLoop(p *Program, i int, l *launch, from, trips int64, share func(*Loop) error) error {
 	s, o := p.Code.stages[i], &l.loop
-	o.Trips, o.runner, o.program, o.number, o.stage, o.master = trips, r, p, i, s, l.block
+	o.Trips, o.from, o.runner, o.program, o.number, o.stage, o.master = trips-from, from, r, p, i, s, l.block
 	for k, x := range s.sums {
 		o.begin[k] = x.pair(l.block)
 	}
-	return share(o)
+	err := share(o)
+	if s.alone {
+		o.combineCopies(l.block, err == nil)
+	}
+	return err
 }
 
 // calls runs iterations [lo, hi) of stage i on a launch that no other goroutine uses meanwhile, in calls of about callTime. Reductions add to
@@ -343,7 +372,7 @@ func (l *Loop) Grain() int64 { return grain(l.Each(), l.stage.round) }
 // Run runs iterations [lo, hi), on a block of its own.
 func (l *Loop) Run(lo, hi int64) error {
 	own := l.runner.take()
-	err := l.onBlock(own, lo, hi)
+	err := l.onBlock(own, l.from+lo, l.from+hi)
 	l.runner.giveBack(own)
 	return err
 }
@@ -355,6 +384,11 @@ func (l *Loop) onBlock(own *launch, lo, hi int64) (err error) {
 	l.mu.Lock()
 	copy(own.block[wordParams:r.program.Code.words], l.master[wordParams:])
 	l.mu.Unlock()
+	if l.stage.updates != nil {
+		set := l.takeCopies(own.block)
+		defer l.giveBackCopies(set)
+		set.bind(own.block, l.stage.updates)
+	}
 	for k, x := range l.stage.sums {
 		x.setPair(own.block, l.begin[k])
 	}

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -32,6 +33,8 @@ type weighing struct {
 	apart   int     // gathers and scatters elsewhere
 	first   *ir.Index
 	slow    *ir.Binary // the first operation on integers that AVX2 has no instruction for
+	updates int        // atomic, of which lanes make one after the other
+	update  *ir.Atomic // the first of them
 	unfit   bool       // something in it is only good in vectors
 }
 
@@ -59,12 +62,12 @@ func (c *compiler) single(loop *ir.For) (why string, ok bool) {
 		return "", false
 	}
 	bytes := 32
-	if c.options.AVX512 && c.options.Width != W256 {
+	if c.options.AVX512 && c.options.Width != x86.W256 {
 		bytes = 64
 	}
 	w := &weighing{shapes: analyseShapes(loop, step), avx512: c.options.AVX512, count: float64(bytes / laneBytes(loop))}
 	total := w.list(loop.Body, false)
-	if w.unfit || w.gathers+w.apart == 0 && w.walks == (ir.Pos{}) || total.lanes/w.count*0.8 < total.one {
+	if w.unfit || w.gathers+w.apart+w.updates == 0 && w.walks == (ir.Pos{}) || total.lanes/w.count*0.8 < total.one {
 		return "", false
 	}
 	return fmt.Sprintf("the loop at %s runs one iteration after the other: %s", loop.At, w.reason(total.lanes/w.count/total.one)), true
@@ -73,6 +76,9 @@ func (c *compiler) single(loop *ir.For) (why string, ok bool) {
 // reason says what lanes would do, and what to change.
 func (w *weighing) reason(times float64) string {
 	switch {
+	case w.updates > 0:
+		return fmt.Sprintf("in lanes, the atomic update of %s, and %d in all, would be made for one lane after the other, about %.1f times the work; "+
+			"to have lanes, write a reduction, or add simd to the directive", ir.Source(w.update.Place), w.updates, times)
 	case w.gathers > 0:
 		return fmt.Sprintf("in lanes, each would walk the loop at %s on its own, with gathers and scatters at %d places, and wait for "+
 			"the longest, about %.1f times the work; to have lanes, write //omp:simd above that inner loop, or store the rows so that neighbouring iterations read neighbours",
@@ -100,14 +106,14 @@ func (c *compiler) onlyArrays(reductions []ir.Reduction) bool {
 	return true
 }
 
-// plainInside tells the bodies without directives of their own and without atomic updates.
+// plainInside tells the bodies without directives of their own, but for atomic updates.
 func plainInside(loop *ir.For) bool {
 	plain := true
 	ir.WalkStmts(loop.Body, func(s ir.Stmt) bool {
 		switch s := s.(type) {
 		case *ir.For:
 			plain = plain && s.Directive == nil
-		case *ir.Atomic, *ir.Construct:
+		case *ir.Construct:
 			plain = false
 		}
 		return plain
@@ -121,6 +127,9 @@ func (w *weighing) list(body []ir.Stmt, walking bool) (sum weight) {
 		ir.StmtExprs(s, func(e ir.Expr) { w.expr(e, walking, &sum) })
 		if a, ok := s.(*ir.Assign); ok {
 			w.store(a.Place, walking, &sum)
+		}
+		if a, ok := s.(*ir.Atomic); ok {
+			w.atomic(a, &sum)
 		}
 		walk, wait := false, waitSearch
 		switch s := s.(type) {
@@ -171,7 +180,7 @@ func (w *weighing) expr(e ir.Expr, walking bool, sum *weight) {
 		case *ir.Index:
 			w.access(x, walking, 1.2, sum)
 		case *ir.Math:
-			w.unfit = w.unfit || x.Fn != ir.IMin && x.Fn != ir.IMax
+			w.unfit = w.unfit || x.Fn != ir.IMin && x.Fn != ir.IMax && x.Fn != ir.FMA
 			sum.add(1, 1)
 		case *ir.Binary:
 			w.operation(x, sum)
@@ -186,6 +195,10 @@ func (w *weighing) operation(e *ir.Binary, sum *weight) {
 	switch {
 	case e.Op == ir.Div && e.T.IsFloat():
 		sum.add(8, 4)
+	case (e.Op == ir.Div || e.Op == ir.Rem) && e.T.Size < 4:
+		sum.add(6, 8)
+	case (e.Op == ir.Div || e.Op == ir.Rem) && isConstInt(e.Y):
+		sum.add(2*float64(e.T.Size), 8)
 	case (e.Op == ir.Div || e.Op == ir.Rem) && !w.avx512 && w.shape(e).kind == varying:
 		w.lacks(e)
 		sum.add(50, 8)
@@ -197,6 +210,11 @@ func (w *weighing) operation(e *ir.Binary, sum *weight) {
 	default:
 		sum.add(1, perOperation)
 	}
+}
+
+func isConstInt(e ir.Expr) bool {
+	_, ok := constInt(e)
+	return ok
 }
 
 func (w *weighing) lacks(e *ir.Binary) {
@@ -235,6 +253,25 @@ func (w *weighing) access(x *ir.Index, walking bool, each float64, sum *weight) 
 		each += 0.3
 	}
 	sum.add(w.count*each, perLoad)
+}
+
+// atomic weighs an update: of neighbours as of plain elements, of one place by integers as a sum, and else lane after lane.
+func (w *weighing) atomic(s *ir.Atomic, sum *weight) {
+	ix, ok := s.Place.(*ir.Index)
+	together := ok && s.Kind == ir.AtomicUpdate && s.Old == nil && ix.X.Type().Kind == ir.Slice
+	switch {
+	case together && w.shape(ix.I).kind == affine:
+		sum.add(2, 1)
+		return
+	case together && w.shape(ix.I).kind == uniform && foldsLanes(s):
+		sum.add(10, 1.5)
+		return
+	}
+	if w.updates == 0 {
+		w.update = s
+	}
+	w.updates++
+	sum.add(w.count*4, 1.5)
 }
 
 // store adds what a store takes more than the load that expr has taken it for.

@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // Branches in code for single numbers: what leaves a loop stands behind the code, so that going on costs no jump, and sides that only compute
 // an integer or two are both computed, and one taken: a branch that goes now one way and now the other costs more than they do.
@@ -62,7 +65,7 @@ const (
 	mostOperations = 4
 )
 
-var taking = map[cond]Op{condB: CMOVQCS, condAE: CMOVQCC, condE: CMOVQEQ, condNE: CMOVQNE, condBE: CMOVQLS, condA: CMOVQHI, condL: CMOVQLT, condGE: CMOVQGE, condLE: CMOVQLE, condG: CMOVQGT}
+var taking = map[cond]x86.Op{condB: x86.CMOVQCS, condAE: x86.CMOVQCC, condE: x86.CMOVQEQ, condNE: x86.CMOVQNE, condBE: x86.CMOVQLS, condA: x86.CMOVQHI, condL: x86.CMOVQLT, condGE: x86.CMOVQGE, condLE: x86.CMOVQLE, condG: x86.CMOVQGT}
 
 // takeOne computes both sides and moves on a condition, where both only assign plain integers to variables.
 func (g *gen) takeOne(s *ir.If) bool {
@@ -82,8 +85,8 @@ func (g *gen) takeOne(s *ir.If) bool {
 	if !ok1 || !ok2 || len(then)+len(other) == 0 {
 		return false
 	}
-	values := func(side []*ir.Assign) []Reg {
-		var out []Reg
+	values := func(side []*ir.Assign) []x86.Reg {
+		var out []x86.Reg
 		for _, a := range side {
 			r := g.general()
 			g.move(r, g.gp(a.Value))
@@ -94,23 +97,23 @@ func (g *gen) takeOne(s *ir.If) bool {
 	thens, others := values(then), values(other)
 	x := g.gp(c.X)
 	if v, isConst := constInt(c.Y); isConst && v == int64(int32(v)) {
-		g.op(CMPQImm, W128, RegArg(x), ImmArg(v))
+		g.op(x86.CMPQImm, x86.W128, x86.RegArg(x), x86.ImmArg(v))
 	} else {
-		g.op(CMPQ, W128, RegArg(x), RegArg(g.gp(c.Y)))
+		g.op(x86.CMPQ, x86.W128, x86.RegArg(x), x86.RegArg(g.gp(c.Y)))
 	}
 	for i, a := range then { // moves leave the flags as they are
-		g.op(taking[k], W128, RegArg(g.placeHome(a).gp), RegArg(g.otherwise(a, other, others, k, thens[i])))
+		g.op(taking[k], x86.W128, x86.RegArg(g.placeHome(a).gp), x86.RegArg(g.otherwise(a, other, others, k, thens[i])))
 	}
 	for i, a := range other {
 		if !assigns(then, a) {
-			g.op(taking[k.not()], W128, RegArg(g.placeHome(a).gp), RegArg(others[i]))
+			g.op(taking[k.not()], x86.W128, x86.RegArg(g.placeHome(a).gp), x86.RegArg(others[i]))
 		}
 	}
 	return true
 }
 
 // otherwise moves what the other side makes of the variable of a, where it makes something of it, and returns what this side does.
-func (g *gen) otherwise(a *ir.Assign, other []*ir.Assign, others []Reg, k cond, value Reg) Reg {
+func (g *gen) otherwise(a *ir.Assign, other []*ir.Assign, others []x86.Reg, k cond, value x86.Reg) x86.Reg {
 	for i, o := range other {
 		if o.Place.(*ir.Ref).Var == a.Place.(*ir.Ref).Var {
 			g.move(g.placeHome(a).gp, others[i])
@@ -140,11 +143,11 @@ func (g *gen) plainSide(side []ir.Stmt) (out []*ir.Assign, ok bool) {
 			return nil, false
 		}
 		r, ok := a.Place.(*ir.Ref)
-		if !ok || !r.Var.Type.IsInteger() || g.homes[r.Var] == nil || g.homes[r.Var].gp == NoReg || seen.Has(r.Var) || !plainValue(a.Value, &left) {
+		if !ok || !r.Var.Type.IsInteger() || g.homes[r.Var] == nil || g.homes[r.Var].gp == x86.NoReg || seen.Has(r.Var) || !plainValue(a.Value, &left) {
 			return nil, false
 		}
 		for _, v := range ir.ExprVars(a.Value).List() {
-			if seen.Has(v) || g.homes[v] == nil || g.homes[v].gp == NoReg {
+			if seen.Has(v) || g.homes[v] == nil || g.homes[v].gp == x86.NoReg {
 				return nil, false
 			}
 		}
@@ -206,7 +209,7 @@ func changing(s *ir.If) bool {
 }
 
 // updateInPlace adds to a place in memory, or subtracts from it, at the address that the place has.
-func (g *gen) updateInPlace(m Mem, place, value ir.Expr) bool {
+func (g *gen) updateInPlace(m x86.Mem, place, value ir.Expr) bool {
 	e, ok := value.(*ir.Binary)
 	t := place.Type()
 	if !ok || e.Op != ir.Add && e.Op != ir.Sub || !t.IsInteger() || t.Size < 4 || loads(e.Y) {
@@ -220,15 +223,15 @@ func (g *gen) updateInPlace(m Mem, place, value ir.Expr) bool {
 		if e.Op == ir.Sub {
 			c = -c
 		}
-		g.op(map[bool]Op{true: ADDLImm, false: ADDQImm}[t.Size == 4], W128, MemArg(m), ImmArg(c))
+		g.op(map[bool]x86.Op{true: x86.ADDLImm, false: x86.ADDQImm}[t.Size == 4], x86.W128, x86.MemArg(m), x86.ImmArg(c))
 		return true
 	}
-	g.op(memoryOps[e.Op][min(1, t.Size/8)], W128, MemArg(m), RegArg(g.gp(e.Y)))
+	g.op(memoryOps[e.Op][min(1, t.Size/8)], x86.W128, x86.MemArg(m), x86.RegArg(g.gp(e.Y)))
 	return true
 }
 
 // timesAndMore computes x*3, x*5 and x*9, and that with a constant added, as an address.
-func (g *gen) timesAndMore(r Reg, e *ir.Binary) bool {
+func (g *gen) timesAndMore(r x86.Reg, e *ir.Binary) bool {
 	disp := int64(0)
 	if c, ok := constInt(e.Y); ok && e.Op == ir.Add && c == int64(int32(c)) {
 		disp = c
@@ -249,12 +252,12 @@ func (g *gen) timesAndMore(r Reg, e *ir.Binary) bool {
 		return false
 	}
 	v := g.gp(x)
-	g.op(LEAQ, W128, RegArg(r), MemArg(Indexed(v, v, uint8(c-1), int32(disp))))
+	g.op(x86.LEAQ, x86.W128, x86.RegArg(r), x86.MemArg(x86.Indexed(v, v, uint8(c-1), int32(disp))))
 	return true
 }
 
 // gpLow evaluates an integer of which only the bits of its type matter.
-func (g *gen) gpLow(e ir.Expr) Reg {
+func (g *gen) gpLow(e ir.Expr) x86.Reg {
 	if !g.single || e.Type().Size == 8 {
 		return g.gp(e)
 	}
@@ -267,7 +270,7 @@ func (g *gen) gpLow(e ir.Expr) Reg {
 		if op, ok := generalOps[e.Op]; ok && e.T.IsInteger() && e.T.Kind != ir.Bool {
 			r := g.general()
 			g.move(r, g.gpLow(e.X))
-			g.op(op, W128, RegArg(r), RegArg(g.gpLow(e.Y)))
+			g.op(op, x86.W128, x86.RegArg(r), x86.RegArg(g.gpLow(e.Y)))
 			return r
 		}
 	}

@@ -1,10 +1,13 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // checkRounds checks the accesses of an innermost loop of single numbers before its rounds, where their indices grow with the counter: the first
 // and the last of each. Where one is out of range, rounds with checks run instead, out of line.
-func (g *gen) checkRounds(s *ir.For, f *loopFrame, i, hi Reg, step int64, k cond) {
+func (g *gen) checkRounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k cond) {
 	if !g.single || g.shapes != nil || step != 1 || s.Rel != ir.Lt || !innermost(s.Body) {
 		return
 	}
@@ -14,9 +17,9 @@ func (g *gen) checkRounds(s *ir.For, f *loopFrame, i, hi Reg, step int64, k cond
 	}
 	slow, count := g.newLabel(), g.general()
 	g.move(count, hi)
-	g.op(SUBQ, W128, RegArg(count), RegArg(i))
+	g.op(x86.SUBQ, x86.W128, x86.RegArg(count), x86.RegArg(i))
 	seen := map[string]bool{}
-	g.shared = map[string]Reg{}
+	g.shared = map[string]x86.Reg{}
 	for _, ix := range checked {
 		l, root := linearOf(ix.I), ix.X.(*ir.Ref)
 		g.precheckOnce(seen, root.Var.Name+exprKey(root), g.homes[root.Var].length, l, affineShape(1), count, slow)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -183,7 +184,7 @@ func boxArgs(r *rand.Rand, n int) (h, w, i0, i1, j0, j1 int) {
 }
 
 func machines() map[string]cpu.Options {
-	return map[string]cpu.Options{"avx512": {AVX512: true}, "avx512vl": {AVX512: true, Width: cpu.W256}, "avx2": {}, "once": {AVX512: true, Unroll: 1}}
+	return map[string]cpu.Options{"avx512": {AVX512: true}, "avx512vl": {AVX512: true, Width: x86.W256}, "avx2": {}, "once": {AVX512: true, Unroll: 1}}
 }
 
 func loadKernels(t testing.TB) *codegen.Package {
@@ -278,6 +279,7 @@ func values(args []any) []cpu.Value {
 
 func same(t *testing.T, name string, want, got any, bound float64) {
 	t.Helper()
+	bound = max(bound, fusedError)
 	if bound == 0 && !hasNaN(want) {
 		require.Equal(t, want, got, name)
 		return

@@ -1,27 +1,36 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // A stage is a part of a kernel with an entry of its own: a parallel loop, whose iterations may be cut into chunks that run anywhere, or
 // what stands between such loops, which one goroutine runs once. Code before a loop also counts the loop's iterations.
 //
 // Variables that outlive a stage have words in the argument block, behind the parameters.
 type stage struct {
-	body   []ir.Stmt
-	loop   *ir.For // nil: sequential
-	alone  bool    // one goroutine runs all iterations
-	next   *ir.For // sequential: the loop whose iterations it counts
-	sums   []leagueSum
-	entry  int      // offset in the code
-	resume int      // where it goes on after a yield
-	count  count    // where no code counts the iterations of next
-	copies copyLoop // where the loop does nothing else
-	round  int64    // iterations of the loop that one round of vectors takes
+	body    []ir.Stmt
+	loop    *ir.For // nil: sequential
+	alone   bool    // it has atomics: one goroutine runs all iterations, or several with copies
+	again   bool    // it is another stage again, with locked instructions for its atomics
+	next    *ir.For // sequential: the loop whose iterations it counts
+	sums    []leagueSum
+	entry   int            // offset in the code
+	resume  int            // where it goes on after a yield
+	count   count          // where no code counts the iterations of next
+	copies  copyLoop       // where the loop does nothing else
+	updates *sharedUpdates // of a loop with atomics; nil: there can be no copies
+	locked  int            // of a loop with atomics: the stage that is it again, with locked instructions; 0: there is none
+	round   int64          // iterations of the loop that one round of vectors takes
 
 	nested    bool // a loop in sequential code, which calls it: see nest.go
 	refused   bool // nested, and has no code
 	threshold int  // nested: the word that says how many iterations are worth sharing
 }
+
+// called tells the stages that do not run in order.
+func (s *stage) called() bool { return s.nested || s.again }
 
 // at is where the stage stands in the source.
 func (s *stage) at() ir.Pos {
@@ -88,13 +97,19 @@ func (s *stage) countable(f frame) bool {
 
 // trips counts the iterations.
 func (c *count) trips(b *block) int64 {
-	lo, hi, step := c.loConst, c.hiConst, c.step
+	lo, hi := c.loConst, c.hiConst
 	if c.lo > 0 {
 		lo = int64(b[c.lo])
 	}
 	if c.hi > 0 {
 		hi = int64(b[c.hi])
 	}
+	return c.between(lo, hi)
+}
+
+// between counts the iterations from lo to hi.
+func (c *count) between(lo, hi int64) int64 {
+	step := c.step
 	if step < 0 {
 		lo, hi, step = hi, lo, -step
 	}
@@ -208,22 +223,22 @@ func (g *gen) enter(s *stage, f frame) {
 }
 
 func (g *gen) loadWord(v *ir.Var, word int) *home {
-	h := &home{gp: NoReg, length: NoReg}
+	h := &home{gp: x86.NoReg, length: x86.NoReg}
 	switch t := v.Type; {
 	case t.Kind == ir.Slice:
 		h.gp, h.length = g.general(), g.general()
-		g.op(MOVQ, W128, RegArg(h.gp), blockWord(word))
-		g.op(MOVQ, W128, RegArg(h.length), blockWord(word+1))
+		g.op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(word))
+		g.op(x86.MOVQ, x86.W128, x86.RegArg(h.length), blockWord(word+1))
 	case t.IsFloat():
-		h.vec, h.alike = []Reg{g.vector()}, true
+		h.vec, h.alike = []x86.Reg{g.vector()}, true
 		if t.Size == 8 {
-			g.op(VBROADCASTSD, max(W256, widthOf(g.bytes)), RegArg(h.vec[0]), blockWord(word))
+			g.op(x86.VBROADCASTSD, max(x86.W256, widthOf(g.bytes)), x86.RegArg(h.vec[0]), blockWord(word))
 		} else {
-			g.op(VBROADCASTSS, widthOf(g.bytes), RegArg(h.vec[0]), blockWord(word))
+			g.op(x86.VBROADCASTSS, widthOf(g.bytes), x86.RegArg(h.vec[0]), blockWord(word))
 		}
 	case t.IsScalar():
 		h.gp = g.general()
-		g.op(MOVQ, W128, RegArg(h.gp), blockWord(word))
+		g.op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(word))
 	default:
 		g.refuse(v.At, "%s of type %s is not supported yet in vector code", v.Name, t)
 	}
@@ -251,14 +266,14 @@ func (g *gen) leaveStage(s *stage, f frame) {
 func (g *gen) storeWord(h *home, t *ir.Type, word int) {
 	switch {
 	case t.Kind == ir.Slice:
-		g.op(MOVQStore, W128, blockWord(word), RegArg(h.gp))
-		g.op(MOVQStore, W128, blockWord(word+1), RegArg(h.length))
+		g.op(x86.MOVQStore, x86.W128, blockWord(word), x86.RegArg(h.gp))
+		g.op(x86.MOVQStore, x86.W128, blockWord(word+1), x86.RegArg(h.length))
 	case h.vec != nil && t.Size == 8:
-		g.op(VMOVQStore, W128, blockWord(word), RegArg(h.vec[0]))
+		g.op(x86.VMOVQStore, x86.W128, blockWord(word), x86.RegArg(h.vec[0]))
 	case h.vec != nil:
-		g.op(VMOVDStore, W128, blockWord(word), RegArg(h.vec[0]))
+		g.op(x86.VMOVDStore, x86.W128, blockWord(word), x86.RegArg(h.vec[0]))
 	default:
-		g.op(MOVQStore, W128, blockWord(word), RegArg(h.gp))
+		g.op(x86.MOVQStore, x86.W128, blockWord(word), x86.RegArg(h.gp))
 	}
 }
 

@@ -2,15 +2,17 @@ package cpu
 
 import "slices"
 
+import "github.com/gompss/gompss/codegen/cpu/x86"
+
 // Code for single numbers is selected expression by expression. Tidying takes out of it what straight code has computed, loaded or checked
 // before, and the copies between a variable and what is assigned to it. Code for lanes is not tidied: there, a spilled vector costs more than
 // an instruction.
 
 // A valueKey tells what an instruction computes, by the numbers of the values that it reads.
 type valueKey struct {
-	op          Op
-	w           Width
-	kinds       [4]argKind
+	op          x86.Op
+	w           x86.Width
+	kinds       [4]x86.ArgKind
 	x           [4]int64 // numbers of values, and immediates
 	base, index int64    // of the memory operand
 	scale       uint8
@@ -28,24 +30,24 @@ type fact struct {
 // numbering gives numbers to values, the same to those that are equal, along code that is only entered at its beginning.
 type numbering struct {
 	*vcode
-	full          Width // of a copied vector
-	of            map[Reg]int64
+	full          x86.Width // of a copied vector
+	of            map[x86.Reg]int64
 	next          int64
 	known         map[valueKey]int64
-	holders       map[int64][]Reg // that have had the value
-	most          map[int64]int64 // bounds of values that are not negative
+	holders       map[int64][]x86.Reg // that have had the value
+	most          map[int64]int64     // bounds of values that are not negative
 	constant      map[int64]int64
 	facts         map[fact]bool
 	memory, block int // changes of memory, and of the argument block
 	compared      valueKey
 	comparedSet   bool
 	gone          []bool
-	fixed         map[Reg]int64 // registers that are only ever set to one constant
+	fixed         map[x86.Reg]int64 // registers that are only ever set to one constant
 }
 
 // tidy is for code before register allocation; entries are labels that Go enters at, and routines.
-func (c *vcode) tidy(full Width, entries ...label) {
-	n := &numbering{vcode: c, full: full, of: map[Reg]int64{}, known: map[valueKey]int64{}, holders: map[int64][]Reg{}, most: map[int64]int64{}, constant: map[int64]int64{}, facts: map[fact]bool{}, gone: make([]bool, len(c.steps))}
+func (c *vcode) tidy(full x86.Width, entries ...label) {
+	n := &numbering{vcode: c, full: full, of: map[x86.Reg]int64{}, known: map[valueKey]int64{}, holders: map[int64][]x86.Reg{}, most: map[int64]int64{}, constant: map[int64]int64{}, facts: map[fact]bool{}, gone: make([]bool, len(c.steps))}
 	n.forward()
 	c.drop(n.gone)
 	c.drop(c.unreachable(entries))
@@ -61,18 +63,18 @@ func (c *vcode) comparedBefore() []bool {
 	gone := make([]bool, len(c.steps))
 	for i := range c.steps {
 		s := &c.steps[i]
-		zero := s.Op == TESTQ && s.Args[1].kind == argReg && s.Args[0].reg == s.Args[1].reg || s.Op == CMPQImm && s.Args[1].imm == 0
-		if !s.compares() || !zero || s.Args[0].kind != argReg {
+		zero := s.Op == x86.TESTQ && s.Args[1].Kind == x86.ArgReg && s.Args[0].Reg == s.Args[1].Reg || s.Op == x86.CMPQImm && s.Args[1].Imm == 0
+		if !s.compares() || !zero || s.Args[0].Kind != x86.ArgReg {
 			continue
 		}
 		for j := i - 1; j >= 0 && c.steps[j].kind == stepInst; j-- {
 			b := &c.steps[j]
 			switch b.Op {
-			case ANDQ, ORQ, XORQ, ANDQImm, ORQImm, XORQImm:
-				gone[i] = b.Args[0].kind == argReg && b.Args[0].reg == s.Args[0].reg
+			case x86.ANDQ, x86.ORQ, x86.XORQ, x86.ANDQImm, x86.ORQImm, x86.XORQImm:
+				gone[i] = b.Args[0].Kind == x86.ArgReg && b.Args[0].Reg == s.Args[0].Reg
 			}
 			wrote := false
-			b.visit(func(r *Reg, _, def bool) { wrote = wrote || def && *r == s.Args[0].reg })
+			b.visit(func(r *x86.Reg, _, def bool) { wrote = wrote || def && *r == s.Args[0].Reg })
 			if wrote || b.setsFlags() {
 				break
 			}
@@ -128,8 +130,8 @@ func (n *numbering) forward() {
 			n.reset()
 		case stepDivide, stepUDivide:
 			n.substitute(s)
-			n.fresh(AX)
-			n.fresh(DX)
+			n.fresh(x86.AX)
+			n.fresh(x86.DX)
 			n.comparedSet = false
 		case stepInst:
 			n.inst(i)
@@ -163,11 +165,11 @@ func (n *numbering) below(k cond) bool {
 	}
 	limit := n.compared.x[1]
 	switch n.compared.kinds[1] {
-	case argReg:
+	case x86.ArgReg:
 		if limit, ok = n.constant[limit]; !ok {
 			return false
 		}
-	case argMem:
+	case x86.ArgMem:
 		return false
 	}
 	switch k {
@@ -179,7 +181,7 @@ func (n *numbering) below(k cond) bool {
 	return false
 }
 
-func (n *numbering) value(r Reg) int64 {
+func (n *numbering) value(r x86.Reg) int64 {
 	if v, ok := n.of[r]; ok {
 		return v
 	}
@@ -192,45 +194,45 @@ func (n *numbering) value(r Reg) int64 {
 
 // constants finds the registers that are set once, to a constant.
 func (n *numbering) constants() {
-	n.fixed = map[Reg]int64{}
-	many := map[Reg]bool{}
+	n.fixed = map[x86.Reg]int64{}
+	many := map[x86.Reg]bool{}
 	for i := range n.steps {
 		s := &n.steps[i]
-		s.visit(func(r *Reg, _, def bool) {
+		s.visit(func(r *x86.Reg, _, def bool) {
 			if !def || many[*r] {
 				return
 			}
-			if _, ok := n.fixed[*r]; ok || s.Op != MOVQImm {
+			if _, ok := n.fixed[*r]; ok || s.Op != x86.MOVQImm {
 				many[*r] = true
 				delete(n.fixed, *r)
 				return
 			}
-			n.fixed[*r] = s.Args[1].imm
+			n.fixed[*r] = s.Args[1].Imm
 		})
 	}
 }
 
-func (n *numbering) fresh(r Reg) int64 {
+func (n *numbering) fresh(r x86.Reg) int64 {
 	n.next++
 	n.set(r, n.next)
 	return n.next
 }
 
-func (n *numbering) set(r Reg, v int64) {
+func (n *numbering) set(r x86.Reg, v int64) {
 	n.of[r] = v
-	if r.isVirtual() {
+	if r.IsVirtual() {
 		n.holders[v] = append(n.holders[v], r)
 	}
 }
 
 // holder is the register that has had the value for longest, if one still has it.
-func (n *numbering) holder(v int64, k class) (Reg, bool) {
+func (n *numbering) holder(v int64, k class) (x86.Reg, bool) {
 	for _, r := range n.holders[v] {
-		if n.of[r] == v && n.classes[r-firstVirtual] == k {
+		if n.of[r] == v && n.classes[r-x86.FirstVirtual] == k {
 			return r, true
 		}
 	}
-	return NoReg, false
+	return x86.NoReg, false
 }
 
 // substitute lets s read the oldest registers that hold what it reads.
@@ -238,11 +240,11 @@ func (n *numbering) substitute(s *step) {
 	if s.kind == stepInst && s.isGather() {
 		return // its registers must differ
 	}
-	s.visit(func(r *Reg, use, def bool) {
-		if !use || def || !r.isVirtual() || n.classes[*r-firstVirtual] == mask {
+	s.visit(func(r *x86.Reg, use, def bool) {
+		if !use || def || !r.IsVirtual() || n.classes[*r-x86.FirstVirtual] == mask {
 			return
 		}
-		if h, ok := n.holder(n.value(*r), n.classes[*r-firstVirtual]); ok {
+		if h, ok := n.holder(n.value(*r), n.classes[*r-x86.FirstVirtual]); ok {
 			*r = h
 		}
 	})
@@ -259,24 +261,27 @@ func (n *numbering) inst(i int) {
 	key := n.keyOf(s)
 	if effect == readsAll {
 		n.comparedSet = n.comparedSet && !s.setsFlags()
-		if s.Args[0].kind == argMem {
+		if s.Args[0].Kind == x86.ArgMem {
 			n.stores(s)
+		}
+		if s.exchanges() {
+			n.fresh(x86.AX)
 		}
 		return
 	}
-	d := s.Args[0].reg
+	d := s.Args[0].Reg
 	n.comparedSet = n.comparedSet && !s.setsFlags()
-	if s.isGather() && s.Args[2].kind == argReg {
-		n.fresh(s.Args[2].reg)
+	if s.isGather() && s.Args[2].Kind == x86.ArgReg {
+		n.fresh(s.Args[2].Reg)
 	}
 	switch {
-	case !d.isVirtual() || n.classes[d-firstVirtual] == mask:
+	case !d.IsVirtual() || n.classes[d-x86.FirstVirtual] == mask:
 		n.fresh(d)
-	case isCopy(s) && (s.Op == MOVQStore || s.Width == n.full):
-		n.set(d, n.value(s.Args[1].reg))
+	case isCopy(s) && (s.Op == x86.MOVQStore || s.Width == n.full):
+		n.set(d, n.value(s.Args[1].Reg))
 	case n.extends(s):
-		*s = step{Inst: I(MOVQStore, W128, RegArg(d), s.Args[1]), at: s.at}
-		n.set(d, n.value(s.Args[1].reg))
+		*s = step{Inst: x86.I(x86.MOVQStore, x86.W128, x86.RegArg(d), s.Args[1]), at: s.at}
+		n.set(d, n.value(s.Args[1].Reg))
 	case !s.pure():
 		n.fresh(d)
 	default:
@@ -286,16 +291,16 @@ func (n *numbering) inst(i int) {
 
 // extends tells the extensions of numbers that need none.
 func (n *numbering) extends(s *step) bool {
-	limit := map[Op]int64{MOVBLZX: 1<<8 - 1, MOVBQSX: 1<<7 - 1, MOVWLZX: 1<<16 - 1, MOVWQSX: 1<<15 - 1, MOVL: 1<<32 - 1, MOVLQSX: 1<<31 - 1}[s.Op]
-	if limit == 0 || s.Args[1].kind != argReg || !s.Args[1].reg.isVirtual() {
+	limit := map[x86.Op]int64{x86.MOVBLZX: 1<<8 - 1, x86.MOVBQSX: 1<<7 - 1, x86.MOVWLZX: 1<<16 - 1, x86.MOVWQSX: 1<<15 - 1, x86.MOVL: 1<<32 - 1, x86.MOVLQSX: 1<<31 - 1}[s.Op]
+	if limit == 0 || s.Args[1].Kind != x86.ArgReg || !s.Args[1].Reg.IsVirtual() {
 		return false
 	}
-	most, ok := n.most[n.value(s.Args[1].reg)]
+	most, ok := n.most[n.value(s.Args[1].Reg)]
 	return ok && most <= limit
 }
 
 // compute gives d the number of what the instruction computes, and copies it from where it is.
-func (n *numbering) compute(i int, d Reg, key valueKey) {
+func (n *numbering) compute(i int, d x86.Reg, key valueKey) {
 	s := &n.steps[i]
 	v, ok := n.known[key]
 	if !ok {
@@ -305,17 +310,17 @@ func (n *numbering) compute(i int, d Reg, key valueKey) {
 		if bounded {
 			n.most[v] = bound
 		}
-		if s.Op == MOVQImm {
-			n.constant[v] = s.Args[1].imm
+		if s.Op == x86.MOVQImm {
+			n.constant[v] = s.Args[1].Imm
 		}
 		return
 	}
-	if h, ok := n.holder(v, n.classes[d-firstVirtual]); ok && (!s.setsFlags() || !n.flagsRead(i)) {
+	if h, ok := n.holder(v, n.classes[d-x86.FirstVirtual]); ok && (!s.setsFlags() || !n.flagsRead(i)) {
 		at := s.at
-		if n.classes[d-firstVirtual] == general {
-			*s = step{Inst: I(MOVQStore, W128, RegArg(d), RegArg(h)), at: at}
+		if n.classes[d-x86.FirstVirtual] == general {
+			*s = step{Inst: x86.I(x86.MOVQStore, x86.W128, x86.RegArg(d), x86.RegArg(h)), at: at}
 		} else {
-			*s = step{Inst: I(VMOVUPSStore, n.full, RegArg(d), RegArg(h)), at: at}
+			*s = step{Inst: x86.I(x86.VMOVUPSStore, n.full, x86.RegArg(d), x86.RegArg(h)), at: at}
 		}
 	}
 	n.set(d, v)
@@ -324,20 +329,20 @@ func (n *numbering) compute(i int, d Reg, key valueKey) {
 // bound is the largest number that the instruction can make of what is not negative.
 func (n *numbering) bound(s *step) (int64, bool) {
 	switch s.Op {
-	case MOVBLZX:
+	case x86.MOVBLZX:
 		return 1<<8 - 1, true
-	case MOVWLZX:
+	case x86.MOVWLZX:
 		return 1<<16 - 1, true
-	case MOVL:
+	case x86.MOVL:
 		return 1<<32 - 1, true
-	case MOVQImm, ANDQImm:
-		return s.Args[1].imm, s.Args[1].imm >= 0
-	case SHRQ:
-		if most, ok := n.most[n.value(s.Args[0].reg)]; ok {
-			return most >> min(s.Args[1].imm, 63), true
+	case x86.MOVQImm, x86.ANDQImm:
+		return s.Args[1].Imm, s.Args[1].Imm >= 0
+	case x86.SHRQ:
+		if most, ok := n.most[n.value(s.Args[0].Reg)]; ok {
+			return most >> min(s.Args[1].Imm, 63), true
 		}
-		if s.Args[1].imm > 0 {
-			return 1<<(64-min(s.Args[1].imm, 64)) - 1, true
+		if s.Args[1].Imm > 0 {
+			return 1<<(64-min(s.Args[1].Imm, 64)) - 1, true
 		}
 	}
 	return 0, false
@@ -347,51 +352,56 @@ func (n *numbering) keyOf(s *step) valueKey {
 	k := valueKey{op: s.Op, w: s.Width, base: -1, index: -1}
 	for i := range s.Args {
 		a := &s.Args[i]
-		k.kinds[i] = a.kind
-		switch a.kind {
-		case argReg:
+		k.kinds[i] = a.Kind
+		switch a.Kind {
+		case x86.ArgReg:
 			if i > 0 || s.effect() != writesFirst {
-				k.x[i] = n.value(a.reg)
+				k.x[i] = n.value(a.Reg)
 			}
-		case argImm:
-			k.x[i] = a.imm
-		case argMem:
-			k.scale, k.disp, k.broadcast = a.mem.Scale, a.mem.Disp, a.mem.Broadcast
+		case x86.ArgImm:
+			k.x[i] = a.Imm
+		case x86.ArgMem:
+			k.scale, k.disp, k.broadcast = a.Mem.Scale, a.Mem.Disp, a.Mem.Broadcast
 			k.base = -2
-			if a.mem.Base != RIP {
-				k.base = n.value(a.mem.Base)
+			if a.Mem.Base != x86.RIP {
+				k.base = n.value(a.Mem.Base)
 				k.memory = n.memory
-				if a.mem.Base == DI {
+				if a.Mem.Base == x86.DI {
 					k.memory = n.block
 				}
 			}
-			if a.mem.Index != NoReg {
-				k.index = n.value(a.mem.Index)
+			if a.Mem.Index != x86.NoReg {
+				k.index = n.value(a.Mem.Index)
 			}
 		}
 	}
 	switch {
-	case s.Op == TESTQ && k.kinds == [4]argKind{argReg, argReg} && k.x[0] == k.x[1]: // the same flags
-		k.op, k.kinds[1], k.x[1] = CMPQImm, argImm, 0
-	case s.Op == CMPQImm8:
-		k.op = CMPQImm
+	case s.Op == x86.TESTQ && k.kinds == [4]x86.ArgKind{x86.ArgReg, x86.ArgReg} && k.x[0] == k.x[1]: // the same flags
+		k.op, k.kinds[1], k.x[1] = x86.CMPQImm, x86.ArgImm, 0
+	case s.Op == x86.CMPQImm8:
+		k.op = x86.CMPQImm
 	}
 	return k
 }
 
 // stores forgets what was loaded from the memory that s may write to: the argument block, or all else.
 func (n *numbering) stores(s *step) {
-	if s.Args[0].mem.Base == DI {
+	if s.Args[0].Mem.Base == x86.DI {
 		n.block++
 	} else {
 		n.memory++
 	}
 }
 
+// exchanges tells the atomic instructions that leave in AX what was in memory.
+func (s *step) exchanges() bool {
+	return s.kind == stepInst && s.Op >= x86.XADDLLock && s.Op <= x86.CMPXCHGQLock
+}
+
 // compares tells the instructions that do nothing but set flags.
 func (s *step) compares() bool {
 	switch s.Op {
-	case CMPQ, CMPQImm, CMPQImm8, TESTQ:
+	case x86.CMPQ, x86.CMPQImm, x86.CMPQImm8, x86.TESTQ:
 		return s.kind == stepInst
 	}
 	return false
@@ -399,22 +409,22 @@ func (s *step) compares() bool {
 
 // pure tells whether the first operand becomes a function of the others, or of itself and the others, and of nothing else.
 func (s *step) pure() bool {
-	return s.Mask == NoReg && !s.isGather() && !s.readsFlags() && s.Op != MULQ
+	return s.Mask == x86.NoReg && !s.isGather() && !s.readsFlags() && s.Op != x86.MULQ
 }
 
 func (s *step) readsFlags() bool {
-	return s.kind == stepInst && s.Op >= CMOVQCS && s.Op <= SETGT
+	return s.kind == stepInst && s.Op >= x86.CMOVQCS && s.Op <= x86.SETGT
 }
 
 // setsFlags is also true of what only may.
 func (s *step) setsFlags() bool {
 	switch s.Op {
-	case MOVQ, MOVQStore, MOVL, MOVLStore, MOVWStore, MOVBStore, MOVBLZX, MOVBQSX, MOVWLZX, MOVWQSX, MOVLQSX, LEAQ, MOVQImm, NOTQ, PREFETCHT0, PREFETCHNTA, SHLXQ, SHRXQ, SARXQ:
+	case x86.MOVQ, x86.MOVQStore, x86.MOVL, x86.MOVLStore, x86.MOVWStore, x86.MOVBStore, x86.MOVBLZX, x86.MOVBQSX, x86.MOVWLZX, x86.MOVWQSX, x86.MOVLQSX, x86.LEAQ, x86.MOVQImm, x86.NOTQ, x86.PREFETCHT0, x86.PREFETCHNTA, x86.SHLXQ, x86.SHRXQ, x86.SARXQ:
 		return false
-	case BZHIQ, KORTESTB, KORTESTW, KTESTW, VPTEST, VTESTPS:
+	case x86.BZHIQ, x86.KORTESTB, x86.KORTESTW, x86.KTESTW, x86.VPTEST, x86.VTESTPS:
 		return true
 	}
-	return forms[s.Op].flags&fLegacy != 0 && !s.readsFlags()
+	return x86.Forms[s.Op].Flags&x86.Legacy != 0 && !s.readsFlags()
 }
 
 // flagsRead tells whether the flags that step i leaves may be used.
@@ -489,14 +499,14 @@ func (c *vcode) dead() []bool {
 				gone[i] = true
 				continue
 			}
-			s.visit(func(r *Reg, u, d bool) {
-				if r.isVirtual() && d && !u {
-					live.clear(int(*r - firstVirtual))
+			s.visit(func(r *x86.Reg, u, d bool) {
+				if r.IsVirtual() && d && !u {
+					live.clear(int(*r - x86.FirstVirtual))
 				}
 			})
-			s.visit(func(r *Reg, u, _ bool) {
-				if r.isVirtual() && u {
-					live.set(int(*r - firstVirtual))
+			s.visit(func(r *x86.Reg, u, _ bool) {
+				if r.IsVirtual() && u {
+					live.set(int(*r - x86.FirstVirtual))
 				}
 			})
 		}
@@ -513,13 +523,13 @@ func (c *vcode) useless(i int, live bitset) bool {
 	if s.compares() {
 		return !c.flagsRead(i)
 	}
-	if isCopy(s) && s.Args[0].reg == s.Args[1].reg {
+	if isCopy(s) && s.Args[0].Reg == s.Args[1].Reg {
 		return true
 	}
-	if s.effect() == readsAll || s.isGather() || !s.Args[0].reg.isVirtual() {
+	if s.effect() == readsAll || s.isGather() || !s.Args[0].Reg.IsVirtual() {
 		return false
 	}
-	return !live.has(int(s.Args[0].reg-firstVirtual)) && !(s.setsFlags() && c.flagsRead(i))
+	return !live.has(int(s.Args[0].Reg-x86.FirstVirtual)) && !(s.setsFlags() && c.flagsRead(i))
 }
 
 func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
@@ -536,9 +546,9 @@ func (c *vcode) merge() {
 	}
 	count := make([]int, len(c.classes))
 	for i := range c.steps {
-		c.steps[i].visit(func(r *Reg, _, _ bool) {
-			if r.isVirtual() {
-				count[*r-firstVirtual]++
+		c.steps[i].visit(func(r *x86.Reg, _, _ bool) {
+			if r.IsVirtual() {
+				count[*r-x86.FirstVirtual]++
 			}
 		})
 	}
@@ -547,30 +557,30 @@ func (c *vcode) merge() {
 		if s.kind != stepInst || !isCopy(s) {
 			continue
 		}
-		to, from := s.Args[0].reg, s.Args[1].reg
-		if !to.isVirtual() || !from.isVirtual() || to == from || c.classes[to-firstVirtual] != c.classes[from-firstVirtual] || c.classes[to-firstVirtual] == mask {
+		to, from := s.Args[0].Reg, s.Args[1].Reg
+		if !to.IsVirtual() || !from.IsVirtual() || to == from || c.classes[to-x86.FirstVirtual] != c.classes[from-x86.FirstVirtual] || c.classes[to-x86.FirstVirtual] == mask {
 			continue
 		}
-		clear := func(l label) bool { return !blocks[starts[l]].in.has(int(to - firstVirtual)) }
+		clear := func(l label) bool { return !blocks[starts[l]].in.has(int(to - x86.FirstVirtual)) }
 		left, end := c.readLater(i, to, from)
-		j, ok := c.madeFor(i, to, from, count[from-firstVirtual]-left, clear)
+		j, ok := c.madeFor(i, to, from, count[from-x86.FirstVirtual]-left, clear)
 		if !ok {
 			continue
 		}
 		for k := j; k <= end; k++ {
-			c.steps[k].visit(func(r *Reg, _, _ bool) {
+			c.steps[k].visit(func(r *x86.Reg, _, _ bool) {
 				if *r == from {
 					*r = to
-					count[to-firstVirtual]++
+					count[to-x86.FirstVirtual]++
 				}
 			})
 		}
-		count[from-firstVirtual] = 0
+		count[from-x86.FirstVirtual] = 0
 	}
 }
 
 // readLater counts how often from is read in straight code behind the copy, as long as neither register changes, and says where last.
-func (c *vcode) readLater(i int, to, from Reg) (count, last int) {
+func (c *vcode) readLater(i int, to, from x86.Reg) (count, last int) {
 	last = i
 	for j := i + 1; j < len(c.steps); j++ {
 		s := &c.steps[j]
@@ -582,7 +592,7 @@ func (c *vcode) readLater(i int, to, from Reg) (count, last int) {
 		}
 		changed := false
 		reads := 0
-		s.visit(func(r *Reg, use, def bool) {
+		s.visit(func(r *x86.Reg, use, def bool) {
 			changed = changed || def && (*r == to || *r == from)
 			if *r == from && use {
 				reads++
@@ -599,7 +609,7 @@ func (c *vcode) readLater(i int, to, from Reg) (count, last int) {
 }
 
 // madeFor finds the step that begins to make what step i copies: from there on, nothing else has to do with either register.
-func (c *vcode) madeFor(i int, to, from Reg, uses int, clear func(label) bool) (begin int, ok bool) {
+func (c *vcode) madeFor(i int, to, from x86.Reg, uses int, clear func(label) bool) (begin int, ok bool) {
 	uses-- // by the copy
 	for j := i - 1; j >= 0; j-- {
 		s := &c.steps[j]
@@ -617,7 +627,7 @@ func (c *vcode) madeFor(i int, to, from Reg, uses int, clear func(label) bool) (
 			return 0, false
 		}
 		begins, touched := false, false
-		s.visit(func(r *Reg, use, def bool) {
+		s.visit(func(r *x86.Reg, use, def bool) {
 			switch *r {
 			case from:
 				uses--
@@ -628,8 +638,8 @@ func (c *vcode) madeFor(i int, to, from Reg, uses int, clear func(label) bool) (
 		})
 		if begins {
 			reads := false
-			s.visit(func(r *Reg, use, _ bool) { reads = reads || *r == from && use })
-			return j, uses == 0 && !reads && s.Mask == NoReg
+			s.visit(func(r *x86.Reg, use, _ bool) { reads = reads || *r == from && use })
+			return j, uses == 0 && !reads && s.Mask == x86.NoReg
 		}
 		if touched {
 			return 0, false

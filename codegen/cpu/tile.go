@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // A tile is a nest "rows { lanes { ... loops inside ... } }" of two loops that directives free, of which several rows run at once: their loops
 // inside are jammed into one, so that what all rows read - a row of the second matrix of a product - is loaded once for all of them, and the
@@ -106,7 +109,7 @@ func (t *tile) fit(g *gen) bool {
 	}
 	for _, c := range []struct{ rows, copies int }{{8, 2}, {4, 2}, {4, 1}, {2, 2}, {2, 1}} {
 		need := held*c.rows*c.copies + shared*c.copies + temps
-		if !g.kernel.Target.FastMath {
+		if !g.kernel.Fuses() {
 			need += c.copies
 		}
 		if need <= room {
@@ -285,13 +288,13 @@ func (g *gen) tiled(t *tile) {
 	rest := g.newLabel()
 	whole := g.general()
 	g.move(whole, hi)
-	g.op(SUBQ, W128, RegArg(whole), RegArg(lo))
-	g.op(ANDQImm, W128, RegArg(whole), ImmArg(-int64(t.most)))
-	g.op(TESTQ, W128, RegArg(whole), RegArg(whole))
+	g.op(x86.SUBQ, x86.W128, x86.RegArg(whole), x86.RegArg(lo))
+	g.op(x86.ANDQImm, x86.W128, x86.RegArg(whole), x86.ImmArg(-int64(t.most)))
+	g.op(x86.TESTQ, x86.W128, x86.RegArg(whole), x86.RegArg(whole))
 	g.jump(condLE, rest)
-	g.op(ADDQ, W128, RegArg(whole), RegArg(lo))
+	g.op(x86.ADDQ, x86.W128, x86.RegArg(whole), x86.RegArg(lo))
 	end := g.variable(g.tripHi)
-	g.homes[end] = &home{gp: whole, length: NoReg}
+	g.homes[end] = &home{gp: whole, length: x86.NoReg}
 	g.proveCorners(t, g.between(t.rows, g.tripLo, end), rest)
 	rows := g.between(t.rows, g.tripLo, end)
 	rows.Var = g.variable(t.rows.Var)
@@ -305,7 +308,7 @@ func (g *gen) tiled(t *tile) {
 	g.unroll = t.copies
 	g.forStmt(&lanes)
 	g.unroll, g.round = unroll, max(round, int64(t.most))
-	g.op(MOVQStore, W128, blockWord(wordLo), RegArg(whole))
+	g.op(x86.MOVQStore, x86.W128, blockWord(wordLo), x86.RegArg(whole))
 	g.place(rest)
 	g.loadAgain()
 }
@@ -316,8 +319,8 @@ func (g *gen) loadAgain() {
 		g.homes[v] = g.loadWord(v, g.frame.word[v])
 	}
 	for word, v := range []*ir.Var{wordLo: g.tripLo, wordHi: g.tripHi} {
-		h := &home{gp: g.general(), length: NoReg}
-		g.op(MOVQ, W128, RegArg(h.gp), blockWord(word))
+		h := &home{gp: g.general(), length: x86.NoReg}
+		g.op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(word))
 		g.homes[v] = h
 	}
 }
@@ -368,7 +371,7 @@ func counted(e ir.Expr, counters map[*ir.Var]*ir.For) (v *ir.Var, y ir.Expr, ok 
 }
 
 // ends are the least and the greatest value of a counter.
-type ends struct{ lo, hi Reg }
+type ends struct{ lo, hi x86.Reg }
 
 // proveCorners jumps to fail unless all accesses of the tile are in range for all iterations. rows is its outer loop restricted to those that
 // are to run.
@@ -377,9 +380,9 @@ func (g *gen) proveCorners(t *tile, rows *ir.For, fail label) {
 	counters[t.rows.Var] = rows
 	changes := g.changedIn(t.rows)
 	fixed := (&loopFrame{changes: changes}).fixed
-	small := map[string]Reg{}
+	small := map[string]x86.Reg{}
 	seen := map[string]bool{}
-	g.shared = map[string]Reg{}
+	g.shared = map[string]x86.Reg{}
 	ir.Inspect(t.lanes.Body, nil, func(e ir.Expr) {
 		ix, ok := e.(*ir.Index)
 		if !ok || !ix.Checked || seen[exprKey(ix)] {
@@ -402,7 +405,7 @@ func (g *gen) proveCorners(t *tile, rows *ir.For, fail label) {
 			first, last := of[v].lo, of[v].hi
 			if y != nil {
 				f := g.fitting(y, small, fail)
-				g.op(TESTQ, W128, RegArg(f), RegArg(f))
+				g.op(x86.TESTQ, x86.W128, x86.RegArg(f), x86.RegArg(f))
 				g.jump(condL, fail)
 				first, last = g.product(first, f), g.product(last, f)
 			}
@@ -413,9 +416,9 @@ func (g *gen) proveCorners(t *tile, rows *ir.For, fail label) {
 			g.addTimes(hi, last, term.coef)
 		}
 		length := g.homes[ix.X.(*ir.Ref).Var].length
-		for _, r := range []Reg{lo, hi} {
+		for _, r := range []x86.Reg{lo, hi} {
 			g.addConst(r, l.c)
-			g.op(CMPQ, W128, RegArg(r), RegArg(length))
+			g.op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(length))
 			g.jump(condAE, fail)
 		}
 	})
@@ -423,7 +426,7 @@ func (g *gen) proveCorners(t *tile, rows *ir.For, fail label) {
 }
 
 // fitting is the value of e, which is a small number from here on.
-func (g *gen) fitting(e ir.Expr, small map[string]Reg, fail label) Reg {
+func (g *gen) fitting(e ir.Expr, small map[string]x86.Reg, fail label) x86.Reg {
 	key := exprKey(e)
 	if r, ok := small[key]; ok {
 		return r
@@ -434,21 +437,21 @@ func (g *gen) fitting(e ir.Expr, small map[string]Reg, fail label) Reg {
 	return r
 }
 
-func (g *gen) product(x, y Reg) Reg {
+func (g *gen) product(x, y x86.Reg) x86.Reg {
 	r := g.general()
 	g.move(r, x)
-	g.op(IMULQ, W128, RegArg(r), RegArg(y))
+	g.op(x86.IMULQ, x86.W128, x86.RegArg(r), x86.RegArg(y))
 	return r
 }
 
 // addTimes adds coef*x to d.
-func (g *gen) addTimes(d, x Reg, coef int64) {
+func (g *gen) addTimes(d, x x86.Reg, coef int64) {
 	if coef != 1 {
 		y := g.general()
-		g.op(IMUL3Q, W128, RegArg(y), RegArg(x), ImmArg(coef))
+		g.op(x86.IMUL3Q, x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(coef))
 		x = y
 	}
-	g.op(ADDQ, W128, RegArg(d), RegArg(x))
+	g.op(x86.ADDQ, x86.W128, x86.RegArg(d), x86.RegArg(x))
 }
 
 // endsOf computes the ends of a counter; it jumps to fail where there are no iterations, or the numbers are large.
@@ -468,7 +471,7 @@ func (g *gen) endsOf(s *ir.For, fail label) ends {
 	}
 	g.fits(e.lo, fail)
 	g.fits(e.hi, fail)
-	g.op(CMPQ, W128, RegArg(e.lo), RegArg(e.hi))
+	g.op(x86.CMPQ, x86.W128, x86.RegArg(e.lo), x86.RegArg(e.hi))
 	g.jump(condG, fail)
 	return e
 }

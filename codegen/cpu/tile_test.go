@@ -10,6 +10,8 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
 )
 
 // The kernels of this file are nests of which several rows run at once.
@@ -184,9 +186,9 @@ func TestTilesOfShortSlicesFail(t *testing.T) {
 			whole := args[5+i].([]float64)
 			args[5+i] = whole[: len(whole)-1 : len(whole)-1]
 			last := whole[len(whole)-1]
-			var bounds *cpu.BoundsError
+			var bounds *ir.CheckError
 			require.ErrorAs(t, cpu.NewRunner(prog).Call(values(args), nil), &bounds, machine)
-			require.Equal(t, slice, bounds.Slice, machine)
+			require.Equal(t, slice, bounds.What, machine)
 			require.EqualValues(t, len(whole)-1, bounds.Index, machine)
 			require.Equal(t, last, whole[len(whole)-1], machine)
 		}
@@ -203,7 +205,7 @@ func TestRowsPastTheCaches(t *testing.T) {
 	defer func() { require.NoError(t, arena.Close()) }()
 	k, err := p.Kernel("Jacobi")
 	require.NoError(t, err)
-	for _, width := range []cpu.Width{cpu.W128, cpu.W256} {
+	for _, width := range []x86.Width{x86.W128, x86.W256} {
 		plain, err := cpu.Compile(k, cpu.Options{AVX512: true, Width: width})
 		require.NoError(t, err)
 		otherwise, err := arena.Install(plain)

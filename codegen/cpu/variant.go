@@ -6,6 +6,7 @@ import (
 
 	"github.com/klauspost/cpuid/v2"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -42,7 +43,7 @@ func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !code.streams && !code.rows || !o.AVX512 || o.Width != W128 {
+	if !code.streams && !code.rows || !o.AVX512 || o.Width != x86.W128 {
 		return NewRunner(p), nil
 	}
 	v := &variants{arena: a, kernel: k, options: o, streams: code.streams}
@@ -81,26 +82,24 @@ func (r *Runner) choose(bytes int64) *Program {
 	if p := v.program[at].Load(); p != nil {
 		return p
 	}
-	v.once[at].Do(func() { v.make(at, r.program) })
-	return v.program[at].Load()
+	return v.need(at, r.program)
 }
 
 // make compiles the variant; where there is no room for it, the first program serves.
 func (v *variants) make(at place, otherwise *Program) {
 	o := v.options
 	if at == cached {
-		o.Width = W256
+		o.Width = x86.W256
 	} else {
 		o.Past = true
 	}
-	v.program[at].Store(otherwise)
-	code, err := Compile(v.kernel, o)
-	if err != nil || at == faraway && !code.far {
-		return
+	made := otherwise
+	if code, err := Compile(v.kernel, o); err == nil && (at == cached || code.far) {
+		if p, err := v.arena.InstallPast(code, otherwise); err == nil {
+			made = p
+		}
 	}
-	if p, err := v.arena.InstallPast(code, otherwise); err == nil {
-		v.program[at].Store(p)
-	}
+	v.program[at].Store(made) // once: no other launch may get another program for the same size, which combines sums in another order
 }
 
 // A pastStore is a slice that is written past the caches: element i by iteration i, or rows, whose first elements are written otherwise until
@@ -139,7 +138,7 @@ func streams(f *ir.For) bool {
 	}, func(e ir.Expr) {
 		switch e := e.(type) {
 		case *ir.Math:
-			plain = false
+			plain = plain && e.Fn == ir.FMA
 		case *ir.Binary:
 			plain = plain && e.Op != ir.Div && e.Op != ir.Rem
 		}

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -54,7 +55,7 @@ const (
 
 // A step is one line of code over virtual registers.
 type step struct {
-	Inst
+	x86.Inst
 	kind  stepKind
 	cond  cond
 	label label
@@ -68,37 +69,38 @@ type vcode struct {
 	steps   []step
 	classes []class // of virtual register i
 	labels  int
-	pool    []byte       // constants, behind the code
-	vex     bool         // nothing may need AVX-512
-	cold    int          // the first step of what is seldom run; 0: nothing is
-	near    bool         // registers are given out as if what is seldom run stood behind the jumps to it
-	order   []int        // then, the steps in that order
-	yields  map[Reg]bool // registers that are given up before others: their values are as good in memory
+	pool    []byte           // constants, behind the code
+	vex     bool             // nothing may need AVX-512
+	cold    int              // the first step of what is seldom run; 0: nothing is
+	near    bool             // registers are given out as if what is seldom run stood behind the jumps to it
+	order   []int            // then, the steps in that order
+	yields  map[x86.Reg]bool // registers that are given up before others: their values are as good in memory
+	spill   int              // bytes of spilled values
 	at      ir.Pos
 	text    bool // link writes lines of text
 }
 
-func (c *vcode) reg(k class) Reg {
+func (c *vcode) reg(k class) x86.Reg {
 	c.classes = append(c.classes, k)
-	return firstVirtual + Reg(len(c.classes)-1)
+	return x86.FirstVirtual + x86.Reg(len(c.classes)-1)
 }
 
-func (c *vcode) general() Reg { return c.reg(general) }
-func (c *vcode) vector() Reg  { return c.reg(vector) }
-func (c *vcode) mask() Reg    { return c.reg(mask) }
+func (c *vcode) general() x86.Reg { return c.reg(general) }
+func (c *vcode) vector() x86.Reg  { return c.reg(vector) }
+func (c *vcode) mask() x86.Reg    { return c.reg(mask) }
 
 func (c *vcode) newLabel() label {
 	c.labels++
 	return label(c.labels - 1)
 }
 
-func (c *vcode) emit(in Inst) { c.steps = append(c.steps, step{Inst: in, at: c.at}) }
+func (c *vcode) emit(in x86.Inst) { c.steps = append(c.steps, step{Inst: in, at: c.at}) }
 
 // op adds an instruction on whole general registers, or a vector instruction of width w.
-func (c *vcode) op(op Op, w Width, args ...Arg) { c.emit(I(op, w, args...)) }
+func (c *vcode) op(op x86.Op, w x86.Width, args ...x86.Arg) { c.emit(x86.I(op, w, args...)) }
 
 func (c *vcode) place(l label) {
-	c.steps = append(c.steps, step{Inst: Inst{Mask: NoReg}, kind: stepLabel, label: l, at: c.at})
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepLabel, label: l, at: c.at})
 }
 
 // again jumps back to where a loop begins: what is in between counts more when registers are short.
@@ -108,11 +110,11 @@ func (c *vcode) again(k cond, l label) {
 }
 
 func (c *vcode) jump(k cond, l label) {
-	c.steps = append(c.steps, step{Inst: Inst{Mask: NoReg}, kind: stepJump, cond: k, label: l, at: c.at})
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepJump, cond: k, label: l, at: c.at})
 }
 
 func (c *vcode) ret() {
-	c.steps = append(c.steps, step{Inst: Inst{Mask: NoReg}, kind: stepReturn, at: c.at})
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepReturn, at: c.at})
 }
 
 // effect says how an instruction uses its first operand and what else it changes.
@@ -125,36 +127,36 @@ const (
 )
 
 func (s *step) effect() effect {
-	f := &forms[s.Op]
-	if s.Args[0].kind == argMem {
+	f := &x86.Forms[s.Op]
+	if s.Args[0].Kind == x86.ArgMem {
 		return readsAll
 	}
 	switch s.Op {
-	case CMPQ, CMPQImm, CMPQImm8, TESTQ, KORTESTB, KORTESTW, KTESTW, VPTEST, VTESTPS, PREFETCHT0, PREFETCHNTA, IDIVQ, DIVQ, DIVL:
+	case x86.CMPQ, x86.CMPQImm, x86.CMPQImm8, x86.TESTQ, x86.KORTESTB, x86.KORTESTW, x86.KTESTW, x86.VPTEST, x86.VTESTPS, x86.PREFETCHT0, x86.PREFETCHNTA, x86.IDIVQ, x86.DIVQ, x86.DIVL:
 		return readsAll
 	}
-	if s.Mask != NoReg && !s.Zero && f.flags&fToMask == 0 || updating[s.Op] {
+	if s.Mask != x86.NoReg && !s.Zero && f.Flags&x86.ToMask == 0 || updating[s.Op] {
 		return updatesFirst
 	}
 	return writesFirst
 }
 
 // updating are the answers of updates.
-var updating = func() (out [numForms]bool) {
-	for i := range forms {
-		out[i] = updates(&forms[i])
+var updating = func() (out [x86.NumForms]bool) {
+	for i := range x86.Forms {
+		out[i] = updates(&x86.Forms[i])
 	}
 	return out
 }()
 
 // updates tells the forms whose destination is a source too.
-func updates(f *form) bool {
-	n := f.name
+func updates(f *x86.Form) bool {
+	n := f.Name
 	has := func(p string) bool { return len(n) >= len(p) && n[:len(p)] == p }
 	switch {
 	case has("VFMADD"), has("VFMSUB"), has("VFNM"), has("VPERMT2"), has("VPTERNLOG"), has("VFIXUP"), has("VGATHER"), has("VPGATHER"):
 		return true
-	case f.flags&fLegacy != 0:
+	case f.Flags&x86.Legacy != 0:
 		return has("ADDQ") || has("SUBQ") || has("ANDQ") || has("ORQ") || has("XORQ") || n == "IMULQ" || has("SHLQ") || has("SHRQ") ||
 			has("SARQ") || has("NEGQ") || has("NOTQ") || has("CMOVQ") || has("SET")
 	}
@@ -163,12 +165,12 @@ func updates(f *form) bool {
 
 // isGather tells whether the mask of the instruction is cleared by it.
 func (s *step) isGather() bool {
-	f := &forms[s.Op]
-	return f.flags&fVSIB != 0
+	f := &x86.Forms[s.Op]
+	return f.Flags&x86.VSIB != 0
 }
 
 // visit calls f for every register that the step reads (use) or writes (def), virtual or not.
-func (s *step) visit(f func(r *Reg, use, def bool)) {
+func (s *step) visit(f func(r *x86.Reg, use, def bool)) {
 	eff := writesFirst
 	switch s.kind {
 	case stepInst:
@@ -181,20 +183,20 @@ func (s *step) visit(f func(r *Reg, use, def bool)) {
 	clears := s.kind == stepInst && s.isGather()
 	for i := range s.Args {
 		a := &s.Args[i]
-		switch a.kind {
-		case argReg:
+		switch a.Kind {
+		case x86.ArgReg:
 			def := i == 0 && eff != readsAll || clears && i == 2
-			f(&a.reg, i != 0 || eff != writesFirst, def)
-		case argMem:
-			if a.mem.Base != NoReg && a.mem.Base != RIP {
-				f(&a.mem.Base, true, false)
+			f(&a.Reg, i != 0 || eff != writesFirst, def)
+		case x86.ArgMem:
+			if a.Mem.Base != x86.NoReg && a.Mem.Base != x86.RIP {
+				f(&a.Mem.Base, true, false)
 			}
-			if a.mem.Index != NoReg {
-				f(&a.mem.Index, true, false)
+			if a.Mem.Index != x86.NoReg {
+				f(&a.Mem.Index, true, false)
 			}
 		}
 	}
-	if s.Mask != NoReg {
+	if s.Mask != x86.NoReg {
 		f(&s.Mask, true, clears)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -36,15 +37,16 @@ const (
 type site struct {
 	kind   siteKind
 	at     ir.Pos
-	slice  string      // of siteBounds
-	bytes  int         // of one index of a gather, 0 for an affine access
-	limits bool        // of siteBounds: every lane has a limit of its own
-	stage  int         // of siteShare
-	part   bool        // of siteBounds: it is a bound of a part of a slice, which is below one more than its limit
-	err    error       // of siteArith
-	args   [2]*ir.Type // of siteLanes: types of its arguments
-	alike  [2]bool     // and whether all lanes have the same
-	t      *ir.Type    // of its result
+	what   string       // of siteBounds and siteArith: the slice, divisor or count
+	bytes  int          // of one index of a gather, 0 for an affine access
+	wide   bool         // of siteBounds: the index is a uint64
+	limits bool         // of siteBounds: every lane has a limit of its own
+	stage  int          // of siteShare
+	part   bool         // of siteBounds: it is a bound of a part of a slice, which is below one more than its limit
+	check  ir.CheckKind // of siteArith
+	args   [2]*ir.Type  // of siteLanes: types of its arguments
+	alike  [2]bool      // and whether all lanes have the same
+	t      *ir.Type     // of its result
 	eval   func(x, y ir.Bits) (ir.Bits, error)
 }
 
@@ -54,14 +56,21 @@ func (g *gen) newSite(s site) int {
 	return len(g.sites)
 }
 
+// arithSite numbers the check of the second operand of e, a divisor or a count.
+func (g *gen) arithSite(check ir.CheckKind, e *ir.Binary) int {
+	n := g.newSite(site{kind: siteArith, check: check, what: ir.Source(e.Y)})
+	g.sites[n-1].at = e.At
+	return n
+}
+
 // yield returns to Go with a site; when Go resumes the code, everything is as before but AX and CX.
 func (g *gen) yield(n int) {
 	if g.yieldTo < 0 {
 		g.yieldTo, g.resumeAt = g.newLabel(), g.newLabel()
 	}
-	g.op(MOVQImm, W128, RegArg(CX), ImmArg(int64(n)))
-	g.op(MOVQStore, W128, blockWord(wordStatus), RegArg(CX))
-	g.steps = append(g.steps, step{Inst: Inst{Mask: NoReg}, kind: stepCall, label: g.yieldTo, at: g.at})
+	g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
+	g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
+	g.steps = append(g.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepCall, label: g.yieldTo, at: g.at})
 }
 
 // Generated code lets others have their turn after so many rounds of inner loops: at first, and within which bounds their number follows the
@@ -91,7 +100,7 @@ func (g *gen) pausePoint() { g.pause(1) }
 func (g *gen) pause(rounds int64) {
 	back, cold := g.newLabel(), g.newLabel()
 	n := g.newSite(site{kind: sitePause})
-	g.op(ADDQImm, W128, blockWord(wordBudget), ImmArg(-rounds))
+	g.op(x86.ADDQImm, x86.W128, blockWord(wordBudget), x86.ImmArg(-rounds))
 	g.jump(condS, cold)
 	g.place(back)
 	g.later(cold, func() {
@@ -101,17 +110,17 @@ func (g *gen) pause(rounds int64) {
 }
 
 // savedRegs are the registers that outlive a yield.
-func (g *gen) savedRegs() (generals, vectors, masks []Reg) {
-	generals = []Reg{BX, SI, DX, R8, R(9), R(10), R(11), R(12), R(13), R(14), R(15)}
+func (g *gen) savedRegs() (generals, vectors, masks []x86.Reg) {
+	generals = []x86.Reg{x86.BX, x86.SI, x86.DX, x86.R8, x86.R(9), x86.R(10), x86.R(11), x86.R(12), x86.R(13), x86.R(14), x86.R(15)}
 	n := 16
 	if g.avx512 {
 		n = 32
 		for i := 1; i < 8; i++ {
-			masks = append(masks, K(i))
+			masks = append(masks, x86.K(i))
 		}
 	}
 	for i := range n {
-		vectors = append(vectors, V(i))
+		vectors = append(vectors, x86.V(i))
 	}
 	return generals, vectors, masks
 }
@@ -121,43 +130,43 @@ func (g *gen) yieldRoutines() {
 	if g.yieldTo < 0 {
 		return
 	}
-	at := func(base, i, size int) Arg { return MemArg(At(DI, int32(base+i*size))) }
+	at := func(base, i, size int) x86.Arg { return x86.MemArg(x86.At(x86.DI, int32(base+i*size))) }
 	generals, vectors, masks := g.savedRegs()
 	w := widthOf(g.bytes)
-	plain := func(k stepKind) { g.steps = append(g.steps, step{Inst: Inst{Mask: NoReg}, kind: k}) }
+	plain := func(k stepKind) { g.steps = append(g.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: k}) }
 	g.place(g.yieldTo)
 	plain(stepPop) // the return address, into AX
-	g.op(MOVQStore, W128, blockWord(wordResume), RegArg(AX))
+	g.op(x86.MOVQStore, x86.W128, blockWord(wordResume), x86.RegArg(x86.AX))
 	for i, r := range generals {
-		g.op(MOVQStore, W128, at(savedGeneral, i, 8), RegArg(r))
+		g.op(x86.MOVQStore, x86.W128, at(savedGeneral, i, 8), x86.RegArg(r))
 	}
 	for i, r := range masks {
-		g.op(KMOVQGet, W128, RegArg(AX), RegArg(r))
-		g.op(MOVQStore, W128, at(savedMasks, i, 8), RegArg(AX))
+		g.op(x86.KMOVQGet, x86.W128, x86.RegArg(x86.AX), x86.RegArg(r))
+		g.op(x86.MOVQStore, x86.W128, at(savedMasks, i, 8), x86.RegArg(x86.AX))
 	}
 	for i, r := range vectors {
-		g.op(VMOVUPSStore, w, at(savedVectors, i, 64), RegArg(r))
+		g.op(x86.VMOVUPSStore, w, at(savedVectors, i, 64), x86.RegArg(r))
 	}
 	g.ret()
 	g.place(g.resumeAt)
 	for i, r := range generals {
-		g.op(MOVQ, W128, RegArg(r), at(savedGeneral, i, 8))
+		g.op(x86.MOVQ, x86.W128, x86.RegArg(r), at(savedGeneral, i, 8))
 	}
 	for i, r := range masks {
-		g.op(MOVQ, W128, RegArg(AX), at(savedMasks, i, 8))
-		g.op(KMOVQSet, W128, RegArg(r), RegArg(AX))
+		g.op(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), at(savedMasks, i, 8))
+		g.op(x86.KMOVQSet, x86.W128, x86.RegArg(r), x86.RegArg(x86.AX))
 	}
 	for i, r := range vectors {
-		g.op(VMOVUPS, w, RegArg(r), at(savedVectors, i, 64))
+		g.op(x86.VMOVUPS, w, x86.RegArg(r), at(savedVectors, i, 64))
 	}
 	plain(stepResume)
 }
 
 // inGo lets Go compute something of one or two numbers in the lanes that are on: what has no vector code, and where that of others does not
 // reach. It is slow, some 10 ns a lane.
-func (g *gen) inGo(e ir.Expr, eval func(x, y ir.Bits) (ir.Bits, error), operands ...ir.Expr) []Reg {
+func (g *gen) inGo(e ir.Expr, eval func(x, y ir.Bits) (ir.Bits, error), operands ...ir.Expr) []x86.Reg {
 	s := site{kind: siteLanes, t: e.Type(), eval: eval}
-	var args [][]Reg
+	var args [][]x86.Reg
 	for i, a := range operands {
 		if i > 1 || !a.Type().IsScalar() || a.Type().Kind == ir.Bool {
 			g.refuse(e.Pos(), "%s has no vector form yet", ir.Source(e))
@@ -177,11 +186,11 @@ func (g *gen) inGo(e ir.Expr, eval func(x, y ir.Bits) (ir.Bits, error), operands
 			out[u] = out[0]
 			continue
 		}
-		var x [2]Reg
+		var x [2]x86.Reg
 		for i := range args {
 			x[i] = args[i][u]
 		}
-		var on Reg = NoReg
+		var on x86.Reg = x86.NoReg
 		if g.exec != nil {
 			on = g.exec[u]
 		}
@@ -199,7 +208,7 @@ func (g *gen) note(format string, args ...any) {
 }
 
 // mathInGo is inGo for a library function.
-func (g *gen) mathInGo(e *ir.Math) []Reg { return g.inGo(e, foldMath(e), e.Args...) }
+func (g *gen) mathInGo(e *ir.Math) []x86.Reg { return g.inGo(e, foldMath(e), e.Args...) }
 
 func foldMath(e *ir.Math) func(x, y ir.Bits) (ir.Bits, error) {
 	fn, t, n := e.Fn, e.Args[0].Type(), len(e.Args)
@@ -211,46 +220,34 @@ func foldMath(e *ir.Math) func(x, y ir.Bits) (ir.Bits, error) {
 	}
 }
 
-// binaryInGo is inGo for an operator.
-func (g *gen) binaryInGo(e *ir.Binary) []Reg {
-	xt, yt, op := e.X.Type(), e.Y.Type(), e.Op
-	return g.inGo(e, func(x, y ir.Bits) (ir.Bits, error) { return ir.FoldBinary(op, xt, yt, x, y) }, e.X, e.Y)
-}
-
-// convertInGo is inGo for a conversion.
-func (g *gen) convertInGo(e *ir.Convert) []Reg {
-	from, to := e.X.Type(), e.T
-	return g.inGo(e, func(x, _ ir.Bits) (ir.Bits, error) { return ir.FoldConvert(to, from, x), nil }, e.X)
-}
-
 // callLanes is inGo for one vector, in the lanes of on; NoReg means all.
-func (g *gen) callLanes(out Reg, x []Reg, n int, on Reg, one bool) {
+func (g *gen) callLanes(out x86.Reg, x []x86.Reg, n int, on x86.Reg, one bool) {
 	s := &g.sites[n-1]
 	for i, r := range x {
-		g.op(VMOVUPSStore, g.width(s.args[i]), MemArg(At(DI, int32(8*(wordLanes+8*i)))), RegArg(r))
+		g.op(x86.VMOVUPSStore, g.width(s.args[i]), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8*i)))), x86.RegArg(r))
 	}
 	switch {
 	case one:
-		g.op(MOVQImm, W128, RegArg(AX), ImmArg(1))
-	case on != NoReg:
-		g.maskBits(AX, on)
+		g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1))
+	case on != x86.NoReg:
+		g.maskBits(x86.AX, on)
 	default:
-		g.op(MOVQImm, W128, RegArg(AX), ImmArg(1<<g.lanes-1))
+		g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1<<g.lanes-1))
 	}
-	g.op(MOVQStore, W128, blockWord(wordBits), RegArg(AX))
+	g.op(x86.MOVQStore, x86.W128, blockWord(wordBits), x86.RegArg(x86.AX))
 	g.yield(n)
 	if one {
-		g.broadcastLane(out, MemArg(At(DI, 8*wordLanes)), s.t)
+		g.broadcastLane(out, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), s.t)
 		return
 	}
-	g.op(VMOVUPS, g.width(s.t), RegArg(out), MemArg(At(DI, 8*wordLanes)))
+	g.op(x86.VMOVUPS, g.width(s.t), x86.RegArg(out), x86.MemArg(x86.At(x86.DI, 8*wordLanes)))
 }
 
-func (g *gen) broadcastLane(d Reg, from Arg, t *ir.Type) {
+func (g *gen) broadcastLane(d x86.Reg, from x86.Arg, t *ir.Type) {
 	if container(t) == 8 {
-		g.op(VBROADCASTSD, max(g.width(t), W256), RegArg(d), from)
+		g.op(x86.VBROADCASTSD, max(g.width(t), x86.W256), x86.RegArg(d), from)
 	} else {
-		g.op(VBROADCASTSS, g.width(t), RegArg(d), from)
+		g.op(x86.VBROADCASTSS, g.width(t), x86.RegArg(d), from)
 	}
 }
 

@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -78,11 +77,11 @@ func (p *printer) resultType(f *ir.Func, name string) string {
 // kernel prints one launch. Where a part of the team meets beside checks, which end threads, it is printed again with
 // barriers that see that.
 func (p *printer) kernel(e *Entry) {
-	sites, used := len(p.sites), maps.Clone(p.used)
+	before := p.checkpoint()
 	p.start(nil)
 	p.launch(e)
 	if p.fault && p.named != nil {
-		p.sites, p.used = p.sites[:sites], used
+		p.rewind(before)
 		p.start(nil)
 		p.gates = true
 		p.launch(e)

@@ -105,7 +105,7 @@ func (p *printer) call(name string, args ...string) string {
 // site numbers a check and returns the number.
 func (p *printer) site(kind SiteKind, at ir.Pos, what ir.Expr) string {
 	p.fault = true
-	s := Site{Pos: at, Kind: kind, What: ir.ExprString(what)}
+	s := Site{Pos: at, Kind: kind, What: ir.Source(what)}
 	p.sites = append(p.sites, s)
 	return strconv.Itoa(len(p.sites))
 }

@@ -29,6 +29,11 @@ func Proved(p *ir.Program) (proved *ir.Program, guards []ir.Expr) {
 		if source.Entries[i].Fault || len(own[i]) == 0 {
 			q.Launches[i], own[i] = branchOf(l)
 		}
+		if left := inOrder(l); left != nil && source.Entries[i].Fault {
+			q.Launches[i], own[i] = notRun(l), []ir.Expr{&ir.Unary{Op: ir.Not, X: left, At: left.Pos()}}
+			guards = withGuard(guards, own[i][0])
+			continue
+		}
 		for _, g := range own[i] {
 			guards = withGuard(guards, whereRun(l, g))
 		}
@@ -37,6 +42,32 @@ func Proved(p *ir.Program) (proved *ir.Program, guards []ir.Expr) {
 		return nil, nil
 	}
 	return &q, guards
+}
+
+// inOrder returns the condition under which l runs where that is that slices overlap, which the host knows: it has the loops in order that
+// another launch has in parallel.
+func inOrder(l *ir.Launch) ir.Expr {
+	not, ok := l.When.(*ir.Unary)
+	if !ok || not.Op != ir.Not || !sameOnHost(l.When) {
+		return nil
+	}
+	overlap := false
+	ir.WalkExpr(not.X, func(e ir.Expr) bool {
+		_, is := e.(*ir.Apart)
+		overlap = overlap || is
+		return true
+	})
+	if !overlap {
+		return nil
+	}
+	return l.When
+}
+
+// notRun returns l with nothing to do.
+func notRun(l *ir.Launch) *ir.Launch {
+	empty := *l
+	empty.Body, empty.Team = nil, nil
+	return &empty
 }
 
 // branchOf returns a launch with one branch of the test that is all of it, and the test.
@@ -223,12 +254,18 @@ func (g *guarder) isParam(v *ir.Var) bool {
 }
 
 // sameOnHost reports whether the host computes the same for e as every GPU. Of floats it need not: functions differ in the last places, fastmath contracts
-// and approximates, and out of range of an integer a conversion gives what the host's processor does.
+// and approximates, and out of range of an integer a conversion gives what the host's processor does. Differences of integers as floats, and
+// products of these, are rounded alike everywhere.
 func sameOnHost(e ir.Expr) bool {
 	fine := true
 	ir.WalkExpr(e, func(x ir.Expr) bool {
 		switch x := x.(type) {
 		case *ir.Const, *ir.Ref:
+		case *ir.Binary:
+			if exactAlike(x.X) && exactAlike(x.Y) && !x.T.IsFloat() || exactAlike(x) {
+				return false
+			}
+			fine = fine && !x.T.IsFloat()
 		case *ir.Convert:
 			fine = fine && !x.T.IsFloat() && !x.X.Type().IsFloat()
 		case *ir.Math:
@@ -239,6 +276,21 @@ func sameOnHost(e ir.Expr) bool {
 		return fine
 	})
 	return fine
+}
+
+// exactAlike reports whether e is a product of integers as floats, or of differences of these, which no printer contracts.
+func exactAlike(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Const:
+		return e.T.IsFloat()
+	case *ir.Convert:
+		return e.T.IsFloat() && e.X.Type().IsInteger() && sameOnHost(e.X)
+	case *ir.Binary:
+		_, left := e.X.(*ir.Convert)
+		_, right := e.Y.(*ir.Convert)
+		return e.T.IsFloat() && (e.Op == ir.Mul || e.Op == ir.Sub && left && right) && exactAlike(e.X) && exactAlike(e.Y)
+	}
+	return false
 }
 
 // known reports whether the host can evaluate e, and it is the same for the whole launch.

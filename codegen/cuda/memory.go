@@ -27,8 +27,7 @@ func (p *printer) memory(e ir.Expr) val {
 	case *ir.AddrOf:
 		return p.addressOf(e)
 	case *ir.Apart:
-		args := []string{p.data(e.X), p.length(e.X).text, p.data(e.Y), p.length(e.Y).text}
-		return value(p.call("apart", args...), precPostfix, boolean)
+		return value(p.call("apart", append(p.extent(e.X), p.extent(e.Y)...)...), precPostfix, boolean)
 	case *ir.Len:
 		return p.length(e.X)
 	case *ir.Cap:
@@ -37,6 +36,14 @@ func (p *printer) memory(e ir.Expr) val {
 		return p.reslice(e)
 	}
 	panic(fmt.Sprintf("gompss: bug: cuda: no text for expression %T", e))
+}
+
+// extent prints the address and the number of elements that slice or pointer x refers to.
+func (p *printer) extent(x ir.Expr) []string {
+	if x.Type().Kind == ir.Pointer {
+		return []string{p.expr(x).text, "1"}
+	}
+	return []string{p.data(x), p.length(x).text}
 }
 
 // index prints X[I].
@@ -172,7 +179,7 @@ func (p *printer) reslice(e *ir.Reslice) val {
 	if !e.Checked {
 		return value(p.call("slice", args...), precPostfix, other)
 	}
-	args = append(args, p.site(SliceSite, e.At, e.X), "fault")
+	args = append(args, p.site(SliceSite, e.At, e), "fault")
 	return value(p.call("check_slice", args...), precPostfix, other)
 }
 

@@ -21,6 +21,9 @@ func newNames(file map[string]bool) names {
 func (n *names) push() { n.scopes = append(n.scopes, map[string]bool{}) }
 func (n *names) pop()  { n.scopes = n.scopes[:len(n.scopes)-1] }
 
+// innermost returns the names of the innermost scope.
+func (n *names) innermost() map[string]bool { return n.scopes[len(n.scopes)-1] }
+
 // declare names v in the innermost scope.
 func (n *names) declare(v *ir.Var) string {
 	n.of[v] = n.fresh(v.Name)
@@ -34,7 +37,7 @@ func (n *names) fresh(want string) string {
 	for i := 2; n.visible(name); i++ {
 		name = fmt.Sprintf("%s_%d", base, i)
 	}
-	n.scopes[len(n.scopes)-1][name] = true
+	n.innermost()[name] = true
 	return name
 }
 

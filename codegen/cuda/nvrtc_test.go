@@ -27,10 +27,10 @@ type nvrtcAnswer struct {
 	Version string
 	Skip    string
 	Results []struct {
-		Name, Arch, Log, Code string
-		OK                    bool
-		Cubin                 int
-		Registers             map[string]int
+		Name, Arch, Log, Code, PTX string
+		OK                         bool
+		Cubin                      int
+		Registers                  map[string]int
 	}
 }
 
@@ -103,7 +103,9 @@ func provedOf(cases []goldenCase) []goldenCase {
 // languageCorpus lowers the kernels that show the parts of the language; one that is generic has no program of its own.
 func languageCorpus(t *testing.T) []goldenCase {
 	t.Helper()
-	pkg, err := codegen.Load(kernelFiles(t, []string{"../language_kernels_test.go", "../language_helpers_test.go"})...)
+	files := kernelFiles(t, []string{"../language_kernels_test.go", "../language_helpers_test.go", "../language_forms_test.go", "../testdata/geometry/geometry.go"})
+	files[3].Package = "github.com/gompss/gompss/codegen/testdata/geometry"
+	pkg, err := codegen.Load(files...)
 	require.NoError(t, err)
 	var out []goldenCase
 	for _, k := range pkg.Kernels() {

@@ -105,7 +105,7 @@ func (k SiteKind) String() string {
 type Site struct {
 	Pos      ir.Pos
 	Kind     SiteKind
-	What     string // the slice, divisor, count or pointer, as Go text
+	What     string // the slice, slice expression, divisor, count or pointer, as Go text
 	Unsigned bool   // the index is a uint64
 }
 
@@ -147,6 +147,8 @@ type printer struct {
 	hidden     map[string]bool // names that variables may not take: what the text uses of the file
 	used       map[string]bool
 	structs    map[string]string
+	fields     map[*ir.Type][]string // the names of those of a struct
+	keys       map[*ir.Type]string   // of structs in structs
 	structText strings.Builder
 	equals     map[string]bool
 	wrapped    map[string]bool
@@ -194,9 +196,32 @@ func newPrinter(p *ir.Program, opt Options, used map[string]bool) *printer {
 	for _, piece := range pieces {
 		file.scopes[0][piece.name] = true
 	}
-	return &printer{prog: p, opt: opt, file: &file, hidden: used, used: map[string]bool{}, structs: map[string]string{},
+	return &printer{prog: p, opt: opt, file: &file, hidden: used, used: map[string]bool{}, structs: map[string]string{}, fields: map[*ir.Type][]string{}, keys: map[*ir.Type]string{},
 		equals: map[string]bool{}, wrapped: wrappedArrays(p), results: map[*ir.Func]string{},
 		faulting: map[*ir.Func]bool{}, funcNames: map[*ir.Func]string{}}
+}
+
+// A checkpoint is what the body of a launch may add to the file, as it was before the body: the checks, the pieces of
+// the prelude, the types with their names, text and comparisons.
+type checkpoint struct {
+	sites                       int
+	used, structNames, compared map[string]bool
+	structs                     map[string]string
+	structText                  string
+}
+
+func (p *printer) checkpoint() checkpoint {
+	return checkpoint{sites: len(p.sites), used: maps.Clone(p.used), structNames: maps.Clone(p.file.innermost()),
+		compared: maps.Clone(p.equals), structs: maps.Clone(p.structs), structText: p.structText.String()}
+}
+
+// rewind drops what was added to the file since c, so that the body of a launch can be printed again. A type that is
+// defined again notes the pieces of the prelude that its definition needs.
+func (p *printer) rewind(c checkpoint) {
+	p.sites, p.used, p.equals, p.structs = p.sites[:c.sites], c.used, c.compared, c.structs
+	p.file.scopes[len(p.file.scopes)-1] = c.structNames
+	p.structText.Reset()
+	p.structText.WriteString(c.structText)
 }
 
 func (p *printer) fail(at ir.Pos, format string, args ...any) {

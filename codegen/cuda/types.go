@@ -78,7 +78,11 @@ func structKey(t *ir.Type) string {
 
 // structName returns the name of struct t and prints its definition when it comes for the first time.
 func (p *printer) structName(t *ir.Type) string {
-	key := structKey(t)
+	key, ok := p.keys[t]
+	if !ok {
+		key = structKey(t)
+		p.keys[t] = key
+	}
 	if name, ok := p.structs[key]; ok {
 		return name
 	}
@@ -110,14 +114,30 @@ func (p *printer) defineStruct(t *ir.Type, name string) {
 
 // fieldName returns the C++ name of field i: Go's, but for blanks and words of C++.
 func (p *printer) fieldName(t *ir.Type, i int) string {
-	name := t.Fields[i].Name
-	if name == "_" || name == "" {
-		return fmt.Sprintf("blank%d", i)
+	if p.fields[t] == nil {
+		p.fields[t] = fieldNames(t)
 	}
-	if name = identifier(name); reserved[name] {
-		name += "_"
+	return p.fields[t][i]
+}
+
+// fieldNames returns the C++ names of the fields of a struct, each once: two names of Go can be spelled alike.
+func fieldNames(t *ir.Type) []string {
+	out, taken := make([]string, len(t.Fields)), map[string]bool{}
+	for i, f := range t.Fields {
+		base := fmt.Sprintf("blank%d", i)
+		if f.Name != "_" && f.Name != "" {
+			base = identifier(f.Name)
+		}
+		if reserved[base] {
+			base += "_"
+		}
+		out[i] = base
+		for n := 2; taken[out[i]]; n++ {
+			out[i] = fmt.Sprintf("%s_%d", base, n)
+		}
+		taken[out[i]] = true
 	}
-	return name
+	return out
 }
 
 // equality prints operator== of a struct or array type once and remembers it.

@@ -1,5 +1,7 @@
 package ir
 
+import "fmt"
+
 // Parts is the set of constructs that one directive line combines.
 type Parts uint16
 
@@ -122,7 +124,10 @@ type Reduction struct {
 // A DistKind says how a distributed array is moved.
 type DistKind uint8
 
-// The kinds of dist_ clauses (thesis, section 4.2).
+// The kinds of dist_ clauses.
+//
+// Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017,
+// section 4.2.
 const (
 	DistPrivate DistKind = iota
 	DistFirstprivate
@@ -136,4 +141,20 @@ type DistArray struct {
 	Var   *Var
 	Chunk Expr
 	At    Pos
+}
+
+// Clause returns the clause as it is written: dist_private([8]x).
+func (a DistArray) Clause() string {
+	return a.Kind.String() + "([" + Source(a.Chunk) + "]" + a.Var.Name + ")"
+}
+
+// Part returns what the iteration of i owns: x[i*8 : (i+1)*8].
+func (a DistArray) Part(i *Var) string {
+	chunk := Source(a.Chunk)
+	switch a.Chunk.(type) {
+	case *Const, *Ref:
+	default:
+		chunk = "(" + chunk + ")"
+	}
+	return fmt.Sprintf("%s[%s*%s : (%s+1)*%s]", a.Var.Name, i.Name, chunk, i.Name, chunk)
 }

@@ -53,6 +53,9 @@ func (m Values) Query(QueryKind) (int64, bool) { return 0, false }
 var (
 	ErrBounds  = errors.New("out of range")
 	ErrUnknown = errors.New("not known on the host")
+	// ErrNil and ErrStep are what kernels fail with on accelerators besides: Go panics, or runs for ever.
+	ErrNil  = errors.New("nil pointer dereference")
+	ErrStep = errors.New("loop step of zero or of the wrong sign")
 )
 
 // An EvalError is a failed evaluation. Err is ErrDivide, ErrShift, ErrBounds or ErrUnknown, What the expression or
@@ -61,12 +64,19 @@ type EvalError struct {
 	At   Pos
 	What string
 	Err  error
+
+	check *CheckError // what fails in the place of Go's panic
 }
 
 func (e *EvalError) Error() string { return fmt.Sprintf("%s: %s: %v", e.At, e.What, e.Err) }
 
-// Unwrap returns the sentinel.
-func (e *EvalError) Unwrap() error { return e.Err }
+// Unwrap returns the sentinel, by way of a *CheckError where Go panics at one of its checks.
+func (e *EvalError) Unwrap() error {
+	if e.check != nil {
+		return e.check
+	}
+	return e.Err
+}
 
 // Eval computes a scalar expression on the host with Go's semantics.
 //
@@ -134,7 +144,11 @@ func evalBinary(e *Binary, env Env) (Bits, error) {
 	}
 	r, err := FoldBinary(e.Op, e.X.Type(), e.Y.Type(), x, y)
 	if err != nil {
-		return 0, &EvalError{At: e.At, What: Source(e), Err: err}
+		check := &CheckError{At: e.At, Kind: DivisorCheck, What: Source(e.Y)}
+		if err == ErrShift {
+			check.Kind, check.Index = CountCheck, int64(y)
+		}
+		return 0, &EvalError{At: e.At, What: Source(e), Err: err, check: check}
 	}
 	return r, nil
 }
@@ -188,7 +202,7 @@ func evalAccess(e Expr, env Env) (Bits, error) {
 // An AddressEnv is an Env that also knows where slices lie.
 type AddressEnv interface {
 	Env
-	// Apart reports whether the memory of two slice variables has no byte in common; ok is false where it cannot know.
+	// Apart reports whether the memory of two slice or pointer variables has no byte in common; ok is false where it cannot know.
 	Apart(x, y *Var) (apart, ok bool)
 }
 
@@ -241,13 +255,15 @@ func evalElem(e *Index, t *Type, env Env) ([]byte, error) {
 		return nil, err
 	}
 	if i < 0 || i >= t.Len {
-		return nil, outside(e, "index %d of length %d", i, t.Len)
+		err := outside(e, "index %d of length %d", i, t.Len)
+		err.check = &CheckError{At: e.At, Kind: IndexCheck, What: Source(e.X), Index: i, Length: t.Len}
+		return nil, err
 	}
 	size := int64(t.Elem.Size)
 	return b[i*size : (i+1)*size], nil
 }
 
-func outside(e Expr, format string, args ...any) error {
+func outside(e Expr, format string, args ...any) *EvalError {
 	return &EvalError{At: e.Pos(), What: Source(e) + ": " + fmt.Sprintf(format, args...), Err: ErrBounds}
 }
 
@@ -320,6 +336,10 @@ func StoreBits(t *Type, b []byte, x Bits) {
 func Source(e Expr) string {
 	plain := &Rewrite{Expr: func(e Expr) Expr {
 		switch e := e.(type) {
+		case *Ref:
+			if e.Var.Source != "" {
+				return &Ref{Var: &Var{Name: e.Var.Source, Type: e.Var.Type}, At: e.At}
+			}
 		case *Binary:
 			e.Checked = false
 		case *Index:

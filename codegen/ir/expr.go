@@ -27,6 +27,8 @@ type Var struct {
 	Space Space
 	ID    int // dense within one Kernel or Program
 	At    Pos
+
+	Source string // what messages call it, where that is not Name
 }
 
 // An Op is an operator of Unary, Binary, a reduction or an atomic update.
@@ -188,7 +190,7 @@ type Cap struct {
 	At Pos
 }
 
-// Apart says that the memory of the slices X and Y, of len elements each, has no byte in common. Made by lowering.
+// Apart says that the memory of X and Y, slices of len elements or pointers to one, has no byte in common. Made by lowering.
 type Apart struct {
 	X, Y Expr
 	At   Pos

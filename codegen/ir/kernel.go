@@ -21,6 +21,8 @@ type Kernel struct {
 	Body    []Stmt
 	Funcs   []*Func // every function called, callees first
 	NumVars int     // IDs of all variables, of Funcs too, are below this
+	Fused   []Pos   // the sums that clause contract made one operation with a product; one in a helper once for each call
+	Copies  bool    // it copies between slices by their capacities, which must reach to the end of their memory where they overlap
 
 	Target Target
 	Task   Task
@@ -29,13 +31,17 @@ type Kernel struct {
 // A Global is a package variable that a kernel reads. Var, one of the last parameters, is its value when a task is submitted.
 // Where Shared, the variable's own memory is an argument instead: Var is a slice over it, of an array, or a pointer to it.
 type Global struct {
-	Var    *Var
-	Type   *Type // of the variable
-	Shared bool
+	Var     *Var
+	Type    *Type // of the variable
+	Shared  bool
+	Package string // the import path of its package, "" for that of the kernel
 }
 
 // Written returns the parameters of the Go function.
 func (k *Kernel) Written() []*Var { return k.Params[:len(k.Params)-len(k.Globals)] }
+
+// Fuses reports whether sums of the kernel take products in: some do by clause contract, any may under fastmath.
+func (k *Kernel) Fuses() bool { return k.Target.FastMath || len(k.Fused) > 0 }
 
 // Target is what the target directive of a kernel says.
 type Target struct {
@@ -48,7 +54,9 @@ type Target struct {
 	NoCopyDeps bool
 	Implements string // the name of the task that this is another version of
 	FastMath   bool
+	Contract   bool // sums of products are ir.FMA where Fused says so
 	NoBounds   bool // check(none)
+	OverlapOK  bool // overlap(ok)
 }
 
 // Tokens is one entry of the resources clause: how many of the tokens of Kind a running task holds.
@@ -74,7 +82,8 @@ type Task struct {
 type Access struct {
 	Region Region
 	Mode   deps.Mode
-	Op     Op // of a reduction
+	Op     Op     // of a reduction
+	Why    string // for an inferred access: why it is all of the parameter; "" where it is a part
 }
 
 // A Region is a part of the memory that parameter Var points at: the whole of it (Dims empty), or a box in it.
@@ -84,6 +93,7 @@ type Region struct {
 	Var   *Var
 	Shape []Expr
 	Dims  []Range
+	When  Expr   // where it is false the region is empty; nil for always
 	Text  string // as written
 	At    Pos
 }

@@ -127,7 +127,9 @@ func (t *text) targetLine(d *Target) {
 	c.word(d.NoCopyDeps, "no_copy_deps")
 	c.add("implements", d.Implements)
 	c.word(d.FastMath, "fastmath")
+	c.word(d.Contract, "contract")
 	c.word(d.NoBounds, "check(none)")
+	c.word(d.OverlapOK, "overlap(ok)")
 	t.line("%s", c.head)
 }
 

@@ -236,6 +236,9 @@ func (v *verifier) task(t *Task) {
 
 func (v *verifier) region(r *Region) {
 	v.use(r.Var, r.At)
+	if r.When != nil {
+		v.boolean(r.When, "condition of a region")
+	}
 	for _, e := range r.Shape {
 		v.hostInt(e, r.At, "extent", false)
 	}

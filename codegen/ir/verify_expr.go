@@ -77,8 +77,8 @@ func (v *verifier) access(e Expr) {
 	case *Cap:
 		v.slice(e.X, e.At)
 	case *Apart:
-		v.slice(e.X, e.At)
-		v.slice(e.Y, e.At)
+		v.memory(e.X, e.At)
+		v.memory(e.Y, e.At)
 	case *Reslice:
 		v.reslice(e)
 	default:
@@ -196,6 +196,12 @@ func (v *verifier) shuffle(e *Shuffle) {
 func (v *verifier) slice(x Expr, at Pos) {
 	if v.expr(x) && x.Type().Kind != Slice {
 		v.fail(at, "length of type %s", x.Type())
+	}
+}
+
+func (v *verifier) memory(x Expr, at Pos) {
+	if v.expr(x) && x.Type().Kind != Slice && x.Type().Kind != Pointer {
+		v.fail(at, "memory of type %s", x.Type())
 	}
 }
 

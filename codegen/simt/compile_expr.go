@@ -107,14 +107,18 @@ func (g *compiler) choose(dst int32, e *ir.Select) {
 func (g *compiler) apart(dst int32, e *ir.Apart) {
 	x, y := g.expr(e.X), g.expr(e.Y)
 	end := g.temp(1)
-	before := func(a, b int32, size int64, to int32) {
-		g.emit(e.At, nil, opMul, end, a+1, g.constant(uint64(size)), 0)
-		g.emit(e.At, nil, opAdd, end, end, a, 0)
+	before := func(a, b int32, t *ir.Type, to int32) {
+		size := g.constant(uint64(t.Elem.Size))
+		if t.Kind == ir.Slice {
+			g.emit(e.At, nil, opMul, end, a+1, size, 0)
+			size = end
+		}
+		g.emit(e.At, nil, opAdd, end, size, a, 0)
 		g.emit(e.At, nil, opLeU, to, end, b, 0)
 	}
 	first := g.temp(1)
-	before(x, y, int64(e.X.Type().Elem.Size), first)
-	before(y, x, int64(e.Y.Type().Elem.Size), dst)
+	before(x, y, e.X.Type(), first)
+	before(y, x, e.Y.Type(), dst)
 	g.emit(e.At, nil, opOr, dst, dst, first, 0)
 }
 

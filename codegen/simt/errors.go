@@ -27,68 +27,16 @@ func (w Where) String() string {
 	return fmt.Sprintf("simt: %s: %s: team %d thread %d", w.Launch, w.At, w.Team, w.Thread)
 }
 
-// A BoundsError is an index or slice bound out of range. The access was not made. It is an ir.ErrBounds.
-type BoundsError struct {
+// A CheckError is a check that failed in one thread. Check has the text that every device gives it.
+type CheckError struct {
 	Where
-	Slice  string // as the source says it
-	Index  int64  // for a bound of a slice expression, the bound
-	Length int64  // for a bound, what it may not pass
-	Bound  bool   // of a slice expression
+	Check *ir.CheckError
 }
 
-func (e *BoundsError) Error() string {
-	if e.Bound {
-		return fmt.Sprintf("%s: %s: slice bound %d out of range: limit %d", e.Where, e.Slice, e.Index, e.Length)
-	}
-	return fmt.Sprintf("%s: %s: index %d out of range: length %d", e.Where, e.Slice, e.Index, e.Length)
-}
+func (e *CheckError) Error() string { return fmt.Sprintf("%s: %s", e.Where, e.Check.Mistake()) }
 
-// Unwrap returns ir.ErrBounds.
-func (e *BoundsError) Unwrap() error { return ir.ErrBounds }
-
-// A NilError is a use of a nil pointer.
-type NilError struct {
-	Where
-	Pointer string
-}
-
-func (e *NilError) Error() string { return fmt.Sprintf("%s: %s: nil pointer", e.Where, e.Pointer) }
-
-// A DivideError is an integer division by zero. It is an ir.ErrDivide.
-type DivideError struct {
-	Where
-	Expr string
-}
-
-func (e *DivideError) Error() string { return fmt.Sprintf("%s: %s: %v", e.Where, e.Expr, ir.ErrDivide) }
-
-// Unwrap returns ir.ErrDivide.
-func (e *DivideError) Unwrap() error { return ir.ErrDivide }
-
-// A ShiftError is a shift by a negative count. It is an ir.ErrShift.
-type ShiftError struct {
-	Where
-	Expr  string
-	Count int64
-}
-
-func (e *ShiftError) Error() string {
-	return fmt.Sprintf("%s: %s: %v %d", e.Where, e.Expr, ir.ErrShift, e.Count)
-}
-
-// Unwrap returns ir.ErrShift.
-func (e *ShiftError) Unwrap() error { return ir.ErrShift }
-
-// A StepError is a counted loop whose step is zero or leads away from its end.
-type StepError struct {
-	Where
-	Step int64
-	Rel  ir.Op
-}
-
-func (e *StepError) Error() string {
-	return fmt.Sprintf("%s: loop step %d never ends a loop while %s", e.Where, e.Step, e.Rel)
-}
+// Unwrap returns Check.
+func (e *CheckError) Unwrap() error { return e.Check }
 
 // A Group is a set of threads of one team or warp that do the same.
 type Group struct {

@@ -16,39 +16,52 @@ func (m *machine) fail(t *thread, pc int, n int64) status {
 	return failed
 }
 
+// fault is the error of the instruction at pc, which t executes.
 func (m *machine) fault(t *thread, pc int) error {
-	in, site, w := &m.code.ins[pc], m.code.site[pc], m.where(t, pc)
+	in, site := &m.code.ins[pc], m.code.site[pc]
+	e := &ir.CheckError{Kernel: m.program.Name, At: m.code.at[pc]}
 	switch in.op {
 	case opDivS, opDivU, opRemS, opRemU:
-		return &DivideError{Where: w, Expr: ir.Source(site)}
+		e.Kind, e.What = ir.DivisorCheck, second(site)
 	case opNegative:
-		return &ShiftError{Where: w, Expr: ir.Source(site), Count: int64(t.regs[in.b])}
+		e.Kind, e.What, e.Index = ir.CountCheck, second(site), int64(t.regs[in.b])
 	case opNil:
-		return &NilError{Where: w, Pointer: ir.Source(site)}
+		e.Kind, e.What = ir.PointerCheck, ir.Source(site)
 	case opStep:
-		return &StepError{Where: w, Step: int64(t.regs[in.b]), Rel: ir.Op(in.imm)}
+		e.Kind, e.Index = ir.StepCheck, int64(t.regs[in.b])
 	case opSlice:
-		return m.sliceFault(in, t.regs, site, w)
+		m.sliceFault(e, in, t.regs, site)
 	case opElemArray:
-		return indexFault(w, site, t.regs[in.c], m.code.arrays[in.imm].length)
+		indexFault(e, site, t.regs[in.c], m.code.arrays[in.imm].length)
 	case opAtomic:
-		return m.atomicFault(in, t.regs, site, w)
+		m.atomicFault(e, in, t.regs)
+	default:
+		indexFault(e, elementOf(site), t.regs[in.c], int64(t.regs[in.b+1]))
 	}
-	return indexFault(w, elementOf(site), t.regs[in.c], int64(t.regs[in.b+1]))
+	w := m.where(t, pc)
+	w.At = e.At
+	return &CheckError{Where: w, Check: e}
 }
 
-func indexFault(w Where, site ir.Expr, index uint64, length int64) error {
-	e := &BoundsError{Where: w, Index: int64(index), Length: length}
+// second is the second operand of an operator, as the source says it.
+func second(e ir.Expr) string {
+	if x, ok := e.(*ir.Binary); ok {
+		return ir.Source(x.Y)
+	}
+	return ir.Source(e)
+}
+
+func indexFault(e *ir.CheckError, site ir.Expr, index uint64, length int64) {
+	e.Kind, e.Index, e.Length = ir.IndexCheck, int64(index), length
 	if x, ok := site.(*ir.Index); ok {
-		e.Slice = ir.Source(x.X)
-		e.At = x.At
+		e.What, e.At, e.Unsigned = ir.Source(x.X), x.At, x.I.Type().Kind == ir.Uint64
 	}
-	return e
 }
 
-func (m *machine) sliceFault(in *instr, regs []uint64, site ir.Expr, w Where) error {
+// sliceFault looks at the bounds in Go's order: the last one first.
+func (m *machine) sliceFault(e *ir.CheckError, in *instr, regs []uint64, site ir.Expr) {
 	lo, hi, most, limit := m.code.slices[in.imm].bounds(in, regs)
-	e := &BoundsError{Where: w, Slice: ir.Source(site), Bound: true}
+	e.Kind, e.What = ir.SliceCheck, ir.Source(site)
 	switch {
 	case most > limit:
 		e.Index, e.Length = int64(most), int64(limit)
@@ -57,13 +70,12 @@ func (m *machine) sliceFault(in *instr, regs []uint64, site ir.Expr, w Where) er
 	default:
 		e.Index, e.Length = int64(lo), int64(hi)
 	}
-	return e
 }
 
-func (m *machine) atomicFault(in *instr, regs []uint64, site ir.Expr, w Where) error {
+func (m *machine) atomicFault(e *ir.CheckError, in *instr, regs []uint64) {
 	x := &m.code.atomics[in.imm]
-	if x.Op == ir.Div {
-		return &DivideError{Where: w, Expr: "atomic update of " + ir.Source(site)}
+	e.Kind, e.What = ir.DivisorCheck, ir.Source(x.Value)
+	if x.Op != ir.Div {
+		e.Kind, e.Index = ir.CountCheck, int64(regs[in.c])
 	}
-	return &ShiftError{Where: w, Expr: "atomic update of " + ir.Source(site), Count: int64(regs[in.c])}
 }

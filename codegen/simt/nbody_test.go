@@ -42,10 +42,10 @@ func goForces(px, py []float32) (vx, vy []float32) {
 		var fx, fy float32
 		for j := range px {
 			dx, dy := px[j]-px[i], py[j]-py[i]
-			inv := float32(1 / math.Sqrt(float64(dx*dx+dy*dy+0.01)))
+			inv := float32(1 / math.Sqrt(float64(float32(dx*dx)+float32(dy*dy)+0.01))) // conversions keep Go from fusing
 			inv3 := inv * inv * inv
-			fx += dx * inv3
-			fy += dy * inv3
+			fx += float32(dx * inv3)
+			fy += float32(dy * inv3)
 		}
 		vx, vy = append(vx, fx), append(vy, fy)
 	}

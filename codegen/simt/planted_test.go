@@ -67,7 +67,7 @@ func MissingPrivate(a, out []int) {
 func Neighbour(a, out []int) {
 	//omp:teams distribute parallel for
 	for i := 0; i < len(a)-1; i++ {
-		a[i] = a[i+1] + 1 // both
+		a[i] = a[i+1+out[0]] + 1 // both
 	}
 }
 
@@ -171,9 +171,7 @@ func linesOf(t *testing.T, err error) [2]int {
 	case *simt.RaceError:
 		x, y := e.First.At.Line, e.Second.At.Line
 		return [2]int{min(x, y), max(x, y)}
-	case *simt.BoundsError:
-		return [2]int{e.At.Line, 0}
-	case *simt.DivideError:
+	case *simt.CheckError:
 		return [2]int{e.At.Line, 0}
 	case *simt.DivergenceError:
 		return [2]int{e.At.Line, 0}

@@ -87,8 +87,8 @@ const maxErrors = 20
 // Run executes the launches of p in order. What it wrote before an error stays written.
 //
 // Cost: a few nanoseconds an instruction, and several times that with Races.
-// Errors: ErrArgument, ErrSteps, the context's error, *ir.EvalError for a bound of a launch, *BoundsError, *NilError,
-// *DivideError, *ShiftError, *StepError, *DivergenceError; and with Races, joined, up to 20 of *RaceError and
+// Errors: ErrArgument, ErrSteps, the context's error, *ir.EvalError for a bound of a launch, *CheckError,
+// *DivergenceError; and with Races, joined, up to 20 of *RaceError and
 // *UnsetError.
 func (p *Program) Run(args []Arg, cfg Config) (Stats, error) {
 	m, err := newMachine(p, args, cfg)

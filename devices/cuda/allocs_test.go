@@ -3,6 +3,7 @@
 package cuda_test
 
 import (
+	"context"
 	"runtime"
 	"testing"
 
@@ -33,7 +34,7 @@ func TestTasksAllocateLittle(t *testing.T) {
 			_, err := k.Submit(rt, cells[i%len(cells)])
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait(task.NoFlush()))
+		require.NoError(t, rt.Wait(context.Background(), task.KeepOnDevice()))
 		runtime.ReadMemStats(&after)
 		return float64(after.Mallocs-before.Mallocs) / n, float64(after.TotalAlloc-before.TotalAlloc) / n
 	}

@@ -84,7 +84,7 @@ func put[T float32 | float64 | int64](b *bench, x []T) devices.Arg {
 	b.keep = append(b.keep, x)
 	size := deps.Bytes(len(x)) * elem
 	for _, d := range b.all {
-		require.NoError(b.t, d.Reserve(devices.Buffer{ID: id, Host: unsafe.Pointer(&x[0]), Size: size, Elem: elem}))
+		require.NoError(b.t, d.Reserve(devices.Buffer{ID: id, Host: devices.NewHostMemory(unsafe.Pointer(&x[0])), Size: size, Elem: elem}))
 		require.NoError(b.t, d.Map(id, 0, size))
 	}
 	b.move(id, len(x), elem, devices.Host, b.d.space)

@@ -77,8 +77,16 @@ func (b *binding) Apart(x, y *ir.Var) (apart, ok bool) {
 	if p == nil || q == nil {
 		return false, false
 	}
-	end := func(a *devices.Arg, v *ir.Var) deps.Bytes { return a.Offset + deps.Bytes(a.Len)*v.Type.Elem.Size }
-	return p.Nil || q.Nil || p.Len == 0 || q.Len == 0 || p.Buffer != q.Buffer || end(p, x) <= q.Offset || end(q, y) <= p.Offset, true
+	length := func(a *devices.Arg, v *ir.Var) int64 {
+		if v.Type.Kind == ir.Pointer {
+			return 1
+		}
+		return a.Len
+	}
+	end := func(a *devices.Arg, v *ir.Var) deps.Bytes {
+		return a.Offset + deps.Bytes(length(a, v))*v.Type.Elem.Size
+	}
+	return p.Nil || q.Nil || length(p, x) == 0 || length(q, y) == 0 || p.Buffer != q.Buffer || end(p, x) <= q.Offset || end(q, y) <= p.Offset, true
 }
 
 // idle reports whether a launch would find that it has nothing to do.

@@ -3,89 +3,141 @@
 package cuda
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gompss/gompss/deps"
 )
 
-// cacheVersion is part of every key: it goes up when what we ask of the compiler changes.
-const cacheVersion = "1"
+// cacheVersion is part of every entry: it goes up when the format changes, or what is asked of the compiler.
+const cacheVersion = "2"
 
-// A cache is compiled programs on disk: files named by what they were made of, each with the checksum of its content
-// before it. Several processes may share it: a file appears whole, by renaming, and a bad one counts as absent.
+// A cache is compiled programs on disk, one file each. An entry belongs to one user: the folder and the files are
+// readable and writable by their owner alone, and a file of another owner, or one that others may write, counts as
+// absent. The name of a file says what it was made of, and its head is a digest of that, with the hash of the source,
+// and of the code: a damaged entry, and an entry of another program under this name, count as absent too.
+//
+// Several processes may share a cache: a file appears whole, by renaming.
 type cache struct {
 	dir   string
 	limit deps.Bytes
 }
 
-// cubinKey names a compiled program, but for the compiler: hash is that of text and options.
-func cubinKey(hash, arch string) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{cacheVersion, hash, arch}, "\x00")))
-	return fmt.Sprintf("%x-%s", sum[:16], arch)
+// A cubinKey says what a compiled program was made of, but for the compiler. hash is the hash of the text and the
+// options of the source.
+type cubinKey struct{ hash, arch string }
+
+// name is the part of a file's name that stands before the compiler.
+func (k cubinKey) name() string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{cacheVersion, k.hash, k.arch}, "\x00")))
+	return fmt.Sprintf("%x-%s", sum[:16], k.arch)
+}
+
+// digest is the head of an entry of code that a version of the compiler made.
+func (k cubinKey) digest(compiler string, code []byte) []byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "gompss cubin %s\x00%s\x00%s\x00%s\x00%d\x00", cacheVersion, k.hash, k.arch, compiler, len(code))
+	h.Write(code)
+	return h.Sum(nil)
 }
 
 // load returns the entry of key that this version of the compiler made; with no compiler (""), that of the newest.
-func (c *cache) load(key, compiler string) ([]byte, bool) {
-	names := []string{c.file(key, compiler)}
-	if compiler == "" {
-		found, err := filepath.Glob(c.file(key, "*"))
-		if err != nil {
-			return nil, false
-		}
-		slices.Sort(found)
-		slices.Reverse(found)
-		names = found
+func (c *cache) load(key cubinKey, compiler string) ([]byte, bool) {
+	if compiler != "" {
+		return c.entry(key, compiler)
 	}
-	for _, name := range names {
-		if code, ok := readEntry(name); ok {
+	found, err := filepath.Glob(c.file(key, "*"))
+	if err != nil {
+		return nil, false
+	}
+	slices.Sort(found)
+	for _, name := range slices.Backward(found) {
+		if code, ok := c.entry(key, compilerOf(name)); ok {
 			return code, true
 		}
 	}
 	return nil, false
 }
 
-func (c *cache) file(key, compiler string) string {
-	return filepath.Join(c.dir, key+"-nvrtc"+compiler+".cubin")
+// The compiler stands between these in the name of a file.
+const beforeCompiler, afterCompiler = "-nvrtc", ".cubin"
+
+func (c *cache) file(key cubinKey, compiler string) string {
+	return filepath.Join(c.dir, key.name()+beforeCompiler+compiler+afterCompiler)
 }
 
-// readEntry reads a file and checks it. What is used is made the newest.
-func readEntry(name string) ([]byte, bool) {
-	all, err := os.ReadFile(name)
+func compilerOf(file string) string {
+	_, rest, _ := strings.Cut(filepath.Base(file), beforeCompiler)
+	return strings.TrimSuffix(rest, afterCompiler)
+}
+
+// entry reads a file and checks it. An entry that is used becomes the newest.
+func (c *cache) entry(key cubinKey, compiler string) ([]byte, bool) {
+	name := c.file(key, compiler)
+	all, err := readPrivate(name)
 	if err != nil || len(all) < sha256.Size {
 		return nil, false
 	}
 	code := all[sha256.Size:]
-	if sum := sha256.Sum256(code); string(sum[:]) != string(all[:sha256.Size]) {
+	if !bytes.Equal(all[:sha256.Size], key.digest(compiler, code)) {
 		return nil, false
 	}
 	now := time.Now()
 	if err := os.Chtimes(name, now, now); err != nil {
-		return code, true // read-only caches are fine: they only never age
+		return code, true // read-only caches are fine: their entries never age
 	}
 	return code, true
+}
+
+// errNotPrivate says that a file of the cache may come from another user.
+var errNotPrivate = errors.New("not a file of this user alone")
+
+// readPrivate reads a regular file that belongs to this user or to root and that no other user may write.
+func readPrivate(name string) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	all, err := readChecked(f)
+	return all, errors.Join(err, f.Close())
+}
+
+func readChecked(f *os.File) ([]byte, error) {
+	i, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	const writableByOthers = 0o022
+	owner, ok := i.Sys().(*syscall.Stat_t)
+	mine := ok && (int(owner.Uid) == os.Geteuid() || owner.Uid == 0)
+	if !mine || !i.Mode().IsRegular() || i.Mode().Perm()&writableByOthers != 0 {
+		return nil, errNotPrivate
+	}
+	return io.ReadAll(f)
 }
 
 // store writes an entry and removes the oldest ones while all are more than the limit.
 //
 // Errors: the cache is an optimisation, so a caller may go on after one.
-func (c *cache) store(key, compiler string, code []byte) error {
-	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+func (c *cache) store(key cubinKey, compiler string, code []byte) error {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return fmt.Errorf("cuda: cache: %w", err)
 	}
-	f, err := os.CreateTemp(c.dir, "new-*")
+	f, err := os.CreateTemp(c.dir, "new-*") // with mode 0600
 	if err != nil {
 		return fmt.Errorf("cuda: cache: %w", err)
 	}
-	sum := sha256.Sum256(code)
-	_, err = f.Write(append(sum[:], code...))
+	_, err = f.Write(append(key.digest(compiler, code), code...))
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

@@ -104,7 +104,7 @@ func newProgram(k *devices.Kernel) *program {
 		p.graph = &graph{steps: k.Steps}
 	}
 	if k.Program != nil {
-		p.proved = guardOf(k.Program)
+		p.proved = guardOf(k)
 	}
 	for i := range p.versions {
 		p.versions[i].index32, p.versions[i].waits = i&1 != 0, i&4 != 0
@@ -166,7 +166,7 @@ func (p *platform) compile(name, text, hash, arch string, options []string) (cub
 	if missing == nil {
 		release = compiler.version
 	}
-	key := cubinKey(hash, arch)
+	key := cubinKey{hash, arch}
 	if p.cache != nil {
 		if code, ok := p.cache.load(key, release); ok {
 			return code, true, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/gompss/gompss/devices/cuda"
 	"github.com/gompss/gompss/devices/devicetest"
 	"github.com/gompss/gompss/devices/sim"
+	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -54,9 +55,9 @@ func TestMachine(t *testing.T) {
 				Accelerators: n,
 				Granule:      cuda.DefaultGranule,
 				Checks:       true,
-				Open: func(t testing.TB, s shape) *devices.Machine {
+				Open: func(t testing.TB, s shape) *machine.Machine {
 					o := cuda.Options{Memory: deps.Bytes(s.Granules) * cuda.DefaultGranule, NoPeer: s.NoPeer, NoPin: !pin}
-					all := devices.Options{ByKind: map[devices.Kind]any{cuda.Kind: o}, WriteThrough: s.WriteThrough}
+					all := machine.Options{ByKind: map[devices.Kind]any{cuda.Kind: o}, WriteThrough: s.WriteThrough}
 					if c.timed {
 						all.Observer = probe.Func(func(p probe.Point) {
 							if p.Kind == probe.Arrive && p.Begin > p.Time {
@@ -64,7 +65,7 @@ func TestMachine(t *testing.T) {
 							}
 						})
 					}
-					m, err := devices.Open(fmt.Sprintf("cuda:%d", s.Accelerators), all)
+					m, err := machine.Open(fmt.Sprintf("cuda:%d", s.Accelerators), all)
 					require.NoError(t, err)
 					require.Equal(t, c.timed, m.Accelerators()[0].Properties().ClockError > 0)
 					return m
@@ -81,10 +82,10 @@ func TestMachineOfSim(t *testing.T) {
 		Accelerators: 3,
 		Granule:      granule,
 		Checks:       true,
-		Open: func(t testing.TB, s shape) *devices.Machine {
+		Open: func(t testing.TB, s shape) *machine.Machine {
 			o := sim.Options{Memory: deps.Bytes(s.Granules) * granule, Granule: granule, NoPeer: s.NoPeer}
-			m, err := devices.Open(fmt.Sprintf("sim:%d", s.Accelerators),
-				devices.Options{ByKind: map[devices.Kind]any{sim.Kind: o}, WriteThrough: s.WriteThrough})
+			m, err := machine.Open(fmt.Sprintf("sim:%d", s.Accelerators),
+				machine.Options{ByKind: map[devices.Kind]any{sim.Kind: o}, WriteThrough: s.WriteThrough})
 			require.NoError(t, err)
 			return m
 		},

@@ -88,7 +88,7 @@ func (d *Device) endOf(t devices.Transfer, s devices.SpaceID) (end, error) {
 		if err != nil {
 			return end{}, err
 		}
-		return end{host: true, base: uintptr(m.buffer.Host)}, nil
+		return end{host: true, base: m.buffer.Host.Address()}, nil
 	}
 	owner := d.platform.at(s)
 	if err := owner.alive(); err != nil {

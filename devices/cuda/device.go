@@ -28,6 +28,7 @@ type Device struct {
 	contextTook time.Duration
 	space       devices.SpaceID
 	memory      deps.Bytes
+	link        devices.Link // to the host
 	chip        chip
 	peers       []bool // by index: their memory can be read from here
 	mirrors     mirrorTable
@@ -92,7 +93,7 @@ func openDevice(p *platform, i int, space devices.SpaceID) (_ *Device, err error
 	defer runtime.UnlockOSThread()
 	restore := keepSignals() // the first context starts threads and handlers of the driver
 	defer func() { err = errors.Join(err, restore()) }()
-	for _, step := range []func() error{d.identify, d.retain, d.measure, d.makeStreams, d.startClock} {
+	for _, step := range []func() error{d.identify, d.retain, d.makeStreams, d.measureLink, d.measure, d.startClock} {
 		if err := step(); err != nil {
 			return nil, errors.Join(d.fail("open", err), d.freeAll())
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // How an engine waits when there is nothing to enqueue: it looks without pause while something happened lately, as chains of
@@ -37,7 +39,7 @@ type engine struct {
 
 	heard    []*event     // the goroutine's
 	queued   atomic.Int32 // length of jobs, to be looked at without the lock
-	mu       sync.Mutex
+	mu       spin.Mutex
 	wake     sync.Cond
 	jobs     []*operation
 	asleep   atomic.Bool
@@ -71,7 +73,7 @@ func (g *engine) submit(op *operation) {
 
 // push has op enqueued by the engine. It does not block.
 func (g *engine) push(op *operation) {
-	lock(&g.mu)
+	spin.Lock(&g.mu)
 	g.jobs = append(g.jobs, op)
 	g.queued.Store(int32(len(g.jobs)))
 	g.mu.Unlock()
@@ -82,7 +84,7 @@ func (g *engine) push(op *operation) {
 
 // take returns what has been pushed, and keeps spare for what comes.
 func (g *engine) take(spare []*operation) []*operation {
-	lock(&g.mu)
+	spin.Lock(&g.mu)
 	defer g.mu.Unlock()
 	jobs := g.jobs
 	g.jobs = spare[:0]
@@ -276,7 +278,7 @@ type finisher struct {
 	done   sync.WaitGroup
 
 	queued   atomic.Int32
-	mu       sync.Mutex
+	mu       spin.Mutex
 	wake     sync.Cond
 	events   []*event
 	asleep   bool
@@ -390,19 +392,6 @@ func (f *finisher) run() {
 	}
 }
 
-// spins is how often lock looks for the lock before it goes to sleep: it is held for less time than that takes.
-const spins = 400
-
-// lock locks mu, awake at first: to be put to sleep and woken costs more than what is done under the lock.
-func lock(mu *sync.Mutex) {
-	for range spins {
-		if mu.TryLock() {
-			return
-		}
-	}
-	mu.Lock()
-}
-
 // monotonic is the time since the process started, in nanoseconds.
 func monotonic() int64 { return int64(time.Since(started)) }
 
@@ -413,7 +402,7 @@ var started = time.Now()
 type later struct {
 	device *Device
 	done   sync.WaitGroup
-	mu     sync.Mutex
+	mu     spin.Mutex
 	wake   sync.Cond
 	jobs   []*operation
 	over   bool

@@ -45,7 +45,7 @@ func newSubject(t *testing.T, o Options) *subject {
 }
 
 func (s *subject) buffer() devices.Buffer {
-	return devices.Buffer{Host: unsafe.Pointer(&s.host[0]), Size: deps.Bytes(len(s.host)) * 8, Elem: 8}
+	return devices.Buffer{Host: devices.NewHostMemory(unsafe.Pointer(&s.host[0])), Size: deps.Bytes(len(s.host)) * 8, Elem: 8}
 }
 
 // close closes the devices and checks that the driver has everything back.
@@ -89,7 +89,7 @@ func TestEveryCallMayFail(t *testing.T) {
 				fakeCall(t, "fakeSlow", 5000) // so that what comes behind finds its events in flight
 				failNext(t, function, n, 304) // an operating system error, which ends nothing
 				var errs []error
-				second := devices.Buffer{ID: 1, Host: unsafe.Pointer(&s.host[0]), Size: 160000, Elem: 8}
+				second := devices.Buffer{ID: 1, Host: devices.NewHostMemory(unsafe.Pointer(&s.host[0])), Size: 160000, Elem: 8}
 				if err := s.d.Reserve(second); err != nil {
 					errs = append(errs, err)
 				} else {

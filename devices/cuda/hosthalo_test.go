@@ -3,6 +3,7 @@
 package cuda_test
 
 import (
+	"context"
 	"os"
 	"testing"
 
@@ -64,7 +65,7 @@ func Sweep(lo, hi int, x, y []int64) {
 						require.NoError(b, err)
 					}
 				}
-				require.NoError(b, rt.Wait(task.NoFlush()))
+				require.NoError(b, rt.Wait(context.Background(), task.KeepOnDevice()))
 			}
 			for range 50 { // mirrors, records, times
 				round()

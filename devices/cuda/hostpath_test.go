@@ -3,6 +3,7 @@
 package cuda_test
 
 import (
+	"context"
 	"os"
 	"strconv"
 	"sync"
@@ -110,7 +111,7 @@ func Sums(x, y, z []int64) {
 				}
 				all.Wait()
 				submitted := time.Since(began)
-				require.NoError(b, rt.Wait(task.NoFlush()))
+				require.NoError(b, rt.Wait(context.Background(), task.KeepOnDevice()))
 				return submitted
 			}
 			round(20000) // mirrors, replicas, records

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
 	"unsafe"
 
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // A launching is the operation of a launch, in one piece of memory, which is used again when its work has been enqueued.
@@ -27,7 +27,7 @@ type launching struct {
 // launchings are those of a device that nobody uses. Who launches and who enqueues are different threads: a sync.Pool would look for what one
 // of them has put with all processors, each time.
 type launchings struct {
-	mu   sync.Mutex
+	mu   spin.Mutex
 	list *launching
 	n    int
 	_    [128]byte
@@ -44,7 +44,7 @@ const (
 
 // get returns one, and an event.
 func (l *launchings) get() (o *launching, e *event) {
-	lock(&l.mu)
+	spin.Lock(&l.mu)
 	if o = l.list; o != nil {
 		l.list, o.next = o.next, nil
 		l.n--
@@ -62,7 +62,7 @@ func (l *launchings) get() (o *launching, e *event) {
 	if e == nil {
 		c := new(clutch)
 		e = c.take()
-		lock(&l.mu)
+		spin.Lock(&l.mu)
 		l.clutch = c
 		l.mu.Unlock()
 	}
@@ -78,7 +78,7 @@ func (l *launchings) put(o *launching) {
 	if l.backs++; l.backs < launchingsAtOnce {
 		return
 	}
-	lock(&l.mu)
+	spin.Lock(&l.mu)
 	if l.n < keptLaunchings {
 		l.last.next, l.list = l.list, l.back
 		l.n += l.backs
@@ -139,7 +139,7 @@ func (d *Device) choose(l *devices.Launch, o *launching) error {
 	}
 	r := &o.run
 	if err := d.prepareRun(l, p, r); err != nil {
-		return err
+		return l.Kernel.Checked(err)
 	}
 	o.event.alone, o.work = r.faults, r
 	r.lone = !r.faults && r.scratch <= ringPart && len(r.version.entries) == 1

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
 )
 
 const elem = 8 // bytes: the buffers hold int64
@@ -20,7 +21,7 @@ type rig struct {
 	failing sync.Mutex // guards poison of all jobs
 	t       testing.TB
 	suite   *suite
-	m       *devices.Machine
+	m       *machine.Machine
 	buffers [][]int64
 	domain  deps.Domain
 	jobs    sync.WaitGroup
@@ -31,7 +32,7 @@ type rig struct {
 type job struct {
 	rig      *rig
 	node     deps.Node
-	set      devices.WorkingSet
+	set      machine.WorkingSet
 	accesses []deps.Access
 	space    devices.SpaceID
 	launch   *devices.Launch
@@ -121,15 +122,15 @@ func (j *job) start() {
 		j.end()
 		return
 	}
-	j.set = devices.WorkingSet{Accesses: j.accesses, Space: j.space, Label: j.launch.Label, Owner: j}
+	j.set = machine.WorkingSet{Accesses: j.accesses, Space: j.space, Label: j.launch.Label, Owner: j}
 	if j.space == devices.Host {
-		j.set.Ready = func(_ *devices.WorkingSet, err error) { go j.onHost(err) }
+		j.set.Ready = func(_ *machine.WorkingSet, err error) { go j.onHost(err) }
 		if j.rig.m.Acquire(&j.set) {
 			go j.onHost(nil)
 		}
 		return
 	}
-	j.set.Done = func(_ *devices.WorkingSet, err error) {
+	j.set.Done = func(_ *machine.WorkingSet, err error) {
 		j.err = err
 		j.rig.m.ReleaseSet(&j.set, err)
 		j.end()
@@ -172,7 +173,7 @@ func (j *job) end() {
 // wait waits for all jobs, and returns their errors.
 func (r *rig) wait() error {
 	r.jobs.Wait()
-	r.m.Settle() // what moved is counted: the host may hear of a copy later than of the kernel behind it
+	r.m.WaitForTransfers() // what moved is counted: the host may hear of a copy later than of the kernel behind it
 	var errs []error
 	for _, j := range r.list {
 		if j.err != nil && !errors.Is(j.err, errSkipped) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
 )
 
 // A shape is the machine that a test wants.
@@ -22,7 +23,7 @@ type shape struct {
 // A suite is one plug-in under test.
 type suite struct {
 	// Open opens a machine of the given shape: its accelerators alone. The suite closes it.
-	Open func(t testing.TB, s shape) *devices.Machine
+	Open func(t testing.TB, s shape) *machine.Machine
 	// Accelerators is how many there are at most; tests for more are skipped.
 	Accelerators int
 	Granule      deps.Bytes

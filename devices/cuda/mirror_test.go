@@ -20,7 +20,7 @@ func TestWhoHasTouchedMayTouchWhatIsNew(t *testing.T) {
 	from, to := s.d, s.list[1]
 	more := func(id deps.BufferID) { // another buffer that both have
 		for _, d := range s.list {
-			require.NoError(t, d.Reserve(devices.Buffer{ID: id, Host: unsafe.Pointer(&s.host[0]), Size: 160000, Elem: 8}))
+			require.NoError(t, d.Reserve(devices.Buffer{ID: id, Host: devices.NewHostMemory(unsafe.Pointer(&s.host[0])), Size: 160000, Elem: 8}))
 			require.NoError(t, d.Map(id, 0, 160000))
 		}
 	}

@@ -3,6 +3,7 @@
 package cuda_test
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -58,7 +59,7 @@ func TestNativeKernelsRunAsTasks(t *testing.T) {
 		_, err = k.Submit(rt, 2.0, x, y, int16(-3), 1000)
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	for i := range y {
 		want := math.Pi
 		for range 3 {
@@ -85,7 +86,7 @@ func TestNativeKernelsRunAsTasks(t *testing.T) {
 		}})
 	one, err := wide.Submit(rt, 2.0, x, y, int16(0), 1000)
 	require.NoError(t, err)
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	require.ErrorContains(t, one.Err(), "teams of [4096 1 1] threads")
 	require.NoError(t, rt.Close())
 }

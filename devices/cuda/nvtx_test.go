@@ -3,6 +3,7 @@
 package cuda_test
 
 import (
+	"context"
 	_ "embed"
 	"os"
 	"os/exec"
@@ -62,7 +63,7 @@ func TestRangesOfATool(t *testing.T) {
 	}
 	_, err = k.With(task.Label("the last one")).Submit(rt, x)
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, n+1, x[0])
 	require.NoError(t, rt.Close())
 

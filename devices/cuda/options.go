@@ -87,7 +87,7 @@ func (o *Options) setters() map[string]func(string) error {
 		"cachelimit": size(&o.CacheLimit),
 		"cache":      func(s string) error { o.CacheDir = s; return nil },
 		"streams":    func(s string) (err error) { o.Streams, err = strconv.Atoi(s); return },
-		"timelimit":  func(s string) (err error) { o.TimeLimit, err = time.ParseDuration(s); return },
+		"timelimit":  func(s string) (err error) { o.TimeLimit, err = devices.ParseDuration(s); return },
 		"peer":       off(&o.NoPeer),
 		"pin":        off(&o.NoPin),
 		"early":      off(&o.NoEarly),

@@ -4,6 +4,8 @@ package cuda
 
 import (
 	"errors"
+	"os"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -39,6 +41,7 @@ type pinned struct {
 	buffer devices.Buffer
 	users  []*Device // that have a mirror of it
 	state  pinState
+	wanted bool   // it is to be registered
 	over   *event // happens when registering is over, nil where that was never wanted
 	asked  bool   // a copy has waited for over, and fails with it
 	err    error  // what registering failed with, until a copy is told
@@ -74,16 +77,38 @@ func (p *pins) pin(d *Device, b devices.Buffer) {
 	}
 	e := &pinned{buffer: b, users: []*Device{d}}
 	p.of[b.ID] = e
-	if b.Size >= pinSize && !p.platform.options.NoPin {
+	if e.wanted = b.Size >= pinSize && !p.platform.options.NoPin; e.wanted || p.blocked(e) {
 		p.enqueue(e)
 	}
+}
+
+// blocked reports whether memory that the collector has freed was where e is, and is registered still: its buffer is being dropped. The driver
+// would take pages for those of e that the system has taken back since. Requires: mu held.
+func (p *pins) blocked(e *pinned) bool {
+	page := uintptr(os.Getpagesize())
+	lo, hi := e.buffer.Host.Address()&^(page-1), e.buffer.Host.Address()+uintptr(e.buffer.Size)
+	for _, o := range p.of {
+		if o == e || o.state != registered && o.state != registering && o.state != unregistering {
+			continue
+		}
+		at := o.buffer.Host.Address()
+		if at < hi && lo < (at+uintptr(o.buffer.Size)+page-1)&^(page-1) && o.buffer.Host.At() == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // enqueue has the goroutine register e. Requires: mu held.
 func (p *pins) enqueue(e *pinned) {
 	e.state, e.asked, e.over = awaiting, false, &event{device: e.users[0]}
 	p.queue = append(p.queue, e)
-	if !p.busy {
+	p.wake()
+}
+
+// wake has the goroutine look at the queue. Requires: mu held.
+func (p *pins) wake() {
+	if !p.busy && len(p.queue) > 0 {
 		p.busy = true
 		go p.run()
 	}
@@ -95,6 +120,10 @@ func (p *pins) run() {
 		if e == nil {
 			return
 		}
+		if !e.wanted { // it only waited for freed memory where it is
+			p.settle(e, d, nil)
+			continue
+		}
 		p.settle(e, d, d.register(e.buffer))
 	}
 }
@@ -103,12 +132,15 @@ func (p *pins) run() {
 func (p *pins) next() (*pinned, *Device) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.queue) == 0 {
+	at := slices.IndexFunc(p.queue, func(e *pinned) bool { return e.asked && !p.blocked(e) }) // else copies wait for what nobody needs yet
+	if at < 0 {
+		at = slices.IndexFunc(p.queue, func(e *pinned) bool { return !p.blocked(e) })
+	}
+	if at < 0 {
 		p.busy = false
 		p.changed.Broadcast()
 		return nil, nil
 	}
-	at := max(0, slices.IndexFunc(p.queue, func(e *pinned) bool { return e.asked })) // else copies wait for what nobody needs yet
 	e := p.queue[at]
 	p.queue = slices.Delete(p.queue, at, at+1)
 	e.state = registering
@@ -133,11 +165,16 @@ func (d *Device) register(b devices.Buffer) error {
 	if err := d.alive(); err != nil {
 		return err
 	}
-	populate(bytesOf(b))
+	memory := bytesOf(b)
+	if memory == nil {
+		return nil // nobody copies from or to it any more
+	}
+	defer runtime.KeepAlive(memory)
+	populate(memory)
 	d.enter()
 	defer d.leave()
 	const portable = 1
-	return d.driver.do(cuMemHostRegister, uintptr(b.Host), uintptr(b.Size), portable)
+	return d.driver.do(cuMemHostRegister, b.Host.Address(), uintptr(b.Size), portable)
 }
 
 // settle notes what registering e in the context of d has come to, and tells those who wait. When that GPU has come to its end, another one
@@ -145,6 +182,8 @@ func (d *Device) register(b devices.Buffer) error {
 func (p *pins) settle(e *pinned, d *Device, err error) {
 	state := registered
 	switch {
+	case !e.wanted:
+		state = pageable
 	case err == nil:
 	case codeOf(err) == codeAlreadyRegistered || refused(err):
 		state, err = pageable, nil
@@ -217,9 +256,10 @@ func (p *pins) unpin(d *Device, b devices.Buffer) error {
 	if last == nil {
 		return err
 	}
-	err = p.platform.driver.do(cuMemHostUnregister, uintptr(b.Host))
+	err = p.platform.driver.do(cuMemHostUnregister, b.Host.Address())
 	p.mu.Lock()
 	delete(p.of, b.ID)
+	p.wake()
 	p.changed.Broadcast()
 	p.mu.Unlock()
 	if codeOf(err) == codeNotRegistered {
@@ -266,7 +306,7 @@ func (p *pins) rest(d *Device) {
 // waitsFor reports whether a buffer that d has a mirror of is to be registered, or is just now. Requires: mu held.
 func (p *pins) waitsFor(d *Device) bool {
 	for _, e := range p.of {
-		if (e.state == awaiting || e.state == registering) && slices.Contains(e.users, d) {
+		if (e.state == awaiting && !p.blocked(e) || e.state == registering) && slices.Contains(e.users, d) {
 			return true
 		}
 	}

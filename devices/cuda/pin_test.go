@@ -45,7 +45,7 @@ func (s *subject) reserve(id deps.BufferID, on ...*Device) *second {
 }
 
 func (b *second) buffer() devices.Buffer {
-	return devices.Buffer{ID: b.id, Host: unsafe.Pointer(&b.host[0]), Size: deps.Bytes(len(b.host)) * 8, Elem: 8}
+	return devices.Buffer{ID: b.id, Host: devices.NewHostMemory(unsafe.Pointer(&b.host[0])), Size: deps.Bytes(len(b.host)) * 8, Elem: 8}
 }
 
 func (b *second) copy(d *Device, from, to devices.SpaceID, after ...devices.Event) devices.Event {
@@ -441,7 +441,7 @@ func TestPopulateGivesWholePages(t *testing.T) {
 func TestPopulateBesideWriters(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	x := make([]int64, (populateFrom+populatePiece)/8)
-	b := devices.Buffer{Host: unsafe.Pointer(&x[0]), Size: deps.Bytes(len(x)) * 8, Elem: 8}
+	b := devices.Buffer{Host: devices.NewHostMemory(unsafe.Pointer(&x[0])), Size: deps.Bytes(len(x)) * 8, Elem: 8}
 	var over atomic.Bool
 	var all sync.WaitGroup
 	for w := range 2 {
@@ -474,7 +474,7 @@ func TestMemoryThatNobodyMayWriteIsPinnedOrNot(t *testing.T) {
 			const n = populateFrom // zeros, as it was never written
 			require.NoError(t, s.d.Unmap(0, 0, s.buffer().Size))
 			memory, around := mapped(t, n, unix.PROT_READ)
-			b := devices.Buffer{ID: 1, Host: unsafe.Pointer(&memory[0]), Size: n, Elem: 8}
+			b := devices.Buffer{ID: 1, Host: devices.NewHostMemory(unsafe.Pointer(&memory[0])), Size: n, Elem: 8}
 			if refuse {
 				failNext(t, register, 1, 1)
 			}
@@ -486,6 +486,51 @@ func TestMemoryThatNobodyMayWriteIsPinnedOrNot(t *testing.T) {
 			const part = 1 << 20
 			require.NoError(t, s.d.Map(1, 0, 8*part))
 			require.NoError(t, waitFor(s.d.Copy(devices.Transfer{Region: deps.Interval(1, 0, part), Elem: 8, To: s.d.space}, nil)))
+			s.close()
+		})
+	}
+}
+
+// TestPins_MemoryThatWasFreed: what lies where memory was that the collector has freed, and that is still registered, is neither registered nor
+// copied before the driver has forgotten that: the system may have given its pages to others (issue 16, 18).
+func TestPins_MemoryThatWasFreed(t *testing.T) {
+	for _, n := range []int{20000, 1000} { // registered, and too small for it
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s := newSubject(t, Options{})
+			host := devices.NewHostMemory(unsafe.Pointer(&make([]int64, 20000)[0]))
+			require.True(t, devices.Collectable(host, func(int) {}, 0))
+			require.NoError(t, s.d.Reserve(devices.Buffer{ID: 1, Host: host, Size: 160000, Elem: 8}))
+			s.settled()
+			require.True(t, s.d.platform.pins.has(1))
+			host.Weaken()
+			for host.At() != nil {
+				runtime.GC()
+			}
+			var x []int64
+			for tries := 0; x == nil || uintptr(unsafe.Pointer(&x[0])) != host.Address(); tries++ {
+				if x = make([]int64, 20000); tries > 10000 {
+					t.Skip("the Go runtime does not use the address again")
+				}
+			}
+			size := deps.Bytes(n) * 8
+			require.NoError(t, s.d.Reserve(devices.Buffer{ID: 2, Host: devices.NewHostMemory(unsafe.Pointer(&x[0])), Size: size, Elem: 8}))
+			require.NoError(t, s.d.Map(2, 0, size))
+			copied := s.d.Copy(devices.Transfer{Region: deps.Interval(2, 0, int64(n)), Elem: 8, To: s.d.space}, nil)
+			s.settled()
+			require.False(t, copied.Done())
+			require.False(t, s.d.platform.pins.has(2))
+			require.NoError(t, s.d.Release(1))
+			require.NoError(t, waitFor(copied))
+			require.Equal(t, n == 20000, s.d.platform.pins.has(2))
+			require.NoError(t, s.d.Unmap(2, 0, size))
+			require.NoError(t, s.d.Release(2))
+			require.NoError(t, s.d.Unmap(0, 0, s.buffer().Size))
+			for _, d := range s.list[1:] {
+				require.NoError(t, d.Unmap(0, 0, s.buffer().Size))
+			}
+			for _, d := range s.list {
+				require.NoError(t, d.Release(0))
+			}
 			s.close()
 		})
 	}

@@ -26,8 +26,14 @@ const (
 	populateMost  = 16
 )
 
-// bytesOf returns the memory of a buffer. Safe: whoever reserves a mirror keeps the memory until that is released.
-func bytesOf(b devices.Buffer) []byte { return unsafe.Slice((*byte)(b.Host), b.Size) }
+// bytesOf returns the memory of a buffer, nil when the collector has freed it.
+func bytesOf(b devices.Buffer) []byte {
+	at := (*byte)(b.Host.At())
+	if at == nil {
+		return nil
+	}
+	return unsafe.Slice(at, b.Size)
+}
 
 // wholePages returns the pages that lie in memory as a whole.
 func wholePages(memory []byte) []byte {

@@ -52,7 +52,7 @@ func profilePins(p *profile) {
 			id := p.next
 			p.next++
 			began := time.Now()
-			require.NoError(p.t, p.d.Reserve(devices.Buffer{ID: id, Host: unsafe.Pointer(&memory[0]), Size: size, Elem: 8}))
+			require.NoError(p.t, p.d.Reserve(devices.Buffer{ID: id, Host: devices.NewHostMemory(unsafe.Pointer(&memory[0])), Size: size, Elem: 8}))
 			p.note("reserve "+name, time.Since(began).Seconds()*1e3, "ms")
 			here, there := []time.Duration{tiny(p.d)}, []time.Duration{tiny(last)}
 			for _, over := p.d.platform.pins.ask(id); over != nil && !over.Done(); {

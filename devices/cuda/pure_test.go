@@ -6,10 +6,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -274,13 +276,23 @@ func Row(n, m int, x []int8) { // however long x is
 		require.NoError(t, err)
 		lowered, err := codegen.Lower(k, codegen.LowerOptions{})
 		require.NoError(t, err)
-		g := guardOf(lowered.Program)
+		contract := codegen.NewContract(k)
+		free, err := codegen.Lower(contract.Unchecked(k), codegen.LowerOptions{})
+		require.NoError(t, err)
+		g := guardOf(&devices.Kernel{Program: lowered.Program, Unchecked: free.Program, Proves: func(args []devices.Arg) bool {
+			var proof codegen.Proof
+			proof.Load(k, contract, &binding{params: k.Params, args: args})
+			return proof.Proves()
+		}})
 		src, err := cuda.Print(g.program, cuda.Options{Index32: true})
 		require.NoError(t, err)
 		for _, n := range []int64{100, 70000} {
-			p := lowered.Program.Params
+			p := free.Program.Params
 			env := ir.Values{p[0]: {Bits: ir.Bits(n)}, p[1]: {Bits: ir.Bits(n)}, p[2]: {Len: n * n, Cap: n * n}}
-			require.True(t, g.holds(env))
+			args := []devices.Arg{{Bits: uint64(n)}, {Bits: uint64(n)}, {Len: n * n, Cap: n * n}}
+			require.True(t, g.holds(&binding{args: args}))
+			args[2].Len = n - 1
+			require.False(t, g.holds(&binding{args: args}))
 			require.Equal(t, n == 100 || kernel == "Row", fits32(src, env), "%s: %s", kernel, src.Text)
 		}
 	}
@@ -293,7 +305,7 @@ func TestFaultsHaveTheirSentinels(t *testing.T) {
 		r := &record{site: uint32(i + 1), index: 12, length: 10}
 		require.ErrorIs(t, r.fault("k", sites), want)
 	}
-	require.EqualError(t, (&record{site: 1, index: 12, length: 10}).fault("k", sites), "k.go:7:3: x: index 12 out of range: length 10")
+	require.EqualError(t, (&record{site: 1, index: 12, length: 10}).fault("k", sites), "k.go:7: k: x: index 12 out of range: length 10")
 	require.NoError(t, (&record{}).fault("k", sites))
 	require.ErrorContains(t, (&record{site: 99}).fault("k", sites), "99")
 }
@@ -308,8 +320,8 @@ func TestCompileErrorsNameTheGoLine(t *testing.T) {
 
 func TestCache(t *testing.T) {
 	c := &cache{dir: filepath.Join(t.TempDir(), "deep", "cache"), limit: 1 << 20}
-	key := cubinKey("hash", "sm_90")
-	require.NotEqual(t, key, cubinKey("hash", "sm_80"))
+	key := cubinKey{"hash", "sm_90"}
+	require.NotEqual(t, key, cubinKey{"hash", "sm_80"})
 	_, ok := c.load(key, "13.0")
 	require.False(t, ok)
 	require.NoError(t, c.store(key, "13.0", []byte("one")))
@@ -330,11 +342,59 @@ func TestCache(t *testing.T) {
 	require.Equal(t, "two", string(code))
 }
 
+// An entry that another user could have written, and an entry of another program, count as absent (issue 16, point h).
+func TestCache_EntriesAreOneUsersAndOneSources(t *testing.T) {
+	c := &cache{dir: filepath.Join(t.TempDir(), "cache"), limit: 1 << 20}
+	key, other := cubinKey{"hash", "sm_90"}, cubinKey{"other", "sm_90"}
+	name := c.file(key, "13.0")
+	fresh := func() {
+		require.NoError(t, c.store(key, "13.0", []byte("code")))
+		_, ok := c.load(key, "13.0")
+		require.True(t, ok)
+	}
+	absent := func(why string) {
+		for _, compiler := range []string{"13.0", ""} {
+			_, ok := c.load(key, compiler)
+			require.False(t, ok, why)
+		}
+		require.NoError(t, os.RemoveAll(name))
+	}
+	fresh()
+	i, err := os.Stat(name)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), i.Mode().Perm())
+	i, err = os.Stat(c.dir)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o700), i.Mode().Perm())
+
+	for _, mode := range []fs.FileMode{0o620, 0o602, 0o666} {
+		fresh()
+		require.NoError(t, os.Chmod(name, mode))
+		absent("others may write it")
+	}
+	require.NoError(t, c.store(other, "13.0", []byte("code")))
+	require.NoError(t, os.Rename(c.file(other, "13.0"), name))
+	absent("it is of another source")
+	require.NoError(t, c.store(key, "12.4", []byte("code")))
+	require.NoError(t, os.Rename(c.file(key, "12.4"), name))
+	absent("it is of another compiler")
+	require.NoError(t, c.store(other, "13.0", []byte("code")))
+	require.NoError(t, os.Symlink(c.file(other, "13.0"), name))
+	absent("it is a link")
+	require.NoError(t, syscall.Mkfifo(name, 0o600))
+	absent("it is no file, and reading it does not wait")
+	if os.Geteuid() == 0 {
+		fresh()
+		require.NoError(t, os.Chown(name, 12345, -1))
+		absent("it is another user's")
+	}
+}
+
 func TestCacheStaysWithinItsLimit(t *testing.T) {
 	c := &cache{dir: t.TempDir(), limit: 10_000}
 	old := time.Now().Add(-time.Hour)
 	for i := range 30 {
-		key := cubinKey(fmt.Sprint(i), "sm_90")
+		key := cubinKey{fmt.Sprint(i), "sm_90"}
 		require.NoError(t, c.store(key, "13.0", make([]byte, 1000)))
 		if err := os.Chtimes(c.file(key, "13.0"), old, old.Add(time.Duration(i)*time.Second)); i != 0 {
 			require.NoError(t, err)
@@ -345,15 +405,15 @@ func TestCacheStaysWithinItsLimit(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(list), 10)
 	}
-	_, ok := c.load(cubinKey("29", "sm_90"), "13.0")
+	_, ok := c.load(cubinKey{"29", "sm_90"}, "13.0")
 	require.True(t, ok, "the newest stays")
-	_, ok = c.load(cubinKey("0", "sm_90"), "13.0")
+	_, ok = c.load(cubinKey{"0", "sm_90"}, "13.0")
 	require.False(t, ok)
 }
 
 func TestCacheOfManyWriters(t *testing.T) {
 	c := &cache{dir: t.TempDir(), limit: 1 << 20}
-	key := cubinKey("hash", "sm_90")
+	key := cubinKey{"hash", "sm_90"}
 	content := make([]byte, 100_000)
 	var all sync.WaitGroup
 	for range 4 {
@@ -413,10 +473,10 @@ func TestGuardsAreTakenOut(t *testing.T) {
 	for name, want := range map[string]bool{"Triad": true, "Forces": true, "Empty": false} {
 		p := benchKernel(t, name).Program
 		body := len(p.Launches[0].Body)
-		g := guardOf(p)
+		g := guardOf(&devices.Kernel{Program: p})
 		require.Equal(t, want, g != nil, name)
 		require.Len(t, p.Launches[0].Body, body, "the program is as before")
-		require.False(t, g.holds(ir.Values{}), "what the host does not know does not hold")
+		require.False(t, g.holds(&binding{}), "what the host does not know does not hold")
 		if g != nil {
 			require.NoError(t, ir.VerifyProgram(g.program))
 			src, err := cuda.Print(g.program, cuda.Options{})
@@ -435,7 +495,7 @@ func TestNVRTC(t *testing.T) {
 	for _, name := range []string{"Triad", "Forces", "ForcesFast", "Empty"} {
 		for _, index32 := range []bool{true, false} {
 			program := benchKernel(t, name).Program
-			if proved := guardOf(program); proved != nil && index32 {
+			if proved := guardOf(benchKernel(t, name)); proved != nil && index32 {
 				program = proved.program
 			}
 			src, err := cuda.Print(program, cuda.Options{Index32: index32, Lines: true})

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"testing"
@@ -100,11 +101,11 @@ func TestFaultsOnARealGPU(t *testing.T) {
 			machine := rt.Machine()
 			first := machine.Devices()[0].(*Device)
 			kernel := troubleKernel(0) // prepared on all of them: CUDA compiles and loads nothing after a fault
-			good, bad := kernel.With(task.On("cuda:0")), troubleKernel(c.shared).With(task.On("cuda:0"), task.Label("the bad one"))
+			good, bad := kernel.With(task.OnDevice("cuda:0")), troubleKernel(c.shared).With(task.OnDevice("cuda:0"), task.Label("the bad one"))
 			x, y := make([]int64, c.n), make([]int64, 8)
 			warm, err := good.Submit(rt, noTrouble, y, len(y))
 			require.NoError(t, err)
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			require.NoError(t, warm.Err())
 			release := func() {}
 			if c.hog {
@@ -114,7 +115,7 @@ func TestFaultsOnARealGPU(t *testing.T) {
 			require.NoError(t, err)
 			behind, err := good.Submit(rt, noTrouble, x, len(x))
 			require.NoError(t, err)
-			require.Error(t, rt.Wait())
+			require.Error(t, rt.Wait(context.Background()))
 			var e *task.Error
 			require.ErrorAs(t, one.Err(), &e)
 			require.Equal(t, []string{"the bad one", "Trouble", "cuda:0"}, []string{e.Label, e.Kernel, e.Device})
@@ -132,9 +133,9 @@ func TestFaultsOnARealGPU(t *testing.T) {
 					continue
 				}
 				z := make([]int64, 8)
-				other, err := kernel.With(task.On(d.Properties().Name)).Submit(rt, noTrouble, z, len(z))
+				other, err := kernel.With(task.OnDevice(d.Properties().Name)).Submit(rt, noTrouble, z, len(z))
 				require.NoError(t, err)
-				err = other.Wait()
+				err = other.Wait(context.Background())
 				if c.fatal && c.limit == 0 && err != nil { // the driver gives the whole process no more answers: the device is told of that
 					var end *devices.DeviceError
 					require.ErrorAs(t, err, &end)

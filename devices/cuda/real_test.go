@@ -51,7 +51,7 @@ func TestAWildKernelOnAGPU(t *testing.T) {
 	open := func() *Device {
 		list, err := Open(1, devices.SpaceID{Device: 1}, Options{Memory: 64 << 20})
 		require.NoError(t, err)
-		require.NoError(t, list[0].Reserve(devices.Buffer{Host: unsafe.Pointer(&host[0]), Size: 8000, Elem: 8}))
+		require.NoError(t, list[0].Reserve(devices.Buffer{Host: devices.NewHostMemory(unsafe.Pointer(&host[0])), Size: 8000, Elem: 8}))
 		require.NoError(t, list[0].Map(0, 0, 8000))
 		return list[0]
 	}

@@ -73,16 +73,16 @@ func TestFaultsOfTasks(t *testing.T) {
 			rt := faultRuntime(t, Options{TimeLimit: c.limit})
 			count, _ := faultKernels()
 			x, y := make([]int64, 1000), make([]int64, 1000)
-			warm, err := count.With(task.On("cuda:0")).Submit(rt, y) // compiled, and without pins or granules to make
+			warm, err := count.With(task.OnDevice("cuda:0")).Submit(rt, y) // compiled, and without pins or granules to make
 			require.NoError(t, err)
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			require.NoError(t, warm.Err())
 			c.fault(t)
-			bad, err := count.With(task.On("cuda:0"), task.Label("the bad one")).Submit(rt, x)
+			bad, err := count.With(task.OnDevice("cuda:0"), task.Label("the bad one")).Submit(rt, x)
 			require.NoError(t, err)
-			behind, err := count.With(task.On("cuda:0")).Submit(rt, x)
+			behind, err := count.With(task.OnDevice("cuda:0")).Submit(rt, x)
 			require.NoError(t, err)
-			waited := rt.Wait()
+			waited := rt.Wait(context.Background())
 			fakeCall(t, "fakeSlow", 0)
 			fakeCall(t, "fakeRepair") // the fake has one context for all devices
 			require.Error(t, waited)
@@ -98,9 +98,9 @@ func TestFaultsOfTasks(t *testing.T) {
 			require.ErrorIs(t, behind.Err(), task.ErrSkipped)
 			machine := rt.Machine()
 			require.Equal(t, c.fatal, machine.Retired(machine.SpaceOf(machine.Devices()[0])) != nil)
-			other, err := count.With(task.On("cuda:1")).Submit(rt, y)
+			other, err := count.With(task.OnDevice("cuda:1")).Submit(rt, y)
 			require.NoError(t, err)
-			require.NoError(t, other.Wait(), "the other GPU goes on")
+			require.NoError(t, other.Wait(context.Background()), "the other GPU goes on")
 			closed := make(chan struct{})
 			go func() { _ = rt.Close(); close(closed) }() // it tells of what is lost
 			select {
@@ -122,16 +122,16 @@ func TestATaskWhoseMemoryCannotBeRegistered(t *testing.T) {
 	x := make([]int64, int(pinSize)/8)
 	pinned := live(t, "pin")
 	failNext(t, register, 1, 304)
-	bad, err := count.With(task.On("cuda:0"), task.Label("the bad one")).Submit(rt, x)
+	bad, err := count.With(task.OnDevice("cuda:0"), task.Label("the bad one")).Submit(rt, x)
 	require.NoError(t, err)
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	var e *task.Error
 	require.ErrorAs(t, bad.Err(), &e)
 	require.Equal(t, []string{"the bad one", "Count", "cuda:0"}, []string{e.Label, e.Kernel, e.Device})
 	require.ErrorContains(t, bad.Err(), "cuda:0: pin: "+register)
-	good, err := count.With(task.On("cuda:0")).Submit(rt, x)
+	good, err := count.With(task.OnDevice("cuda:0")).Submit(rt, x)
 	require.NoError(t, err)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.NoError(t, good.Err())
 	require.EqualValues(t, 1, x[len(x)-1])
 	require.Equal(t, pinned+1, live(t, "pin"))
@@ -147,10 +147,10 @@ func TestAFailedCheckOfATask(t *testing.T) {
 	at[42] = 100
 	one, err := gather.With(task.Label("reads too far")).Submit(rt, y, x, at)
 	require.NoError(t, err)
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	require.ErrorIs(t, one.Err(), ir.ErrBounds)
 	require.ErrorContains(t, one.Err(), "reads too far")
-	require.ErrorContains(t, one.Err(), "faults.go:17")
+	require.ErrorContains(t, one.Err(), ": faults.go:17: Gather: x: index 100 out of range: length 100")
 	require.NoError(t, rt.WaitOn(context.Background(), task.InOut(at)))
 	at[42] = 99
 	_, err = gather.Submit(rt, y, x, at)
@@ -191,21 +191,21 @@ func TestSequencesWithChecks(t *testing.T) {
 		return last
 	}
 	replay(5)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 3*runs, x[0])
 	require.EqualValues(t, 3*runs, y[0])
 	at[7] = 1000
 	bad := replay(1)
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	require.ErrorIs(t, bad.Err(), ir.ErrBounds)
-	require.ErrorContains(t, bad.Err(), "faults.go:17")
+	require.ErrorContains(t, bad.Err(), ": faults.go:17: Gather: x: index 1000 out of range: length 100")
 	at[7] = 0
 	for i := range x { // what the failed run has left is undefined
 		x[i] = 0
 	}
 	runs = 0
 	replay(4)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 3*runs, x[0])
 	require.EqualValues(t, 3*runs, y[7])
 	require.NoError(t, rt.Close())

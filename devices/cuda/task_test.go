@@ -3,6 +3,7 @@
 package cuda_test
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"runtime"
@@ -74,7 +75,7 @@ func TestTasks(t *testing.T) {
 				}
 				all.Wait()
 				submitted := time.Since(start)
-				require.NoError(t, rt.Wait())
+				require.NoError(t, rt.Wait(context.Background()))
 				took := time.Since(start)
 				if round == 1 {
 					fmt.Printf("TASKS %-56s %d GPUs %8.3f us a task, %8.3f of that until all are submitted\n", c.name+c.options, c.gpus,
@@ -117,7 +118,7 @@ func TestSequences(t *testing.T) {
 		_, err = k.Submit(rt, cells[0])
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	for i, x := range cells {
 		want := 75
 		if i == 0 {

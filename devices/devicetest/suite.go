@@ -74,7 +74,7 @@ func (s *suite) buffer(n int64) deps.BufferID {
 	for i := range x {
 		x[i] = int64(i)
 	}
-	b := devices.Buffer{ID: deps.BufferID(len(s.host)), Host: unsafe.Pointer(unsafe.SliceData(x)), Size: deps.Bytes(n) * elem, Elem: elem}
+	b := devices.Buffer{ID: deps.BufferID(len(s.host)), Host: devices.NewHostMemory(unsafe.Pointer(unsafe.SliceData(x))), Size: deps.Bytes(n) * elem, Elem: elem}
 	s.host = append(s.host, x)
 	for _, d := range s.devices {
 		require.NoError(s.t, d.Reserve(b))

@@ -12,6 +12,9 @@ import (
 // Copy enqueues a copy between this device and the host, or from a device that it reaches.
 func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 	op := operation{after: append([]devices.Event(nil), after...), run: func() error { return d.move(t) }}
+	if d.options.Clock == Virtual {
+		op.uses = []touch{{d.usesAt(t.From), usage{region: t.Region}}, {d.usesAt(t.To), usage{region: t.Region, write: true}}}
+	}
 	switch {
 	case t.To == d.space && t.From == devices.Host:
 		op.cost = d.options.during(t.Size(), d.options.Bandwidth)
@@ -24,6 +27,25 @@ func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 		return d.peers.enqueue(op)
 	}
 	panic(fmt.Sprintf("gompss: bug: %s is asked to copy from %v to %v", d.name, t.From, t.To))
+}
+
+// usesAt returns what was used in an address space.
+func (d *Device) usesAt(s devices.SpaceID) *usageTable {
+	if s == devices.Host {
+		return &d.platform.hostUses
+	}
+	return &d.platform.at(s).uses
+}
+
+// usesOf returns what a launch uses, with a virtual clock.
+func (d *Device) usesOf(l *devices.Launch) (uses []touch) {
+	if d.options.Clock != Virtual {
+		return nil
+	}
+	for _, a := range l.Accesses {
+		uses = append(uses, touch{&d.uses, usage{region: a.Region, write: a.Mode.Writes()}})
+	}
+	return uses
 }
 
 // move copies the runs of a region from one address space to another.
@@ -68,7 +90,7 @@ func copyRuns(to, from []byte, t devices.Transfer) (err error) {
 	}()
 	for lo, hi := range t.Region.Runs() {
 		a, b := deps.Bytes(lo)*t.Elem, deps.Bytes(hi)*t.Elem
-		copy(to[a:b], from[a:b])
+		devices.CopyBytes(to[a:b], from[a:b])
 	}
 	return nil
 }
@@ -80,8 +102,8 @@ func (d *Device) memoryOf(t devices.Transfer, s devices.SpaceID) ([]byte, error)
 		if err != nil {
 			return nil, err
 		}
-		// Safe: the buffer was registered with this size, and the machine keeps it until it is dropped.
-		return unsafe.Slice((*byte)(m.buffer.Host), m.buffer.Size), nil
+		// Safe: the buffer was registered with this size, and the machine keeps its memory alive until the copy is over.
+		return unsafe.Slice((*byte)(m.buffer.Host.At()), m.buffer.Size), nil
 	}
 	owner := d.platform.at(s)
 	if err := owner.alive(); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // A Device is one simulated accelerator.
@@ -20,10 +21,11 @@ type Device struct {
 	mirrors  mirrorTable
 	used     atomic.Int64 // granules backed
 	lost     atomic.Pointer[devices.DeviceError]
+	uses     usageTable
 
 	toDevice, toHost, peers, kernels *stream
 
-	mu       mutex
+	mu       spin.Mutex
 	prepared map[*devices.Kernel]*program
 	closed   bool
 
@@ -71,10 +73,20 @@ func (d *Device) Reaches(s devices.SpaceID) bool {
 	return s == d.space || !d.options.NoPeer && d.platform.at(s) != nil
 }
 
+// Link returns the link to the host that the options describe; without bandwidth its rate is not known.
+func (d *Device) Link() devices.Link {
+	return devices.Link{Rate: d.options.Bandwidth, Latency: d.options.Latency}
+}
+
 // Elapsed returns the device's time: when the last of what it has done ended. It is meaningful when nothing is in
 // flight.
 func (d *Device) Elapsed() time.Duration {
 	return max(d.toDevice.now(), d.toHost.now(), d.peers.now(), d.kernels.now())
+}
+
+// Virtual returns Elapsed, and whether that is the time that counts: clock=virtual.
+func (d *Device) Virtual() (elapsed time.Duration, virtual bool) {
+	return d.Elapsed(), d.options.Clock == Virtual
 }
 
 // Backed returns how much memory is backed now.
@@ -173,6 +185,8 @@ func (d *Device) Release(b deps.BufferID) error {
 	if m == nil {
 		return d.fail("release", fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer))
 	}
+	d.uses.drop(b)
+	d.platform.hostUses.drop(b)
 	d.used.Add(-int64(m.granules()))
 	return release(m.memory)
 }

@@ -54,7 +54,7 @@ func bench(t *testing.T, n int64, o sim.Options) (*sim.Device, []int64) {
 	d := opened[0]
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	x := make([]int64, n)
-	require.NoError(t, d.Reserve(devices.Buffer{Host: unsafe.Pointer(unsafe.SliceData(x)), Size: deps.Bytes(n) * 8, Elem: 8}))
+	require.NoError(t, d.Reserve(devices.Buffer{Host: devices.NewHostMemory(unsafe.Pointer(unsafe.SliceData(x))), Size: deps.Bytes(n) * 8, Elem: 8}))
 	require.NoError(t, d.Map(0, 0, deps.Bytes(n)*8))
 	return d, x
 }

@@ -4,14 +4,17 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // An event is a point in a stream: it happens once, with an error or without, at a moment of the device's time.
 type event struct {
-	mu   mutex
+	mu   spin.Mutex
 	done bool
 	err  error
 	at   time.Duration // virtual time
+	// lasted is how long it took of that; set before it happens.
+	lasted time.Duration
 	// began and ended are when it was carried out, on the host's clock, whatever the clock of the device is: they are
 	// exact.
 	began, ended time.Time
@@ -53,6 +56,13 @@ func (e *event) Times() (began, ended time.Time) {
 		return time.Time{}, time.Time{}
 	}
 	return e.began, e.ended
+}
+
+// Lasted returns how long the work of e took in modelled time.
+func (e *event) Lasted() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.lasted
 }
 
 // happen makes e happen.

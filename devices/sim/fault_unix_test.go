@@ -19,7 +19,7 @@ func TestACopyOfMemoryThatIsGoneFails(t *testing.T) {
 	d, x := bench(t, 8, sim.Options{})
 	pages, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	require.NoError(t, err)
-	require.NoError(t, d.Reserve(devices.Buffer{ID: 1, Host: unsafe.Pointer(unsafe.SliceData(pages)), Size: 4096, Elem: 8}))
+	require.NoError(t, d.Reserve(devices.Buffer{ID: 1, Host: devices.NewHostMemory(unsafe.Pointer(unsafe.SliceData(pages))), Size: 4096, Elem: 8}))
 	require.NoError(t, d.Map(1, 0, 4096))
 	require.NoError(t, unix.Munmap(pages))
 	there, here := devices.SpaceID{Device: 1}, devices.Host

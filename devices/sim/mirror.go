@@ -110,6 +110,6 @@ func fill(part []byte) {
 	}
 	binary.LittleEndian.PutUint32(part, Poison)
 	for n := 4; n < len(part); n *= 2 {
-		copy(part[n:], part[:n])
+		devices.CopyBytes(part[n:], part[:n])
 	}
 }

@@ -76,6 +76,11 @@ func (o *Options) fill() error {
 		return fmt.Errorf("sim: granule of %d bytes: want a power of two", int64(o.Granule))
 	case o.Memory < o.Granule:
 		return fmt.Errorf("sim: memory of %v: less than one granule of %v", o.Memory, o.Granule)
+	case o.Latency < 0 || o.Bandwidth < 0 || o.PeerBandwidth < 0 || o.Speed < 0:
+		return fmt.Errorf("sim: a negative time or rate: latency %v, bandwidth %d B/s, peerbw %d B/s, speed %d B/s",
+			o.Latency, int64(o.Bandwidth), int64(o.PeerBandwidth), int64(o.Speed))
+	case o.Faults.Alloc < 0 || o.Faults.Transfer < 0 || o.Faults.Launch < 0:
+		return fmt.Errorf("sim: a fault with a negative number: %+v", o.Faults)
 	case o.Races && o.Exec != SIMT:
 		return fmt.Errorf("sim: races=on needs exec=simt")
 	}
@@ -90,7 +95,7 @@ func (o *Options) setters() map[string]func(string) error {
 		"bandwidth": rate(&o.Bandwidth),
 		"peerbw":    rate(&o.PeerBandwidth),
 		"speed":     rate(&o.Speed),
-		"latency":   func(s string) (err error) { o.Latency, err = time.ParseDuration(s); return },
+		"latency":   func(s string) (err error) { o.Latency, err = devices.ParseDuration(s); return },
 		"clock":     func(s string) (err error) { o.Clock, err = parseClock(s); return },
 		"peer":      flag(&o.NoPeer, "off", "on"),
 		"races":     flag(&o.Races, "on", "off"),

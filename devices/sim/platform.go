@@ -26,6 +26,7 @@ type platform struct {
 	allocs    atomic.Int64
 	transfers atomic.Int64
 	launches  atomic.Int64
+	hostUses  usageTable
 }
 
 // Open opens n devices with address spaces from first on.

@@ -3,7 +3,6 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/simt"
@@ -42,15 +41,9 @@ func (d *Device) programOf(k *devices.Kernel) *program {
 	return p
 }
 
-// readsVariables reports whether package variables refer to memory that k reads: its Go function does so where the Go program has it, not in
-// a mirror, so that it is interpreted with exec=cpu, too.
-func readsVariables(k *devices.Kernel) bool {
-	if k.Program == nil {
-		return false
-	}
-	params := k.Program.Params
-	return slices.ContainsFunc(params[len(params)-k.Hidden:], func(v *ir.Var) bool { return v.Type.Kind == ir.Slice || v.Type.Kind == ir.Pointer })
-}
+// readsVariables reports whether k reads package variables: its Go function reads them where the Go program has them, when it runs, and not
+// what they were at submission or a mirror, so that it is interpreted with exec=cpu, too.
+func readsVariables(k *devices.Kernel) bool { return k.Hidden > 0 }
 
 func (d *Device) build(k *devices.Kernel) *program {
 	fail := func(err error) *program {
@@ -87,7 +80,7 @@ func (d *Device) interpret(l *devices.Launch) error {
 	}
 	return d.guard(l.Kernel, func() error {
 		_, err := p.code.Run(args, simt.Config{Races: d.options.Races})
-		return err
+		return l.Kernel.Checked(err)
 	})
 }
 

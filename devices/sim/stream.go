@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // An operation is one entry of a stream.
@@ -13,13 +14,14 @@ type operation struct {
 	after []devices.Event
 	run   func() error
 	cost  time.Duration
+	uses  []touch // with a virtual clock
 	event *event
 }
 
 // A stream runs operations in order, on a goroutine of its own.
 type stream struct {
 	clock  Clock
-	mu     mutex
+	mu     spin.Mutex
 	queue  []operation
 	ending bool
 	wake   sync.Cond
@@ -88,11 +90,19 @@ func (s *stream) carryOut(op *operation) {
 		}
 	}
 	if err == nil {
+		for _, u := range op.uses {
+			start = max(start, u.table.since(u.usage))
+		}
 		began := time.Now()
 		op.event.began = began
 		err = op.run()
 		s.clock.spend(op.cost, began)
 		start += op.cost
+		op.event.lasted = op.cost
+		for _, u := range op.uses {
+			u.at = start
+			u.table.note(u.usage)
+		}
 	}
 	s.time.Store(int64(start))
 	op.event.happen(start, err)

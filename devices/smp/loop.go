@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // A Panic is what Share panics with when a chunk has panicked: the value, and the stack of the worker it happened on.
@@ -181,7 +183,7 @@ func (l *loop) Help() {
 		size := max(l.grain, (l.hi-lo)/(2*l.workers))
 		size -= size % l.grain
 		hi := min(lo+size, l.hi)
-		perturb()
+		spin.Perturb()
 		if l.next.CompareAndSwap(lo, hi) {
 			l.chunk(lo, hi)
 		}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // A Source is where workers find what to run. It is called by all workers at once.
@@ -42,7 +44,7 @@ type Workers struct {
 	spinning atomic.Bool  // one worker looks for work before it goes to sleep
 	asleep   atomic.Int32 // workers that announced that they will sleep
 	_        [128]byte
-	mu       mutex
+	mu       spin.Mutex
 	beds     []uint64 // a bit for each worker that sleeps, or is about to
 	open     []*offer
 	spares   []chan int // goroutines that are no worker and wait until they are one again
@@ -172,7 +174,7 @@ func (w *Workers) rest() int {
 // Wake wakes up to n sleeping workers, one less when one is awake and looks for work. It is called after work was put into the
 // source; cost: one atomic load when nobody sleeps. A source whose Take sees that there is more calls it too.
 func (w *Workers) Wake(n int) {
-	perturb()
+	spin.Perturb()
 	if w.asleep.Load() == 0 {
 		return
 	}
@@ -256,7 +258,7 @@ func (w *Workers) spin(i int) bool {
 	found := false
 	defer func() {
 		w.spinning.Store(false)
-		perturb()
+		spin.Perturb()
 		if found && w.source.Ready() { // put in by those who counted on this worker
 			w.Wake(1)
 		}
@@ -289,7 +291,7 @@ func (w *Workers) sleep(i int) {
 	w.beds[i/64] |= 1 << (i % 64)
 	w.asleep.Add(1)
 	w.mu.Unlock()
-	perturb()
+	spin.Perturb()
 	if w.ending.Load() || w.source.Take(i) || w.wanted() {
 		w.getUp(i)
 		return

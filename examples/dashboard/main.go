@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -73,7 +74,7 @@ func simulate(o options) (err error) {
 			}
 		}
 	}
-	if err := rt.Wait(); err != nil {
+	if err := rt.Wait(context.Background()); err != nil {
 		return err
 	}
 	fmt.Printf("%d steps, row 1 has %.1f degrees in the middle and the colour %06x in the last picture\n", steps, g.now[o.columns+o.columns/2], g.picture[o.columns+o.columns/2])

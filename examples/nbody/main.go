@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -77,7 +78,7 @@ func (b bodies) simulate(rt *task.Runtime, f demo.Flags) error {
 		}
 		line.Step(step)
 	}
-	return rt.Wait()
+	return rt.Wait(context.Background())
 }
 
 // sequential is the plain Go run that the tasks must agree with.

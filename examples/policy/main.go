@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -47,5 +48,5 @@ func run(policy string) (order []int, err error) {
 		err = errors.Join(err, failed)
 	}
 	close(gate)
-	return order, errors.Join(err, rt.Wait(), rt.Close())
+	return order, errors.Join(err, rt.Wait(context.Background()), rt.Close())
 }

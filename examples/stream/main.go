@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"math"
 	"os"
 	"time"
@@ -76,7 +77,7 @@ func (x arrays) stream(rt *task.Runtime, f demo.Flags) error {
 		}
 		line.Step(rep)
 	}
-	return rt.Wait()
+	return rt.Wait(context.Background())
 }
 
 // operations submits the four tasks of one tile.

@@ -3,6 +3,7 @@ package export_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -85,7 +86,7 @@ func recordedOnce(t testing.TB) *run.Run {
 	require.NoError(t, err)
 	_, err = twice.Submit(rt, 0, block, x)
 	require.NoError(t, err)
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	require.NoError(t, rt.Close())
 	require.NoError(t, rec.Close())
 	r.Dropped = 5 // as if a ring had been full

@@ -237,9 +237,9 @@ func TestPerfettoByItsOwnSchema(t *testing.T) {
 	require.GreaterOrEqual(t, found.Counters, 5)
 }
 
-// Every metric of a run in which everything happens has the attributes that docs/traces.md gives it, and no other.
+// Every metric of a run in which everything happens has the attributes that docs/reference/metrics.md gives it, and no other.
 func TestMetricsHaveTheDocumentedAttributes(t *testing.T) {
-	text, err := os.ReadFile("../../docs/traces.md")
+	text, err := os.ReadFile("../../docs/reference/metrics.md")
 	require.NoError(t, err)
 	documented := map[string][]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `(gompss\\.[a-z_.]+)` \\| (observed)?[^|]+ \\| `[^`]+` \\|([^|]*)\\|").FindAllStringSubmatch(string(text), -1) {

@@ -89,7 +89,7 @@ func TestADeadCollectorCostsNoTask(t *testing.T) {
 			_, err := rt.Go(func() error { x[i%64]++; return nil }, task.InOut(x[i%64:i%64+1]))
 			require.NoError(t, err)
 		}
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.NoError(t, rt.Close())
 		closed := make(chan error, 1)
 		go func() { closed <- rec.Close() }()

@@ -4,7 +4,7 @@
 // global ones are not used unless they are passed in. A Sink is a record.Sink, so OpenTelemetry is called by the collecting goroutine of a
 // recorder and never on the path of a task: a slow exporter costs records, which are counted in gompss.trace.record.dropped, and no time.
 //
-// The metrics, with their units and attributes, are the table of docs/traces.md. There is no semantic convention for task runtimes, so names
+// The metrics, with their units and attributes, are the table of docs/reference/metrics.md. There is no semantic convention for task runtimes, so names
 // are in a space of their own and follow the rules for names: counters of things are plural, usage goes with limit, durations are seconds.
 // hw.id and hw.type (of spans: cpu, gpu) are those of the conventions for hardware, error.type that of the general ones.
 //

@@ -44,12 +44,12 @@ func (l *lister) Int64ObservableUpDownCounter(name string, o ...metric.Int64Obse
 	return noop.Int64ObservableUpDownCounter{}, nil
 }
 
-// The table of docs/traces.md names every instrument, with its unit, and no other.
+// The table of docs/reference/metrics.md names every instrument, with its unit, and no other.
 func TestTheInstrumentsAreDocumented(t *testing.T) {
 	l := &lister{units: map[string]string{}}
 	var m meters
 	require.NoError(t, m.open(l))
-	text, err := os.ReadFile("../../docs/traces.md")
+	text, err := os.ReadFile("../../docs/reference/metrics.md")
 	require.NoError(t, err)
 	documented := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `(gompss\\.[a-z_.]+)` \\| [^|]+ \\| `([^`]+)` \\|").FindAllStringSubmatch(string(text), -1) {

@@ -12,6 +12,8 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/record"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -169,4 +171,46 @@ func TestAnExporterThatBlocks(t *testing.T) {
 	require.LessOrEqual(t, s.waiting.Load(), int64(maxWaiting))
 	close(p.gate)
 	<-s.done
+}
+
+// A countingMeter adds up what its counters get, by name.
+type countingMeter struct {
+	metricnoop.Meter
+	sums map[string]int64
+}
+
+type countingProvider struct {
+	metricnoop.MeterProvider
+	of *countingMeter
+}
+
+type counter struct {
+	metricnoop.Int64Counter
+	name string
+	of   *countingMeter
+}
+
+func (p countingProvider) Meter(string, ...metric.MeterOption) metric.Meter { return p.of }
+
+func (m *countingMeter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	return &counter{name: name, of: m}, nil
+}
+
+func (c *counter) Add(_ context.Context, n int64, _ ...metric.AddOption) { c.of.sums[c.name] += n }
+
+// Tasks and bytes without a record count in the metrics, once however often the recorder reports them.
+func TestMetrics_CountWhatWasDropped(t *testing.T) {
+	m := &countingMeter{sums: map[string]int64{}}
+	s, err := New(Options{MeterProvider: countingProvider{of: m}})
+	require.NoError(t, err)
+	require.NoError(t, s.Open(&probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 1, Host: true}}}))
+	for n := int64(1); n <= 3; n++ {
+		lost := &record.Losses{Tasks: []record.LostTasks{{Kernel: "Forces", Count: 10 * n, Ran: 8 * n, Failed: n, Skipped: n}},
+			Copies: []record.LostCopies{{From: "host", To: "sim:0", Copies: n, Bytes: 100}}}
+		require.NoError(t, s.Take(&record.Batch{Tasks: []probe.Task{{ID: deps.TaskID(n), Kernel: "Forces", Start: 1, End: 2}}, Dropped: lost.Records(), Lost: lost}))
+	}
+	require.NoError(t, s.Close())
+	require.EqualValues(t, 33, m.sums["gompss.tasks"], "%v", m.sums)
+	require.EqualValues(t, 100, m.sums["gompss.transfer.io"])
+	require.EqualValues(t, 33, m.sums["gompss.trace.record.dropped"])
 }

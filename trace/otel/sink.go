@@ -61,6 +61,7 @@ type Sink struct {
 	spans   spanTable
 	last    time.Duration
 	dropped uint64
+	counted map[[5]string]int64 // of tasks and bytes without a record
 	sets    map[setKey]metric.MeasurementOption
 	watch   metric.Registration
 }
@@ -164,6 +165,9 @@ func (s *Sink) tell(b *record.Batch) {
 		s.lost.Add(s.ctx, int64(added))
 		s.dropped = b.Dropped
 	}
+	if b.Lost != nil {
+		s.countLost(b.Lost)
+	}
 	tasks := slices.Clone(b.Tasks)
 	slices.SortFunc(tasks, func(x, y probe.Task) int { return cmp.Compare(x.End, y.End) })
 	for i := range tasks {
@@ -174,6 +178,36 @@ func (s *Sink) tell(b *record.Batch) {
 		s.point(&b.Points[i])
 		s.last = max(s.last, b.Points[i].Time)
 	}
+}
+
+// countLost adds the tasks and bytes without a record to their counters. l counts since the start of the run.
+func (s *Sink) countLost(l *record.Losses) {
+	for i := range l.Tasks {
+		t := &l.Tasks[i]
+		of := &probe.Task{Kernel: t.Kernel, Label: t.Label, Place: t.Place}
+		sort, place := run.Sort(of), s.place(of)
+		for _, x := range []struct {
+			outcome string
+			count   int64
+		}{{"ok", t.Count - t.Failed - t.Skipped}, {"failed", t.Failed}, {"skipped", t.Skipped}} {
+			set := s.set(taskName, sort, hwID, place.Name, outcome, x.outcome)
+			s.tasks.Add(s.ctx, s.added([5]string{"task", sort, t.Variant, place.Name, x.outcome}, x.count), set)
+		}
+	}
+	for i := range l.Copies {
+		c := &l.Copies[i]
+		s.moved.Add(s.ctx, s.added([5]string{"copy", c.From, c.To}, int64(c.Bytes)), s.set(source, c.From, target, c.To))
+	}
+}
+
+// added returns by how much a count of what was lost grew since the last time.
+func (s *Sink) added(of [5]string, count int64) int64 {
+	if s.counted == nil {
+		s.counted = map[[5]string]int64{}
+	}
+	more := count - s.counted[of]
+	s.counted[of] = count
+	return more
 }
 
 // end ends the span of the run.

@@ -7,7 +7,8 @@
 // to where the runtime has written them (Briefs).
 //
 // Invariants: of one task, Submit comes before Ready before Choice before Start before End before Release; a task that
-// is skipped has Submit, Failure and Release only. Points of different tasks come from many goroutines at once.
+// is skipped has Submit, Failure and Release only. Points of different tasks come from many goroutines at once. The points from
+// Ready on of a task that an accelerator got before its predecessors were finished come when it is finished, with their times.
 package probe
 
 import (

@@ -15,6 +15,7 @@ type Batch struct {
 	Details []Detail
 	Points  []probe.Point // of no task: copies, memory, compilation
 	Dropped uint64        // tasks, details and points lost since the start because a ring was full
+	Lost    *Losses       // the same counted apart, since the start; nil where that was said before, or will be later
 }
 
 // Len returns how many records are in b; what is packed counts by tasks.

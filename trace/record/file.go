@@ -45,6 +45,15 @@ func (w *Writer) Take(b *Batch) error {
 	w.totals.Points += uint64(len(b.Points))
 	w.totals.Dropped = b.Dropped
 	w.block = w.block[:0]
+	if b.Lost != nil {
+		text, err := json.Marshal(b.Lost)
+		if err != nil {
+			return fmt.Errorf("trace: write: %w", err)
+		}
+		if w.block = appendBlock(w.block, lossesBlock, text); b.Len() == 0 {
+			return w.write(w.block)
+		}
+	}
 	if b.Len() > b.Packed.tasks || b.Packed.tasks == 0 {
 		w.block = appendBlock(w.block, batchBlock, w.e.encode(b))
 	}
@@ -247,11 +256,26 @@ func (f *reader) take(kind byte, payload []byte) error {
 			return err
 		}
 		return f.sink.Take(b)
+	case lossesBlock:
+		return f.losses(payload)
 	case endBlock:
 		return f.end(payload)
 	}
 	f.damage.Unknown++
 	return nil
+}
+
+// losses gives the sink what was lost until then. The counts of a later block include those of an earlier one.
+func (f *reader) losses(payload []byte) error {
+	var l Losses
+	if json.Unmarshal(payload, &l) != nil {
+		f.damage.Blocks++
+		return nil
+	}
+	if err := f.start(&probe.Machine{}); err != nil {
+		return err
+	}
+	return f.sink.Take(&Batch{Dropped: l.Records(), Lost: &l})
 }
 
 func (f *reader) decode(kind byte, payload []byte) (*Batch, error) {

@@ -18,6 +18,7 @@ import (
 //	batch    kind 2: a Batch, see encode
 //	end      kind 3: Totals as JSON; the last block of a run that was closed
 //	packed   kind 4: the Packed of a Batch, see appendPacked
+//	losses   kind 5: Losses since the start, as JSON; the last one counts
 //
 // In a batch numbers are varints, signed ones zigzag, times nanoseconds; strings are numbers of the table at its front; so a
 // block can be read without those before it. Kinds that a reader does not know are skipped and counted. A change that an older reader
@@ -31,6 +32,7 @@ const (
 	batchBlock   = 2
 	endBlock     = 3
 	packedBlock  = 4
+	lossesBlock  = 5
 
 	blockHead  = 13
 	blockLimit = 64 << 20

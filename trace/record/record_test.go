@@ -37,6 +37,9 @@ func (k *keeper) Take(b *Batch) error {
 	k.all.Details = append(k.all.Details, b.Details...)
 	k.all.Points = append(k.all.Points, b.Points...)
 	k.all.Dropped = b.Dropped
+	if b.Lost != nil {
+		k.all.Lost = b.Lost
+	}
 	return nil
 }
 
@@ -341,6 +344,108 @@ func TestADeadSinkDropsAndCounts(t *testing.T) {
 	close(k.gate)
 	require.NoError(t, r.Close())
 	require.Equal(t, uint64(n), uint64(len(k.all.Tasks))+k.all.Dropped)
+	require.Equal(t, k.all.Dropped, k.all.Lost.Records())
+}
+
+// What is dropped is counted by kernel, place and outcome, by link, and as details: records and losses together are all
+// that happened (issue 16, point 5). A file says the same.
+func TestLosses_CountWhatIsDropped(t *testing.T) {
+	k := &keeper{gate: make(chan struct{})}
+	var file bytes.Buffer
+	r := New(Options{Sinks: []Sink{k, NewWriter(&file)}, Slots: 64})
+	r.Open(machine())
+	const n = 20000
+	want := map[string]int64{}
+	for i := range n {
+		x := &probe.Task{ID: deps.TaskID(i + 1), Kernel: []string{"A", "B", ""}[i%3], Label: []string{"x", "y"}[i%2], Start: 10, End: 10 + time.Duration(1+i%7)}
+		switch i % 5 {
+		case 3:
+			x.Err = "boom"
+		case 4:
+			x.Err, x.Skipped, x.Start, x.Place = "skipped", true, 0, -1
+		}
+		want[x.Err]++
+		r.Ended(x)
+		r.Submitted(x.ID, nil, []deps.TaskID{1, 2})
+		r.Observe(probe.Point{Kind: probe.Arrive, From: "host", To: "sim:0", Bytes: 8})
+		r.Observe(probe.Point{Kind: probe.Alloc, Device: "sim:0", Bytes: 8})
+	}
+	close(k.gate)
+	require.NoError(t, r.Close())
+	check := func(all *Batch) {
+		all.Unpack()
+		sum := all.Lost.Sum()
+		require.NotZero(t, sum.Count)
+		got := map[string]int64{"": sum.Count - sum.Failed - sum.Skipped, "boom": sum.Failed, "skipped": sum.Skipped}
+		for i := range all.Tasks {
+			got[all.Tasks[i].Err]++
+		}
+		require.Equal(t, want, got)
+		copies, others := all.Lost.Copies[0].Copies, int64(all.Lost.Points)
+		for i := range all.Points {
+			if all.Points[i].Kind == probe.Arrive {
+				copies++
+			} else {
+				others++
+			}
+		}
+		require.EqualValues(t, n, copies)
+		require.EqualValues(t, n, others)
+		require.EqualValues(t, 8*all.Lost.Copies[0].Copies, all.Lost.Copies[0].Bytes)
+		require.EqualValues(t, all.Dropped, all.Lost.Records())
+		for _, row := range all.Lost.Tasks {
+			require.Equal(t, row.Kernel == "", row.Label != "", "%+v", row)
+			if row.Ran > 0 {
+				require.GreaterOrEqual(t, row.Least, time.Duration(1))
+				require.LessOrEqual(t, row.Most, time.Duration(7))
+				require.GreaterOrEqual(t, row.Running, time.Duration(row.Ran)*row.Least)
+				require.LessOrEqual(t, row.Running, time.Duration(row.Ran)*row.Most)
+			}
+		}
+	}
+	check(&k.all)
+	again := &keeper{}
+	damage, err := Read(&file, again)
+	require.NoError(t, err)
+	require.True(t, damage.Whole(), damage.String())
+	check(&again.all)
+}
+
+// The rows of losses are bounded, and so is the memory they take, however many labels there are.
+func TestLosses_ManyLabelsShareARow(t *testing.T) {
+	l := make([]losses, 1)
+	for i := range 10 * mostLostKinds {
+		l[0].task(&probe.Task{Label: fmt.Sprint(i)})
+	}
+	all := lossesOf(l)
+	require.Len(t, all.Tasks, mostLostKinds+1)
+	require.EqualValues(t, 10*mostLostKinds, all.Sum().Count)
+}
+
+// A recorder that waits drops nothing, whatever its sinks need, and Close ends all waiting.
+func TestWaitingRecorder_DropsNothing(t *testing.T) {
+	k := &keeper{gate: make(chan struct{})}
+	r := New(Options{Sinks: []Sink{k}, Slots: 64, Wait: true})
+	r.Open(machine())
+	const n = 10000
+	var writers sync.WaitGroup
+	for w := range 4 {
+		writers.Go(func() {
+			for i := range n {
+				id := deps.TaskID(w*n + i + 1)
+				r.Submitted(id, nil, []deps.TaskID{1, 2})
+				r.Ended(&probe.Task{ID: id, Worker: int16(w % 2)})
+				r.Observe(probe.Point{Kind: probe.Arrive})
+			}
+		})
+	}
+	time.AfterFunc(5*time.Millisecond, func() { close(k.gate) })
+	writers.Wait()
+	require.NoError(t, r.Close())
+	require.Len(t, k.all.Tasks, 4*n)
+	require.Len(t, k.all.Points, 4*n)
+	require.Zero(t, r.Dropped())
+	require.Nil(t, k.all.Lost)
 }
 
 type failing struct{ keeper }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,9 @@ type Options struct {
 	Slots int
 	// Every is the longest time between two batches while there is something; 0 is 20 ms.
 	Every time.Duration
+	// Wait makes a writer wait for room where it would drop a record: the run takes as long as its sinks need, and its
+	// records are complete. Writers may hold locks of the runtime meanwhile.
+	Wait  bool
 	Sinks []Sink
 }
 
@@ -36,15 +40,21 @@ type Recorder struct {
 	points  rings[probe.Point]
 	workers int
 
-	// Of the collecting goroutine: how far the rings of tasks were written, and what was taken of the briefs.
-	ends  []uint64
-	swept Packed
+	lost []losses // by writer
+
+	// Of the collecting goroutine: how far the rings of tasks were written, what was taken of the briefs, and how many
+	// lost records the sinks know of, since when.
+	ends       []uint64
+	swept      Packed
+	reported   uint64
+	reportedAt time.Time
 
 	wake         chan struct{}
 	stop         chan struct{}
 	done         sync.WaitGroup
 	open, closed bool
-	errs         []error // by sink, then those of Close; of the collecting goroutine until it is over
+	closing      atomic.Bool // nothing is waited for any more
+	errs         []error     // by sink, then those of Close; of the collecting goroutine until it is over
 }
 
 // New returns a recorder. It records from Open on, which the runtime calls.
@@ -84,6 +94,7 @@ func (r *Recorder) Open(m *probe.Machine) {
 	r.tasks = newRings[probe.Task](writers, ownSlots/2, slots/4)
 	r.details = newRings[uint64](1+len(m.Places), detailWords*ownSlots, max(leastWords, detailWords*slots))
 	r.points = newRings[probe.Point](1+len(m.Places), ownSlots/2, slots/8)
+	r.lost = make([]losses, writers)
 	r.errs = make([]error, len(r.options.Sinks))
 	for i, s := range r.options.Sinks {
 		r.errs[i] = s.Open(m)
@@ -93,18 +104,55 @@ func (r *Recorder) Open(m *probe.Machine) {
 
 // Observe implements probe.Observer for points that belong to no task; others are left out, as Ended tells of tasks.
 func (r *Recorder) Observe(p probe.Point) {
-	if p.Kind >= probe.Arrive && r.points.put(0, &p) {
-		r.hurry()
+	if p.Kind < probe.Arrive {
+		return
+	}
+	for tries := 0; ; tries++ {
+		kept, due := r.points.put(0, &p)
+		if due {
+			r.hurry()
+		}
+		if kept {
+			return
+		}
+		if !r.pause(tries) {
+			r.lost[0].point(&p)
+			return
+		}
 	}
 }
 
 // room makes room for n words, which say what records details say. It returns nil when there is none.
 func (r *Recorder) room(writer, n, records int) (*words, int64) {
-	to, at := r.details.claim(writer, n, records)
-	if to == nil {
+	for tries := 0; ; tries++ {
+		if to, at := r.details.claim(writer, n); to != nil {
+			return to, at
+		}
 		r.hurry()
+		if !r.pause(tries) {
+			r.lost[min(writer, len(r.lost)-1)].detail(records)
+			return nil, 0
+		}
 	}
-	return to, at
+}
+
+// A writer that waits for room yields its processor yields times, and then sleeps between two looks.
+const (
+	yields       = 16
+	waitInterval = 50 * time.Microsecond
+)
+
+// pause waits a moment for room in the rings. It reports false where a record is dropped instead.
+func (r *Recorder) pause(tries int) bool {
+	switch {
+	case !r.options.Wait || r.closing.Load():
+		return false
+	case tries < yields:
+		runtime.Gosched()
+	default:
+		time.Sleep(waitInterval)
+	}
+	return true
 }
 
 // enter publishes what was written to the room for n words.
@@ -154,8 +202,18 @@ func (r *Recorder) Ended(t *probe.Task) {
 	if t.Launch != 0 || t.Place < 0 {
 		writer = r.workers + max(0, int(t.Place))
 	}
-	if r.tasks.put(writer, t) {
-		r.hurry()
+	for tries := 0; ; tries++ {
+		kept, due := r.tasks.put(writer, t)
+		if due {
+			r.hurry()
+		}
+		if kept {
+			return
+		}
+		if !r.pause(tries) {
+			r.lost[max(0, min(writer, len(r.lost)-1))].task(t)
+			return
+		}
 	}
 }
 
@@ -184,6 +242,8 @@ func (r *Recorder) collect() {
 		for r.hand(&b, thorough) {
 		}
 	}
+	r.reportedAt = time.Time{}
+	r.deliver(&b)
 	for i, s := range r.options.Sinks {
 		r.errs[i] = errors.Join(r.errs[i], s.Close())
 	}
@@ -228,12 +288,23 @@ func (r *Recorder) hand(b *Batch, thorough bool) bool {
 	return n > 4*largestBatch || swept >= largestBatch
 }
 
+// reportInterval is the least time between two reports of what was lost, but for the last one.
+const reportInterval = 100 * time.Millisecond
+
+// report adds to b what was lost, where the sinks do not know all of it.
+func (r *Recorder) report(b *Batch) {
+	b.Dropped, b.Lost = r.Dropped(), nil
+	if now := time.Now(); b.Dropped != r.reported && now.Sub(r.reportedAt) >= reportInterval {
+		b.Lost = r.Losses()
+		r.reported, r.reportedAt = b.Lost.Records(), now
+	}
+}
+
 // deliver hands a batch to the sinks, and empties it.
 func (r *Recorder) deliver(b *Batch) {
-	if b.Len() == 0 {
+	if r.report(b); b.Len() == 0 && b.Lost == nil {
 		return
 	}
-	b.Dropped = r.Dropped()
 	for i, s := range r.options.Sinks {
 		if r.errs[i] == nil {
 			r.errs[i] = s.Take(b)
@@ -243,9 +314,15 @@ func (r *Recorder) deliver(b *Batch) {
 }
 
 // Dropped returns how many tasks, details and points were lost so far because a ring was full.
-func (r *Recorder) Dropped() uint64 {
-	return r.tasks.dropped() + r.details.dropped() + r.points.dropped()
+func (r *Recorder) Dropped() (n uint64) {
+	for i := range r.lost {
+		n += r.lost[i].records.Load()
+	}
+	return n
 }
+
+// Losses returns the counts of what was lost so far because a ring was full.
+func (r *Recorder) Losses() *Losses { return lossesOf(r.lost) }
 
 // Close hands over what is left and closes the sinks. Errors: theirs. Call it when the runtime is closed.
 func (r *Recorder) Close() error {
@@ -253,6 +330,7 @@ func (r *Recorder) Close() error {
 	case r.closed:
 		return nil
 	case r.open:
+		r.closing.Store(true)
 		close(r.stop)
 		r.done.Wait()
 	default: // its runtime was never opened

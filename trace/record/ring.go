@@ -6,14 +6,13 @@ import "sync/atomic"
 //
 // state is twice the number of slots written, plus one while somebody writes.
 type ring[T any] struct {
-	_       [64]byte
-	state   atomic.Uint64
-	freed   uint64        // tail as the writers saw it last; of who writes
-	dropped atomic.Uint64 // by its writer; of records
-	_       [64]byte
-	tail    atomic.Uint64 // slots read; of the reader
-	_       [64]byte
-	slots   []T
+	_     [64]byte
+	state atomic.Uint64
+	freed uint64 // tail as the writers saw it last; of who writes
+	_     [64]byte
+	tail  atomic.Uint64 // slots read; of the reader
+	_     [64]byte
+	slots []T
 }
 
 // newRing returns a ring of at least n slots.
@@ -89,18 +88,18 @@ func newRings[T any](writers, slots, reserve int) rings[T] {
 const spare = 2
 
 // claim makes room for n slots in the ring of a writer, else in any that nobody writes to, reserves first. It returns nil when all of them
-// are full, and counts the records as dropped.
-func (l rings[T]) claim(writer, n, records int) (r *ring[T], at int64) {
+// are full.
+func (l rings[T]) claim(writer, n int) (r *ring[T], at int64) {
 	if writer < 0 || writer >= len(l) {
 		writer = 0
 	}
 	if at, done := l[writer].claim(n); done && at >= 0 {
 		return l[writer], at
 	}
-	return l.elsewhere(writer, n, records)
+	return l.elsewhere(n)
 }
 
-func (l rings[T]) elsewhere(writer, n, records int) (r *ring[T], at int64) {
+func (l rings[T]) elsewhere(n int) (r *ring[T], at int64) {
 	for full := false; !full; {
 		for i := len(l) - 1; i >= 0; i-- {
 			switch at, done := l[i].claim(n); {
@@ -112,18 +111,17 @@ func (l rings[T]) elsewhere(writer, n, records int) (r *ring[T], at int64) {
 			}
 		}
 	}
-	l[writer].dropped.Add(uint64(records))
 	return nil, 0
 }
 
-// put copies v into a ring, or drops it when all are full. It reports whether it is time to empty the rings.
-func (l rings[T]) put(writer int, v *T) bool {
-	r, at := l.claim(writer, 1, 1)
+// put copies v into a ring. It reports whether there was room, and whether it is time to empty the rings.
+func (l rings[T]) put(writer int, v *T) (kept, due bool) {
+	r, at := l.claim(writer, 1)
 	if r == nil {
-		return true
+		return false, true
 	}
 	*r.slot(at) = *v
-	return r.publish(at, 1)
+	return true, r.publish(at, 1)
 }
 
 // written is how far all rings are written.
@@ -133,11 +131,4 @@ func (l rings[T]) written(out []uint64) []uint64 {
 		out = append(out, r.written())
 	}
 	return out
-}
-
-func (l rings[T]) dropped() (n uint64) {
-	for _, r := range l {
-		n += r.dropped.Load()
-	}
-	return n
 }

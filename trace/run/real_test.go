@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -121,7 +122,7 @@ func TestKnownMemoryOfARealRun(t *testing.T) {
 			x := make([]float64, 100)
 			_, err := rt.Go(func() error { return nil }, task.Out(x), task.Out(make([]float64, 50)))
 			require.NoError(t, err)
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			if round < 2 {
 				require.NoError(t, task.Unregister(rt, x))
 			}
@@ -132,7 +133,7 @@ func TestKnownMemoryOfARealRun(t *testing.T) {
 		x := make([]float64, 128)
 		_, err := rt.Go(func() error { return nil }, task.Out(x))
 		require.NoError(t, err)
-		require.NoError(t, rt.Wait())
+		require.NoError(t, rt.Wait(context.Background()))
 		require.NoError(t, task.Unregister(rt, x))
 	})
 	var text strings.Builder
@@ -152,7 +153,7 @@ func runWith(t *testing.T, o task.Options, program func(rt *task.Runtime)) *run.
 	rt, err := task.New(o)
 	require.NoError(t, err)
 	program(rt)
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.NoError(t, rt.Close())
 	require.NoError(t, rec.Close())
 	return r.Summary()
@@ -175,7 +176,7 @@ func arrays(n int) (out [][]float32) {
 func TestVerdictsOfRealRuns(t *testing.T) {
 	each := func(rt *task.Runtime, k *task.Kernel, n int, on func(i int) string) {
 		for i, x := range arrays(n) {
-			_, err := k.With(task.On(on(i))).Submit(rt, elements, x)
+			_, err := k.With(task.OnDevice(on(i))).Submit(rt, elements, x)
 			require.NoError(t, err)
 		}
 	}
@@ -189,7 +190,7 @@ func TestVerdictsOfRealRuns(t *testing.T) {
 		{"a slow link to a device", "smp:2,sim:2(bandwidth=20MB/s,peerbw=10GB/s)", func(rt *task.Runtime) {
 			sum := make([]float32, 1)
 			for _, x := range arrays(20) {
-				_, err := kernel(t, Reads).With(task.On("sim:1")).Submit(rt, elements, x, sum)
+				_, err := kernel(t, Reads).With(task.OnDevice("sim:1")).Submit(rt, elements, x, sum)
 				require.NoError(t, err)
 			}
 		}, "transfers", "bound by transfers host -> sim:1", "sim:1 waited for copies"},
@@ -205,7 +206,7 @@ func TestVerdictsOfRealRuns(t *testing.T) {
 		{"a chain", "smp:2,sim:2(speed=8MB/s)", func(rt *task.Runtime) {
 			x := make([]float32, elements)
 			for range 20 {
-				_, err := kernel(t, Works).With(task.On("sim")).Submit(rt, elements, x)
+				_, err := kernel(t, Works).With(task.OnDevice("sim")).Submit(rt, elements, x)
 				require.NoError(t, err)
 			}
 		}, "path", "bound by the critical path: more devices will not help", "most of it is Works x "}, // all but those that were over at once
@@ -231,14 +232,14 @@ func TestVerdictsOfRealRuns(t *testing.T) {
 			for range 20 {
 				_, err := rt.Go(func() error { time.Sleep(10 * time.Millisecond); return nil })
 				require.NoError(t, err)
-				require.NoError(t, rt.Wait())
+				require.NoError(t, rt.Wait(context.Background()))
 			}
 		}, "submission", "bound by submission", "before the next was submitted"},
 		{"a memory that is too small", "smp:2,sim:1(memory=1MiB,granule=64KiB,bandwidth=100MB/s)", func(rt *task.Runtime) {
 			all, sum := arrays(8), make([]float32, 1) // twice what there is room for, in an order that the sum keeps
 			for range 5 {
 				for _, x := range all {
-					_, err := kernel(t, Reads).With(task.On("sim")).Submit(rt, elements, x, sum)
+					_, err := kernel(t, Reads).With(task.OnDevice("sim")).Submit(rt, elements, x, sum)
 					require.NoError(t, err)
 				}
 			}
@@ -257,17 +258,17 @@ func TestVerdictsOfRealRuns(t *testing.T) {
 			require.NoError(t, err)
 			sum := make([]float32, 1)
 			for range 2 { // 210 ms each
-				_, err := kernel(t, Reads).With(task.On("sim:1")).Submit(rt, 16*elements, make([]float32, 16*elements), sum)
+				_, err := kernel(t, Reads).With(task.OnDevice("sim:1")).Submit(rt, 16*elements, make([]float32, 16*elements), sum)
 				require.NoError(t, err)
 			}
 		}, "path", "bound by the critical path", "long x 1"},
 		{"a slow link beside one that moves more", "smp:2,sim:2(bandwidth=10MB/s,peerbw=10GB/s)", func(rt *task.Runtime) {
 			sum, x, k := make([]float32, 1), make([]float32, 8*elements), kernel(t, Works)
 			for i := range 7 { // to and fro between the two devices, after 210 ms to get there
-				_, err := k.With(task.On(fmt.Sprintf("sim:%d", i%2))).Submit(rt, 8*elements, x)
+				_, err := k.With(task.OnDevice(fmt.Sprintf("sim:%d", i%2))).Submit(rt, 8*elements, x)
 				require.NoError(t, err)
 			}
-			_, err := kernel(t, Reads).With(task.On("sim:0")).Submit(rt, 8*elements, make([]float32, 8*elements), sum)
+			_, err := kernel(t, Reads).With(task.OnDevice("sim:0")).Submit(rt, 8*elements, make([]float32, 8*elements), sum)
 			require.NoError(t, err)
 		}, "transfers", "bound by transfers host -> sim:0", "sim:0 waited for copies"},
 		{"nested tasks for which there are too few workers", "smp:2", func(rt *task.Runtime) {
@@ -278,7 +279,7 @@ func TestVerdictsOfRealRuns(t *testing.T) {
 							return err
 						}
 					}
-					return s.Wait()
+					return s.Wait(context.Background())
 				}, task.Label("parent"), task.InOut(turns))
 				require.NoError(t, err)
 			}
@@ -290,16 +291,16 @@ func TestVerdictsOfRealRuns(t *testing.T) {
 			for range 5 {
 				x := make([]float32, elements)
 				for i := range 4 {
-					_, err := kernel(t, Works).With(task.On(fmt.Sprintf("sim:%d", i))).Submit(rt, elements, x)
+					_, err := kernel(t, Works).With(task.OnDevice(fmt.Sprintf("sim:%d", i))).Submit(rt, elements, x)
 					require.NoError(t, err)
 				}
-				require.NoError(t, rt.Wait())
+				require.NoError(t, rt.Wait(context.Background()))
 			}
 		}, "chain", "bound by a chain of tasks, each after the one before", "most of it is Works x 20"},
 		{"a device in turn that has most of the work", "smp:1,sim:4(speed=8MB/s)", func(rt *task.Runtime) {
 			for step := range 6 {
 				each(rt, kernel(t, Works), 3, func(int) string { return fmt.Sprintf("sim:%d", step%4) })
-				require.NoError(t, rt.Wait())
+				require.NoError(t, rt.Wait(context.Background()))
 			}
 		}, "chain", "bound by the order of tasks", "behind others of the same device, while those of kind sim are busy"},
 		{"a kernel that takes long to make", "slow:1", func(rt *task.Runtime) {
@@ -309,7 +310,7 @@ func TestVerdictsOfRealRuns(t *testing.T) {
 		{"a second one", "smp:1,slow:1", func(rt *task.Runtime) {
 			_, err := rt.Go(func() error { return nil })
 			require.NoError(t, err)
-			require.NoError(t, rt.Wait())
+			require.NoError(t, rt.Wait(context.Background()))
 			_, err = kernel(t, Works).Submit(rt, 8, make([]float32, 8))
 			require.NoError(t, err)
 		}, "compile", "bound by making variants of kernels", "0s of that before the first submission"},
@@ -346,7 +347,7 @@ func TestParentsAreRecorded(t *testing.T) {
 		}, task.Label("outer"))
 		require.NoError(t, err)
 	}
-	require.NoError(t, rt.Wait())
+	require.NoError(t, rt.Wait(context.Background()))
 	require.NoError(t, rt.Close())
 	require.NoError(t, rec.Close())
 	read, err := run.Read(&file)
@@ -380,7 +381,7 @@ func TestANoteOfFailures(t *testing.T) {
 		}, task.InOut(x), task.Label(fmt.Sprintf("step %d", i)))
 		require.NoError(t, err)
 	}
-	require.Error(t, rt.Wait())
+	require.Error(t, rt.Wait(context.Background()))
 	require.NoError(t, rt.Close())
 	require.NoError(t, rec.Close())
 	notes := strings.Join(r.Summary().Notes, "\n")
@@ -394,7 +395,7 @@ func TestNotesOfRealRuns(t *testing.T) {
 	works, err := task.NewKernel(Works, task.SourceFile{Name: "k.go", Text: text})
 	require.NoError(t, err)
 	s := runWith(t, task.Options{Devices: "smp:2,sim:2", Vector: task.VectorOff}, func(rt *task.Runtime) {
-		_, err := works.With(task.On("smp")).Submit(rt, elements, make([]float32, elements))
+		_, err := works.With(task.OnDevice("smp")).Submit(rt, elements, make([]float32, elements))
 		require.NoError(t, err)
 	})
 	require.Len(t, s.Notes, 2, "%q", s.Notes)

@@ -26,6 +26,7 @@ type Run struct {
 	idle    []record.Packed // memory for more of them
 	copied  bool            // a copy of the run may refer to what is packed
 	Dropped uint64          // records lost because a ring was full
+	Lost    record.Losses   // the same counted apart
 	Damage  record.Damage
 	// Gone is how many tasks are not in Tasks because of the limit.
 	Gone   int64
@@ -61,6 +62,9 @@ func (r *Run) Take(b *record.Batch) error {
 	r.Details = append(r.Details, b.Details...)
 	r.Points = append(r.Points, b.Points...)
 	r.Dropped = b.Dropped
+	if b.Lost != nil {
+		r.Lost = *b.Lost
+	}
 	r.extra += extraWaits(b.Details)
 	if b.Packed.Len() > 0 {
 		r.keepPacked(&b.Packed)

@@ -311,6 +311,35 @@ func TestTheSummaryInWords(t *testing.T) {
 	require.Contains(t, diff.String(), "+0.0 %")
 }
 
+// Counts and sums have the tasks and copies that were dropped; medians and spans are those of the records (issue 16, point 5).
+func TestSummary_CountsWhatWasDropped(t *testing.T) {
+	r := bench()
+	r.add(probe.Task{Place: 1, Start: 10 * ms, Launch: 1, End: 100 * ms, Release: 100 * ms, Kernel: "Forces", Variant: "sim"})
+	r.Points = append(r.Points, probe.Point{Kind: probe.Arrive, From: "host", To: "sim:0", Bytes: 1 << 20, Begin: ms, Time: 9 * ms})
+	lost := &record.Losses{Details: 3, Points: 1,
+		Copies: []record.LostCopies{{From: "host", To: "sim:0", Copies: 2, Bytes: 1 << 20}, {From: "sim:0", To: "host", Copies: 1, Failed: 1, Bytes: 5}},
+		Tasks: []record.LostTasks{
+			{Kernel: "Forces", Variant: "sim", Place: 1, Count: 7, Ran: 6, Failed: 1, Running: 60 * ms, Least: ms, Most: 20 * ms},
+			{Label: "sum", Variant: "go", Place: 0, Count: 2, Ran: 2, Running: 4 * ms, Least: ms, Most: 3 * ms},
+			{Kernel: "Forces", Place: -1, Count: 4, Skipped: 4},
+		}}
+	require.NoError(t, r.Take(&record.Batch{Dropped: lost.Records(), Lost: lost}))
+	s := r.Summary()
+	require.EqualValues(t, 13+4+3+1, s.Dropped)
+	require.EqualValues(t, 14, s.Tasks)
+	require.EqualValues(t, 1, s.Failed)
+	require.EqualValues(t, 4, s.Skipped)
+	require.EqualValues(t, []int64{2, 7}, []int64{s.Places[0].Tasks, s.Places[1].Tasks})
+	require.Equal(t, KernelUse{Sort: "Forces", Variant: "sim", Kind: "sim", Count: 7, Total: 150 * ms, Least: ms, Middle: 90 * ms, Most: 90 * ms}, s.Kernels[0])
+	require.Equal(t, KernelUse{Sort: "sum", Variant: "go", Kind: "smp", Count: 2, Total: 4 * ms, Least: ms, Middle: 2 * ms, Most: 3 * ms}, s.Kernels[1])
+	require.Equal(t, LinkUse{From: "host", To: "sim:0", Copies: 3, Bytes: 2 << 20, Recorded: 1 << 20, Time: 8 * ms}, s.Links[0])
+	require.Equal(t, LinkUse{From: "sim:0", To: "host", Copies: 1, Failed: 1, Bytes: 5}, s.Links[1])
+	require.Zero(t, s.Links[1].Rate())
+	var out bytes.Buffer
+	require.NoError(t, s.Write(&out))
+	require.Contains(t, out.String(), "(13 tasks, 4 copies, 3 details, 1 others)")
+}
+
 // A damaged file may hold any worker.
 func TestAWorkerThatIsNone(t *testing.T) {
 	r := New(0)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/trace/probe"
+	"github.com/gompss/gompss/trace/record"
 )
 
 // A Summary is the numbers of a run. Durations are nanoseconds in JSON.
@@ -19,6 +20,9 @@ type Summary struct {
 	Skipped int64
 	Gone    int64  // counted in Tasks, in nothing else
 	Dropped uint64 // records lost
+	// Lost counts the records that were lost. Its tasks and copies count in all counts, sums and extremes of s; spans of
+	// time, medians and the critical path are those of the tasks with a record.
+	Lost record.Losses
 	// EdgesGone is how many edges were left out to bound the memory; the critical path is that of all.
 	EdgesGone int64
 	Damage    string // of the file
@@ -97,7 +101,8 @@ type LinkUse struct {
 	Copies   int64
 	Failed   int64
 	Bytes    deps.Bytes
-	Time     time.Duration // in which at least one copy was under way
+	Time     time.Duration // in which at least one copy with a record was under way
+	Recorded deps.Bytes    // of the copies with a record
 }
 
 // Rate returns bytes a second while copies were under way.
@@ -105,13 +110,13 @@ func (l *LinkUse) Rate() float64 {
 	if l.Time <= 0 {
 		return 0
 	}
-	return float64(l.Bytes) / l.Time.Seconds()
+	return float64(l.Recorded) / l.Time.Seconds()
 }
 
 // Summary works out the numbers. Requires: Finish.
 func (r *Run) Summary() *Summary {
 	from, to := r.Bounds()
-	s := &Summary{Elapsed: to - from, Tasks: int64(len(r.Tasks)) + r.Gone, Gone: r.Gone, Dropped: r.Dropped, EdgesGone: r.EdgesGone, Damage: r.Damage.String(), Policy: r.Machine.Policy}
+	s := &Summary{Elapsed: to - from, Gone: r.Gone, Dropped: r.Dropped, Lost: r.Lost, EdgesGone: r.EdgesGone, Damage: r.Damage.String(), Policy: r.Machine.Policy}
 	r.countTasks(s)
 	s.Held = r.sumTokens()
 	busy := r.sumPlaces(s)
@@ -128,6 +133,9 @@ func (r *Run) Summary() *Summary {
 }
 
 func (r *Run) countTasks(s *Summary) {
+	lost := r.Lost.Sum()
+	s.Tasks = int64(len(r.Tasks)) + r.Gone + lost.Count
+	s.Failed, s.Skipped, s.Short, s.Waited = lost.Failed, lost.Skipped, lost.Short, lost.Waited
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		switch {
@@ -186,6 +194,11 @@ func (r *Run) sumPlaces(s *Summary) (busy [][]Span) {
 		p.Overhead += l.Overhead
 		p.Idle += l.Idle
 		s.Overhead += l.Overhead
+	}
+	for i := range r.Lost.Tasks {
+		if t := &r.Lost.Tasks[i]; t.Place >= 0 && int(t.Place) < len(s.Places) {
+			s.Places[t.Place].Tasks += t.Ran
+		}
 	}
 	return busy
 }
@@ -338,9 +351,46 @@ func (r *Run) sumKernels() []KernelUse {
 		}
 		out = append(out, u)
 	}
+	out = r.addLostTasks(out)
 	slices.SortFunc(out, func(a, b KernelUse) int {
 		return cmp.Or(-cmp.Compare(a.Total, b.Total), cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.Variant, b.Variant), cmp.Compare(a.Kind, b.Kind))
 	})
+	return out
+}
+
+// addLostTasks adds the tasks without a record to the rows of their kernels.
+func (r *Run) addLostTasks(out []KernelUse) []KernelUse {
+	for i := range r.Lost.Tasks {
+		t := &r.Lost.Tasks[i]
+		if t.Ran == 0 || t.Place < 0 || int(t.Place) >= len(r.Machine.Places) {
+			continue
+		}
+		sort, kind := Sort(&probe.Task{Kernel: t.Kernel, Label: t.Label}), r.Machine.Places[t.Place].Kind
+		j := slices.IndexFunc(out, func(u KernelUse) bool { return u.Sort == sort && u.Variant == t.Variant && u.Kind == kind })
+		if j < 0 {
+			j = len(out)
+			mean := t.Running / time.Duration(t.Ran)
+			out = append(out, KernelUse{Sort: sort, Variant: t.Variant, Kind: kind, Least: t.Least, Middle: mean, Most: t.Most})
+		}
+		u := &out[j]
+		u.Count, u.Total = u.Count+t.Ran, u.Total+t.Running
+		u.Least, u.Most = min(u.Least, t.Least), max(u.Most, t.Most)
+	}
+	return out
+}
+
+// addLostCopies adds the copies without a record to their links.
+func (r *Run) addLostCopies(out []LinkUse) []LinkUse {
+	for i := range r.Lost.Copies {
+		c := &r.Lost.Copies[i]
+		j := slices.IndexFunc(out, func(u LinkUse) bool { return u.From == c.From && u.To == c.To })
+		if j < 0 {
+			j = len(out)
+			out = append(out, LinkUse{From: c.From, To: c.To})
+		}
+		out[j].Copies, out[j].Failed, out[j].Bytes = out[j].Copies+c.Copies, out[j].Failed+c.Failed, out[j].Bytes+c.Bytes
+		out[j].Recorded = out[j].Bytes - c.Bytes
+	}
 	return out
 }
 
@@ -370,8 +420,9 @@ func (r *Run) sumLinks() []LinkUse {
 		spans[j] = append(spans[j], Span{p.Begin, p.Time})
 	}
 	for j := range out {
-		out[j].Time = length(union(spans[j]))
+		out[j].Time, out[j].Recorded = length(union(spans[j])), out[j].Bytes
 	}
+	out = r.addLostCopies(out)
 	slices.SortFunc(out, func(a, b LinkUse) int {
 		return cmp.Or(-cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})

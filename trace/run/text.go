@@ -37,8 +37,17 @@ func (s *Summary) Write(w io.Writer) error {
 // records says what of the records is missing.
 func (s *Summary) records() string {
 	text := fmt.Sprintf("dropped %d", s.Dropped)
+	lost := s.Lost.Sum().Count
+	if s.Dropped > 0 {
+		copies := int64(0)
+		for i := range s.Lost.Copies {
+			copies += s.Lost.Copies[i].Copies + s.Lost.Copies[i].Failed
+		}
+		text += fmt.Sprintf(" (%d tasks, %d copies, %d details, %d others): counts and sums include them, spans of time, medians and the critical path do not",
+			lost, copies, s.Lost.Details, s.Lost.Points)
+	}
 	if s.Gone > 0 {
-		text += fmt.Sprintf(", figures below are of the last %d tasks", s.Tasks-s.Gone)
+		text += fmt.Sprintf(", figures below are of the last %d tasks", s.Tasks-s.Gone-lost)
 	}
 	if s.EdgesGone > 0 {
 		text += fmt.Sprintf(", %d edges are not kept: of each task those that decide are", s.EdgesGone)

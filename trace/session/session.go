@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -74,13 +75,16 @@ type Session struct {
 	page     Page
 	// Profile says that CPU profiles should have the tasks' names as labels, and execution traces of Go regions of tasks.
 	Profile bool
+	wait    bool // writers wait for room in the rings: no record is dropped
 }
 
-// Open starts what trace ("", "off", "summary", "file:PATH", "profile", separated by commas) and dash ("" or an address) ask for; what people
+// Open starts what trace ("", "off", "summary", "file:PATH", "profile", "wait", separated by commas) and dash ("" or an address) ask for; what people
 // should read goes to out. It returns nil when nothing is asked for. The second run of a program that asks for the same file gets PATH with
 // -2 before its ending, and one whose page would be where another one's is gets a free port.
 //
-// Errors: an unknown word, a file that cannot be made, an address that cannot be served.
+// With "wait" a task waits where its record would be dropped: records are complete, and the run takes as long as its file needs.
+//
+// Errors: an unknown word, a word given twice, "wait" without a summary, file or page, a file that cannot be made, an address that cannot be served.
 func Open(trace, dash string, out io.Writer) (*Session, error) {
 	s := &Session{out: out}
 	sinks, err := s.sinks(trace)
@@ -95,22 +99,33 @@ func Open(trace, dash string, out io.Writer) (*Session, error) {
 		}
 		return nil, err
 	}
+	if s.wait && len(sinks) == 0 {
+		return nil, errors.New("trace: wait: nothing is recorded: add summary, file:PATH or a page")
+	}
 	if len(sinks) == 0 && !s.Profile {
 		return nil, nil
 	}
 	if len(sinks) == 0 {
 		return s, nil
 	}
-	s.Recorder = record.New(record.Options{Sinks: sinks})
+	s.Recorder = record.New(record.Options{Sinks: sinks, Wait: s.wait})
 	return s, nil
 }
 
 func (s *Session) sinks(spec string) (sinks []record.Sink, err error) {
-	for word := range strings.SplitSeq(spec, ",") {
+	words := strings.Split(spec, ",")
+	for i, word := range words {
+		if word != "" && slices.Contains(words[:i], word) {
+			return nil, fmt.Errorf("trace: %q is given twice", word)
+		}
+	}
+	for _, word := range words {
 		switch name, isFile := strings.CutPrefix(word, "file:"); {
 		case word == "" || word == "off":
 		case word == "profile":
 			s.Profile = true
+		case word == "wait":
+			s.wait = true
 		case word == "summary":
 			s.summary = run.New(SummaryTasks)
 			sinks = append(sinks, s.summary)
@@ -121,7 +136,7 @@ func (s *Session) sinks(spec string) (sinks []record.Sink, err error) {
 			}
 			sinks = append(sinks, record.NewWriter(f))
 		default:
-			return sinks, fmt.Errorf("trace: %q: want summary, file:PATH, profile or off, separated by commas", word)
+			return sinks, fmt.Errorf("trace: %q: want summary, file:PATH, wait, profile or off, separated by commas", word)
 		}
 	}
 	return sinks, nil
@@ -139,8 +154,11 @@ func (s *Session) create(name string) (*os.File, error) {
 		name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ending), n, ending)
 		fmt.Fprintf(s.out, "gompss: run %d of this program is recorded in %s\n", n, name)
 	}
-	return os.Create(name)
+	return createFile(name)
 }
+
+// errSymlink says that a trace file is not written through a symbolic link.
+var errSymlink = errors.New("a symbolic link: give the path of the file itself")
 
 // ErrNoPage says that the program has no page to serve.
 var ErrNoPage = errors.New("this program has no page: it must import github.com/gompss/gompss/trace")
@@ -172,7 +190,7 @@ func (s *Session) Close() error {
 	}
 	err := s.Recorder.Close()
 	if s.summary != nil && s.summary.Machine.Places != nil {
-		s.summary.Dropped = s.Recorder.Dropped()
+		s.summary.Dropped, s.summary.Lost = s.Recorder.Dropped(), *s.Recorder.Losses()
 		var text bytes.Buffer // written at once: runs may end together
 		err = errors.Join(err, s.summary.Summary().Write(&text))
 		_, bad := s.out.Write(text.Bytes())

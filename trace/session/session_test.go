@@ -127,3 +127,42 @@ func TestTwoRunsOfOneProgram(t *testing.T) {
 	_, err = Open("", "127.0.0.1:8081", &out)
 	require.ErrorContains(t, err, "already in use", "another program is there")
 }
+
+// A trace file is not written through a symbolic link, and what the link names stays as it is (issue 16, point h).
+func TestTraceFile_SymbolicLinkIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	victim := filepath.Join(dir, "victim")
+	require.NoError(t, os.WriteFile(victim, []byte("kept"), 0o600))
+	for _, target := range []string{victim, filepath.Join(dir, "absent")} {
+		link := target + ".gtrace"
+		require.NoError(t, os.Symlink(target, link))
+		_, err := Open("file:"+link, "", &bytes.Buffer{})
+		require.ErrorIs(t, err, errSymlink)
+		require.ErrorContains(t, err, link)
+	}
+	text, err := os.ReadFile(victim)
+	require.NoError(t, err)
+	require.Equal(t, "kept", string(text))
+	require.NoFileExists(t, filepath.Join(dir, "absent"))
+}
+
+func TestTraceWait_NeedsAReader(t *testing.T) {
+	_, err := Open("wait", "", nil)
+	require.ErrorContains(t, err, "nothing is recorded")
+	s, err := Open("wait,file:"+filepath.Join(t.TempDir(), "run.gtrace"), "", &bytes.Buffer{})
+	require.NoError(t, err)
+	const n = 300_000 // several times the rings
+	s.Recorder.Open(machine())
+	for i := range n {
+		s.Recorder.Ended(&probe.Task{ID: deps.TaskID(i + 1), Start: 1, End: 2})
+	}
+	require.NoError(t, s.Close())
+	require.Zero(t, s.Recorder.Dropped())
+}
+
+func TestTraceWords_TwiceIsRefused(t *testing.T) {
+	for _, spec := range []string{"summary,summary", "profile,off,profile", "file:a,file:a"} {
+		_, err := Open(spec, "", nil)
+		require.ErrorContains(t, err, "is given twice", spec)
+	}
+}

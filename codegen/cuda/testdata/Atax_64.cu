@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -32,54 +38,88 @@ extern "C" __global__ void
 Atax(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* tmp, int64 tmp_len,
 	gompss_fault* fault)
 {
-	if (0 <= m && (int64)((uint64)n * m) <= a_len && m <= x_len && n <= tmp_len && m < 134217728 &&
-		n < 134217728 && -134217728 < n) {
-		int64 end = n;
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
-			double s = 0.0;
-			#pragma unroll 4
-			for (int64 j = 0; j < m; j++) {
-				s += a[i * m + j] * x[j];
+	if (apart(tmp, tmp_len, a, a_len) && apart(tmp, tmp_len, x, x_len)) {
+		if (0 <= m && (int64)((uint64)n * m) <= a_len && m <= x_len && n <= tmp_len && m < 134217728 &&
+			n < 134217728 && -134217728 < n) {
+			int64 end = n;
+			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
+				double s = 0.0;
+				#pragma unroll 4
+				for (int64 j = 0; j < m; j++) {
+					s += a[i * m + j] * x[j];
+				}
+				tmp[i] = s;
 			}
-			tmp[i] = s;
+		} else {
+			int64 end = n;
+			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+				double s = 0.0;
+				#pragma unroll 1
+				for (int64 j = 0; j < m; j++) {
+					s += a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] * x[check_index(j, x_len, 2, fault)];
+				}
+				tmp[check_index(i, tmp_len, 3, fault)] = s;
+			}
 		}
-	} else {
-		int64 end = n;
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+Atax_2(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* tmp, int64 tmp_len,
+	gompss_fault* fault)
+{
+	if (!(apart(tmp, tmp_len, a, a_len) && apart(tmp, tmp_len, x, x_len))) {
+		for (int64 i = 0; i < n; i++) {
 			double s = 0.0;
-			#pragma unroll 1
 			for (int64 j = 0; j < m; j++) {
-				s += a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] * x[check_index(j, x_len, 2, fault)];
+				s += a[check_index((int64)((uint64)i * m + j), a_len, 4, fault)] * x[check_index(j, x_len, 5, fault)];
 			}
-			tmp[check_index(i, tmp_len, 3, fault)] = s;
+			tmp[check_index(i, tmp_len, 6, fault)] = s;
 		}
 	}
 }
 
 extern "C" __global__ void
-Atax_2(int64 n, int64 m, double* a, int64 a_len, double* y, int64 y_len, double* tmp, int64 tmp_len,
+Atax_3(int64 n, int64 m, double* a, int64 a_len, double* y, int64 y_len, double* tmp, int64 tmp_len,
 	gompss_fault* fault)
 {
-	if (0 <= m && (int64)((uint64)n * m) <= a_len && n <= tmp_len && m <= y_len && m < 134217728 &&
-		n < 134217728 && -134217728 < n) {
-		int64 end = m;
-		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
-			double s = 0.0;
-			#pragma unroll 4
-			for (int64 i = 0; i < n; i++) {
-				s += a[i * m + j] * tmp[i];
+	if (apart(y, y_len, a, a_len) && apart(y, y_len, tmp, tmp_len)) {
+		if (0 <= m && (int64)((uint64)n * m) <= a_len && n <= tmp_len && m <= y_len && m < 134217728 &&
+			n < 134217728 && -134217728 < n) {
+			int64 end = m;
+			for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
+				double s = 0.0;
+				#pragma unroll 4
+				for (int64 i = 0; i < n; i++) {
+					s += a[i * m + j] * tmp[i];
+				}
+				y[j] = s;
 			}
-			y[j] = s;
+		} else {
+			int64 end = m;
+			for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
+				double s = 0.0;
+				#pragma unroll 1
+				for (int64 i = 0; i < n; i++) {
+					s += a[check_index((int64)((uint64)i * m + j), a_len, 7, fault)] * tmp[check_index(i, tmp_len, 8, fault)];
+				}
+				y[check_index(j, y_len, 9, fault)] = s;
+			}
 		}
-	} else {
-		int64 end = m;
-		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+Atax_4(int64 n, int64 m, double* a, int64 a_len, double* y, int64 y_len, double* tmp, int64 tmp_len,
+	gompss_fault* fault)
+{
+	if (!(apart(y, y_len, a, a_len) && apart(y, y_len, tmp, tmp_len))) {
+		for (int64 j = 0; j < m; j++) {
 			double s = 0.0;
-			#pragma unroll 1
 			for (int64 i = 0; i < n; i++) {
-				s += a[check_index((int64)((uint64)i * m + j), a_len, 4, fault)] * tmp[check_index(i, tmp_len, 5, fault)];
+				s += a[check_index((int64)((uint64)i * m + j), a_len, 10, fault)] * tmp[check_index(i, tmp_len, 11, fault)];
 			}
-			y[check_index(j, y_len, 6, fault)] = s;
+			y[check_index(j, y_len, 12, fault)] = s;
 		}
 	}
 }

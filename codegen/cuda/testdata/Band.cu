@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -31,34 +37,49 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Band(int n, int width, float* x, int x_len, float* y, int y_len, gompss_fault* fault)
 {
-	if (n <= x_len) {
-		int end = n;
-		int count = max(end, 0);
-		int end_2 = min(min(2 * width, n + width - 1), min(n + width, n));
-		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int jTurn = it - (unsigned)rows * count_2;
-			int64 j = (int64)max(i - width, 0) + jTurn;
-			if (j < min(i + width, n)) {
-				y[check_index((int64)i * n + j, y_len, 1, fault)] += x[i] * x[check_index(j, x_len, 2, fault)];
+	if ((double)n * ((double)n - (double)0) < 4.611686018427388e+18 &&
+		(double)n * ((double)n - (double)0) > -4.611686018427388e+18 && apart(y, y_len, x, x_len)) {
+		if (n <= x_len) {
+			int end = n;
+			int count = max(end, 0);
+			int end_2 = min(min(2 * width, n + width - 1), min(n + width, n));
+			int count_2 = max(end_2, 0);
+			int total = count * count_2;
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int rows = (unsigned)it / (unsigned)count_2;
+				int i = rows;
+				int jTurn = it - (unsigned)rows * count_2;
+				int64 j = (int64)max(i - width, 0) + jTurn;
+				if (j < min(i + width, n)) {
+					y[check_index((int64)i * n + j, y_len, 1, fault)] += x[i] * x[check_index(j, x_len, 2, fault)];
+				}
+			}
+		} else {
+			int end = n;
+			int count = max(end, 0);
+			int end_2 = min(min(2 * width, n + width - 1), min(n + width, n));
+			int count_2 = max(end_2, 0);
+			int total = count * count_2;
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int rows = (unsigned)it / (unsigned)count_2;
+				int i = rows;
+				int jTurn = it - (unsigned)rows * count_2;
+				int64 j = (int64)max(i - width, 0) + jTurn;
+				if (j < min(i + width, n)) {
+					y[check_index((int64)i * n + j, y_len, 3, fault)] += x[check_index(i, x_len, 4, fault)] * x[check_index(j, x_len, 5, fault)];
+				}
 			}
 		}
-	} else {
-		int end = n;
-		int count = max(end, 0);
-		int end_2 = min(min(2 * width, n + width - 1), min(n + width, n));
-		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int jTurn = it - (unsigned)rows * count_2;
-			int64 j = (int64)max(i - width, 0) + jTurn;
-			if (j < min(i + width, n)) {
-				y[check_index((int64)i * n + j, y_len, 3, fault)] += x[check_index(i, x_len, 4, fault)] * x[check_index(j, x_len, 5, fault)];
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+Band_2(int n, int width, float* x, int x_len, float* y, int y_len, gompss_fault* fault)
+{
+	if (!((double)n * ((double)n - (double)0) < 4.611686018427388e+18 && (double)n * ((double)n - (double)0) > -4.611686018427388e+18 && apart(y, y_len, x, x_len))) {
+		for (int i = 0; i < n; i++) {
+			for (int j = max(i - width, 0), j_end = min(i + width, n); j < j_end; j++) {
+				y[check_index((int64)i * n + j, y_len, 6, fault)] += x[check_index(i, x_len, 7, fault)] * x[check_index(j, x_len, 8, fault)];
 			}
 		}
 	}

@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -31,36 +37,51 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Band(int64 n, int64 width, float* x, int64 x_len, float* y, int64 y_len, gompss_fault* fault)
 {
-	if (n <= x_len && n < 36028797018963968ll && -36028797018963968ll < n) {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = min(min((int64)(2ull * width), (int64)((uint64)n + width - 1)), min((int64)((uint64)n + width), n));
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 jTurn = it - (uint64)rows * count_2;
-			int64 j = (uint64)max((int64)((uint64)i - width), (int64)0) + jTurn;
-			if (j < min((int64)((uint64)i + width), n)) {
-				y[check_index((int64)((uint64)i * n + j), y_len, 1, fault)] += x[i] * x[check_index(j, x_len, 2, fault)];
+	if ((double)n * ((double)n - (double)0) < 4.611686018427388e+18 &&
+		(double)n * ((double)n - (double)0) > -4.611686018427388e+18 && apart(y, y_len, x, x_len)) {
+		if (n <= x_len && n < 36028797018963968ll && -36028797018963968ll < n) {
+			int64 end = n;
+			int64 count = max(end, (int64)0);
+			int64 end_2 = min(min((int64)(2ull * width), (int64)((uint64)n + width - 1)), min((int64)((uint64)n + width), n));
+			int64 count_2 = max(end_2, (int64)0);
+			int64 total = (uint64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 i = rows;
+				int64 jTurn = it - (uint64)rows * count_2;
+				int64 j = (uint64)max((int64)((uint64)i - width), (int64)0) + jTurn;
+				if (j < min((int64)((uint64)i + width), n)) {
+					y[check_index((int64)((uint64)i * n + j), y_len, 1, fault)] += x[i] * x[check_index(j, x_len, 2, fault)];
+				}
+			}
+		} else {
+			int64 end = n;
+			int64 count = max(end, (int64)0);
+			int64 end_2 = min(min((int64)(2ull * width), (int64)((uint64)n + width - 1)), min((int64)((uint64)n + width), n));
+			int64 count_2 = max(end_2, (int64)0);
+			int64 total = (uint64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 i = rows;
+				int64 jTurn = it - (uint64)rows * count_2;
+				int64 j = (uint64)max((int64)((uint64)i - width), (int64)0) + jTurn;
+				if (j < min((int64)((uint64)i + width), n)) {
+					y[check_index((int64)((uint64)i * n + j), y_len, 3, fault)] += x[check_index(i, x_len, 4, fault)] * x[check_index(j, x_len, 5, fault)];
+				}
 			}
 		}
-	} else {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = min(min((int64)(2ull * width), (int64)((uint64)n + width - 1)), min((int64)((uint64)n + width), n));
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 jTurn = it - (uint64)rows * count_2;
-			int64 j = (uint64)max((int64)((uint64)i - width), (int64)0) + jTurn;
-			if (j < min((int64)((uint64)i + width), n)) {
-				y[check_index((int64)((uint64)i * n + j), y_len, 3, fault)] += x[check_index(i, x_len, 4, fault)] * x[check_index(j, x_len, 5, fault)];
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+Band_2(int64 n, int64 width, float* x, int64 x_len, float* y, int64 y_len, gompss_fault* fault)
+{
+	if (!((double)n * ((double)n - (double)0) < 4.611686018427388e+18 && (double)n * ((double)n - (double)0) > -4.611686018427388e+18 && apart(y, y_len, x, x_len))) {
+		for (int64 i = 0; i < n; i++) {
+			for (int64 j = max((int64)((uint64)i - width), (int64)0), j_end = min((int64)((uint64)i + width), n); j < j_end; j++) {
+				y[check_index((int64)((uint64)i * n + j), y_len, 6, fault)] += x[check_index(i, x_len, 7, fault)] * x[check_index(j, x_len, 8, fault)];
 			}
 		}
 	}

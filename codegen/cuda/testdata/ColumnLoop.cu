@@ -31,48 +31,73 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 ColumnLoop(int n, int m, float* a, int a_len, gompss_fault* fault)
 {
-	if (0 <= m && (int64)n * m <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
-		int end = (max(n, 0) + 3) / 4;
-		int count = max(end, 0);
-		int end_2 = m;
-		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int block = rows;
-			int j = it - (unsigned)rows * count_2;
-			int top = min((int64)block * 4, (int64)n);
-			if (top + 4 <= n) {
-				int i = top;
-				int i_2 = top + 1;
-				int i_3 = top + 2;
-				int i_4 = top + 3;
-				float value = a[(unsigned)i * m + j] * 2.0f + 1.0f;
-				float value_2 = a[(unsigned)i_2 * m + j] * 2.0f + 1.0f;
-				float value_3 = a[(unsigned)i_3 * m + j] * 2.0f + 1.0f;
-				float value_4 = a[(unsigned)i_4 * m + j] * 2.0f + 1.0f;
-				a[(unsigned)i * m + j] = value;
-				a[(unsigned)i_2 * m + j] = value_2;
-				a[(unsigned)i_3 * m + j] = value_3;
-				a[(unsigned)i_4 * m + j] = value_4;
-			} else {
-				for (int i = top; i < n; i++) {
-					a[(unsigned)i * m + j] = a[(unsigned)i * m + j] * 2.0f + 1.0f;
+	if ((double)m * ((double)n - (double)0) < 4.611686018427388e+18 &&
+		(double)m * ((double)n - (double)0) > -4.611686018427388e+18) {
+		if (0 <= m && (int64)n * m <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+			int end = (max(n, 0) + 3) / 4;
+			int count = max(end, 0);
+			int end_2 = m;
+			int count_2 = max(end_2, 0);
+			int total = count * count_2;
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int rows = (unsigned)it / (unsigned)count_2;
+				int block = rows;
+				int j = it - (unsigned)rows * count_2;
+				int top = min((int64)block * 4, (int64)n);
+				if (top + 4 <= n) {
+					int i = top;
+					int i_2 = top + 1;
+					int i_3 = top + 2;
+					int i_4 = top + 3;
+					float value = a[(unsigned)i * m + j] * 2.0f + 1.0f;
+					float value_2 = a[(unsigned)i_2 * m + j] * 2.0f + 1.0f;
+					float value_3 = a[(unsigned)i_3 * m + j] * 2.0f + 1.0f;
+					float value_4 = a[(unsigned)i_4 * m + j] * 2.0f + 1.0f;
+					a[(unsigned)i * m + j] = value;
+					a[(unsigned)i_2 * m + j] = value_2;
+					a[(unsigned)i_3 * m + j] = value_3;
+					a[(unsigned)i_4 * m + j] = value_4;
+				} else {
+					for (int i = top; i < n; i++) {
+						a[(unsigned)i * m + j] = a[(unsigned)i * m + j] * 2.0f + 1.0f;
+					}
 				}
 			}
+		} else {
+			int end = n;
+			int count = max(end, 0);
+			int end_2 = m;
+			int count_2 = max(end_2, 0);
+			int64 total = (int64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 i = rows;
+				int64 j = it - (uint64)rows * count_2;
+				a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] = a[check_index((int64)((uint64)i * m + j), a_len, 2, fault)] * 2.0f + 1.0f;
+			}
 		}
-	} else {
-		int end = n;
-		int count = max(end, 0);
-		int end_2 = m;
-		int count_2 = max(end_2, 0);
-		int64 total = (int64)count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 j = it - (uint64)rows * count_2;
-			a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] = a[check_index((int64)((uint64)i * m + j), a_len, 2, fault)] * 2.0f + 1.0f;
+	}
+}
+
+extern "C" __global__ void
+ColumnLoop_2(int n, int m, float* a, int a_len, gompss_fault* fault)
+{
+	if (!((double)m * ((double)n - (double)0) < 4.611686018427388e+18 && (double)m * ((double)n - (double)0) > -4.611686018427388e+18)) {
+		if (0 <= m && (int64)n * m <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+			for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
+				#pragma unroll 4
+				for (int i = 0; i < n; i++) {
+					a[i * m + j] = a[i * m + j] * 2.0f + 1.0f;
+				}
+			}
+		} else {
+			for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
+				#pragma unroll 1
+				for (int i = 0; i < n; i++) {
+					a[check_index((int64)i * m + j, a_len, 3, fault)] = a[check_index((int64)i * m + j, a_len, 4, fault)] * 2.0f + 1.0f;
+				}
+			}
 		}
 	}
 }

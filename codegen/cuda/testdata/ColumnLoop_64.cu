@@ -31,49 +31,76 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 ColumnLoop(int64 n, int64 m, float* a, int64 a_len, gompss_fault* fault)
 {
-	if (0 <= m && (int64)((uint64)n * m) <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
-		int64 end = (max(n, (int64)0) + 3) / 4;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = m;
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 block = rows;
-			int64 j = it - (uint64)rows * count_2;
-			int64 top = min(block * 4, n);
-			if (top + 4 <= n) {
-				int64 i = top;
-				int64 i_2 = top + 1;
-				int64 i_3 = top + 2;
-				int64 i_4 = top + 3;
-				float value = a[(uint64)(i * m) + j] * 2.0f + 1.0f;
-				float value_2 = a[(uint64)(i_2 * m) + j] * 2.0f + 1.0f;
-				float value_3 = a[(uint64)(i_3 * m) + j] * 2.0f + 1.0f;
-				float value_4 = a[(uint64)(i_4 * m) + j] * 2.0f + 1.0f;
-				a[(uint64)(i * m) + j] = value;
-				a[(uint64)(i_2 * m) + j] = value_2;
-				a[(uint64)(i_3 * m) + j] = value_3;
-				a[(uint64)(i_4 * m) + j] = value_4;
-			} else {
-				for (int64 i = top; i < n; i++) {
-					a[(uint64)(i * m) + j] = a[(uint64)(i * m) + j] * 2.0f + 1.0f;
+	if ((double)m * ((double)n - (double)0) < 4.611686018427388e+18 &&
+		(double)m * ((double)n - (double)0) > -4.611686018427388e+18) {
+		if (0 <= m && (int64)((uint64)n * m) <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+			int64 end = (max(n, (int64)0) + 3) / 4;
+			int64 count = max(end, (int64)0);
+			int64 end_2 = m;
+			int64 count_2 = max(end_2, (int64)0);
+			int64 total = count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 block = rows;
+				int64 j = it - (uint64)rows * count_2;
+				int64 top = min(block * 4, n);
+				if (top + 4 <= n) {
+					int64 i = top;
+					int64 i_2 = top + 1;
+					int64 i_3 = top + 2;
+					int64 i_4 = top + 3;
+					float value = a[(uint64)(i * m) + j] * 2.0f + 1.0f;
+					float value_2 = a[(uint64)(i_2 * m) + j] * 2.0f + 1.0f;
+					float value_3 = a[(uint64)(i_3 * m) + j] * 2.0f + 1.0f;
+					float value_4 = a[(uint64)(i_4 * m) + j] * 2.0f + 1.0f;
+					a[(uint64)(i * m) + j] = value;
+					a[(uint64)(i_2 * m) + j] = value_2;
+					a[(uint64)(i_3 * m) + j] = value_3;
+					a[(uint64)(i_4 * m) + j] = value_4;
+				} else {
+					for (int64 i = top; i < n; i++) {
+						a[(uint64)(i * m) + j] = a[(uint64)(i * m) + j] * 2.0f + 1.0f;
+					}
 				}
 			}
+		} else {
+			int64 end = n;
+			int64 count = max(end, (int64)0);
+			int64 end_2 = m;
+			int64 count_2 = max(end_2, (int64)0);
+			int64 total = (uint64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 i = rows;
+				int64 j = it - (uint64)rows * count_2;
+				a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] = a[check_index((int64)((uint64)i * m + j), a_len, 2, fault)] * 2.0f + 1.0f;
+			}
 		}
-	} else {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = m;
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 j = it - (uint64)rows * count_2;
-			a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] = a[check_index((int64)((uint64)i * m + j), a_len, 2, fault)] * 2.0f + 1.0f;
+	}
+}
+
+extern "C" __global__ void
+ColumnLoop_2(int64 n, int64 m, float* a, int64 a_len, gompss_fault* fault)
+{
+	if (!((double)m * ((double)n - (double)0) < 4.611686018427388e+18 && (double)m * ((double)n - (double)0) > -4.611686018427388e+18)) {
+		if (0 <= m && (int64)((uint64)n * m) <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+			int64 end = m;
+			for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
+				#pragma unroll 4
+				for (int64 i = 0; i < n; i++) {
+					a[i * m + j] = a[i * m + j] * 2.0f + 1.0f;
+				}
+			}
+		} else {
+			int64 end = m;
+			for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
+				#pragma unroll 1
+				for (int64 i = 0; i < n; i++) {
+					a[check_index((int64)((uint64)i * m + j), a_len, 3, fault)] = a[check_index((int64)((uint64)i * m + j), a_len, 4, fault)] * 2.0f + 1.0f;
+				}
+			}
 		}
 	}
 }

@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -29,131 +35,109 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-EdgeLoop(int* start, int start_len, int* falls, bool* branch, int* fallsParts, unsigned* ticket)
+EdgeLoop(int* start, int start_len, const double* __restrict__ val, int val_len, const double* __restrict__ x,
+	int x_len, const double* __restrict__ out, int out_len, int* falls, int* fallsParts, unsigned* ticket)
 {
 	__shared__ int slots[32];
 	__shared__ bool last;
-	int falls_2 = (-2147483647 - 1);
-	{
-		int end = start_len - 1;
-		for (int base = blockIdx.x * blockDim.x * 8; base < end; base += gridDim.x * blockDim.x * 8) {
-			if ((int)(base + blockDim.x * 8) <= end) {
-				int r = base + threadIdx.x;
-				int r_2 = base + (blockDim.x + threadIdx.x);
-				int r_3 = base + (blockDim.x * 2 + threadIdx.x);
-				int r_4 = base + (blockDim.x * 3 + threadIdx.x);
-				int r_5 = base + (blockDim.x * 4 + threadIdx.x);
-				int r_6 = base + (blockDim.x * 5 + threadIdx.x);
-				int r_7 = base + (blockDim.x * 6 + threadIdx.x);
-				int r_8 = base + (blockDim.x * 7 + threadIdx.x);
-				if (start[r] > start[r + 1]) {
-					falls_2 = 1;
-				}
-				if (start[r_2] > start[r_2 + 1]) {
-					falls_2 = 1;
-				}
-				if (start[r_3] > start[r_3 + 1]) {
-					falls_2 = 1;
-				}
-				if (start[r_4] > start[r_4 + 1]) {
-					falls_2 = 1;
-				}
-				if (start[r_5] > start[r_5 + 1]) {
-					falls_2 = 1;
-				}
-				if (start[r_6] > start[r_6 + 1]) {
-					falls_2 = 1;
-				}
-				if (start[r_7] > start[r_7 + 1]) {
-					falls_2 = 1;
-				}
-				if (start[r_8] > start[r_8 + 1]) {
-					falls_2 = 1;
-				}
-			} else {
-				for (int r = base + threadIdx.x; r < start_len - 1; r += blockDim.x) {
+	if (apart(out, out_len, val, val_len) && apart(out, out_len, x, x_len)) {
+		int falls_2 = (-2147483647 - 1);
+		{
+			int end = start_len - 1;
+			for (int base = blockIdx.x * blockDim.x * 8; base < end; base += gridDim.x * blockDim.x * 8) {
+				if ((int)(base + blockDim.x * 8) <= end) {
+					int r = base + threadIdx.x;
+					int r_2 = base + (blockDim.x + threadIdx.x);
+					int r_3 = base + (blockDim.x * 2 + threadIdx.x);
+					int r_4 = base + (blockDim.x * 3 + threadIdx.x);
+					int r_5 = base + (blockDim.x * 4 + threadIdx.x);
+					int r_6 = base + (blockDim.x * 5 + threadIdx.x);
+					int r_7 = base + (blockDim.x * 6 + threadIdx.x);
+					int r_8 = base + (blockDim.x * 7 + threadIdx.x);
 					if (start[r] > start[r + 1]) {
 						falls_2 = 1;
+					}
+					if (start[r_2] > start[r_2 + 1]) {
+						falls_2 = 1;
+					}
+					if (start[r_3] > start[r_3 + 1]) {
+						falls_2 = 1;
+					}
+					if (start[r_4] > start[r_4 + 1]) {
+						falls_2 = 1;
+					}
+					if (start[r_5] > start[r_5 + 1]) {
+						falls_2 = 1;
+					}
+					if (start[r_6] > start[r_6 + 1]) {
+						falls_2 = 1;
+					}
+					if (start[r_7] > start[r_7 + 1]) {
+						falls_2 = 1;
+					}
+					if (start[r_8] > start[r_8 + 1]) {
+						falls_2 = 1;
+					}
+				} else {
+					for (int r = base + threadIdx.x; r < start_len - 1; r += blockDim.x) {
+						if (start[r] > start[r + 1]) {
+							falls_2 = 1;
+						}
 					}
 				}
 			}
 		}
-	}
-	for (int d = 16; d > 0; d /= 2) {
-		int other = __shfl_down_sync(0xffffffff, falls_2, d);
-		falls_2 = max(falls_2, other);
-	}
-	if (threadIdx.x % 32 == 0) {
-		slots[threadIdx.x / 32] = falls_2;
-	}
-	__syncthreads();
-	falls_2 = slots[0];
-	for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-		falls_2 = max(falls_2, slots[w]);
-	}
-	if (threadIdx.x == 0) {
-		*(volatile int*)&fallsParts[blockIdx.x] = falls_2;
-		__threadfence();
-		unsigned ticket_2 = atomicAdd(&ticket[0], 1u);
-		__threadfence();
-		last = ticket_2 == gridDim.x - 1;
-	}
-	__syncthreads();
-	if (last) {
-		int falls_3 = (-2147483647 - 1);
-		for (int k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
-			int other = *(volatile int*)&fallsParts[k];
-			falls_3 = max(falls_3, other);
-		}
 		for (int d = 16; d > 0; d /= 2) {
-			int other = __shfl_down_sync(0xffffffff, falls_3, d);
-			falls_3 = max(falls_3, other);
+			int other = __shfl_down_sync(0xffffffff, falls_2, d);
+			falls_2 = max(falls_2, other);
 		}
 		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = falls_3;
+			slots[threadIdx.x / 32] = falls_2;
 		}
 		__syncthreads();
-		falls_3 = slots[0];
+		falls_2 = slots[0];
 		for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			falls_3 = max(falls_3, slots[w]);
+			falls_2 = max(falls_2, slots[w]);
 		}
 		if (threadIdx.x == 0) {
-			falls[0] = max(0, falls_3);
+			*(volatile int*)&fallsParts[blockIdx.x] = falls_2;
+			__threadfence();
+			unsigned ticket_2 = atomicAdd(&ticket[0], 1u);
+			__threadfence();
+			last = ticket_2 == gridDim.x - 1;
 		}
-		if (threadIdx.x == 0) {
-			branch[0] = falls[0] == 0;
+		__syncthreads();
+		if (last) {
+			int falls_3 = (-2147483647 - 1);
+			for (int k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
+				int other = *(volatile int*)&fallsParts[k];
+				falls_3 = max(falls_3, other);
+			}
+			for (int d = 16; d > 0; d /= 2) {
+				int other = __shfl_down_sync(0xffffffff, falls_3, d);
+				falls_3 = max(falls_3, other);
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = falls_3;
+			}
+			__syncthreads();
+			falls_3 = slots[0];
+			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
+				falls_3 = max(falls_3, slots[w]);
+			}
+			if (threadIdx.x == 0) {
+				falls[0] = max(falls[0], falls_3);
+			}
 		}
 	}
 }
 
-extern "C" __global__ void
-EdgeLoop_2(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
-	int val_len, double* x, int x_len, double* out, int out_len, bool* branch, gompss_fault* fault)
+extern "C" __global__ void __launch_bounds__(1)
+EdgeLoop_2(const double* __restrict__ val, int val_len, const double* __restrict__ x, int x_len,
+	const double* __restrict__ out, int out_len, int* falls, bool* branch)
 {
-	if (branch[0]) {
-		if (0 < start_len - 1) {
-			int start_2 = start[check_index(0, start_len, 1, fault)];
-			int end = start[check_index(start_len - 1, start_len, 2, fault)];
-			int64 count = max((int64)end - start_2, (int64)0);
-			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < count; it += gridDim.x * blockDim.x) {
-				int k = (int)(start_2 + it);
-				int64 low = 0;
-				int64 high = start_len - 1;
-				while ((int64)((uint64)low + 1) < high) {
-					int64 mid = (uint64)low + (int64)((uint64)high - low) / 2;
-					if (start[check_index(mid, start_len, 3, fault)] <= k) {
-						low = mid;
-					} else {
-						high = mid;
-					}
-				}
-				int64 r = low;
-				if (val[check_index(k, val_len, 4, fault)] < 0.0) {
-					continue;
-				}
-				out[check_index(k, out_len, 5, fault)] = val[check_index(k, val_len, 6, fault)] * x[check_index(col[check_index(k, col_len, 7, fault)], x_len, 8, fault)] + (double)r;
-			}
-		}
+	if (apart(out, out_len, val, val_len) && apart(out, out_len, x, x_len)) {
+		branch[0] = falls[0] == 0;
 	}
 }
 
@@ -161,13 +145,81 @@ extern "C" __global__ void
 EdgeLoop_3(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
 	int val_len, double* x, int x_len, double* out, int out_len, bool* branch, gompss_fault* fault)
 {
-	if (!branch[0]) {
-		for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < start_len - 1; r += gridDim.x * blockDim.x) {
-			for (int k = start[r], k_end = start[r + 1]; k < k_end; k++) {
-				if (val[check_index(k, val_len, 9, fault)] < 0.0) {
-					continue;
+	if (apart(out, out_len, val, val_len) && apart(out, out_len, x, x_len)) {
+		if (branch[0]) {
+			if (0 < start_len - 1) {
+				int start_2 = start[check_index(0, start_len, 1, fault)];
+				int end = start[check_index(start_len - 1, start_len, 2, fault)];
+				int64 count = max((int64)end - start_2, (int64)0);
+				for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < count; it += gridDim.x * blockDim.x) {
+					int k = (int)(start_2 + it);
+					int64 low = 0;
+					int64 high = start_len - 1;
+					while ((int64)((uint64)low + 1) < high) {
+						int64 mid = (uint64)low + (int64)((uint64)high - low) / 2;
+						if (start[check_index(mid, start_len, 3, fault)] <= k) {
+							low = mid;
+						} else {
+							high = mid;
+						}
+					}
+					int64 r = low;
+					if (val[check_index(k, val_len, 4, fault)] < 0.0) {
+						continue;
+					}
+					out[check_index(k, out_len, 5, fault)] = val[check_index(k, val_len, 6, fault)] * x[check_index(col[check_index(k, col_len, 7, fault)], x_len, 8, fault)] + (double)r;
 				}
-				out[check_index(k, out_len, 10, fault)] = val[check_index(k, val_len, 11, fault)] * x[check_index(col[check_index(k, col_len, 12, fault)], x_len, 13, fault)] + (double)r;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+EdgeLoop_4(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
+	int val_len, double* x, int x_len, double* out, int out_len, bool* branch, gompss_fault* fault)
+{
+	if (apart(out, out_len, val, val_len) && apart(out, out_len, x, x_len)) {
+		if (!branch[0]) {
+			for (int r = 0; r < start_len - 1; r++) {
+				for (int k = start[r], k_end = start[r + 1]; k < k_end; k++) {
+					if (val[check_index(k, val_len, 9, fault)] < 0.0) {
+						continue;
+					}
+					out[check_index(k, out_len, 10, fault)] = val[check_index(k, val_len, 11, fault)] * x[check_index(col[check_index(k, col_len, 12, fault)], x_len, 13, fault)] + (double)r;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+EdgeLoop_5(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
+	int val_len, double* x, int x_len, double* out, int out_len, gompss_fault* fault)
+{
+	if (!(apart(out, out_len, val, val_len) && apart(out, out_len, x, x_len))) {
+		for (int r = 0; r < start_len - 1; r++) {
+			if (apart(out, out_len, val, val_len) && apart(out, out_len, x, x_len)) {
+				__syncthreads();
+				int start_2 = start[r];
+				int end = start[r + 1];
+				int64 count = max((int64)end - start_2, (int64)0);
+				for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
+					int k = (int)(start_2 + it);
+					if (val[check_index(k, val_len, 14, fault)] < 0.0) {
+						continue;
+					}
+					out[check_index(k, out_len, 15, fault)] = val[check_index(k, val_len, 16, fault)] * x[check_index(col[check_index(k, col_len, 17, fault)], x_len, 18, fault)] + (double)r;
+				}
+			} else {
+				__syncthreads();
+				if (threadIdx.x == 0) {
+					for (int k = start[r], k_end = start[r + 1]; k < k_end; k++) {
+						if (val[check_index(k, val_len, 19, fault)] < 0.0) {
+							continue;
+						}
+						out[check_index(k, out_len, 20, fault)] = val[check_index(k, val_len, 21, fault)] * x[check_index(col[check_index(k, col_len, 22, fault)], x_len, 23, fault)] + (double)r;
+					}
+				}
 			}
 		}
 	}

@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -29,109 +35,93 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 extern "C" __global__ void
-EdgeSums(const int64* __restrict__ start, int start_len, int* falls, bool* branch, int* fallsParts, unsigned* ticket)
+EdgeSums(const int64* __restrict__ start, int start_len, const int64* __restrict__ in, int in_len, int* falls,
+	int* fallsParts, unsigned* ticket)
 {
 	__shared__ int slots[32];
 	__shared__ bool last;
-	int falls_2 = (-2147483647 - 1);
-	{
-		int end = start_len - 1;
-		for (int base = 2 + blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
-			if ((int)(base + blockDim.x * 4) <= end) {
-				int r = base + threadIdx.x;
-				int r_2 = base + (blockDim.x + threadIdx.x);
-				int r_3 = base + (blockDim.x * 2 + threadIdx.x);
-				int r_4 = base + (blockDim.x * 3 + threadIdx.x);
-				if (start[r] > start[r + 1]) {
-					falls_2 = 1;
-				}
-				if (start[r_2] > start[r_2 + 1]) {
-					falls_2 = 1;
-				}
-				if (start[r_3] > start[r_3 + 1]) {
-					falls_2 = 1;
-				}
-				if (start[r_4] > start[r_4 + 1]) {
-					falls_2 = 1;
-				}
-			} else {
-				for (int r = base + threadIdx.x; r < start_len - 1; r += blockDim.x) {
+	if (apart(in, in_len, start, start_len)) {
+		int falls_2 = (-2147483647 - 1);
+		{
+			int end = start_len - 1;
+			for (int base = 2 + blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+				if ((int)(base + blockDim.x * 4) <= end) {
+					int r = base + threadIdx.x;
+					int r_2 = base + (blockDim.x + threadIdx.x);
+					int r_3 = base + (blockDim.x * 2 + threadIdx.x);
+					int r_4 = base + (blockDim.x * 3 + threadIdx.x);
 					if (start[r] > start[r + 1]) {
 						falls_2 = 1;
+					}
+					if (start[r_2] > start[r_2 + 1]) {
+						falls_2 = 1;
+					}
+					if (start[r_3] > start[r_3 + 1]) {
+						falls_2 = 1;
+					}
+					if (start[r_4] > start[r_4 + 1]) {
+						falls_2 = 1;
+					}
+				} else {
+					for (int r = base + threadIdx.x; r < start_len - 1; r += blockDim.x) {
+						if (start[r] > start[r + 1]) {
+							falls_2 = 1;
+						}
 					}
 				}
 			}
 		}
-	}
-	for (int d = 16; d > 0; d /= 2) {
-		int other = __shfl_down_sync(0xffffffff, falls_2, d);
-		falls_2 = max(falls_2, other);
-	}
-	if (threadIdx.x % 32 == 0) {
-		slots[threadIdx.x / 32] = falls_2;
-	}
-	__syncthreads();
-	falls_2 = slots[0];
-	for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-		falls_2 = max(falls_2, slots[w]);
-	}
-	if (threadIdx.x == 0) {
-		*(volatile int*)&fallsParts[blockIdx.x] = falls_2;
-		__threadfence();
-		unsigned ticket_2 = atomicAdd(&ticket[0], 1u);
-		__threadfence();
-		last = ticket_2 == gridDim.x - 1;
-	}
-	__syncthreads();
-	if (last) {
-		int falls_3 = (-2147483647 - 1);
-		for (int k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
-			int other = *(volatile int*)&fallsParts[k];
-			falls_3 = max(falls_3, other);
-		}
 		for (int d = 16; d > 0; d /= 2) {
-			int other = __shfl_down_sync(0xffffffff, falls_3, d);
-			falls_3 = max(falls_3, other);
+			int other = __shfl_down_sync(0xffffffff, falls_2, d);
+			falls_2 = max(falls_2, other);
 		}
 		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = falls_3;
+			slots[threadIdx.x / 32] = falls_2;
 		}
 		__syncthreads();
-		falls_3 = slots[0];
+		falls_2 = slots[0];
 		for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			falls_3 = max(falls_3, slots[w]);
+			falls_2 = max(falls_2, slots[w]);
 		}
 		if (threadIdx.x == 0) {
-			falls[0] = max(0, falls_3);
+			*(volatile int*)&fallsParts[blockIdx.x] = falls_2;
+			__threadfence();
+			unsigned ticket_2 = atomicAdd(&ticket[0], 1u);
+			__threadfence();
+			last = ticket_2 == gridDim.x - 1;
 		}
-		if (threadIdx.x == 0) {
-			branch[0] = falls[0] == 0;
+		__syncthreads();
+		if (last) {
+			int falls_3 = (-2147483647 - 1);
+			for (int k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
+				int other = *(volatile int*)&fallsParts[k];
+				falls_3 = max(falls_3, other);
+			}
+			for (int d = 16; d > 0; d /= 2) {
+				int other = __shfl_down_sync(0xffffffff, falls_3, d);
+				falls_3 = max(falls_3, other);
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = falls_3;
+			}
+			__syncthreads();
+			falls_3 = slots[0];
+			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
+				falls_3 = max(falls_3, slots[w]);
+			}
+			if (threadIdx.x == 0) {
+				falls[0] = max(falls[0], falls_3);
+			}
 		}
 	}
 }
 
-extern "C" __global__ void
-EdgeSums_2(int64* start, int start_len, const int* __restrict__ col, int col_len, int64* in, int in_len, bool* branch,
-	gompss_fault* fault)
+extern "C" __global__ void __launch_bounds__(1)
+EdgeSums_2(const int64* __restrict__ start, int start_len, const int64* __restrict__ in, int in_len, int* falls,
+	bool* branch)
 {
-	if (branch[0]) {
-		if (2 < start_len - 1) {
-			int64 end = start[check_index(start_len - 1, start_len, 1, fault)];
-			for (int64 k = (uint64)start[check_index(2, start_len, 2, fault)] + (blockIdx.x * blockDim.x + threadIdx.x); k < end; k = (uint64)k + gridDim.x * blockDim.x) {
-				int64 low = 2;
-				int64 high = start_len - 1;
-				while ((int64)((uint64)low + 1) < high) {
-					int64 mid = (uint64)low + (int64)((uint64)high - low) / 2;
-					if (start[check_index(mid, start_len, 3, fault)] <= k) {
-						low = mid;
-					} else {
-						high = mid;
-					}
-				}
-				int64 r = low;
-				atomicAdd((uint64*)&in[check_index(col[check_index(k, col_len, 4, fault)], in_len, 5, fault)], (uint64)r);
-			}
-		}
+	if (apart(in, in_len, start, start_len)) {
+		branch[0] = falls[0] == 0;
 	}
 }
 
@@ -139,10 +129,54 @@ extern "C" __global__ void
 EdgeSums_3(int64* start, int start_len, const int* __restrict__ col, int col_len, int64* in, int in_len, bool* branch,
 	gompss_fault* fault)
 {
-	if (!branch[0]) {
-		for (int r = 2 + (blockIdx.x * blockDim.x + threadIdx.x); r < start_len - 1; r += gridDim.x * blockDim.x) {
-			for (int64 k = start[r], k_end = start[r + 1]; k < k_end; k++) {
-				atomicAdd((uint64*)&in[check_index(col[check_index(k, col_len, 6, fault)], in_len, 7, fault)], (uint64)r);
+	if (apart(in, in_len, start, start_len)) {
+		if (branch[0]) {
+			if (2 < start_len - 1) {
+				int64 end = start[check_index(start_len - 1, start_len, 1, fault)];
+				for (int64 k = (uint64)start[check_index(2, start_len, 2, fault)] + (blockIdx.x * blockDim.x + threadIdx.x); k < end; k = (uint64)k + gridDim.x * blockDim.x) {
+					int64 low = 2;
+					int64 high = start_len - 1;
+					while ((int64)((uint64)low + 1) < high) {
+						int64 mid = (uint64)low + (int64)((uint64)high - low) / 2;
+						if (start[check_index(mid, start_len, 3, fault)] <= k) {
+							low = mid;
+						} else {
+							high = mid;
+						}
+					}
+					int64 r = low;
+					atomicAdd((uint64*)&in[check_index(col[check_index(k, col_len, 4, fault)], in_len, 5, fault)], (uint64)r);
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+EdgeSums_4(int64* start, int start_len, const int* __restrict__ col, int col_len, int64* in, int in_len, bool* branch,
+	gompss_fault* fault)
+{
+	if (apart(in, in_len, start, start_len)) {
+		if (!branch[0]) {
+			for (int r = 2; r < start_len - 1; r++) {
+				for (int64 k = start[r], k_end = start[r + 1]; k < k_end; k++) {
+					atomicAdd((uint64*)&in[check_index(col[check_index(k, col_len, 6, fault)], in_len, 7, fault)], (uint64)r);
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+EdgeSums_5(int64* start, int start_len, const int* __restrict__ col, int col_len, int64* in, int in_len,
+	gompss_fault* fault)
+{
+	if (!apart(in, in_len, start, start_len)) {
+		for (int r = 2; r < start_len - 1; r++) {
+			__syncthreads();
+			int64 end = start[r + 1];
+			for (int64 k = (uint64)start[r] + threadIdx.x; k < end; k = (uint64)k + blockDim.x) {
+				atomicAdd((uint64*)&in[check_index(col[check_index(k, col_len, 8, fault)], in_len, 9, fault)], (uint64)r);
 			}
 		}
 	}

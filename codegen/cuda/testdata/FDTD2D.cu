@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -57,149 +63,192 @@ FDTD2D(int m, double source, double* ey, int ey_len, gompss_fault* fault)
 extern "C" __global__ void
 FDTD2D_2(int n, int m, double* ey, int ey_len, double* hz, int hz_len, gompss_fault* fault)
 {
-	if (0 <= m && (int64)n * m <= ey_len && (int64)n * m <= hz_len && (int64)n * m <= m + hz_len &&
-		m < 134217728 && n < 134217728 && -134217728 < n) {
-		int end = (max(n - 1, 0) + 3) / 4;
-		int count = max(end, 0);
-		int end_2 = m;
-		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int block = rows;
-			int j = it - (unsigned)rows * count_2;
-			int top = min(1 + (int64)block * 4, (int64)n);
-			if (top + 4 <= n) {
-				int i = top;
-				int i_2 = top + 1;
-				int i_3 = top + 2;
-				int i_4 = top + 3;
-				double value = ey[(unsigned)i * m + j] - 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)(i - 1) * m + j]);
-				double value_2 = ey[(unsigned)i_2 * m + j] - 0.5 * (hz[(unsigned)i_2 * m + j] - hz[(unsigned)(i_2 - 1) * m + j]);
-				double value_3 = ey[(unsigned)i_3 * m + j] - 0.5 * (hz[(unsigned)i_3 * m + j] - hz[(unsigned)(i_3 - 1) * m + j]);
-				double value_4 = ey[(unsigned)i_4 * m + j] - 0.5 * (hz[(unsigned)i_4 * m + j] - hz[(unsigned)(i_4 - 1) * m + j]);
-				ey[(unsigned)i * m + j] = value;
-				ey[(unsigned)i_2 * m + j] = value_2;
-				ey[(unsigned)i_3 * m + j] = value_3;
-				ey[(unsigned)i_4 * m + j] = value_4;
-			} else {
-				for (int i = top; i < n; i++) {
-					ey[(unsigned)i * m + j] -= 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)(i - 1) * m + j]);
+	if (apart(ey, ey_len, hz, hz_len)) {
+		if (0 <= m && (int64)n * m <= ey_len && (int64)n * m <= hz_len && (int64)n * m <= m + hz_len &&
+			m < 134217728 && n < 134217728 && -134217728 < n) {
+			int end = (max(n - 1, 0) + 3) / 4;
+			int count = max(end, 0);
+			int end_2 = m;
+			int count_2 = max(end_2, 0);
+			int total = count * count_2;
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int rows = (unsigned)it / (unsigned)count_2;
+				int block = rows;
+				int j = it - (unsigned)rows * count_2;
+				int top = min(1 + (int64)block * 4, (int64)n);
+				if (top + 4 <= n) {
+					int i = top;
+					int i_2 = top + 1;
+					int i_3 = top + 2;
+					int i_4 = top + 3;
+					double value = ey[(unsigned)i * m + j] - 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)(i - 1) * m + j]);
+					double value_2 = ey[(unsigned)i_2 * m + j] - 0.5 * (hz[(unsigned)i_2 * m + j] - hz[(unsigned)(i_2 - 1) * m + j]);
+					double value_3 = ey[(unsigned)i_3 * m + j] - 0.5 * (hz[(unsigned)i_3 * m + j] - hz[(unsigned)(i_3 - 1) * m + j]);
+					double value_4 = ey[(unsigned)i_4 * m + j] - 0.5 * (hz[(unsigned)i_4 * m + j] - hz[(unsigned)(i_4 - 1) * m + j]);
+					ey[(unsigned)i * m + j] = value;
+					ey[(unsigned)i_2 * m + j] = value_2;
+					ey[(unsigned)i_3 * m + j] = value_3;
+					ey[(unsigned)i_4 * m + j] = value_4;
+				} else {
+					for (int i = top; i < n; i++) {
+						ey[(unsigned)i * m + j] -= 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)(i - 1) * m + j]);
+					}
 				}
 			}
+		} else {
+			int end = n;
+			int count = max(end - 1, 0);
+			int end_2 = m;
+			int count_2 = max(end_2, 0);
+			int64 total = (int64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 i = 1 + rows;
+				int64 j = it - (uint64)rows * count_2;
+				ey[check_index((int64)((uint64)i * m + j), ey_len, 2, fault)] -= 0.5 * (hz[check_index((int64)((uint64)i * m + j), hz_len, 3, fault)] - hz[check_index((int64)((uint64)(i - 1) * m + j), hz_len, 4, fault)]);
+			}
 		}
-	} else {
-		int end = n;
-		int count = max(end - 1, 0);
-		int end_2 = m;
-		int count_2 = max(end_2, 0);
-		int64 total = (int64)count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = 1 + rows;
-			int64 j = it - (uint64)rows * count_2;
-			ey[check_index((int64)((uint64)i * m + j), ey_len, 2, fault)] -= 0.5 * (hz[check_index((int64)((uint64)i * m + j), hz_len, 3, fault)] - hz[check_index((int64)((uint64)(i - 1) * m + j), hz_len, 4, fault)]);
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+FDTD2D_3(int n, int m, double* ey, int ey_len, double* hz, int hz_len, gompss_fault* fault)
+{
+	if (!apart(ey, ey_len, hz, hz_len)) {
+		for (int i = 1; i < n; i++) {
+			for (int j = 0; j < m; j++) {
+				ey[check_index((int64)i * m + j, ey_len, 5, fault)] -= 0.5 * (hz[check_index((int64)i * m + j, hz_len, 6, fault)] - hz[check_index((int64)(i - 1) * m + j, hz_len, 7, fault)]);
+			}
 		}
 	}
 }
 
 extern "C" __global__ void
-FDTD2D_3(int n, int m, double* ex, int ex_len, double* hz, int hz_len, gompss_fault* fault)
+FDTD2D_4(int n, int m, double* ex, int ex_len, double* hz, int hz_len, gompss_fault* fault)
 {
-	if (0 <= m && (int64)n * m <= ex_len && (int64)n * m <= hz_len && m < 134217728 && n < 134217728 &&
-		-134217728 < n) {
-		int end = (max(n, 0) + 3) / 4;
-		int count = max(end, 0);
-		int end_2 = m;
-		int count_2 = max(end_2 - 1, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int block = rows;
-			int j = 1 + (it - (unsigned)rows * count_2);
-			int top = min((int64)block * 4, (int64)n);
-			if (top + 4 <= n) {
-				int i = top;
-				int i_2 = top + 1;
-				int i_3 = top + 2;
-				int i_4 = top + 3;
-				double value = ex[(unsigned)i * m + j] - 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)i * m + j - 1]);
-				double value_2 = ex[(unsigned)i_2 * m + j] - 0.5 * (hz[(unsigned)i_2 * m + j] - hz[(unsigned)i_2 * m + j - 1]);
-				double value_3 = ex[(unsigned)i_3 * m + j] - 0.5 * (hz[(unsigned)i_3 * m + j] - hz[(unsigned)i_3 * m + j - 1]);
-				double value_4 = ex[(unsigned)i_4 * m + j] - 0.5 * (hz[(unsigned)i_4 * m + j] - hz[(unsigned)i_4 * m + j - 1]);
-				ex[(unsigned)i * m + j] = value;
-				ex[(unsigned)i_2 * m + j] = value_2;
-				ex[(unsigned)i_3 * m + j] = value_3;
-				ex[(unsigned)i_4 * m + j] = value_4;
-			} else {
-				for (int i = top; i < n; i++) {
-					ex[(unsigned)i * m + j] -= 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)i * m + j - 1]);
+	if (apart(ex, ex_len, hz, hz_len)) {
+		if (0 <= m && (int64)n * m <= ex_len && (int64)n * m <= hz_len && m < 134217728 && n < 134217728 &&
+			-134217728 < n) {
+			int end = (max(n, 0) + 3) / 4;
+			int count = max(end, 0);
+			int end_2 = m;
+			int count_2 = max(end_2 - 1, 0);
+			int total = count * count_2;
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int rows = (unsigned)it / (unsigned)count_2;
+				int block = rows;
+				int j = 1 + (it - (unsigned)rows * count_2);
+				int top = min((int64)block * 4, (int64)n);
+				if (top + 4 <= n) {
+					int i = top;
+					int i_2 = top + 1;
+					int i_3 = top + 2;
+					int i_4 = top + 3;
+					double value = ex[(unsigned)i * m + j] - 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)i * m + j - 1]);
+					double value_2 = ex[(unsigned)i_2 * m + j] - 0.5 * (hz[(unsigned)i_2 * m + j] - hz[(unsigned)i_2 * m + j - 1]);
+					double value_3 = ex[(unsigned)i_3 * m + j] - 0.5 * (hz[(unsigned)i_3 * m + j] - hz[(unsigned)i_3 * m + j - 1]);
+					double value_4 = ex[(unsigned)i_4 * m + j] - 0.5 * (hz[(unsigned)i_4 * m + j] - hz[(unsigned)i_4 * m + j - 1]);
+					ex[(unsigned)i * m + j] = value;
+					ex[(unsigned)i_2 * m + j] = value_2;
+					ex[(unsigned)i_3 * m + j] = value_3;
+					ex[(unsigned)i_4 * m + j] = value_4;
+				} else {
+					for (int i = top; i < n; i++) {
+						ex[(unsigned)i * m + j] -= 0.5 * (hz[(unsigned)i * m + j] - hz[(unsigned)i * m + j - 1]);
+					}
 				}
 			}
+		} else {
+			int end = n;
+			int count = max(end, 0);
+			int end_2 = m;
+			int count_2 = max(end_2 - 1, 0);
+			int64 total = (int64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 i = rows;
+				int64 j = 1 + (it - (uint64)rows * count_2);
+				ex[check_index((int64)((uint64)i * m + j), ex_len, 8, fault)] -= 0.5 * (hz[check_index((int64)((uint64)i * m + j), hz_len, 9, fault)] - hz[check_index((int64)((uint64)i * m + j - 1), hz_len, 10, fault)]);
+			}
 		}
-	} else {
-		int end = n;
-		int count = max(end, 0);
-		int end_2 = m;
-		int count_2 = max(end_2 - 1, 0);
-		int64 total = (int64)count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 j = 1 + (it - (uint64)rows * count_2);
-			ex[check_index((int64)((uint64)i * m + j), ex_len, 5, fault)] -= 0.5 * (hz[check_index((int64)((uint64)i * m + j), hz_len, 6, fault)] - hz[check_index((int64)((uint64)i * m + j - 1), hz_len, 7, fault)]);
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+FDTD2D_5(int n, int m, double* ex, int ex_len, double* hz, int hz_len, gompss_fault* fault)
+{
+	if (!apart(ex, ex_len, hz, hz_len)) {
+		for (int i = 0; i < n; i++) {
+			for (int j = 1; j < m; j++) {
+				ex[check_index((int64)i * m + j, ex_len, 11, fault)] -= 0.5 * (hz[check_index((int64)i * m + j, hz_len, 12, fault)] - hz[check_index((int64)i * m + j - 1, hz_len, 13, fault)]);
+			}
 		}
 	}
 }
 
 extern "C" __global__ void
-FDTD2D_4(int n, int m, double* ex, int ex_len, double* ey, int ey_len, double* hz, int hz_len, gompss_fault* fault)
+FDTD2D_6(int n, int m, double* ex, int ex_len, double* ey, int ey_len, double* hz, int hz_len, gompss_fault* fault)
 {
-	if (0 <= m && (int64)n * m <= m + hz_len + 1 && (int64)n * m <= m + ex_len && (int64)n * m <= ey_len + 1 &&
-		(int64)n * m <= m + ey_len + 1 && m < 134217728 && n < 134217728 && -134217728 < n) {
-		int end = (max(n - 1, 0) + 3) / 4;
-		int count = max(end, 0);
-		int end_2 = m - 1;
-		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int block = rows;
-			int j = it - (unsigned)rows * count_2;
-			int top = min((int64)block * 4, (int64)(n - 1));
-			if (top + 4 <= n - 1) {
-				int i = top;
-				int i_2 = top + 1;
-				int i_3 = top + 2;
-				int i_4 = top + 3;
-				double value = hz[(unsigned)i * m + j] - 0.7 * (ex[(unsigned)i * m + j + 1] - ex[(unsigned)i * m + j] + ey[(unsigned)(i + 1) * m + j] - ey[(unsigned)i * m + j]);
-				double value_2 = hz[(unsigned)i_2 * m + j] - 0.7 * (ex[(unsigned)i_2 * m + j + 1] - ex[(unsigned)i_2 * m + j] + ey[(unsigned)(i_2 + 1) * m + j] - ey[(unsigned)i_2 * m + j]);
-				double value_3 = hz[(unsigned)i_3 * m + j] - 0.7 * (ex[(unsigned)i_3 * m + j + 1] - ex[(unsigned)i_3 * m + j] + ey[(unsigned)(i_3 + 1) * m + j] - ey[(unsigned)i_3 * m + j]);
-				double value_4 = hz[(unsigned)i_4 * m + j] - 0.7 * (ex[(unsigned)i_4 * m + j + 1] - ex[(unsigned)i_4 * m + j] + ey[(unsigned)(i_4 + 1) * m + j] - ey[(unsigned)i_4 * m + j]);
-				hz[(unsigned)i * m + j] = value;
-				hz[(unsigned)i_2 * m + j] = value_2;
-				hz[(unsigned)i_3 * m + j] = value_3;
-				hz[(unsigned)i_4 * m + j] = value_4;
-			} else {
-				for (int i = top; i < n - 1; i++) {
-					hz[(unsigned)i * m + j] -= 0.7 * (ex[(unsigned)i * m + j + 1] - ex[(unsigned)i * m + j] + ey[(unsigned)(i + 1) * m + j] - ey[(unsigned)i * m + j]);
+	if (apart(hz, hz_len, ex, ex_len) && apart(hz, hz_len, ey, ey_len)) {
+		if (0 <= m && (int64)n * m <= m + hz_len + 1 && (int64)n * m <= m + ex_len &&
+			(int64)n * m <= ey_len + 1 && (int64)n * m <= m + ey_len + 1 && m < 134217728 && n < 134217728 &&
+			-134217728 < n) {
+			int end = (max(n - 1, 0) + 3) / 4;
+			int count = max(end, 0);
+			int end_2 = m - 1;
+			int count_2 = max(end_2, 0);
+			int total = count * count_2;
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int rows = (unsigned)it / (unsigned)count_2;
+				int block = rows;
+				int j = it - (unsigned)rows * count_2;
+				int top = min((int64)block * 4, (int64)(n - 1));
+				if (top + 4 <= n - 1) {
+					int i = top;
+					int i_2 = top + 1;
+					int i_3 = top + 2;
+					int i_4 = top + 3;
+					double value = hz[(unsigned)i * m + j] - 0.7 * (ex[(unsigned)i * m + j + 1] - ex[(unsigned)i * m + j] + ey[(unsigned)(i + 1) * m + j] - ey[(unsigned)i * m + j]);
+					double value_2 = hz[(unsigned)i_2 * m + j] - 0.7 * (ex[(unsigned)i_2 * m + j + 1] - ex[(unsigned)i_2 * m + j] + ey[(unsigned)(i_2 + 1) * m + j] - ey[(unsigned)i_2 * m + j]);
+					double value_3 = hz[(unsigned)i_3 * m + j] - 0.7 * (ex[(unsigned)i_3 * m + j + 1] - ex[(unsigned)i_3 * m + j] + ey[(unsigned)(i_3 + 1) * m + j] - ey[(unsigned)i_3 * m + j]);
+					double value_4 = hz[(unsigned)i_4 * m + j] - 0.7 * (ex[(unsigned)i_4 * m + j + 1] - ex[(unsigned)i_4 * m + j] + ey[(unsigned)(i_4 + 1) * m + j] - ey[(unsigned)i_4 * m + j]);
+					hz[(unsigned)i * m + j] = value;
+					hz[(unsigned)i_2 * m + j] = value_2;
+					hz[(unsigned)i_3 * m + j] = value_3;
+					hz[(unsigned)i_4 * m + j] = value_4;
+				} else {
+					for (int i = top; i < n - 1; i++) {
+						hz[(unsigned)i * m + j] -= 0.7 * (ex[(unsigned)i * m + j + 1] - ex[(unsigned)i * m + j] + ey[(unsigned)(i + 1) * m + j] - ey[(unsigned)i * m + j]);
+					}
 				}
 			}
+		} else {
+			int end = n - 1;
+			int count = max(end, 0);
+			int end_2 = m - 1;
+			int count_2 = max(end_2, 0);
+			int64 total = (int64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 i = rows;
+				int64 j = it - (uint64)rows * count_2;
+				hz[check_index((int64)((uint64)i * m + j), hz_len, 14, fault)] -= 0.7 * (ex[check_index((int64)((uint64)i * m + j + 1), ex_len, 15, fault)] - ex[check_index((int64)((uint64)i * m + j), ex_len, 16, fault)] + ey[check_index((int64)((uint64)(i + 1) * m + j), ey_len, 17, fault)] - ey[check_index((int64)((uint64)i * m + j), ey_len, 18, fault)]);
+			}
 		}
-	} else {
-		int end = n - 1;
-		int count = max(end, 0);
-		int end_2 = m - 1;
-		int count_2 = max(end_2, 0);
-		int64 total = (int64)count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 j = it - (uint64)rows * count_2;
-			hz[check_index((int64)((uint64)i * m + j), hz_len, 8, fault)] -= 0.7 * (ex[check_index((int64)((uint64)i * m + j + 1), ex_len, 9, fault)] - ex[check_index((int64)((uint64)i * m + j), ex_len, 10, fault)] + ey[check_index((int64)((uint64)(i + 1) * m + j), ey_len, 11, fault)] - ey[check_index((int64)((uint64)i * m + j), ey_len, 12, fault)]);
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+FDTD2D_7(int n, int m, double* ex, int ex_len, double* ey, int ey_len, double* hz, int hz_len, gompss_fault* fault)
+{
+	if (!(apart(hz, hz_len, ex, ex_len) && apart(hz, hz_len, ey, ey_len))) {
+		for (int i = 0; i < n - 1; i++) {
+			for (int j = 0; j < m - 1; j++) {
+				hz[check_index((int64)i * m + j, hz_len, 19, fault)] -= 0.7 * (ex[check_index((int64)i * m + j + 1, ex_len, 20, fault)] - ex[check_index((int64)i * m + j, ex_len, 21, fault)] + ey[check_index((int64)(i + 1) * m + j, ey_len, 22, fault)] - ey[check_index((int64)i * m + j, ey_len, 23, fault)]);
+			}
 		}
 	}
 }

@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -59,156 +65,199 @@ FDTD2D(int64 m, double source, double* ey, int64 ey_len, gompss_fault* fault)
 extern "C" __global__ void
 FDTD2D_2(int64 n, int64 m, double* ey, int64 ey_len, double* hz, int64 hz_len, gompss_fault* fault)
 {
-	if (0 <= m && (int64)((uint64)n * m) <= ey_len && (int64)((uint64)n * m) <= hz_len &&
-		(int64)((uint64)n * m) <= (int64)((uint64)m + hz_len) && m < 134217728 && n < 134217728 &&
-		-134217728 < n) {
-		int64 end = (max(n - 1, (int64)0) + 3) / 4;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = m;
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 block = rows;
-			int64 j = it - (uint64)rows * count_2;
-			int64 top = min(1 + block * 4, n);
-			if (top + 4 <= n) {
-				int64 i = top;
-				int64 i_2 = top + 1;
-				int64 i_3 = top + 2;
-				int64 i_4 = top + 3;
-				double value = ey[(uint64)(i * m) + j] - 0.5 * (hz[(uint64)(i * m) + j] - hz[(uint64)((i - 1) * m) + j]);
-				double value_2 = ey[(uint64)(i_2 * m) + j] - 0.5 * (hz[(uint64)(i_2 * m) + j] - hz[(uint64)((i_2 - 1) * m) + j]);
-				double value_3 = ey[(uint64)(i_3 * m) + j] - 0.5 * (hz[(uint64)(i_3 * m) + j] - hz[(uint64)((i_3 - 1) * m) + j]);
-				double value_4 = ey[(uint64)(i_4 * m) + j] - 0.5 * (hz[(uint64)(i_4 * m) + j] - hz[(uint64)((i_4 - 1) * m) + j]);
-				ey[(uint64)(i * m) + j] = value;
-				ey[(uint64)(i_2 * m) + j] = value_2;
-				ey[(uint64)(i_3 * m) + j] = value_3;
-				ey[(uint64)(i_4 * m) + j] = value_4;
-			} else {
-				for (int64 i = top; i < n; i++) {
-					ey[(uint64)(i * m) + j] -= 0.5 * (hz[(uint64)(i * m) + j] - hz[(uint64)((i - 1) * m) + j]);
+	if (apart(ey, ey_len, hz, hz_len)) {
+		if (0 <= m && (int64)((uint64)n * m) <= ey_len && (int64)((uint64)n * m) <= hz_len &&
+			(int64)((uint64)n * m) <= (int64)((uint64)m + hz_len) && m < 134217728 && n < 134217728 &&
+			-134217728 < n) {
+			int64 end = (max(n - 1, (int64)0) + 3) / 4;
+			int64 count = max(end, (int64)0);
+			int64 end_2 = m;
+			int64 count_2 = max(end_2, (int64)0);
+			int64 total = count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 block = rows;
+				int64 j = it - (uint64)rows * count_2;
+				int64 top = min(1 + block * 4, n);
+				if (top + 4 <= n) {
+					int64 i = top;
+					int64 i_2 = top + 1;
+					int64 i_3 = top + 2;
+					int64 i_4 = top + 3;
+					double value = ey[(uint64)(i * m) + j] - 0.5 * (hz[(uint64)(i * m) + j] - hz[(uint64)((i - 1) * m) + j]);
+					double value_2 = ey[(uint64)(i_2 * m) + j] - 0.5 * (hz[(uint64)(i_2 * m) + j] - hz[(uint64)((i_2 - 1) * m) + j]);
+					double value_3 = ey[(uint64)(i_3 * m) + j] - 0.5 * (hz[(uint64)(i_3 * m) + j] - hz[(uint64)((i_3 - 1) * m) + j]);
+					double value_4 = ey[(uint64)(i_4 * m) + j] - 0.5 * (hz[(uint64)(i_4 * m) + j] - hz[(uint64)((i_4 - 1) * m) + j]);
+					ey[(uint64)(i * m) + j] = value;
+					ey[(uint64)(i_2 * m) + j] = value_2;
+					ey[(uint64)(i_3 * m) + j] = value_3;
+					ey[(uint64)(i_4 * m) + j] = value_4;
+				} else {
+					for (int64 i = top; i < n; i++) {
+						ey[(uint64)(i * m) + j] -= 0.5 * (hz[(uint64)(i * m) + j] - hz[(uint64)((i - 1) * m) + j]);
+					}
 				}
 			}
-		}
-	} else {
-		int64 end = n;
-		int64 count = max((int64)((uint64)end - 1), (int64)0);
-		int64 end_2 = m;
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = 1ull + rows;
-			int64 j = it - (uint64)rows * count_2;
-			ey[check_index((int64)((uint64)i * m + j), ey_len, 2, fault)] -= 0.5 * (hz[check_index((int64)((uint64)i * m + j), hz_len, 3, fault)] - hz[check_index((int64)(((uint64)i - 1) * m + j), hz_len, 4, fault)]);
+		} else {
+			int64 end = n;
+			int64 count = max((int64)((uint64)end - 1), (int64)0);
+			int64 end_2 = m;
+			int64 count_2 = max(end_2, (int64)0);
+			int64 total = (uint64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 i = 1ull + rows;
+				int64 j = it - (uint64)rows * count_2;
+				ey[check_index((int64)((uint64)i * m + j), ey_len, 2, fault)] -= 0.5 * (hz[check_index((int64)((uint64)i * m + j), hz_len, 3, fault)] - hz[check_index((int64)(((uint64)i - 1) * m + j), hz_len, 4, fault)]);
+			}
 		}
 	}
 }
 
-extern "C" __global__ void
-FDTD2D_3(int64 n, int64 m, double* ex, int64 ex_len, double* hz, int64 hz_len, gompss_fault* fault)
+extern "C" __global__ void __launch_bounds__(1)
+FDTD2D_3(int64 n, int64 m, double* ey, int64 ey_len, double* hz, int64 hz_len, gompss_fault* fault)
 {
-	if (0 <= m && (int64)((uint64)n * m) <= ex_len && (int64)((uint64)n * m) <= hz_len && m < 134217728 &&
-		n < 134217728 && -134217728 < n) {
-		int64 end = (max(n, (int64)0) + 3) / 4;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = m;
-		int64 count_2 = max(end_2 - 1, (int64)0);
-		int64 total = count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 block = rows;
-			int64 j = 1 + (it - (uint64)rows * count_2);
-			int64 top = min(block * 4, n);
-			if (top + 4 <= n) {
-				int64 i = top;
-				int64 i_2 = top + 1;
-				int64 i_3 = top + 2;
-				int64 i_4 = top + 3;
-				double value = ex[(uint64)(i * m) + j] - 0.5 * (hz[(uint64)(i * m) + j] - hz[(uint64)(i * m) + j - 1]);
-				double value_2 = ex[(uint64)(i_2 * m) + j] - 0.5 * (hz[(uint64)(i_2 * m) + j] - hz[(uint64)(i_2 * m) + j - 1]);
-				double value_3 = ex[(uint64)(i_3 * m) + j] - 0.5 * (hz[(uint64)(i_3 * m) + j] - hz[(uint64)(i_3 * m) + j - 1]);
-				double value_4 = ex[(uint64)(i_4 * m) + j] - 0.5 * (hz[(uint64)(i_4 * m) + j] - hz[(uint64)(i_4 * m) + j - 1]);
-				ex[(uint64)(i * m) + j] = value;
-				ex[(uint64)(i_2 * m) + j] = value_2;
-				ex[(uint64)(i_3 * m) + j] = value_3;
-				ex[(uint64)(i_4 * m) + j] = value_4;
-			} else {
-				for (int64 i = top; i < n; i++) {
-					ex[(uint64)(i * m) + j] -= 0.5 * (hz[(uint64)(i * m) + j] - hz[(uint64)(i * m) + j - 1]);
-				}
+	if (!apart(ey, ey_len, hz, hz_len)) {
+		for (int64 i = 1; i < n; i++) {
+			for (int64 j = 0; j < m; j++) {
+				ey[check_index((int64)((uint64)i * m + j), ey_len, 5, fault)] -= 0.5 * (hz[check_index((int64)((uint64)i * m + j), hz_len, 6, fault)] - hz[check_index((int64)((uint64)(i - 1) * m + j), hz_len, 7, fault)]);
 			}
-		}
-	} else {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = m;
-		int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
-		int64 total = (uint64)count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 j = 1 + (it - (uint64)rows * count_2);
-			ex[check_index((int64)((uint64)i * m + j), ex_len, 5, fault)] -= 0.5 * (hz[check_index((int64)((uint64)i * m + j), hz_len, 6, fault)] - hz[check_index((int64)((uint64)i * m + j - 1), hz_len, 7, fault)]);
 		}
 	}
 }
 
 extern "C" __global__ void
-FDTD2D_4(int64 n, int64 m, double* ex, int64 ex_len, double* ey, int64 ey_len, double* hz, int64 hz_len,
+FDTD2D_4(int64 n, int64 m, double* ex, int64 ex_len, double* hz, int64 hz_len, gompss_fault* fault)
+{
+	if (apart(ex, ex_len, hz, hz_len)) {
+		if (0 <= m && (int64)((uint64)n * m) <= ex_len && (int64)((uint64)n * m) <= hz_len && m < 134217728 &&
+			n < 134217728 && -134217728 < n) {
+			int64 end = (max(n, (int64)0) + 3) / 4;
+			int64 count = max(end, (int64)0);
+			int64 end_2 = m;
+			int64 count_2 = max(end_2 - 1, (int64)0);
+			int64 total = count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 block = rows;
+				int64 j = 1 + (it - (uint64)rows * count_2);
+				int64 top = min(block * 4, n);
+				if (top + 4 <= n) {
+					int64 i = top;
+					int64 i_2 = top + 1;
+					int64 i_3 = top + 2;
+					int64 i_4 = top + 3;
+					double value = ex[(uint64)(i * m) + j] - 0.5 * (hz[(uint64)(i * m) + j] - hz[(uint64)(i * m) + j - 1]);
+					double value_2 = ex[(uint64)(i_2 * m) + j] - 0.5 * (hz[(uint64)(i_2 * m) + j] - hz[(uint64)(i_2 * m) + j - 1]);
+					double value_3 = ex[(uint64)(i_3 * m) + j] - 0.5 * (hz[(uint64)(i_3 * m) + j] - hz[(uint64)(i_3 * m) + j - 1]);
+					double value_4 = ex[(uint64)(i_4 * m) + j] - 0.5 * (hz[(uint64)(i_4 * m) + j] - hz[(uint64)(i_4 * m) + j - 1]);
+					ex[(uint64)(i * m) + j] = value;
+					ex[(uint64)(i_2 * m) + j] = value_2;
+					ex[(uint64)(i_3 * m) + j] = value_3;
+					ex[(uint64)(i_4 * m) + j] = value_4;
+				} else {
+					for (int64 i = top; i < n; i++) {
+						ex[(uint64)(i * m) + j] -= 0.5 * (hz[(uint64)(i * m) + j] - hz[(uint64)(i * m) + j - 1]);
+					}
+				}
+			}
+		} else {
+			int64 end = n;
+			int64 count = max(end, (int64)0);
+			int64 end_2 = m;
+			int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
+			int64 total = (uint64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 i = rows;
+				int64 j = 1 + (it - (uint64)rows * count_2);
+				ex[check_index((int64)((uint64)i * m + j), ex_len, 8, fault)] -= 0.5 * (hz[check_index((int64)((uint64)i * m + j), hz_len, 9, fault)] - hz[check_index((int64)((uint64)i * m + j - 1), hz_len, 10, fault)]);
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+FDTD2D_5(int64 n, int64 m, double* ex, int64 ex_len, double* hz, int64 hz_len, gompss_fault* fault)
+{
+	if (!apart(ex, ex_len, hz, hz_len)) {
+		for (int64 i = 0; i < n; i++) {
+			for (int64 j = 1; j < m; j++) {
+				ex[check_index((int64)((uint64)i * m + j), ex_len, 11, fault)] -= 0.5 * (hz[check_index((int64)((uint64)i * m + j), hz_len, 12, fault)] - hz[check_index((int64)((uint64)i * m + j - 1), hz_len, 13, fault)]);
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+FDTD2D_6(int64 n, int64 m, double* ex, int64 ex_len, double* ey, int64 ey_len, double* hz, int64 hz_len,
 	gompss_fault* fault)
 {
-	if (0 <= m && (int64)((uint64)n * m) <= (int64)((uint64)m + hz_len + 1) &&
-		(int64)((uint64)n * m) <= (int64)((uint64)m + ex_len) && (int64)((uint64)n * m) <= ey_len + 1 &&
-		(int64)((uint64)n * m) <= (int64)((uint64)m + ey_len + 1) && m < 134217728 && n < 134217728 &&
-		-134217728 < n) {
-		int64 end = (max(n - 1, (int64)0) + 3) / 4;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = m - 1;
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 block = rows;
-			int64 j = it - (uint64)rows * count_2;
-			int64 top = min(block * 4, n - 1);
-			if (top + 4 <= n - 1) {
-				int64 i = top;
-				int64 i_2 = top + 1;
-				int64 i_3 = top + 2;
-				int64 i_4 = top + 3;
-				double value = hz[(uint64)(i * m) + j] - 0.7 * (ex[(uint64)(i * m) + j + 1] - ex[(uint64)(i * m) + j] + ey[(uint64)((i + 1) * m) + j] - ey[(uint64)(i * m) + j]);
-				double value_2 = hz[(uint64)(i_2 * m) + j] - 0.7 * (ex[(uint64)(i_2 * m) + j + 1] - ex[(uint64)(i_2 * m) + j] + ey[(uint64)((i_2 + 1) * m) + j] - ey[(uint64)(i_2 * m) + j]);
-				double value_3 = hz[(uint64)(i_3 * m) + j] - 0.7 * (ex[(uint64)(i_3 * m) + j + 1] - ex[(uint64)(i_3 * m) + j] + ey[(uint64)((i_3 + 1) * m) + j] - ey[(uint64)(i_3 * m) + j]);
-				double value_4 = hz[(uint64)(i_4 * m) + j] - 0.7 * (ex[(uint64)(i_4 * m) + j + 1] - ex[(uint64)(i_4 * m) + j] + ey[(uint64)((i_4 + 1) * m) + j] - ey[(uint64)(i_4 * m) + j]);
-				hz[(uint64)(i * m) + j] = value;
-				hz[(uint64)(i_2 * m) + j] = value_2;
-				hz[(uint64)(i_3 * m) + j] = value_3;
-				hz[(uint64)(i_4 * m) + j] = value_4;
-			} else {
-				for (int64 i = top; i < n - 1; i++) {
-					hz[(uint64)(i * m) + j] -= 0.7 * (ex[(uint64)(i * m) + j + 1] - ex[(uint64)(i * m) + j] + ey[(uint64)((i + 1) * m) + j] - ey[(uint64)(i * m) + j]);
+	if (apart(hz, hz_len, ex, ex_len) && apart(hz, hz_len, ey, ey_len)) {
+		if (0 <= m && (int64)((uint64)n * m) <= (int64)((uint64)m + hz_len + 1) &&
+			(int64)((uint64)n * m) <= (int64)((uint64)m + ex_len) && (int64)((uint64)n * m) <= ey_len + 1 &&
+			(int64)((uint64)n * m) <= (int64)((uint64)m + ey_len + 1) && m < 134217728 && n < 134217728 &&
+			-134217728 < n) {
+			int64 end = (max(n - 1, (int64)0) + 3) / 4;
+			int64 count = max(end, (int64)0);
+			int64 end_2 = m - 1;
+			int64 count_2 = max(end_2, (int64)0);
+			int64 total = count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 block = rows;
+				int64 j = it - (uint64)rows * count_2;
+				int64 top = min(block * 4, n - 1);
+				if (top + 4 <= n - 1) {
+					int64 i = top;
+					int64 i_2 = top + 1;
+					int64 i_3 = top + 2;
+					int64 i_4 = top + 3;
+					double value = hz[(uint64)(i * m) + j] - 0.7 * (ex[(uint64)(i * m) + j + 1] - ex[(uint64)(i * m) + j] + ey[(uint64)((i + 1) * m) + j] - ey[(uint64)(i * m) + j]);
+					double value_2 = hz[(uint64)(i_2 * m) + j] - 0.7 * (ex[(uint64)(i_2 * m) + j + 1] - ex[(uint64)(i_2 * m) + j] + ey[(uint64)((i_2 + 1) * m) + j] - ey[(uint64)(i_2 * m) + j]);
+					double value_3 = hz[(uint64)(i_3 * m) + j] - 0.7 * (ex[(uint64)(i_3 * m) + j + 1] - ex[(uint64)(i_3 * m) + j] + ey[(uint64)((i_3 + 1) * m) + j] - ey[(uint64)(i_3 * m) + j]);
+					double value_4 = hz[(uint64)(i_4 * m) + j] - 0.7 * (ex[(uint64)(i_4 * m) + j + 1] - ex[(uint64)(i_4 * m) + j] + ey[(uint64)((i_4 + 1) * m) + j] - ey[(uint64)(i_4 * m) + j]);
+					hz[(uint64)(i * m) + j] = value;
+					hz[(uint64)(i_2 * m) + j] = value_2;
+					hz[(uint64)(i_3 * m) + j] = value_3;
+					hz[(uint64)(i_4 * m) + j] = value_4;
+				} else {
+					for (int64 i = top; i < n - 1; i++) {
+						hz[(uint64)(i * m) + j] -= 0.7 * (ex[(uint64)(i * m) + j + 1] - ex[(uint64)(i * m) + j] + ey[(uint64)((i + 1) * m) + j] - ey[(uint64)(i * m) + j]);
+					}
 				}
 			}
+		} else {
+			int64 end = (uint64)n - 1;
+			int64 count = max(end, (int64)0);
+			int64 end_2 = (uint64)m - 1;
+			int64 count_2 = max(end_2, (int64)0);
+			int64 total = (uint64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 i = rows;
+				int64 j = it - (uint64)rows * count_2;
+				hz[check_index((int64)((uint64)i * m + j), hz_len, 14, fault)] -= 0.7 * (ex[check_index((int64)((uint64)i * m + j + 1), ex_len, 15, fault)] - ex[check_index((int64)((uint64)i * m + j), ex_len, 16, fault)] + ey[check_index((int64)(((uint64)i + 1) * m + j), ey_len, 17, fault)] - ey[check_index((int64)((uint64)i * m + j), ey_len, 18, fault)]);
+			}
 		}
-	} else {
-		int64 end = (uint64)n - 1;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = (uint64)m - 1;
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = (uint64)count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 j = it - (uint64)rows * count_2;
-			hz[check_index((int64)((uint64)i * m + j), hz_len, 8, fault)] -= 0.7 * (ex[check_index((int64)((uint64)i * m + j + 1), ex_len, 9, fault)] - ex[check_index((int64)((uint64)i * m + j), ex_len, 10, fault)] + ey[check_index((int64)(((uint64)i + 1) * m + j), ey_len, 11, fault)] - ey[check_index((int64)((uint64)i * m + j), ey_len, 12, fault)]);
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+FDTD2D_7(int64 n, int64 m, double* ex, int64 ex_len, double* ey, int64 ey_len, double* hz, int64 hz_len,
+	gompss_fault* fault)
+{
+	if (!(apart(hz, hz_len, ex, ex_len) && apart(hz, hz_len, ey, ey_len))) {
+		for (int64 i = 0, i_end = (uint64)n - 1; i < i_end; i++) {
+			for (int64 j = 0, j_end = (uint64)m - 1; j < j_end; j++) {
+				hz[check_index((int64)((uint64)i * m + j), hz_len, 19, fault)] -= 0.7 * (ex[check_index((int64)((uint64)i * m + j + 1), ex_len, 20, fault)] - ex[check_index((int64)((uint64)i * m + j), ex_len, 21, fault)] + ey[check_index((int64)((uint64)(i + 1) * m + j), ey_len, 22, fault)] - ey[check_index((int64)((uint64)i * m + j), ey_len, 23, fault)]);
+			}
 		}
 	}
 }

@@ -39,139 +39,147 @@ Fluxes(int nx, int ny, double dt, double* xarea, int xarea_len, double* xvel0, i
 	int xvel1_len, double* yarea, int yarea_len, double* yvel0, int yvel0_len, double* yvel1, int yvel1_len,
 	double* volFluxX, int volFluxX_len, double* volFluxY, int volFluxY_len, gompss_fault* fault)
 {
+	__shared__ int64 work;
 	int w = nx + 2;
-	if (apart(volFluxX, volFluxX_len, xarea, xarea_len) && apart(volFluxX, volFluxX_len, xvel0, xvel0_len) &&
-		apart(volFluxX, volFluxX_len, xvel1, xvel1_len)) {
-		if (0 <= w && (int64)ny * w + nx + 1 <= (int64)volFluxX_len + w &&
-			(int64)ny * w + nx + 1 <= (int64)xarea_len + w && (int64)ny * w + nx + 1 <= (int64)xvel0_len + w &&
-			(int64)ny * w + nx + 1 <= xvel0_len && (int64)ny * w + nx + 1 <= (int64)xvel1_len + w &&
-			(int64)ny * w + nx + 1 <= xvel1_len && w < 134217728 && ny < 134217728 && -134217728 < ny) {
-			int end = (max(ny, 0) + 3) / 4;
-			int count = max(end, 0);
-			int end_2 = nx + 1;
-			int count_2 = max(end_2, 0);
-			int total = count * count_2;
-			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
-				int block = rows;
-				int j = it - (unsigned)rows * count_2;
-				int top = min((int64)block * 4, (int64)ny);
-				if (top + 4 <= ny) {
-					int k = top;
-					int k_2 = top + 1;
-					int k_3 = top + 2;
-					int k_4 = top + 3;
-					double value = 0.25 * dt * xarea[(unsigned)k * w + j] * (xvel0[(unsigned)k * w + j] + xvel0[(unsigned)(k + 1) * w + j] + xvel1[(unsigned)k * w + j] + xvel1[(unsigned)(k + 1) * w + j]);
-					double value_2 = 0.25 * dt * xarea[(unsigned)k_2 * w + j] * (xvel0[(unsigned)k_2 * w + j] + xvel0[(unsigned)(k_2 + 1) * w + j] + xvel1[(unsigned)k_2 * w + j] + xvel1[(unsigned)(k_2 + 1) * w + j]);
-					double value_3 = 0.25 * dt * xarea[(unsigned)k_3 * w + j] * (xvel0[(unsigned)k_3 * w + j] + xvel0[(unsigned)(k_3 + 1) * w + j] + xvel1[(unsigned)k_3 * w + j] + xvel1[(unsigned)(k_3 + 1) * w + j]);
-					double value_4 = 0.25 * dt * xarea[(unsigned)k_4 * w + j] * (xvel0[(unsigned)k_4 * w + j] + xvel0[(unsigned)(k_4 + 1) * w + j] + xvel1[(unsigned)k_4 * w + j] + xvel1[(unsigned)(k_4 + 1) * w + j]);
-					volFluxX[(unsigned)k * w + j] = value;
-					volFluxX[(unsigned)k_2 * w + j] = value_2;
-					volFluxX[(unsigned)k_3 * w + j] = value_3;
-					volFluxX[(unsigned)k_4 * w + j] = value_4;
-				} else {
-					for (int k = top; k < ny; k++) {
-						volFluxX[(unsigned)k * w + j] = 0.25 * dt * xarea[(unsigned)k * w + j] * (xvel0[(unsigned)k * w + j] + xvel0[(unsigned)(k + 1) * w + j] + xvel1[(unsigned)k * w + j] + xvel1[(unsigned)(k + 1) * w + j]);
-					}
-				}
-			}
-		} else {
-			int end = ny;
-			int count = max(end, 0);
-			int end_2 = nx + 1;
-			int count_2 = max(end_2, 0);
-			int64 total = (int64)count * count_2;
-			bool small = total <= 4294967295ll;
-			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-				int64 k = rows;
-				int64 j = it - (uint64)rows * count_2;
-				volFluxX[check_index((int64)((uint64)k * w + j), volFluxX_len, 1, fault)] = 0.25 * dt * xarea[check_index((int64)((uint64)k * w + j), xarea_len, 2, fault)] * (xvel0[check_index((int64)((uint64)k * w + j), xvel0_len, 3, fault)] + xvel0[check_index((int64)((uint64)(k + 1) * w + j), xvel0_len, 4, fault)] + xvel1[check_index((int64)((uint64)k * w + j), xvel1_len, 5, fault)] + xvel1[check_index((int64)((uint64)(k + 1) * w + j), xvel1_len, 6, fault)]);
-			}
-		}
-	} else if (0 <= w && (int64)ny * w + nx + 1 <= (int64)volFluxX_len + w &&
-		(int64)ny * w + nx + 1 <= (int64)xarea_len + w && (int64)ny * w + nx + 1 <= (int64)xvel0_len + w &&
-		(int64)ny * w + nx + 1 <= xvel0_len && (int64)ny * w + nx + 1 <= (int64)xvel1_len + w &&
-		(int64)ny * w + nx + 1 <= xvel1_len && w < 134217728 && ny < 134217728 && -134217728 < ny) {
-		for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < ny; k += gridDim.x * blockDim.x) {
-			for (int j = 0; j < nx + 1; j++) {
-				volFluxX[k * w + j] = 0.25 * dt * xarea[k * w + j] * (xvel0[k * w + j] + xvel0[(k + 1) * w + j] + xvel1[k * w + j] + xvel1[(k + 1) * w + j]);
-			}
-		}
-	} else {
-		for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < ny; k += gridDim.x * blockDim.x) {
-			#pragma unroll 1
-			for (int j = 0; j < nx + 1; j++) {
-				volFluxX[check_index((int64)k * w + j, volFluxX_len, 7, fault)] = 0.25 * dt * xarea[check_index((int64)k * w + j, xarea_len, 8, fault)] * (xvel0[check_index((int64)k * w + j, xvel0_len, 9, fault)] + xvel0[check_index((int64)(k + 1) * w + j, xvel0_len, 10, fault)] + xvel1[check_index((int64)k * w + j, xvel1_len, 11, fault)] + xvel1[check_index((int64)(k + 1) * w + j, xvel1_len, 12, fault)]);
-			}
-		}
+	int64 state = 3;
+	int64 turn = 0;
+	if (threadIdx.x == 0) {
+		work = 0;
 	}
-	if (apart(volFluxY, volFluxY_len, yarea, yarea_len) && apart(volFluxY, volFluxY_len, yvel0, yvel0_len) &&
-		apart(volFluxY, volFluxY_len, yvel1, yvel1_len)) {
-		__syncthreads();
-		if (0 <= w && (int64)ny * w + nx <= volFluxY_len && (int64)ny * w + nx <= yarea_len &&
-			(int64)ny * w + nx + 1 <= yvel0_len && (int64)ny * w + nx + 1 <= yvel1_len && w < 134217728 &&
-			ny < 134217728 && -134217728 < ny) {
-			int end = (max(ny + 1, 0) + 3) / 4;
-			int count = max(end, 0);
-			int end_2 = nx;
-			int count_2 = max(end_2, 0);
-			int total = count * count_2;
-			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
-				int block = rows;
-				int j = it - (unsigned)rows * count_2;
-				int top = min((int64)block * 4, (int64)(ny + 1));
-				if (top + 4 <= ny + 1) {
-					int k = top;
-					int k_2 = top + 1;
-					int k_3 = top + 2;
-					int k_4 = top + 3;
-					double value = 0.25 * dt * yarea[(unsigned)k * w + j] * (yvel0[(unsigned)k * w + j] + yvel0[(unsigned)k * w + j + 1] + yvel1[(unsigned)k * w + j] + yvel1[(unsigned)k * w + j + 1]);
-					double value_2 = 0.25 * dt * yarea[(unsigned)k_2 * w + j] * (yvel0[(unsigned)k_2 * w + j] + yvel0[(unsigned)k_2 * w + j + 1] + yvel1[(unsigned)k_2 * w + j] + yvel1[(unsigned)k_2 * w + j + 1]);
-					double value_3 = 0.25 * dt * yarea[(unsigned)k_3 * w + j] * (yvel0[(unsigned)k_3 * w + j] + yvel0[(unsigned)k_3 * w + j + 1] + yvel1[(unsigned)k_3 * w + j] + yvel1[(unsigned)k_3 * w + j + 1]);
-					double value_4 = 0.25 * dt * yarea[(unsigned)k_4 * w + j] * (yvel0[(unsigned)k_4 * w + j] + yvel0[(unsigned)k_4 * w + j + 1] + yvel1[(unsigned)k_4 * w + j] + yvel1[(unsigned)k_4 * w + j + 1]);
-					volFluxY[(unsigned)k * w + j] = value;
-					volFluxY[(unsigned)k_2 * w + j] = value_2;
-					volFluxY[(unsigned)k_3 * w + j] = value_3;
-					volFluxY[(unsigned)k_4 * w + j] = value_4;
+	for (;;) {
+		turn = (uint64)turn + 3;
+		if (threadIdx.x == 0) {
+			while (state > 2) {
+				if (state == 3) {
+					state = nx + 1 <= w && (double)w * ((double)ny - (double)0) < 4.611686018427388e+18 && (double)w * ((double)ny - (double)0) > -4.611686018427388e+18 && apart(volFluxX, volFluxX_len, xarea, xarea_len) && apart(volFluxX, volFluxX_len, xvel0, xvel0_len) && apart(volFluxX, volFluxX_len, xvel1, xvel1_len) ? 1 : 4;
+				} else if (state == 4) {
+					for (int once = blockIdx.x; once < 1; once += gridDim.x) {
+						for (int k = 0; k < ny; k++) {
+							for (int j = 0; j < nx + 1; j++) {
+								volFluxX[check_index((int64)k * w + j, volFluxX_len, 1, fault)] = 0.25 * dt * xarea[check_index((int64)k * w + j, xarea_len, 2, fault)] * (xvel0[check_index((int64)k * w + j, xvel0_len, 3, fault)] + xvel0[check_index((int64)(k + 1) * w + j, xvel0_len, 4, fault)] + xvel1[check_index((int64)k * w + j, xvel1_len, 5, fault)] + xvel1[check_index((int64)(k + 1) * w + j, xvel1_len, 6, fault)]);
+							}
+						}
+					}
+					state = 5;
+				} else if (state == 5) {
+					state = nx <= w && (double)w * ((double)(ny + 1) - (double)0) < 4.611686018427388e+18 && (double)w * ((double)(ny + 1) - (double)0) > -4.611686018427388e+18 && apart(volFluxY, volFluxY_len, yarea, yarea_len) && apart(volFluxY, volFluxY_len, yvel0, yvel0_len) && apart(volFluxY, volFluxY_len, yvel1, yvel1_len) ? 2 : 6;
 				} else {
-					for (int k = top; k < ny + 1; k++) {
-						volFluxY[(unsigned)k * w + j] = 0.25 * dt * yarea[(unsigned)k * w + j] * (yvel0[(unsigned)k * w + j] + yvel0[(unsigned)k * w + j + 1] + yvel1[(unsigned)k * w + j] + yvel1[(unsigned)k * w + j + 1]);
+					for (int once = blockIdx.x; once < 1; once += gridDim.x) {
+						for (int k = 0; k < ny + 1; k++) {
+							for (int j = 0; j < nx; j++) {
+								volFluxY[check_index((int64)k * w + j, volFluxY_len, 7, fault)] = 0.25 * dt * yarea[check_index((int64)k * w + j, yarea_len, 8, fault)] * (yvel0[check_index((int64)k * w + j, yvel0_len, 9, fault)] + yvel0[check_index((int64)k * w + j + 1, yvel0_len, 10, fault)] + yvel1[check_index((int64)k * w + j, yvel1_len, 11, fault)] + yvel1[check_index((int64)k * w + j + 1, yvel1_len, 12, fault)]);
+							}
+						}
+					}
+					state = 0;
+				}
+			}
+			work = (uint64)turn + state;
+		}
+		__syncthreads();
+		int64 region = (uint64)work - turn;
+		if (region < 1) {
+			break;
+		}
+		if (region == 1) {
+			if (0 <= w && (int64)ny * w + nx + 1 <= (int64)volFluxX_len + w &&
+				(int64)ny * w + nx + 1 <= (int64)xarea_len + w &&
+				(int64)ny * w + nx + 1 <= (int64)xvel0_len + w && (int64)ny * w + nx + 1 <= xvel0_len &&
+				(int64)ny * w + nx + 1 <= (int64)xvel1_len + w && (int64)ny * w + nx + 1 <= xvel1_len &&
+				w < 134217728 && ny < 134217728 && -134217728 < ny) {
+				int end = (max(ny, 0) + 3) / 4;
+				int count = max(end, 0);
+				int end_2 = nx + 1;
+				int count_2 = max(end_2, 0);
+				int total = count * count_2;
+				for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+					int rows = (unsigned)it / (unsigned)count_2;
+					int block = rows;
+					int j = it - (unsigned)rows * count_2;
+					int top = min((int64)block * 4, (int64)ny);
+					if (top + 4 <= ny) {
+						int k = top;
+						int k_2 = top + 1;
+						int k_3 = top + 2;
+						int k_4 = top + 3;
+						double value = 0.25 * dt * xarea[(unsigned)k * w + j] * (xvel0[(unsigned)k * w + j] + xvel0[(unsigned)(k + 1) * w + j] + xvel1[(unsigned)k * w + j] + xvel1[(unsigned)(k + 1) * w + j]);
+						double value_2 = 0.25 * dt * xarea[(unsigned)k_2 * w + j] * (xvel0[(unsigned)k_2 * w + j] + xvel0[(unsigned)(k_2 + 1) * w + j] + xvel1[(unsigned)k_2 * w + j] + xvel1[(unsigned)(k_2 + 1) * w + j]);
+						double value_3 = 0.25 * dt * xarea[(unsigned)k_3 * w + j] * (xvel0[(unsigned)k_3 * w + j] + xvel0[(unsigned)(k_3 + 1) * w + j] + xvel1[(unsigned)k_3 * w + j] + xvel1[(unsigned)(k_3 + 1) * w + j]);
+						double value_4 = 0.25 * dt * xarea[(unsigned)k_4 * w + j] * (xvel0[(unsigned)k_4 * w + j] + xvel0[(unsigned)(k_4 + 1) * w + j] + xvel1[(unsigned)k_4 * w + j] + xvel1[(unsigned)(k_4 + 1) * w + j]);
+						volFluxX[(unsigned)k * w + j] = value;
+						volFluxX[(unsigned)k_2 * w + j] = value_2;
+						volFluxX[(unsigned)k_3 * w + j] = value_3;
+						volFluxX[(unsigned)k_4 * w + j] = value_4;
+					} else {
+						for (int k = top; k < ny; k++) {
+							volFluxX[(unsigned)k * w + j] = 0.25 * dt * xarea[(unsigned)k * w + j] * (xvel0[(unsigned)k * w + j] + xvel0[(unsigned)(k + 1) * w + j] + xvel1[(unsigned)k * w + j] + xvel1[(unsigned)(k + 1) * w + j]);
+						}
 					}
 				}
+			} else {
+				int end = ny;
+				int count = max(end, 0);
+				int end_2 = nx + 1;
+				int count_2 = max(end_2, 0);
+				int64 total = (int64)count * count_2;
+				bool small = total <= 4294967295ll;
+				for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+					int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+					int64 k = rows;
+					int64 j = it - (uint64)rows * count_2;
+					volFluxX[check_index((int64)((uint64)k * w + j), volFluxX_len, 13, fault)] = 0.25 * dt * xarea[check_index((int64)((uint64)k * w + j), xarea_len, 14, fault)] * (xvel0[check_index((int64)((uint64)k * w + j), xvel0_len, 15, fault)] + xvel0[check_index((int64)((uint64)(k + 1) * w + j), xvel0_len, 16, fault)] + xvel1[check_index((int64)((uint64)k * w + j), xvel1_len, 17, fault)] + xvel1[check_index((int64)((uint64)(k + 1) * w + j), xvel1_len, 18, fault)]);
+				}
 			}
+			state = 5;
 		} else {
-			int end = ny + 1;
-			int count = max(end, 0);
-			int end_2 = nx;
-			int count_2 = max(end_2, 0);
-			int64 total = (int64)count * count_2;
-			bool small = total <= 4294967295ll;
-			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-				int64 k = rows;
-				int64 j = it - (uint64)rows * count_2;
-				volFluxY[check_index((int64)((uint64)k * w + j), volFluxY_len, 13, fault)] = 0.25 * dt * yarea[check_index((int64)((uint64)k * w + j), yarea_len, 14, fault)] * (yvel0[check_index((int64)((uint64)k * w + j), yvel0_len, 15, fault)] + yvel0[check_index((int64)((uint64)k * w + j + 1), yvel0_len, 16, fault)] + yvel1[check_index((int64)((uint64)k * w + j), yvel1_len, 17, fault)] + yvel1[check_index((int64)((uint64)k * w + j + 1), yvel1_len, 18, fault)]);
+			if (0 <= w && (int64)ny * w + nx <= volFluxY_len && (int64)ny * w + nx <= yarea_len &&
+				(int64)ny * w + nx + 1 <= yvel0_len && (int64)ny * w + nx + 1 <= yvel1_len && w < 134217728 &&
+				ny < 134217728 && -134217728 < ny) {
+				int end = (max(ny + 1, 0) + 3) / 4;
+				int count = max(end, 0);
+				int end_2 = nx;
+				int count_2 = max(end_2, 0);
+				int total = count * count_2;
+				for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+					int rows = (unsigned)it / (unsigned)count_2;
+					int block = rows;
+					int j = it - (unsigned)rows * count_2;
+					int top = min((int64)block * 4, (int64)(ny + 1));
+					if (top + 4 <= ny + 1) {
+						int k = top;
+						int k_2 = top + 1;
+						int k_3 = top + 2;
+						int k_4 = top + 3;
+						double value = 0.25 * dt * yarea[(unsigned)k * w + j] * (yvel0[(unsigned)k * w + j] + yvel0[(unsigned)k * w + j + 1] + yvel1[(unsigned)k * w + j] + yvel1[(unsigned)k * w + j + 1]);
+						double value_2 = 0.25 * dt * yarea[(unsigned)k_2 * w + j] * (yvel0[(unsigned)k_2 * w + j] + yvel0[(unsigned)k_2 * w + j + 1] + yvel1[(unsigned)k_2 * w + j] + yvel1[(unsigned)k_2 * w + j + 1]);
+						double value_3 = 0.25 * dt * yarea[(unsigned)k_3 * w + j] * (yvel0[(unsigned)k_3 * w + j] + yvel0[(unsigned)k_3 * w + j + 1] + yvel1[(unsigned)k_3 * w + j] + yvel1[(unsigned)k_3 * w + j + 1]);
+						double value_4 = 0.25 * dt * yarea[(unsigned)k_4 * w + j] * (yvel0[(unsigned)k_4 * w + j] + yvel0[(unsigned)k_4 * w + j + 1] + yvel1[(unsigned)k_4 * w + j] + yvel1[(unsigned)k_4 * w + j + 1]);
+						volFluxY[(unsigned)k * w + j] = value;
+						volFluxY[(unsigned)k_2 * w + j] = value_2;
+						volFluxY[(unsigned)k_3 * w + j] = value_3;
+						volFluxY[(unsigned)k_4 * w + j] = value_4;
+					} else {
+						for (int k = top; k < ny + 1; k++) {
+							volFluxY[(unsigned)k * w + j] = 0.25 * dt * yarea[(unsigned)k * w + j] * (yvel0[(unsigned)k * w + j] + yvel0[(unsigned)k * w + j + 1] + yvel1[(unsigned)k * w + j] + yvel1[(unsigned)k * w + j + 1]);
+						}
+					}
+				}
+			} else {
+				int end = ny + 1;
+				int count = max(end, 0);
+				int end_2 = nx;
+				int count_2 = max(end_2, 0);
+				int64 total = (int64)count * count_2;
+				bool small = total <= 4294967295ll;
+				for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+					int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+					int64 k = rows;
+					int64 j = it - (uint64)rows * count_2;
+					volFluxY[check_index((int64)((uint64)k * w + j), volFluxY_len, 19, fault)] = 0.25 * dt * yarea[check_index((int64)((uint64)k * w + j), yarea_len, 20, fault)] * (yvel0[check_index((int64)((uint64)k * w + j), yvel0_len, 21, fault)] + yvel0[check_index((int64)((uint64)k * w + j + 1), yvel0_len, 22, fault)] + yvel1[check_index((int64)((uint64)k * w + j), yvel1_len, 23, fault)] + yvel1[check_index((int64)((uint64)k * w + j + 1), yvel1_len, 24, fault)]);
+				}
 			}
+			state = 0;
 		}
-	} else {
 		__syncthreads();
-		if (0 <= w && (int64)ny * w + nx <= volFluxY_len && (int64)ny * w + nx <= yarea_len &&
-			(int64)ny * w + nx + 1 <= yvel0_len && (int64)ny * w + nx + 1 <= yvel1_len && w < 134217728 &&
-			ny < 134217728 && -134217728 < ny) {
-			for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < ny + 1; k += gridDim.x * blockDim.x) {
-				for (int j = 0; j < nx; j++) {
-					volFluxY[k * w + j] = 0.25 * dt * yarea[k * w + j] * (yvel0[k * w + j] + yvel0[k * w + j + 1] + yvel1[k * w + j] + yvel1[k * w + j + 1]);
-				}
-			}
-		} else {
-			for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < ny + 1; k += gridDim.x * blockDim.x) {
-				#pragma unroll 1
-				for (int j = 0; j < nx; j++) {
-					volFluxY[check_index((int64)k * w + j, volFluxY_len, 19, fault)] = 0.25 * dt * yarea[check_index((int64)k * w + j, yarea_len, 20, fault)] * (yvel0[check_index((int64)k * w + j, yvel0_len, 21, fault)] + yvel0[check_index((int64)k * w + j + 1, yvel0_len, 22, fault)] + yvel1[check_index((int64)k * w + j, yvel1_len, 23, fault)] + yvel1[check_index((int64)k * w + j + 1, yvel1_len, 24, fault)]);
-				}
-			}
-		}
 	}
 }

@@ -40,153 +40,152 @@ Fluxes(int64 nx, int64 ny, double dt, double* xarea, int64 xarea_len, double* xv
 	int64 yvel1_len, double* volFluxX, int64 volFluxX_len, double* volFluxY, int64 volFluxY_len,
 	gompss_fault* fault)
 {
+	__shared__ int64 work;
 	int64 w = (uint64)nx + 2;
-	if (apart(volFluxX, volFluxX_len, xarea, xarea_len) && apart(volFluxX, volFluxX_len, xvel0, xvel0_len) &&
-		apart(volFluxX, volFluxX_len, xvel1, xvel1_len)) {
-		if (0 <= w && (int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)volFluxX_len + w) &&
-			(int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)xarea_len + w) &&
-			(int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)xvel0_len + w) &&
-			(int64)((uint64)ny * w + nx + 1) <= xvel0_len &&
-			(int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)xvel1_len + w) &&
-			(int64)((uint64)ny * w + nx + 1) <= xvel1_len && w < 134217728 && ny < 134217728 &&
-			-134217728 < ny && nx < 36028797018963968ll && -36028797018963968ll < nx) {
-			int64 end = (max(ny, (int64)0) + 3) / 4;
-			int64 count = max(end, (int64)0);
-			int64 end_2 = nx + 1;
-			int64 count_2 = max(end_2, (int64)0);
-			int64 total = (uint64)count * count_2;
-			bool small = total <= 4294967295ll;
-			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-				int64 block = rows;
-				int64 j = it - (uint64)rows * count_2;
-				int64 top = min((int64)((uint64)block * 4), ny);
-				if (top + 4 <= ny) {
-					int64 k = top;
-					int64 k_2 = top + 1;
-					int64 k_3 = top + 2;
-					int64 k_4 = top + 3;
-					double value = 0.25 * dt * xarea[(uint64)k * w + j] * (xvel0[(uint64)k * w + j] + xvel0[(uint64)(k + 1) * w + j] + xvel1[(uint64)k * w + j] + xvel1[(uint64)(k + 1) * w + j]);
-					double value_2 = 0.25 * dt * xarea[(uint64)k_2 * w + j] * (xvel0[(uint64)k_2 * w + j] + xvel0[(uint64)(k_2 + 1) * w + j] + xvel1[(uint64)k_2 * w + j] + xvel1[(uint64)(k_2 + 1) * w + j]);
-					double value_3 = 0.25 * dt * xarea[(uint64)k_3 * w + j] * (xvel0[(uint64)k_3 * w + j] + xvel0[(uint64)(k_3 + 1) * w + j] + xvel1[(uint64)k_3 * w + j] + xvel1[(uint64)(k_3 + 1) * w + j]);
-					double value_4 = 0.25 * dt * xarea[(uint64)k_4 * w + j] * (xvel0[(uint64)k_4 * w + j] + xvel0[(uint64)(k_4 + 1) * w + j] + xvel1[(uint64)k_4 * w + j] + xvel1[(uint64)(k_4 + 1) * w + j]);
-					volFluxX[(uint64)k * w + j] = value;
-					volFluxX[(uint64)k_2 * w + j] = value_2;
-					volFluxX[(uint64)k_3 * w + j] = value_3;
-					volFluxX[(uint64)k_4 * w + j] = value_4;
-				} else {
-					for (int64 k = top; k < ny; k++) {
-						volFluxX[(uint64)k * w + j] = 0.25 * dt * xarea[(uint64)k * w + j] * (xvel0[(uint64)k * w + j] + xvel0[(uint64)(k + 1) * w + j] + xvel1[(uint64)k * w + j] + xvel1[(uint64)(k + 1) * w + j]);
-					}
-				}
-			}
-		} else {
-			int64 end = ny;
-			int64 count = max(end, (int64)0);
-			int64 end_2 = (uint64)nx + 1;
-			int64 count_2 = max(end_2, (int64)0);
-			int64 total = (uint64)count * count_2;
-			bool small = total <= 4294967295ll;
-			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-				int64 k = rows;
-				int64 j = it - (uint64)rows * count_2;
-				volFluxX[check_index((int64)((uint64)k * w + j), volFluxX_len, 1, fault)] = 0.25 * dt * xarea[check_index((int64)((uint64)k * w + j), xarea_len, 2, fault)] * (xvel0[check_index((int64)((uint64)k * w + j), xvel0_len, 3, fault)] + xvel0[check_index((int64)(((uint64)k + 1) * w + j), xvel0_len, 4, fault)] + xvel1[check_index((int64)((uint64)k * w + j), xvel1_len, 5, fault)] + xvel1[check_index((int64)(((uint64)k + 1) * w + j), xvel1_len, 6, fault)]);
-			}
-		}
-	} else if (0 <= w && (int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)volFluxX_len + w) &&
-		(int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)xarea_len + w) &&
-		(int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)xvel0_len + w) &&
-		(int64)((uint64)ny * w + nx + 1) <= xvel0_len &&
-		(int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)xvel1_len + w) &&
-		(int64)((uint64)ny * w + nx + 1) <= xvel1_len && w < 134217728 && ny < 134217728 && -134217728 < ny &&
-		nx < 36028797018963968ll && -36028797018963968ll < nx) {
-		int64 end = ny;
-		for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < end; k += (int64)gridDim.x * blockDim.x) {
-			for (int64 j = 0; j < nx + 1; j++) {
-				volFluxX[k * w + j] = 0.25 * dt * xarea[k * w + j] * (xvel0[k * w + j] + xvel0[(k + 1) * w + j] + xvel1[k * w + j] + xvel1[(k + 1) * w + j]);
-			}
-		}
-	} else {
-		int64 end = ny;
-		for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < end; k = (uint64)k + (int64)gridDim.x * blockDim.x) {
-			#pragma unroll 1
-			for (int64 j = 0, j_end = (uint64)nx + 1; j < j_end; j++) {
-				volFluxX[check_index((int64)((uint64)k * w + j), volFluxX_len, 7, fault)] = 0.25 * dt * xarea[check_index((int64)((uint64)k * w + j), xarea_len, 8, fault)] * (xvel0[check_index((int64)((uint64)k * w + j), xvel0_len, 9, fault)] + xvel0[check_index((int64)(((uint64)k + 1) * w + j), xvel0_len, 10, fault)] + xvel1[check_index((int64)((uint64)k * w + j), xvel1_len, 11, fault)] + xvel1[check_index((int64)(((uint64)k + 1) * w + j), xvel1_len, 12, fault)]);
-			}
-		}
+	int64 state = 3;
+	int64 turn = 0;
+	if (threadIdx.x == 0) {
+		work = 0;
 	}
-	if (apart(volFluxY, volFluxY_len, yarea, yarea_len) && apart(volFluxY, volFluxY_len, yvel0, yvel0_len) &&
-		apart(volFluxY, volFluxY_len, yvel1, yvel1_len)) {
-		__syncthreads();
-		if (0 <= w && (int64)((uint64)ny * w + nx) <= volFluxY_len &&
-			(int64)((uint64)ny * w + nx) <= yarea_len && (int64)((uint64)ny * w + nx + 1) <= yvel0_len &&
-			(int64)((uint64)ny * w + nx + 1) <= yvel1_len && w < 134217728 && ny < 134217728 &&
-			-134217728 < ny && nx < 36028797018963968ll && -36028797018963968ll < nx) {
-			int64 end = (max(ny + 1, (int64)0) + 3) / 4;
-			int64 count = max(end, (int64)0);
-			int64 end_2 = nx;
-			int64 count_2 = max(end_2, (int64)0);
-			int64 total = (uint64)count * count_2;
-			bool small = total <= 4294967295ll;
-			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-				int64 block = rows;
-				int64 j = it - (uint64)rows * count_2;
-				int64 top = min((int64)((uint64)block * 4), ny + 1);
-				if (top + 4 <= ny + 1) {
-					int64 k = top;
-					int64 k_2 = top + 1;
-					int64 k_3 = top + 2;
-					int64 k_4 = top + 3;
-					double value = 0.25 * dt * yarea[(uint64)k * w + j] * (yvel0[(uint64)k * w + j] + yvel0[(uint64)k * w + j + 1] + yvel1[(uint64)k * w + j] + yvel1[(uint64)k * w + j + 1]);
-					double value_2 = 0.25 * dt * yarea[(uint64)k_2 * w + j] * (yvel0[(uint64)k_2 * w + j] + yvel0[(uint64)k_2 * w + j + 1] + yvel1[(uint64)k_2 * w + j] + yvel1[(uint64)k_2 * w + j + 1]);
-					double value_3 = 0.25 * dt * yarea[(uint64)k_3 * w + j] * (yvel0[(uint64)k_3 * w + j] + yvel0[(uint64)k_3 * w + j + 1] + yvel1[(uint64)k_3 * w + j] + yvel1[(uint64)k_3 * w + j + 1]);
-					double value_4 = 0.25 * dt * yarea[(uint64)k_4 * w + j] * (yvel0[(uint64)k_4 * w + j] + yvel0[(uint64)k_4 * w + j + 1] + yvel1[(uint64)k_4 * w + j] + yvel1[(uint64)k_4 * w + j + 1]);
-					volFluxY[(uint64)k * w + j] = value;
-					volFluxY[(uint64)k_2 * w + j] = value_2;
-					volFluxY[(uint64)k_3 * w + j] = value_3;
-					volFluxY[(uint64)k_4 * w + j] = value_4;
+	for (;;) {
+		turn = (uint64)turn + 3;
+		if (threadIdx.x == 0) {
+			while (state > 2) {
+				if (state == 3) {
+					state = nx < 1099511627776ll && -1099511627776ll < nx && w < 1099511627776ll && -1099511627776ll < w && (int64)((uint64)nx + 1) <= w && (double)w * ((double)ny - (double)0) < 4.611686018427388e+18 && (double)w * ((double)ny - (double)0) > -4.611686018427388e+18 && apart(volFluxX, volFluxX_len, xarea, xarea_len) && apart(volFluxX, volFluxX_len, xvel0, xvel0_len) && apart(volFluxX, volFluxX_len, xvel1, xvel1_len) ? 1 : 4;
+				} else if (state == 4) {
+					for (int64 once = blockIdx.x; once < 1; once += gridDim.x) {
+						for (int64 k = 0; k < ny; k++) {
+							for (int64 j = 0, j_end = (uint64)nx + 1; j < j_end; j++) {
+								volFluxX[check_index((int64)((uint64)k * w + j), volFluxX_len, 1, fault)] = 0.25 * dt * xarea[check_index((int64)((uint64)k * w + j), xarea_len, 2, fault)] * (xvel0[check_index((int64)((uint64)k * w + j), xvel0_len, 3, fault)] + xvel0[check_index((int64)((uint64)(k + 1) * w + j), xvel0_len, 4, fault)] + xvel1[check_index((int64)((uint64)k * w + j), xvel1_len, 5, fault)] + xvel1[check_index((int64)((uint64)(k + 1) * w + j), xvel1_len, 6, fault)]);
+							}
+						}
+					}
+					state = 5;
+				} else if (state == 5) {
+					state = nx < 1099511627776ll && -1099511627776ll < nx && w < 1099511627776ll && -1099511627776ll < w && nx <= w && (double)w * ((double)(int64)((uint64)ny + 1) - (double)0) < 4.611686018427388e+18 && (double)w * ((double)(int64)((uint64)ny + 1) - (double)0) > -4.611686018427388e+18 && apart(volFluxY, volFluxY_len, yarea, yarea_len) && apart(volFluxY, volFluxY_len, yvel0, yvel0_len) && apart(volFluxY, volFluxY_len, yvel1, yvel1_len) ? 2 : 6;
 				} else {
-					for (int64 k = top; k < ny + 1; k++) {
-						volFluxY[(uint64)k * w + j] = 0.25 * dt * yarea[(uint64)k * w + j] * (yvel0[(uint64)k * w + j] + yvel0[(uint64)k * w + j + 1] + yvel1[(uint64)k * w + j] + yvel1[(uint64)k * w + j + 1]);
+					for (int64 once = blockIdx.x; once < 1; once += gridDim.x) {
+						for (int64 k = 0, k_end = (uint64)ny + 1; k < k_end; k++) {
+							for (int64 j = 0; j < nx; j++) {
+								volFluxY[check_index((int64)((uint64)k * w + j), volFluxY_len, 7, fault)] = 0.25 * dt * yarea[check_index((int64)((uint64)k * w + j), yarea_len, 8, fault)] * (yvel0[check_index((int64)((uint64)k * w + j), yvel0_len, 9, fault)] + yvel0[check_index((int64)((uint64)k * w + j + 1), yvel0_len, 10, fault)] + yvel1[check_index((int64)((uint64)k * w + j), yvel1_len, 11, fault)] + yvel1[check_index((int64)((uint64)k * w + j + 1), yvel1_len, 12, fault)]);
+							}
+						}
+					}
+					state = 0;
+				}
+			}
+			work = (uint64)turn + state;
+		}
+		__syncthreads();
+		int64 region = (uint64)work - turn;
+		if (region < 1) {
+			break;
+		}
+		if (region == 1) {
+			if (0 <= w && (int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)volFluxX_len + w) &&
+				(int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)xarea_len + w) &&
+				(int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)xvel0_len + w) &&
+				(int64)((uint64)ny * w + nx + 1) <= xvel0_len &&
+				(int64)((uint64)ny * w + nx + 1) <= (int64)((uint64)xvel1_len + w) &&
+				(int64)((uint64)ny * w + nx + 1) <= xvel1_len && w < 134217728 && ny < 134217728 &&
+				-134217728 < ny && nx < 36028797018963968ll && -36028797018963968ll < nx) {
+				int64 end = (max(ny, (int64)0) + 3) / 4;
+				int64 count = max(end, (int64)0);
+				int64 end_2 = nx + 1;
+				int64 count_2 = max(end_2, (int64)0);
+				int64 total = (uint64)count * count_2;
+				bool small = total <= 4294967295ll;
+				for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+					int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+					int64 block = rows;
+					int64 j = it - (uint64)rows * count_2;
+					int64 top = min((int64)((uint64)block * 4), ny);
+					if (top + 4 <= ny) {
+						int64 k = top;
+						int64 k_2 = top + 1;
+						int64 k_3 = top + 2;
+						int64 k_4 = top + 3;
+						double value = 0.25 * dt * xarea[(uint64)k * w + j] * (xvel0[(uint64)k * w + j] + xvel0[(uint64)(k + 1) * w + j] + xvel1[(uint64)k * w + j] + xvel1[(uint64)(k + 1) * w + j]);
+						double value_2 = 0.25 * dt * xarea[(uint64)k_2 * w + j] * (xvel0[(uint64)k_2 * w + j] + xvel0[(uint64)(k_2 + 1) * w + j] + xvel1[(uint64)k_2 * w + j] + xvel1[(uint64)(k_2 + 1) * w + j]);
+						double value_3 = 0.25 * dt * xarea[(uint64)k_3 * w + j] * (xvel0[(uint64)k_3 * w + j] + xvel0[(uint64)(k_3 + 1) * w + j] + xvel1[(uint64)k_3 * w + j] + xvel1[(uint64)(k_3 + 1) * w + j]);
+						double value_4 = 0.25 * dt * xarea[(uint64)k_4 * w + j] * (xvel0[(uint64)k_4 * w + j] + xvel0[(uint64)(k_4 + 1) * w + j] + xvel1[(uint64)k_4 * w + j] + xvel1[(uint64)(k_4 + 1) * w + j]);
+						volFluxX[(uint64)k * w + j] = value;
+						volFluxX[(uint64)k_2 * w + j] = value_2;
+						volFluxX[(uint64)k_3 * w + j] = value_3;
+						volFluxX[(uint64)k_4 * w + j] = value_4;
+					} else {
+						for (int64 k = top; k < ny; k++) {
+							volFluxX[(uint64)k * w + j] = 0.25 * dt * xarea[(uint64)k * w + j] * (xvel0[(uint64)k * w + j] + xvel0[(uint64)(k + 1) * w + j] + xvel1[(uint64)k * w + j] + xvel1[(uint64)(k + 1) * w + j]);
+						}
 					}
 				}
-			}
-		} else {
-			int64 end = (uint64)ny + 1;
-			int64 count = max(end, (int64)0);
-			int64 end_2 = nx;
-			int64 count_2 = max(end_2, (int64)0);
-			int64 total = (uint64)count * count_2;
-			bool small = total <= 4294967295ll;
-			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-				int64 k = rows;
-				int64 j = it - (uint64)rows * count_2;
-				volFluxY[check_index((int64)((uint64)k * w + j), volFluxY_len, 13, fault)] = 0.25 * dt * yarea[check_index((int64)((uint64)k * w + j), yarea_len, 14, fault)] * (yvel0[check_index((int64)((uint64)k * w + j), yvel0_len, 15, fault)] + yvel0[check_index((int64)((uint64)k * w + j + 1), yvel0_len, 16, fault)] + yvel1[check_index((int64)((uint64)k * w + j), yvel1_len, 17, fault)] + yvel1[check_index((int64)((uint64)k * w + j + 1), yvel1_len, 18, fault)]);
-			}
-		}
-	} else {
-		__syncthreads();
-		if (0 <= w && (int64)((uint64)ny * w + nx) <= volFluxY_len &&
-			(int64)((uint64)ny * w + nx) <= yarea_len && (int64)((uint64)ny * w + nx + 1) <= yvel0_len &&
-			(int64)((uint64)ny * w + nx + 1) <= yvel1_len && w < 134217728 && ny < 134217728 &&
-			-134217728 < ny && nx < 36028797018963968ll && -36028797018963968ll < nx) {
-			int64 end = ny + 1;
-			for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < end; k += (int64)gridDim.x * blockDim.x) {
-				for (int64 j = 0; j < nx; j++) {
-					volFluxY[k * w + j] = 0.25 * dt * yarea[k * w + j] * (yvel0[k * w + j] + yvel0[k * w + j + 1] + yvel1[k * w + j] + yvel1[k * w + j + 1]);
+			} else {
+				int64 end = ny;
+				int64 count = max(end, (int64)0);
+				int64 end_2 = (uint64)nx + 1;
+				int64 count_2 = max(end_2, (int64)0);
+				int64 total = (uint64)count * count_2;
+				bool small = total <= 4294967295ll;
+				for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+					int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+					int64 k = rows;
+					int64 j = it - (uint64)rows * count_2;
+					volFluxX[check_index((int64)((uint64)k * w + j), volFluxX_len, 13, fault)] = 0.25 * dt * xarea[check_index((int64)((uint64)k * w + j), xarea_len, 14, fault)] * (xvel0[check_index((int64)((uint64)k * w + j), xvel0_len, 15, fault)] + xvel0[check_index((int64)(((uint64)k + 1) * w + j), xvel0_len, 16, fault)] + xvel1[check_index((int64)((uint64)k * w + j), xvel1_len, 17, fault)] + xvel1[check_index((int64)(((uint64)k + 1) * w + j), xvel1_len, 18, fault)]);
 				}
 			}
+			state = 5;
 		} else {
-			int64 end = (uint64)ny + 1;
-			for (int64 k = (int64)blockIdx.x * blockDim.x + threadIdx.x; k < end; k = (uint64)k + (int64)gridDim.x * blockDim.x) {
-				#pragma unroll 1
-				for (int64 j = 0; j < nx; j++) {
+			if (0 <= w && (int64)((uint64)ny * w + nx) <= volFluxY_len &&
+				(int64)((uint64)ny * w + nx) <= yarea_len && (int64)((uint64)ny * w + nx + 1) <= yvel0_len &&
+				(int64)((uint64)ny * w + nx + 1) <= yvel1_len && w < 134217728 && ny < 134217728 &&
+				-134217728 < ny && nx < 36028797018963968ll && -36028797018963968ll < nx) {
+				int64 end = (max(ny + 1, (int64)0) + 3) / 4;
+				int64 count = max(end, (int64)0);
+				int64 end_2 = nx;
+				int64 count_2 = max(end_2, (int64)0);
+				int64 total = (uint64)count * count_2;
+				bool small = total <= 4294967295ll;
+				for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+					int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+					int64 block = rows;
+					int64 j = it - (uint64)rows * count_2;
+					int64 top = min((int64)((uint64)block * 4), ny + 1);
+					if (top + 4 <= ny + 1) {
+						int64 k = top;
+						int64 k_2 = top + 1;
+						int64 k_3 = top + 2;
+						int64 k_4 = top + 3;
+						double value = 0.25 * dt * yarea[(uint64)k * w + j] * (yvel0[(uint64)k * w + j] + yvel0[(uint64)k * w + j + 1] + yvel1[(uint64)k * w + j] + yvel1[(uint64)k * w + j + 1]);
+						double value_2 = 0.25 * dt * yarea[(uint64)k_2 * w + j] * (yvel0[(uint64)k_2 * w + j] + yvel0[(uint64)k_2 * w + j + 1] + yvel1[(uint64)k_2 * w + j] + yvel1[(uint64)k_2 * w + j + 1]);
+						double value_3 = 0.25 * dt * yarea[(uint64)k_3 * w + j] * (yvel0[(uint64)k_3 * w + j] + yvel0[(uint64)k_3 * w + j + 1] + yvel1[(uint64)k_3 * w + j] + yvel1[(uint64)k_3 * w + j + 1]);
+						double value_4 = 0.25 * dt * yarea[(uint64)k_4 * w + j] * (yvel0[(uint64)k_4 * w + j] + yvel0[(uint64)k_4 * w + j + 1] + yvel1[(uint64)k_4 * w + j] + yvel1[(uint64)k_4 * w + j + 1]);
+						volFluxY[(uint64)k * w + j] = value;
+						volFluxY[(uint64)k_2 * w + j] = value_2;
+						volFluxY[(uint64)k_3 * w + j] = value_3;
+						volFluxY[(uint64)k_4 * w + j] = value_4;
+					} else {
+						for (int64 k = top; k < ny + 1; k++) {
+							volFluxY[(uint64)k * w + j] = 0.25 * dt * yarea[(uint64)k * w + j] * (yvel0[(uint64)k * w + j] + yvel0[(uint64)k * w + j + 1] + yvel1[(uint64)k * w + j] + yvel1[(uint64)k * w + j + 1]);
+						}
+					}
+				}
+			} else {
+				int64 end = (uint64)ny + 1;
+				int64 count = max(end, (int64)0);
+				int64 end_2 = nx;
+				int64 count_2 = max(end_2, (int64)0);
+				int64 total = (uint64)count * count_2;
+				bool small = total <= 4294967295ll;
+				for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+					int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+					int64 k = rows;
+					int64 j = it - (uint64)rows * count_2;
 					volFluxY[check_index((int64)((uint64)k * w + j), volFluxY_len, 19, fault)] = 0.25 * dt * yarea[check_index((int64)((uint64)k * w + j), yarea_len, 20, fault)] * (yvel0[check_index((int64)((uint64)k * w + j), yvel0_len, 21, fault)] + yvel0[check_index((int64)((uint64)k * w + j + 1), yvel0_len, 22, fault)] + yvel1[check_index((int64)((uint64)k * w + j), yvel1_len, 23, fault)] + yvel1[check_index((int64)((uint64)k * w + j + 1), yvel1_len, 24, fault)]);
 				}
 			}
+			state = 0;
 		}
+		__syncthreads();
 	}
 }

@@ -37,7 +37,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 JacobiColumns(int n, double* a, int a_len, double* b, int b_len, gompss_fault* fault)
 {
-	if ((double)(n + 2) * ((double)n - (double)1) < 4.611686018427388e+18 &&
+	if (n <= n + 2 && (double)(n + 2) * ((double)n - (double)1) < 4.611686018427388e+18 &&
 		(double)(n + 2) * ((double)n - (double)1) > -4.611686018427388e+18 && apart(a, a_len, b, b_len)) {
 		int w = n + 2;
 		if (0 <= w && (int64)n * w + n + 1 <= a_len && (int64)n * w + n + 1 <= (int64)b_len + w &&
@@ -89,25 +89,14 @@ JacobiColumns(int n, double* a, int a_len, double* b, int b_len, gompss_fault* f
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(1)
 JacobiColumns_2(int n, double* a, int a_len, double* b, int b_len, gompss_fault* fault)
 {
-	if (!((double)(n + 2) * ((double)n - (double)1) < 4.611686018427388e+18 && (double)(n + 2) * ((double)n - (double)1) > -4.611686018427388e+18 && apart(a, a_len, b, b_len))) {
+	if (!(n <= n + 2 && (double)(n + 2) * ((double)n - (double)1) < 4.611686018427388e+18 && (double)(n + 2) * ((double)n - (double)1) > -4.611686018427388e+18 && apart(a, a_len, b, b_len))) {
 		int w = n + 2;
-		if (0 <= w && (int64)n * w + n + 1 <= a_len && (int64)n * w + n + 1 <= (int64)b_len + w &&
-			(int64)n * w + n + w + 1 <= b_len && (int64)n * w + n + 2 <= b_len && w < 134217728 &&
-			n < 134217728 && -134217728 < n) {
-			for (int j = 1 + (blockIdx.x * blockDim.x + threadIdx.x); j <= n; j += gridDim.x * blockDim.x) {
-				for (int i = 1; i <= n; i++) {
-					a[i * w + j] = (b[(i - 1) * w + j] + b[(i + 1) * w + j] + b[(unsigned)i * w + j - 1] + b[i * w + j + 1]) / 4.0;
-				}
-			}
-		} else {
-			for (int j = 1 + (blockIdx.x * blockDim.x + threadIdx.x); j <= n; j += gridDim.x * blockDim.x) {
-				#pragma unroll 1
-				for (int i = 1; i <= n; i++) {
-					a[check_index((int64)i * w + j, a_len, 6, fault)] = (b[check_index((int64)(i - 1) * w + j, b_len, 7, fault)] + b[check_index((int64)(i + 1) * w + j, b_len, 8, fault)] + b[check_index((int64)i * w + j - 1, b_len, 9, fault)] + b[check_index((int64)i * w + j + 1, b_len, 10, fault)]) / 4.0;
-				}
+		for (int j = 1; j <= n; j++) {
+			for (int i = 1; i <= n; i++) {
+				a[check_index((int64)i * w + j, a_len, 6, fault)] = (b[check_index((int64)(i - 1) * w + j, b_len, 7, fault)] + b[check_index((int64)(i + 1) * w + j, b_len, 8, fault)] + b[check_index((int64)i * w + j - 1, b_len, 9, fault)] + b[check_index((int64)i * w + j + 1, b_len, 10, fault)]) / 4.0;
 			}
 		}
 	}

@@ -37,10 +37,13 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 JacobiRows(int64 n, double* a, int64 a_len, double* b, int64 b_len, gompss_fault* fault)
 {
-	if (apart(a, a_len, b, b_len)) {
-		int64 w = (uint64)n + 2;
-		if (0 <= w && (int64)((uint64)n * w + n + 1) <= a_len &&
-			(int64)((uint64)n * w + n + 1) <= (int64)((uint64)b_len + w) &&
+	if (n < 1099511627776ll && -1099511627776ll < n && (int64)((uint64)n + 2) < 1099511627776ll &&
+		-1099511627776ll < (int64)((uint64)n + 2) && n <= (int64)((uint64)n + 2) &&
+		(double)(int64)((uint64)n + 2) * ((double)n - (double)1) < 4.611686018427388e+18 &&
+		(double)(int64)((uint64)n + 2) * ((double)n - (double)1) > -4.611686018427388e+18 &&
+		apart(a, a_len, b, b_len)) {
+		int64 w = n + 2;
+		if (0 <= w && (int64)((uint64)n * w + n + 1) <= a_len && (int64)((uint64)n * w + n + 1) <= b_len + w &&
 			(int64)((uint64)n * w + n + w + 1) <= b_len && (int64)((uint64)n * w + n + 2) <= b_len &&
 			w < 134217728 && n < 134217728 && -134217728 < n) {
 			int64 end = (max(n - 1 + 1, (int64)0) + 3) / 4;
@@ -75,9 +78,9 @@ JacobiRows(int64 n, double* a, int64 a_len, double* b, int64 b_len, gompss_fault
 			}
 		} else {
 			int64 end = n;
-			int64 count = max((int64)((uint64)end - 1 + 1), (int64)0);
+			int64 count = max(end - 1 + 1, (int64)0);
 			int64 end_2 = n;
-			int64 count_2 = max((int64)((uint64)end_2 - 1 + 1), (int64)0);
+			int64 count_2 = max(end_2 - 1 + 1, (int64)0);
 			int64 total = (uint64)count * count_2;
 			bool small = total <= 4294967295ll;
 			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
@@ -90,28 +93,14 @@ JacobiRows(int64 n, double* a, int64 a_len, double* b, int64 b_len, gompss_fault
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(1)
 JacobiRows_2(int64 n, double* a, int64 a_len, double* b, int64 b_len, gompss_fault* fault)
 {
-	if (!apart(a, a_len, b, b_len)) {
+	if (!(n < 1099511627776ll && -1099511627776ll < n && (int64)((uint64)n + 2) < 1099511627776ll && -1099511627776ll < (int64)((uint64)n + 2) && n <= (int64)((uint64)n + 2) && (double)(int64)((uint64)n + 2) * ((double)n - (double)1) < 4.611686018427388e+18 && (double)(int64)((uint64)n + 2) * ((double)n - (double)1) > -4.611686018427388e+18 && apart(a, a_len, b, b_len))) {
 		int64 w = (uint64)n + 2;
-		if (0 <= w && (int64)((uint64)n * w + n + 1) <= a_len &&
-			(int64)((uint64)n * w + n + 1) <= (int64)((uint64)b_len + w) &&
-			(int64)((uint64)n * w + n + w + 1) <= b_len && (int64)((uint64)n * w + n + 2) <= b_len &&
-			w < 134217728 && n < 134217728 && -134217728 < n) {
-			int64 end = n;
-			for (int64 i = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i <= end; i += (int64)gridDim.x * blockDim.x) {
-				for (int64 j = 1; j <= n; j++) {
-					a[i * w + j] = (b[(i - 1) * w + j] + b[(i + 1) * w + j] + b[i * w + j - 1] + b[i * w + j + 1]) / 4.0;
-				}
-			}
-		} else {
-			int64 end = n;
-			for (int64 i = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i <= end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-				#pragma unroll 1
-				for (int64 j = 1; j <= n; j = (uint64)j + 1) {
-					a[check_index((int64)((uint64)i * w + j), a_len, 6, fault)] = (b[check_index((int64)(((uint64)i - 1) * w + j), b_len, 7, fault)] + b[check_index((int64)(((uint64)i + 1) * w + j), b_len, 8, fault)] + b[check_index((int64)((uint64)i * w + j - 1), b_len, 9, fault)] + b[check_index((int64)((uint64)i * w + j + 1), b_len, 10, fault)]) / 4.0;
-				}
+		for (int64 i = 1; i <= n; i = (uint64)i + 1) {
+			for (int64 j = 1; j <= n; j = (uint64)j + 1) {
+				a[check_index((int64)((uint64)i * w + j), a_len, 6, fault)] = (b[check_index((int64)(((uint64)i - 1) * w + j), b_len, 7, fault)] + b[check_index((int64)(((uint64)i + 1) * w + j), b_len, 8, fault)] + b[check_index((int64)((uint64)i * w + j - 1), b_len, 9, fault)] + b[check_index((int64)((uint64)i * w + j + 1), b_len, 10, fault)]) / 4.0;
 			}
 		}
 	}

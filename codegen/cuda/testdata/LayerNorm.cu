@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -41,70 +47,157 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 	gompss_fault* fault)
 {
 	__shared__ float slots[32];
-	int end = x_len / check_divisor(m, 1, fault);
-	for (int r = blockIdx.x; r < end; r += gridDim.x) {
-		float mean = 0.0f;
-		float sq = 0.0f;
-		__syncthreads();
-		float mean_2 = 0.0f;
-		if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m && r < 134217728) {
-			for (int j = threadIdx.x; j < m; j += blockDim.x) {
-				mean_2 += x[(unsigned)r * m + j];
+	if (apart(x, x_len, gain, gain_len) && apart(x, x_len, shift, shift_len)) {
+		int end = x_len / check_divisor(m, 1, fault);
+		for (int r = blockIdx.x; r < end; r += gridDim.x) {
+			float mean = 0.0f;
+			float sq = 0.0f;
+			__syncthreads();
+			float mean_2 = 0.0f;
+			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
+				r < 134217728) {
+				for (int j = threadIdx.x; j < m; j += blockDim.x) {
+					mean_2 += x[(unsigned)r * m + j];
+				}
+			} else {
+				for (int j = threadIdx.x; j < m; j += blockDim.x) {
+					mean_2 += x[check_index((int64)r * m + j, x_len, 2, fault)];
+				}
 			}
-		} else {
-			for (int j = threadIdx.x; j < m; j += blockDim.x) {
-				mean_2 += x[check_index((int64)r * m + j, x_len, 2, fault)];
+			for (int d = 16; d > 0; d /= 2) {
+				float other = __shfl_down_sync(0xffffffff, mean_2, d);
+				mean_2 += other;
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = mean_2;
+			}
+			__syncthreads();
+			mean_2 = slots[0];
+			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
+				mean_2 += slots[w];
+			}
+			mean += mean_2;
+			mean /= (float)m;
+			__syncthreads();
+			float sq_2 = 0.0f;
+			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
+				r < 134217728) {
+				for (int j = threadIdx.x; j < m; j += blockDim.x) {
+					float d = x[(unsigned)r * m + j] - mean;
+					sq_2 += d * d;
+				}
+			} else {
+				for (int j = threadIdx.x; j < m; j += blockDim.x) {
+					float d = x[check_index((int64)r * m + j, x_len, 3, fault)] - mean;
+					sq_2 += d * d;
+				}
+			}
+			for (int d = 16; d > 0; d /= 2) {
+				float other = __shfl_down_sync(0xffffffff, sq_2, d);
+				sq_2 += other;
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = sq_2;
+			}
+			__syncthreads();
+			sq_2 = slots[0];
+			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
+				sq_2 += slots[w];
+			}
+			sq += sq_2;
+			float inv = rsqrtf(sq / (float)m + eps);
+			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m <= gain_len && m <= shift_len &&
+				m < 134217728 && -134217728 < m && r < 134217728) {
+				for (int j = threadIdx.x; j < m; j += blockDim.x) {
+					x[(unsigned)r * m + j] = (x[(unsigned)r * m + j] - mean) * inv * gain[j] + shift[j];
+				}
+			} else {
+				for (int j = threadIdx.x; j < m; j += blockDim.x) {
+					x[check_index((int64)r * m + j, x_len, 4, fault)] = (x[check_index((int64)r * m + j, x_len, 5, fault)] - mean) * inv * gain[check_index(j, gain_len, 6, fault)] + shift[check_index(j, shift_len, 7, fault)];
+				}
 			}
 		}
-		for (int d = 16; d > 0; d /= 2) {
-			float other = __shfl_down_sync(0xffffffff, mean_2, d);
-			mean_2 += other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = mean_2;
-		}
-		__syncthreads();
-		mean_2 = slots[0];
-		for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			mean_2 += slots[w];
-		}
-		mean += mean_2;
-		mean /= (float)m;
-		__syncthreads();
-		float sq_2 = 0.0f;
-		if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m && r < 134217728) {
-			for (int j = threadIdx.x; j < m; j += blockDim.x) {
-				float d = x[(unsigned)r * m + j] - mean;
-				sq_2 += d * d;
+	}
+}
+
+extern "C" __global__ void
+LayerNorm_2(int m, float eps, float* gain, int gain_len, float* shift, int shift_len, float* x, int x_len,
+	gompss_fault* fault)
+{
+	__shared__ float slots[32];
+	if (!(apart(x, x_len, gain, gain_len) && apart(x, x_len, shift, shift_len))) {
+		for (int r = 0, r_end = x_len / check_divisor(m, 8, fault); r < r_end; r++) {
+			float mean = 0.0f;
+			float sq = 0.0f;
+			__syncthreads();
+			float mean_2 = 0.0f;
+			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
+				r < 134217728) {
+				for (int j = threadIdx.x; j < m; j += blockDim.x) {
+					mean_2 += x[(unsigned)r * m + j];
+				}
+			} else {
+				for (int j = threadIdx.x; j < m; j += blockDim.x) {
+					mean_2 += x[check_index((int64)r * m + j, x_len, 9, fault)];
+				}
 			}
-		} else {
-			for (int j = threadIdx.x; j < m; j += blockDim.x) {
-				float d = x[check_index((int64)r * m + j, x_len, 3, fault)] - mean;
-				sq_2 += d * d;
+			for (int d = 16; d > 0; d /= 2) {
+				float other = __shfl_down_sync(0xffffffff, mean_2, d);
+				mean_2 += other;
 			}
-		}
-		for (int d = 16; d > 0; d /= 2) {
-			float other = __shfl_down_sync(0xffffffff, sq_2, d);
-			sq_2 += other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = sq_2;
-		}
-		__syncthreads();
-		sq_2 = slots[0];
-		for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			sq_2 += slots[w];
-		}
-		sq += sq_2;
-		float inv = rsqrtf(sq / (float)m + eps);
-		if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m <= gain_len && m <= shift_len && m < 134217728 &&
-			-134217728 < m && r < 134217728) {
-			for (int j = threadIdx.x; j < m; j += blockDim.x) {
-				x[(unsigned)r * m + j] = (x[(unsigned)r * m + j] - mean) * inv * gain[j] + shift[j];
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = mean_2;
 			}
-		} else {
-			for (int j = threadIdx.x; j < m; j += blockDim.x) {
-				x[check_index((int64)r * m + j, x_len, 4, fault)] = (x[check_index((int64)r * m + j, x_len, 5, fault)] - mean) * inv * gain[check_index(j, gain_len, 6, fault)] + shift[check_index(j, shift_len, 7, fault)];
+			__syncthreads();
+			mean_2 = slots[0];
+			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
+				mean_2 += slots[w];
+			}
+			mean += mean_2;
+			mean /= (float)m;
+			__syncthreads();
+			float sq_2 = 0.0f;
+			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
+				r < 134217728) {
+				for (int j = threadIdx.x; j < m; j += blockDim.x) {
+					float d = x[(unsigned)r * m + j] - mean;
+					sq_2 += d * d;
+				}
+			} else {
+				for (int j = threadIdx.x; j < m; j += blockDim.x) {
+					float d = x[check_index((int64)r * m + j, x_len, 10, fault)] - mean;
+					sq_2 += d * d;
+				}
+			}
+			for (int d = 16; d > 0; d /= 2) {
+				float other = __shfl_down_sync(0xffffffff, sq_2, d);
+				sq_2 += other;
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = sq_2;
+			}
+			__syncthreads();
+			sq_2 = slots[0];
+			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
+				sq_2 += slots[w];
+			}
+			sq += sq_2;
+			float inv = rsqrtf(sq / (float)m + eps);
+			if (apart(x, x_len, gain, gain_len) && apart(x, x_len, shift, shift_len)) {
+				if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m <= gain_len && m <= shift_len &&
+					m < 134217728 && -134217728 < m && r < 134217728) {
+					for (int j = threadIdx.x; j < m; j += blockDim.x) {
+						x[(unsigned)r * m + j] = (x[(unsigned)r * m + j] - mean) * inv * gain[j] + shift[j];
+					}
+				} else {
+					for (int j = threadIdx.x; j < m; j += blockDim.x) {
+						x[check_index((int64)r * m + j, x_len, 11, fault)] = (x[check_index((int64)r * m + j, x_len, 12, fault)] - mean) * inv * gain[check_index(j, gain_len, 13, fault)] + shift[check_index(j, shift_len, 14, fault)];
+					}
+				}
+			} else if (threadIdx.x == 0) {
+				for (int j = 0; j < m; j++) {
+					x[check_index((int64)r * m + j, x_len, 15, fault)] = (x[check_index((int64)r * m + j, x_len, 16, fault)] - mean) * inv * gain[check_index(j, gain_len, 17, fault)] + shift[check_index(j, shift_len, 18, fault)];
+				}
 			}
 		}
 	}

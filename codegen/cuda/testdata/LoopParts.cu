@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -31,25 +37,35 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 LoopParts(int n, double* x, int x_len, double* out, int out_len, gompss_fault* fault)
 {
-	if (n <= out_len && n <= x_len) {
-		int end = n;
-		for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
-			if ((int)(base + blockDim.x * 2) <= end) {
-				int i = base + threadIdx.x;
-				int i_2 = base + (blockDim.x + threadIdx.x);
-				double value = x[i] * x[i];
-				double value_2 = x[i_2] * x[i_2];
-				out[i] = value;
-				out[i_2] = value_2;
-			} else {
-				for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
-					out[i] = x[i] * x[i];
+	if (apart(out, out_len, x, x_len)) {
+		if (n <= out_len && n <= x_len) {
+			int end = n;
+			for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+				if ((int)(base + blockDim.x * 2) <= end) {
+					int i = base + threadIdx.x;
+					int i_2 = base + (blockDim.x + threadIdx.x);
+					double value = x[i] * x[i];
+					double value_2 = x[i_2] * x[i_2];
+					out[i] = value;
+					out[i_2] = value_2;
+				} else {
+					for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+						out[i] = x[i] * x[i];
+					}
 				}
+			}
+		} else {
+			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+				out[check_index(i, out_len, 1, fault)] = x[check_index(i, x_len, 2, fault)] * x[check_index(i, x_len, 3, fault)];
 			}
 		}
 	} else {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			out[check_index(i, out_len, 1, fault)] = x[check_index(i, x_len, 2, fault)] * x[check_index(i, x_len, 3, fault)];
+		for (int once = blockIdx.x; once < 1; once += gridDim.x) {
+			if (threadIdx.x == 0) {
+				for (int i = 0; i < n; i++) {
+					out[check_index(i, out_len, 4, fault)] = x[check_index(i, x_len, 5, fault)] * x[check_index(i, x_len, 6, fault)];
+				}
+			}
 		}
 	}
 }
@@ -63,7 +79,7 @@ LoopParts_2(int n, double* out, int out_len, gompss_fault* fault)
 		}
 	} else {
 		for (int i = threadIdx.x; i < n; i += blockDim.x) {
-			out[check_index(i, out_len, 4, fault)] += 1.0;
+			out[check_index(i, out_len, 7, fault)] += 1.0;
 		}
 	}
 }
@@ -71,41 +87,55 @@ LoopParts_2(int n, double* out, int out_len, gompss_fault* fault)
 extern "C" __global__ void
 LoopParts_3(int n, double* x, int x_len, double* out, int out_len, gompss_fault* fault)
 {
-	if (0 <= n && (int64)3 * n <= out_len && n <= x_len) {
-		int end = (max(n, 0) + 3) / 4;
-		int count = max(end, 0);
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < count * 2; it += gridDim.x * blockDim.x) {
-			int rows = it / 2;
-			int block = rows;
-			int j = it - rows * 2;
-			int top = min(block * 4, n);
-			if (top + 4 <= n) {
-				int i = top;
-				int i_2 = top + 1;
-				int i_3 = top + 2;
-				int i_4 = top + 3;
-				double value = x[i];
-				double value_2 = x[i_2];
-				double value_3 = x[i_3];
-				double value_4 = x[i_4];
-				out[n + 2 * i + j] = value;
-				out[n + 2 * i_2 + j] = value_2;
-				out[n + 2 * i_3 + j] = value_3;
-				out[n + 2 * i_4 + j] = value_4;
-			} else {
-				for (int i = top; i < n; i++) {
-					out[n + 2 * i + j] = x[i];
+	if (apart(out, out_len, x, x_len)) {
+		if (0 <= n && (int64)3 * n <= out_len && n <= x_len) {
+			int end = (max(n, 0) + 3) / 4;
+			int count = max(end, 0);
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < count * 2; it += gridDim.x * blockDim.x) {
+				int rows = it / 2;
+				int block = rows;
+				int j = it - rows * 2;
+				int top = min(block * 4, n);
+				if (top + 4 <= n) {
+					int i = top;
+					int i_2 = top + 1;
+					int i_3 = top + 2;
+					int i_4 = top + 3;
+					double value = x[i];
+					double value_2 = x[i_2];
+					double value_3 = x[i_3];
+					double value_4 = x[i_4];
+					out[n + 2 * i + j] = value;
+					out[n + 2 * i_2 + j] = value_2;
+					out[n + 2 * i_3 + j] = value_3;
+					out[n + 2 * i_4 + j] = value_4;
+				} else {
+					for (int i = top; i < n; i++) {
+						out[n + 2 * i + j] = x[i];
+					}
 				}
 			}
+		} else {
+			int end = n;
+			int count = max(end, 0);
+			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < count * 2; it += gridDim.x * blockDim.x) {
+				int rows = it / 2;
+				int i = rows;
+				int j = it - rows * 2;
+				out[check_index((int64)n + 2 * i + j, out_len, 8, fault)] = x[check_index(i, x_len, 9, fault)];
+			}
 		}
-	} else {
-		int end = n;
-		int count = max(end, 0);
-		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < count * 2; it += gridDim.x * blockDim.x) {
-			int rows = it / 2;
-			int i = rows;
-			int j = it - rows * 2;
-			out[check_index((int64)n + 2 * i + j, out_len, 5, fault)] = x[check_index(i, x_len, 6, fault)];
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+LoopParts_4(int n, double* x, int x_len, double* out, int out_len, gompss_fault* fault)
+{
+	if (!apart(out, out_len, x, x_len)) {
+		for (int i = 0; i < n; i++) {
+			for (int j = 0; j < 2; j++) {
+				out[check_index((int64)n + 2 * i + j, out_len, 10, fault)] = x[check_index(i, x_len, 11, fault)];
+			}
 		}
 	}
 }

@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -31,27 +37,37 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 LoopParts(int64 n, double* x, int64 x_len, double* out, int64 out_len, gompss_fault* fault)
 {
-	if (n <= out_len && n <= x_len && n < 36028797018963968ll && -36028797018963968ll < n) {
-		int64 end = n;
-		for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base += (int64)gridDim.x * blockDim.x * 2) {
-			if (base + (int64)blockDim.x * 2 <= end) {
-				int64 i = base + threadIdx.x;
-				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
-				double value = x[i] * x[i];
-				double value_2 = x[i_2] * x[i_2];
-				out[i] = value;
-				out[i_2] = value_2;
-			} else {
-				int64 end_2 = n;
-				for (int64 i = base + threadIdx.x; i < end_2; i += blockDim.x) {
-					out[i] = x[i] * x[i];
+	if (apart(out, out_len, x, x_len)) {
+		if (n <= out_len && n <= x_len && n < 36028797018963968ll && -36028797018963968ll < n) {
+			int64 end = n;
+			for (int64 base = (int64)blockIdx.x * blockDim.x * 2; base < end; base += (int64)gridDim.x * blockDim.x * 2) {
+				if (base + (int64)blockDim.x * 2 <= end) {
+					int64 i = base + threadIdx.x;
+					int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+					double value = x[i] * x[i];
+					double value_2 = x[i_2] * x[i_2];
+					out[i] = value;
+					out[i_2] = value_2;
+				} else {
+					int64 end_2 = n;
+					for (int64 i = base + threadIdx.x; i < end_2; i += blockDim.x) {
+						out[i] = x[i] * x[i];
+					}
 				}
+			}
+		} else {
+			int64 end = n;
+			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+				out[check_index(i, out_len, 1, fault)] = x[check_index(i, x_len, 2, fault)] * x[check_index(i, x_len, 3, fault)];
 			}
 		}
 	} else {
-		int64 end = n;
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-			out[check_index(i, out_len, 1, fault)] = x[check_index(i, x_len, 2, fault)] * x[check_index(i, x_len, 3, fault)];
+		for (int64 once = blockIdx.x; once < 1; once += gridDim.x) {
+			if (threadIdx.x == 0) {
+				for (int64 i = 0; i < n; i++) {
+					out[check_index(i, out_len, 4, fault)] = x[check_index(i, x_len, 5, fault)] * x[check_index(i, x_len, 6, fault)];
+				}
+			}
 		}
 	}
 }
@@ -67,7 +83,7 @@ LoopParts_2(int64 n, double* out, int64 out_len, gompss_fault* fault)
 	} else {
 		int64 end = n;
 		for (int64 i = threadIdx.x; i < end; i = (uint64)i + blockDim.x) {
-			out[check_index(i, out_len, 4, fault)] += 1.0;
+			out[check_index(i, out_len, 7, fault)] += 1.0;
 		}
 	}
 }
@@ -75,42 +91,56 @@ LoopParts_2(int64 n, double* out, int64 out_len, gompss_fault* fault)
 extern "C" __global__ void
 LoopParts_3(int64 n, double* x, int64 x_len, double* out, int64 out_len, gompss_fault* fault)
 {
-	if (0 <= n && (int64)(3ull * n) <= out_len && n <= x_len && n < 18014398509481984ll) {
-		int64 end = (max(n, (int64)0) + 3) / 4;
-		int64 count = max(end, (int64)0);
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < count * 2; it += (int64)gridDim.x * blockDim.x) {
-			int64 rows = it / 2;
-			int64 block = rows;
-			int64 j = it - rows * 2;
-			int64 top = min(block * 4, n);
-			if (top + 4 <= n) {
-				int64 i = top;
-				int64 i_2 = top + 1;
-				int64 i_3 = top + 2;
-				int64 i_4 = top + 3;
-				double value = x[i];
-				double value_2 = x[i_2];
-				double value_3 = x[i_3];
-				double value_4 = x[i_4];
-				out[n + 2 * i + j] = value;
-				out[n + 2 * i_2 + j] = value_2;
-				out[n + 2 * i_3 + j] = value_3;
-				out[n + 2 * i_4 + j] = value_4;
-			} else {
-				for (int64 i = top; i < n; i++) {
-					out[n + 2 * i + j] = x[i];
+	if (apart(out, out_len, x, x_len)) {
+		if (0 <= n && (int64)(3ull * n) <= out_len && n <= x_len && n < 18014398509481984ll) {
+			int64 end = (max(n, (int64)0) + 3) / 4;
+			int64 count = max(end, (int64)0);
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < count * 2; it += (int64)gridDim.x * blockDim.x) {
+				int64 rows = it / 2;
+				int64 block = rows;
+				int64 j = it - rows * 2;
+				int64 top = min(block * 4, n);
+				if (top + 4 <= n) {
+					int64 i = top;
+					int64 i_2 = top + 1;
+					int64 i_3 = top + 2;
+					int64 i_4 = top + 3;
+					double value = x[i];
+					double value_2 = x[i_2];
+					double value_3 = x[i_3];
+					double value_4 = x[i_4];
+					out[n + 2 * i + j] = value;
+					out[n + 2 * i_2 + j] = value_2;
+					out[n + 2 * i_3 + j] = value_3;
+					out[n + 2 * i_4 + j] = value_4;
+				} else {
+					for (int64 i = top; i < n; i++) {
+						out[n + 2 * i + j] = x[i];
+					}
 				}
 			}
+		} else {
+			int64 end = n;
+			int64 count = max(end, (int64)0);
+			int64 total = (uint64)count * 2;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+				int64 rows = it / 2;
+				int64 i = rows;
+				int64 j = it - rows * 2;
+				out[check_index((int64)((uint64)n + 2 * i + j), out_len, 8, fault)] = x[check_index(i, x_len, 9, fault)];
+			}
 		}
-	} else {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
-		int64 total = (uint64)count * 2;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-			int64 rows = it / 2;
-			int64 i = rows;
-			int64 j = it - rows * 2;
-			out[check_index((int64)((uint64)n + 2 * i + j), out_len, 5, fault)] = x[check_index(i, x_len, 6, fault)];
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+LoopParts_4(int64 n, double* x, int64 x_len, double* out, int64 out_len, gompss_fault* fault)
+{
+	if (!apart(out, out_len, x, x_len)) {
+		for (int64 i = 0; i < n; i++) {
+			for (int64 j = 0; j < 2; j++) {
+				out[check_index((int64)(n + 2ull * i + j), out_len, 10, fault)] = x[check_index(i, x_len, 11, fault)];
+			}
 		}
 	}
 }

@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -31,20 +37,36 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 PrefixStep(int d, int64* x, int x_len, int64* y, int y_len, gompss_fault* fault)
 {
-	if (y_len <= x_len && y_len <= d + x_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += gridDim.x * blockDim.x) {
-			if (i >= d) {
-				y[i] = (uint64)x[i] + x[i - d];
-			} else {
-				y[i] = x[i];
+	if (apart(y, y_len, x, x_len)) {
+		if (y_len <= x_len && y_len <= d + x_len) {
+			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += gridDim.x * blockDim.x) {
+				if (i >= d) {
+					y[i] = (uint64)x[i] + x[i - d];
+				} else {
+					y[i] = x[i];
+				}
+			}
+		} else {
+			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += gridDim.x * blockDim.x) {
+				if (i >= d) {
+					y[i] = (uint64)x[check_index(i, x_len, 1, fault)] + x[check_index(i - d, x_len, 2, fault)];
+				} else {
+					y[i] = x[check_index(i, x_len, 3, fault)];
+				}
 			}
 		}
-	} else {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y_len; i += gridDim.x * blockDim.x) {
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+PrefixStep_2(int d, int64* x, int x_len, int64* y, int y_len, gompss_fault* fault)
+{
+	if (!apart(y, y_len, x, x_len)) {
+		for (int i = 0; i < y_len; i++) {
 			if (i >= d) {
-				y[i] = (uint64)x[check_index(i, x_len, 1, fault)] + x[check_index(i - d, x_len, 2, fault)];
+				y[i] = (uint64)x[check_index(i, x_len, 4, fault)] + x[check_index(i - d, x_len, 5, fault)];
 			} else {
-				y[i] = x[check_index(i, x_len, 3, fault)];
+				y[i] = x[check_index(i, x_len, 6, fault)];
 			}
 		}
 	}

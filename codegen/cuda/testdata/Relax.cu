@@ -68,7 +68,7 @@ Relax(float* x, int x_len, float* w, int w_len, float* scratch, int scratch_len,
 						xPart[check_index(i - b * 32, 32, 10, fault)] = scratchPart[check_index(i - b * 32, 32, 11, fault)];
 					}
 				}
-				if (x_len < 5) {
+				if (x_len < 65) {
 					goto end;
 				}
 				__syncthreads();
@@ -104,7 +104,7 @@ Relax(float* x, int x_len, float* w, int w_len, float* scratch, int scratch_len,
 					x[check_index(i, x_len, 21, fault)] = scratch[check_index(i, scratch_len, 22, fault)];
 				}
 			}
-			if (x_len < 5) {
+			if (x_len < 65) {
 				continue;
 			}
 			__syncthreads();

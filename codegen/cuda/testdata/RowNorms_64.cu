@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -32,38 +38,82 @@ extern "C" __global__ void
 RowNorms(int64 n, int64 m, double* c, int64 c_len, double* a, int64 a_len, double* b, int64 b_len, gompss_fault* fault)
 {
 	__shared__ double slots[32];
-	for (int64 i = blockIdx.x; i < n; i = (uint64)i + gridDim.x) {
-		double w = b[check_index(i, b_len, 1, fault)];
-		double s = 0.0;
-		__syncthreads();
-		double s_2 = 0.0;
-		if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= a_len && m < 134217728 &&
-			-134217728 < m && i < 134217728 && -134217728 < i) {
-			int64 end = m;
-			for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
-				s_2 += a[i * m + j] * a[i * m + j] * w;
+	if (apart(c, c_len, b, b_len) && apart(c, c_len, a, a_len)) {
+		for (int64 i = blockIdx.x; i < n; i = (uint64)i + gridDim.x) {
+			double w = b[check_index(i, b_len, 1, fault)];
+			double s = 0.0;
+			__syncthreads();
+			double s_2 = 0.0;
+			if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= a_len && m < 134217728 &&
+				-134217728 < m && i < 134217728 && -134217728 < i) {
+				int64 end = m;
+				for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
+					s_2 += a[i * m + j] * a[i * m + j] * w;
+				}
+			} else {
+				int64 end = m;
+				for (int64 j = threadIdx.x; j < end; j = (uint64)j + blockDim.x) {
+					s_2 += a[check_index((int64)((uint64)i * m + j), a_len, 2, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 3, fault)] * w;
+				}
 			}
-		} else {
-			int64 end = m;
-			for (int64 j = threadIdx.x; j < end; j = (uint64)j + blockDim.x) {
-				s_2 += a[check_index((int64)((uint64)i * m + j), a_len, 2, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 3, fault)] * w;
+			for (int64 d = 16; d > 0; d /= 2) {
+				double other = __shfl_down_sync(0xffffffff, s_2, d);
+				s_2 += other;
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = s_2;
+			}
+			__syncthreads();
+			s_2 = slots[0];
+			for (int64 w_2 = 1, w_2_end = blockDim.x / 32; w_2 < w_2_end; w_2++) {
+				s_2 += slots[w_2];
+			}
+			s += s_2;
+			if (threadIdx.x == 0) {
+				c[check_index(i, c_len, 4, fault)] = s;
 			}
 		}
-		for (int64 d = 16; d > 0; d /= 2) {
-			double other = __shfl_down_sync(0xffffffff, s_2, d);
-			s_2 += other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = s_2;
-		}
-		__syncthreads();
-		s_2 = slots[0];
-		for (int64 w_2 = 1, w_2_end = blockDim.x / 32; w_2 < w_2_end; w_2++) {
-			s_2 += slots[w_2];
-		}
-		s += s_2;
-		if (threadIdx.x == 0) {
-			c[check_index(i, c_len, 4, fault)] = s;
+	}
+}
+
+extern "C" __global__ void
+RowNorms_2(int64 n, int64 m, double* c, int64 c_len, double* a, int64 a_len, double* b, int64 b_len, gompss_fault* fault)
+{
+	__shared__ double slots[32];
+	if (!(apart(c, c_len, b, b_len) && apart(c, c_len, a, a_len))) {
+		for (int64 i = 0; i < n; i++) {
+			__syncthreads();
+			double w = b[check_index(i, b_len, 5, fault)];
+			double s = 0.0;
+			double s_2 = 0.0;
+			if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= a_len && m < 134217728 &&
+				-134217728 < m && i < 134217728) {
+				int64 end = m;
+				for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
+					s_2 += a[i * m + j] * a[i * m + j] * w;
+				}
+			} else {
+				int64 end = m;
+				for (int64 j = threadIdx.x; j < end; j = (uint64)j + blockDim.x) {
+					s_2 += a[check_index((int64)((uint64)i * m + j), a_len, 6, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 7, fault)] * w;
+				}
+			}
+			for (int64 d = 16; d > 0; d /= 2) {
+				double other = __shfl_down_sync(0xffffffff, s_2, d);
+				s_2 += other;
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = s_2;
+			}
+			__syncthreads();
+			s_2 = slots[0];
+			for (int64 w_2 = 1, w_2_end = blockDim.x / 32; w_2 < w_2_end; w_2++) {
+				s_2 += slots[w_2];
+			}
+			s += s_2;
+			if (threadIdx.x == 0) {
+				c[check_index(i, c_len, 8, fault)] = s;
+			}
 		}
 	}
 }

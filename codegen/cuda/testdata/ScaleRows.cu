@@ -37,7 +37,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 ScaleRows(int n, int m, double* x, int x_len, double* y, int y_len, double* sums, int sums_len, gompss_fault* fault)
 {
-	if (apart(y, y_len, x, x_len)) {
+	if (apart(y, y_len, x, x_len) && apart(y, y_len, sums, sums_len) && apart(sums, sums_len, x, x_len)) {
 		for (int i = blockIdx.x; i < n; i += gridDim.x) {
 			double s = 1.0;
 			{
@@ -65,41 +65,22 @@ ScaleRows(int n, int m, double* x, int x_len, double* y, int y_len, double* sums
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(1)
 ScaleRows_2(int n, int m, double* x, int x_len, double* y, int y_len, double* sums, int sums_len, gompss_fault* fault)
 {
-	if (!apart(y, y_len, x, x_len)) {
-		if (0 <= m && (int64)n * m <= y_len && (int64)n * m <= x_len && n <= sums_len && m < 134217728 &&
-			n < 134217728 && -134217728 < n) {
-			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-				double s = 1.0;
-				{
-					int64 k = 0;
-					for (; k < 3 && k < m; k = (uint64)k + 1) {
-						s += x[check_index((int64)((uint64)((int64)i * m) + k), x_len, 5, fault)];
-					}
+	if (!(apart(y, y_len, x, x_len) && apart(y, y_len, sums, sums_len) && apart(sums, sums_len, x, x_len))) {
+		for (int i = 0; i < n; i++) {
+			double s = 1.0;
+			{
+				int64 k = 0;
+				for (; k < 3 && k < m; k = (uint64)k + 1) {
+					s += x[check_index((int64)((uint64)((int64)i * m) + k), x_len, 5, fault)];
 				}
-				#pragma unroll 4
-				for (int j = 0; j < m; j++) {
-					y[i * m + j] = x[i * m + j] * s;
-				}
-				sums[i] = s;
 			}
-		} else {
-			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-				double s = 1.0;
-				{
-					int64 k = 0;
-					for (; k < 3 && k < m; k = (uint64)k + 1) {
-						s += x[check_index((int64)((uint64)((int64)i * m) + k), x_len, 6, fault)];
-					}
-				}
-				#pragma unroll 1
-				for (int j = 0; j < m; j++) {
-					y[check_index((int64)i * m + j, y_len, 7, fault)] = x[check_index((int64)i * m + j, x_len, 8, fault)] * s;
-				}
-				sums[check_index(i, sums_len, 9, fault)] = s;
+			for (int j = 0; j < m; j++) {
+				y[check_index((int64)i * m + j, y_len, 6, fault)] = x[check_index((int64)i * m + j, x_len, 7, fault)] * s;
 			}
+			sums[check_index(i, sums_len, 8, fault)] = s;
 		}
 	}
 }

@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -41,208 +47,246 @@ extern "C" __global__ void __launch_bounds__(256, gompss_abreast(8, 256))
 SpMVLoop(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
 	int val_len, double* x, int x_len, double* y, int y_len, gompss_fault* fault)
 {
-	if (start_len <= y_len + 1) {
-		int end = start_len - 1;
-		int shift = min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 40 ? 5 : min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 20 ? 4 : min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 8 ? 3 : min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 4 ? 2 : min(val_len, col_len) >= max(start_len - 1, 0) * 2 ? 1 : 0;
-		if (shift == 3) {
-			int lanes = 8;
-			int lane = threadIdx.x & 7;
-			int stride = max((int)((gridDim.x * blockDim.x) >> 3), 1);
-			for (int base = (blockIdx.x * blockDim.x) >> 3; base < end; base += stride) {
-				int r = base + (threadIdx.x >> 3);
-				bool active = r < end;
-				double s = 0.0;
-				int64 from = (int64)(active ? start[r] : 0) + lane;
-				int to = active ? start[r + 1] : 0;
-				double sPart = 0.0;
-				{
-					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
-					if (!bad) {
-						for (int64 k = from; k < to; k += lanes) {
-							int at = col[k];
-							bool fits = 0 <= at && at < x_len;
-							double value = x[fits ? at : 0];
-							bad = bad || !fits;
-							sPart += val[k] * value;
+	if (apart(y, y_len, val, val_len) && apart(y, y_len, x, x_len)) {
+		if (start_len <= y_len + 1) {
+			int end = start_len - 1;
+			int shift = min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 40 ? 5 : min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 20 ? 4 : min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 8 ? 3 : min(val_len, col_len) >= (int64)max(start_len - 1, 0) * 4 ? 2 : min(val_len, col_len) >= max(start_len - 1, 0) * 2 ? 1 : 0;
+			if (shift == 3) {
+				int lanes = 8;
+				int lane = threadIdx.x & 7;
+				int stride = max((int)((gridDim.x * blockDim.x) >> 3), 1);
+				for (int base = (blockIdx.x * blockDim.x) >> 3; base < end; base += stride) {
+					int r = base + (threadIdx.x >> 3);
+					bool active = r < end;
+					double s = 0.0;
+					int64 from = (int64)(active ? start[r] : 0) + lane;
+					int to = active ? start[r + 1] : 0;
+					double sPart = 0.0;
+					{
+						bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
+						if (!bad) {
+							for (int64 k = from; k < to; k += lanes) {
+								int at = col[k];
+								bool fits = 0 <= at && at < x_len;
+								double value = x[fits ? at : 0];
+								bad = bad || !fits;
+								sPart += val[k] * value;
+							}
+						}
+						if (bad) {
+							#pragma unroll 1
+							for (int64 k = from; k < to; k += lanes) {
+								sPart += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
+							}
 						}
 					}
-					if (bad) {
-						#pragma unroll 1
-						for (int64 k = from; k < to; k += lanes) {
-							sPart += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
-						}
+					for (int d = 4; d > 0; d /= 2) {
+						double other = __shfl_xor_sync(0xffffffff, sPart, d);
+						sPart += other;
+					}
+					if (active && lane == 0) {
+						s += sPart;
+						y[r] = s;
 					}
 				}
-				for (int d = 4; d > 0; d /= 2) {
-					double other = __shfl_xor_sync(0xffffffff, sPart, d);
-					sPart += other;
-				}
-				if (active && lane == 0) {
-					s += sPart;
-					y[r] = s;
-				}
-			}
-		} else if (shift == 2) {
-			int lanes = 4;
-			int lane = threadIdx.x & 3;
-			int stride = max((int)((gridDim.x * blockDim.x) >> 2), 1);
-			for (int base = (blockIdx.x * blockDim.x) >> 2; base < end; base += stride) {
-				int r = base + (threadIdx.x >> 2);
-				bool active = r < end;
-				double s = 0.0;
-				int64 from = (int64)(active ? start[r] : 0) + lane;
-				int to = active ? start[r + 1] : 0;
-				double sPart = 0.0;
-				{
-					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
-					if (!bad) {
-						for (int64 k = from; k < to; k += lanes) {
-							int at = col[k];
-							bool fits = 0 <= at && at < x_len;
-							double value = x[fits ? at : 0];
-							bad = bad || !fits;
-							sPart += val[k] * value;
+			} else if (shift == 2) {
+				int lanes = 4;
+				int lane = threadIdx.x & 3;
+				int stride = max((int)((gridDim.x * blockDim.x) >> 2), 1);
+				for (int base = (blockIdx.x * blockDim.x) >> 2; base < end; base += stride) {
+					int r = base + (threadIdx.x >> 2);
+					bool active = r < end;
+					double s = 0.0;
+					int64 from = (int64)(active ? start[r] : 0) + lane;
+					int to = active ? start[r + 1] : 0;
+					double sPart = 0.0;
+					{
+						bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
+						if (!bad) {
+							for (int64 k = from; k < to; k += lanes) {
+								int at = col[k];
+								bool fits = 0 <= at && at < x_len;
+								double value = x[fits ? at : 0];
+								bad = bad || !fits;
+								sPart += val[k] * value;
+							}
+						}
+						if (bad) {
+							#pragma unroll 1
+							for (int64 k = from; k < to; k += lanes) {
+								sPart += val[check_index(k, val_len, 4, fault)] * x[check_index(col[check_index(k, col_len, 5, fault)], x_len, 6, fault)];
+							}
 						}
 					}
-					if (bad) {
-						#pragma unroll 1
-						for (int64 k = from; k < to; k += lanes) {
-							sPart += val[check_index(k, val_len, 4, fault)] * x[check_index(col[check_index(k, col_len, 5, fault)], x_len, 6, fault)];
-						}
+					for (int d = 2; d > 0; d /= 2) {
+						double other = __shfl_xor_sync(0xffffffff, sPart, d);
+						sPart += other;
+					}
+					if (active && lane == 0) {
+						s += sPart;
+						y[r] = s;
 					}
 				}
-				for (int d = 2; d > 0; d /= 2) {
-					double other = __shfl_xor_sync(0xffffffff, sPart, d);
-					sPart += other;
-				}
-				if (active && lane == 0) {
-					s += sPart;
-					y[r] = s;
-				}
-			}
-		} else if (shift == 4) {
-			int lanes = 16;
-			int lane = threadIdx.x & 15;
-			int stride = max((int)((gridDim.x * blockDim.x) >> 4), 1);
-			for (int base = (blockIdx.x * blockDim.x) >> 4; base < end; base += stride) {
-				int r = base + (threadIdx.x >> 4);
-				bool active = r < end;
-				double s = 0.0;
-				int64 from = (int64)(active ? start[r] : 0) + lane;
-				int to = active ? start[r + 1] : 0;
-				double sPart = 0.0;
-				{
-					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
-					if (!bad) {
-						for (int64 k = from; k < to; k += lanes) {
-							int at = col[k];
-							bool fits = 0 <= at && at < x_len;
-							double value = x[fits ? at : 0];
-							bad = bad || !fits;
-							sPart += val[k] * value;
+			} else if (shift == 4) {
+				int lanes = 16;
+				int lane = threadIdx.x & 15;
+				int stride = max((int)((gridDim.x * blockDim.x) >> 4), 1);
+				for (int base = (blockIdx.x * blockDim.x) >> 4; base < end; base += stride) {
+					int r = base + (threadIdx.x >> 4);
+					bool active = r < end;
+					double s = 0.0;
+					int64 from = (int64)(active ? start[r] : 0) + lane;
+					int to = active ? start[r + 1] : 0;
+					double sPart = 0.0;
+					{
+						bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
+						if (!bad) {
+							for (int64 k = from; k < to; k += lanes) {
+								int at = col[k];
+								bool fits = 0 <= at && at < x_len;
+								double value = x[fits ? at : 0];
+								bad = bad || !fits;
+								sPart += val[k] * value;
+							}
+						}
+						if (bad) {
+							#pragma unroll 1
+							for (int64 k = from; k < to; k += lanes) {
+								sPart += val[check_index(k, val_len, 7, fault)] * x[check_index(col[check_index(k, col_len, 8, fault)], x_len, 9, fault)];
+							}
 						}
 					}
-					if (bad) {
-						#pragma unroll 1
-						for (int64 k = from; k < to; k += lanes) {
-							sPart += val[check_index(k, val_len, 7, fault)] * x[check_index(col[check_index(k, col_len, 8, fault)], x_len, 9, fault)];
-						}
+					for (int d = 8; d > 0; d /= 2) {
+						double other = __shfl_xor_sync(0xffffffff, sPart, d);
+						sPart += other;
+					}
+					if (active && lane == 0) {
+						s += sPart;
+						y[r] = s;
 					}
 				}
-				for (int d = 8; d > 0; d /= 2) {
-					double other = __shfl_xor_sync(0xffffffff, sPart, d);
-					sPart += other;
-				}
-				if (active && lane == 0) {
-					s += sPart;
-					y[r] = s;
-				}
-			}
-		} else if (shift == 5) {
-			int lanes = 32;
-			int lane = threadIdx.x & 31;
-			int stride = max((int)((gridDim.x * blockDim.x) >> 5), 1);
-			for (int base = (blockIdx.x * blockDim.x) >> 5; base < end; base += stride) {
-				int r = base + (threadIdx.x >> 5);
-				bool active = r < end;
-				double s = 0.0;
-				int64 from = (int64)(active ? start[r] : 0) + lane;
-				int to = active ? start[r + 1] : 0;
-				double sPart = 0.0;
-				{
-					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
-					if (!bad) {
-						for (int64 k = from; k < to; k += lanes) {
-							int at = col[k];
-							bool fits = 0 <= at && at < x_len;
-							double value = x[fits ? at : 0];
-							bad = bad || !fits;
-							sPart += val[k] * value;
+			} else if (shift == 5) {
+				int lanes = 32;
+				int lane = threadIdx.x & 31;
+				int stride = max((int)((gridDim.x * blockDim.x) >> 5), 1);
+				for (int base = (blockIdx.x * blockDim.x) >> 5; base < end; base += stride) {
+					int r = base + (threadIdx.x >> 5);
+					bool active = r < end;
+					double s = 0.0;
+					int64 from = (int64)(active ? start[r] : 0) + lane;
+					int to = active ? start[r + 1] : 0;
+					double sPart = 0.0;
+					{
+						bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
+						if (!bad) {
+							for (int64 k = from; k < to; k += lanes) {
+								int at = col[k];
+								bool fits = 0 <= at && at < x_len;
+								double value = x[fits ? at : 0];
+								bad = bad || !fits;
+								sPart += val[k] * value;
+							}
+						}
+						if (bad) {
+							#pragma unroll 1
+							for (int64 k = from; k < to; k += lanes) {
+								sPart += val[check_index(k, val_len, 10, fault)] * x[check_index(col[check_index(k, col_len, 11, fault)], x_len, 12, fault)];
+							}
 						}
 					}
-					if (bad) {
-						#pragma unroll 1
-						for (int64 k = from; k < to; k += lanes) {
-							sPart += val[check_index(k, val_len, 10, fault)] * x[check_index(col[check_index(k, col_len, 11, fault)], x_len, 12, fault)];
-						}
+					for (int d = 16; d > 0; d /= 2) {
+						double other = __shfl_xor_sync(0xffffffff, sPart, d);
+						sPart += other;
+					}
+					if (active && lane == 0) {
+						s += sPart;
+						y[r] = s;
 					}
 				}
-				for (int d = 16; d > 0; d /= 2) {
-					double other = __shfl_xor_sync(0xffffffff, sPart, d);
-					sPart += other;
-				}
-				if (active && lane == 0) {
-					s += sPart;
-					y[r] = s;
+			} else {
+				int lanes = 1 << shift;
+				int lane = threadIdx.x & (lanes - 1);
+				int stride = max((int)((gridDim.x * blockDim.x) >> shift), 1);
+				for (int base = (blockIdx.x * blockDim.x) >> shift; base < end; base += stride) {
+					int r = base + (threadIdx.x >> shift);
+					bool active = r < end;
+					double s = 0.0;
+					int64 from = (int64)(active ? start[r] : 0) + lane;
+					int to = active ? start[r + 1] : 0;
+					double sPart = 0.0;
+					{
+						bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
+						if (!bad) {
+							for (int64 k = from; k < to; k += lanes) {
+								int at = col[k];
+								bool fits = 0 <= at && at < x_len;
+								double value = x[fits ? at : 0];
+								bad = bad || !fits;
+								sPart += val[k] * value;
+							}
+						}
+						if (bad) {
+							#pragma unroll 1
+							for (int64 k = from; k < to; k += lanes) {
+								sPart += val[check_index(k, val_len, 13, fault)] * x[check_index(col[check_index(k, col_len, 14, fault)], x_len, 15, fault)];
+							}
+						}
+					}
+					for (int d = lanes / 2; d > 0; d /= 2) {
+						double other = __shfl_xor_sync(0xffffffff, sPart, d);
+						sPart += other;
+					}
+					if (active && lane == 0) {
+						s += sPart;
+						y[r] = s;
+					}
 				}
 			}
 		} else {
-			int lanes = 1 << shift;
-			int lane = threadIdx.x & (lanes - 1);
-			int stride = max((int)((gridDim.x * blockDim.x) >> shift), 1);
-			for (int base = (blockIdx.x * blockDim.x) >> shift; base < end; base += stride) {
-				int r = base + (threadIdx.x >> shift);
-				bool active = r < end;
+			for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < start_len - 1; r += gridDim.x * blockDim.x) {
 				double s = 0.0;
-				int64 from = (int64)(active ? start[r] : 0) + lane;
-				int to = active ? start[r + 1] : 0;
-				double sPart = 0.0;
-				{
-					bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < x_len);
-					if (!bad) {
-						for (int64 k = from; k < to; k += lanes) {
-							int at = col[k];
-							bool fits = 0 <= at && at < x_len;
-							double value = x[fits ? at : 0];
-							bad = bad || !fits;
-							sPart += val[k] * value;
-						}
-					}
-					if (bad) {
-						#pragma unroll 1
-						for (int64 k = from; k < to; k += lanes) {
-							sPart += val[check_index(k, val_len, 13, fault)] * x[check_index(col[check_index(k, col_len, 14, fault)], x_len, 15, fault)];
-						}
-					}
+				#pragma unroll 1
+				for (int k = start[r], k_end = start[r + 1]; k < k_end; k++) {
+					s += val[check_index(k, val_len, 16, fault)] * x[check_index(col[check_index(k, col_len, 17, fault)], x_len, 18, fault)];
 				}
-				for (int d = lanes / 2; d > 0; d /= 2) {
-					double other = __shfl_xor_sync(0xffffffff, sPart, d);
-					sPart += other;
-				}
-				if (active && lane == 0) {
-					s += sPart;
-					y[r] = s;
-				}
+				y[check_index(r, y_len, 19, fault)] = s;
 			}
 		}
-	} else {
-		for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < start_len - 1; r += gridDim.x * blockDim.x) {
+	}
+}
+
+extern "C" __global__ void
+SpMVLoop_2(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
+	int val_len, double* x, int x_len, double* y, int y_len, gompss_fault* fault)
+{
+	__shared__ double slots[32];
+	if (!(apart(y, y_len, val, val_len) && apart(y, y_len, x, x_len))) {
+		for (int r = 0; r < start_len - 1; r++) {
 			double s = 0.0;
-			#pragma unroll 1
-			for (int k = start[r], k_end = start[r + 1]; k < k_end; k++) {
-				s += val[check_index(k, val_len, 16, fault)] * x[check_index(col[check_index(k, col_len, 17, fault)], x_len, 18, fault)];
+			__syncthreads();
+			double s_2 = 0.0;
+			{
+				int end = start[r + 1];
+				for (int64 k = (int64)start[r] + threadIdx.x; k < end; k += blockDim.x) {
+					s_2 += val[check_index(k, val_len, 20, fault)] * x[check_index(col[check_index(k, col_len, 21, fault)], x_len, 22, fault)];
+				}
 			}
-			y[check_index(r, y_len, 19, fault)] = s;
+			for (int d = 16; d > 0; d /= 2) {
+				double other = __shfl_down_sync(0xffffffff, s_2, d);
+				s_2 += other;
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = s_2;
+			}
+			__syncthreads();
+			s_2 = slots[0];
+			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
+				s_2 += slots[w];
+			}
+			s += s_2;
+			if (threadIdx.x == 0) {
+				y[check_index(r, y_len, 23, fault)] = s;
+			}
 		}
 	}
 }

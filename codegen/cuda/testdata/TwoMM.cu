@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -33,519 +39,557 @@ TwoMM(int n, double alpha, double* a, int a_len, double* b, int b_len, double* t
 {
 	__shared__ __align__(16) double rowTile[8][34];
 	__shared__ double columnTile[8][129];
-	if (0 <= n && (int64)n * n <= a_len && (int64)n * n <= b_len && (int64)n * n <= tmp_len && n < 134217728) {
-		int height = blockDim.x / 32 * 4;
-		int bottom = n;
-		int right = n;
-		int across = (max(n, 0) + 128 - 1) / 128;
-		int down = (max(n, 0) + height - 1) / height;
-		for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
-			int line = min(block / across, (int64)down);
-			int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
-			int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
-			int level = threadIdx.x / 32;
-			int lane = threadIdx.x % 32;
-			int i = i0 + level * 4;
-			int i_2 = i0 + (level * 4 + 1);
-			int i_3 = i0 + (level * 4 + 2);
-			int i_4 = i0 + (level * 4 + 3);
-			int j = j0 + lane;
-			int j_2 = j0 + (lane + 32);
-			int j_3 = j0 + (lane + 64);
-			int j_4 = j0 + (lane + 96);
-			double s = 0.0;
-			double s_2 = 0.0;
-			double s_3 = 0.0;
-			double s_4 = 0.0;
-			double s_5 = 0.0;
-			double s_6 = 0.0;
-			double s_7 = 0.0;
-			double s_8 = 0.0;
-			double s_9 = 0.0;
-			double s_10 = 0.0;
-			double s_11 = 0.0;
-			double s_12 = 0.0;
-			double s_13 = 0.0;
-			double s_14 = 0.0;
-			double s_15 = 0.0;
-			double s_16 = 0.0;
-			int to = n;
-			if (0 < to) {
-				double ahead = 0.0;
-				double ahead_2 = 0.0;
-				double ahead_3 = 0.0;
-				double ahead_4 = 0.0;
-				double ahead_5 = 0.0;
-				ahead = a[(unsigned)min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(lane % 8, to - 1)];
-				ahead_2 = b[(unsigned)min(level, to - 1) * n + min(j0 + lane, right - 1)];
-				ahead_3 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
-				ahead_4 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
-				ahead_5 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
-				for (int k0 = 0; k0 < to; k0 += 8) {
-					__syncthreads();
-					rowTile[lane % 8][level * 4 + lane / 8] = ahead;
-					columnTile[level][lane] = ahead_2;
-					columnTile[level][lane + 32] = ahead_3;
-					columnTile[level][lane + 64] = ahead_4;
-					columnTile[level][lane + 96] = ahead_5;
-					for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
-						columnTile[part][lane] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + lane, right - 1)];
-						columnTile[part][lane + 32] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 32), right - 1)];
-						columnTile[part][lane + 64] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 64), right - 1)];
-						columnTile[part][lane + 96] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 96), right - 1)];
-					}
-					__syncthreads();
-					int n_2 = min(to - k0, 8);
-					if (k0 + 8 < to) {
-						ahead = a[(unsigned)min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(k0 + 8 + lane % 8, to - 1)];
-						ahead_2 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + lane, right - 1)];
-						ahead_3 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
-						ahead_4 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
-						ahead_5 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
-					}
-					#pragma unroll 8
-					for (int k = 0; k < n_2; k++) {
-						double value = rowTile[k][level * 4];
-						double value_2 = rowTile[k][level * 4 + 1];
-						double value_3 = rowTile[k][level * 4 + 2];
-						double value_4 = rowTile[k][level * 4 + 3];
-						double value_5 = columnTile[k][lane];
-						double value_6 = columnTile[k][lane + 32];
-						double value_7 = columnTile[k][lane + 64];
-						double value_8 = columnTile[k][lane + 96];
-						s += alpha * value * value_5;
-						s_2 += alpha * value * value_6;
-						s_3 += alpha * value * value_7;
-						s_4 += alpha * value * value_8;
-						s_5 += alpha * value_2 * value_5;
-						s_6 += alpha * value_2 * value_6;
-						s_7 += alpha * value_2 * value_7;
-						s_8 += alpha * value_2 * value_8;
-						s_9 += alpha * value_3 * value_5;
-						s_10 += alpha * value_3 * value_6;
-						s_11 += alpha * value_3 * value_7;
-						s_12 += alpha * value_3 * value_8;
-						s_13 += alpha * value_4 * value_5;
-						s_14 += alpha * value_4 * value_6;
-						s_15 += alpha * value_4 * value_7;
-						s_16 += alpha * value_4 * value_8;
+	if (apart(tmp, tmp_len, a, a_len) && apart(tmp, tmp_len, b, b_len)) {
+		if (0 <= n && (int64)n * n <= a_len && (int64)n * n <= b_len && (int64)n * n <= tmp_len &&
+			n < 134217728) {
+			int height = blockDim.x / 32 * 4;
+			int bottom = n;
+			int right = n;
+			int across = (max(n, 0) + 128 - 1) / 128;
+			int down = (max(n, 0) + height - 1) / height;
+			for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
+				int line = min(block / across, (int64)down);
+				int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
+				int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
+				int level = threadIdx.x / 32;
+				int lane = threadIdx.x % 32;
+				int i = i0 + level * 4;
+				int i_2 = i0 + (level * 4 + 1);
+				int i_3 = i0 + (level * 4 + 2);
+				int i_4 = i0 + (level * 4 + 3);
+				int j = j0 + lane;
+				int j_2 = j0 + (lane + 32);
+				int j_3 = j0 + (lane + 64);
+				int j_4 = j0 + (lane + 96);
+				double s = 0.0;
+				double s_2 = 0.0;
+				double s_3 = 0.0;
+				double s_4 = 0.0;
+				double s_5 = 0.0;
+				double s_6 = 0.0;
+				double s_7 = 0.0;
+				double s_8 = 0.0;
+				double s_9 = 0.0;
+				double s_10 = 0.0;
+				double s_11 = 0.0;
+				double s_12 = 0.0;
+				double s_13 = 0.0;
+				double s_14 = 0.0;
+				double s_15 = 0.0;
+				double s_16 = 0.0;
+				int to = n;
+				if (0 < to) {
+					double ahead = 0.0;
+					double ahead_2 = 0.0;
+					double ahead_3 = 0.0;
+					double ahead_4 = 0.0;
+					double ahead_5 = 0.0;
+					ahead = a[(unsigned)min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(lane % 8, to - 1)];
+					ahead_2 = b[(unsigned)min(level, to - 1) * n + min(j0 + lane, right - 1)];
+					ahead_3 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+					ahead_4 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+					ahead_5 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+					for (int k0 = 0; k0 < to; k0 += 8) {
+						__syncthreads();
+						rowTile[lane % 8][level * 4 + lane / 8] = ahead;
+						columnTile[level][lane] = ahead_2;
+						columnTile[level][lane + 32] = ahead_3;
+						columnTile[level][lane + 64] = ahead_4;
+						columnTile[level][lane + 96] = ahead_5;
+						for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
+							columnTile[part][lane] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + lane, right - 1)];
+							columnTile[part][lane + 32] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 32), right - 1)];
+							columnTile[part][lane + 64] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 64), right - 1)];
+							columnTile[part][lane + 96] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 96), right - 1)];
+						}
+						__syncthreads();
+						int n_2 = min(to - k0, 8);
+						if (k0 + 8 < to) {
+							ahead = a[(unsigned)min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(k0 + 8 + lane % 8, to - 1)];
+							ahead_2 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + lane, right - 1)];
+							ahead_3 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+							ahead_4 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+							ahead_5 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+						}
+						#pragma unroll 8
+						for (int k = 0; k < n_2; k++) {
+							double value = rowTile[k][level * 4];
+							double value_2 = rowTile[k][level * 4 + 1];
+							double value_3 = rowTile[k][level * 4 + 2];
+							double value_4 = rowTile[k][level * 4 + 3];
+							double value_5 = columnTile[k][lane];
+							double value_6 = columnTile[k][lane + 32];
+							double value_7 = columnTile[k][lane + 64];
+							double value_8 = columnTile[k][lane + 96];
+							s += alpha * value * value_5;
+							s_2 += alpha * value * value_6;
+							s_3 += alpha * value * value_7;
+							s_4 += alpha * value * value_8;
+							s_5 += alpha * value_2 * value_5;
+							s_6 += alpha * value_2 * value_6;
+							s_7 += alpha * value_2 * value_7;
+							s_8 += alpha * value_2 * value_8;
+							s_9 += alpha * value_3 * value_5;
+							s_10 += alpha * value_3 * value_6;
+							s_11 += alpha * value_3 * value_7;
+							s_12 += alpha * value_3 * value_8;
+							s_13 += alpha * value_4 * value_5;
+							s_14 += alpha * value_4 * value_6;
+							s_15 += alpha * value_4 * value_7;
+							s_16 += alpha * value_4 * value_8;
+						}
 					}
 				}
+				double value = 0.0;
+				if (i < bottom && j < right) {
+					value = s;
+				}
+				double value_2 = 0.0;
+				if (i < bottom && j_2 < right) {
+					value_2 = s_2;
+				}
+				double value_3 = 0.0;
+				if (i < bottom && j_3 < right) {
+					value_3 = s_3;
+				}
+				double value_4 = 0.0;
+				if (i < bottom && j_4 < right) {
+					value_4 = s_4;
+				}
+				double value_5 = 0.0;
+				if (i_2 < bottom && j < right) {
+					value_5 = s_5;
+				}
+				double value_6 = 0.0;
+				if (i_2 < bottom && j_2 < right) {
+					value_6 = s_6;
+				}
+				double value_7 = 0.0;
+				if (i_2 < bottom && j_3 < right) {
+					value_7 = s_7;
+				}
+				double value_8 = 0.0;
+				if (i_2 < bottom && j_4 < right) {
+					value_8 = s_8;
+				}
+				double value_9 = 0.0;
+				if (i_3 < bottom && j < right) {
+					value_9 = s_9;
+				}
+				double value_10 = 0.0;
+				if (i_3 < bottom && j_2 < right) {
+					value_10 = s_10;
+				}
+				double value_11 = 0.0;
+				if (i_3 < bottom && j_3 < right) {
+					value_11 = s_11;
+				}
+				double value_12 = 0.0;
+				if (i_3 < bottom && j_4 < right) {
+					value_12 = s_12;
+				}
+				double value_13 = 0.0;
+				if (i_4 < bottom && j < right) {
+					value_13 = s_13;
+				}
+				double value_14 = 0.0;
+				if (i_4 < bottom && j_2 < right) {
+					value_14 = s_14;
+				}
+				double value_15 = 0.0;
+				if (i_4 < bottom && j_3 < right) {
+					value_15 = s_15;
+				}
+				double value_16 = 0.0;
+				if (i_4 < bottom && j_4 < right) {
+					value_16 = s_16;
+				}
+				if (i < bottom && j < right) {
+					tmp[i * n + j] = value;
+				}
+				if (i < bottom && j_2 < right) {
+					tmp[i * n + j_2] = value_2;
+				}
+				if (i < bottom && j_3 < right) {
+					tmp[i * n + j_3] = value_3;
+				}
+				if (i < bottom && j_4 < right) {
+					tmp[i * n + j_4] = value_4;
+				}
+				if (i_2 < bottom && j < right) {
+					tmp[i_2 * n + j] = value_5;
+				}
+				if (i_2 < bottom && j_2 < right) {
+					tmp[i_2 * n + j_2] = value_6;
+				}
+				if (i_2 < bottom && j_3 < right) {
+					tmp[i_2 * n + j_3] = value_7;
+				}
+				if (i_2 < bottom && j_4 < right) {
+					tmp[i_2 * n + j_4] = value_8;
+				}
+				if (i_3 < bottom && j < right) {
+					tmp[i_3 * n + j] = value_9;
+				}
+				if (i_3 < bottom && j_2 < right) {
+					tmp[i_3 * n + j_2] = value_10;
+				}
+				if (i_3 < bottom && j_3 < right) {
+					tmp[i_3 * n + j_3] = value_11;
+				}
+				if (i_3 < bottom && j_4 < right) {
+					tmp[i_3 * n + j_4] = value_12;
+				}
+				if (i_4 < bottom && j < right) {
+					tmp[i_4 * n + j] = value_13;
+				}
+				if (i_4 < bottom && j_2 < right) {
+					tmp[i_4 * n + j_2] = value_14;
+				}
+				if (i_4 < bottom && j_3 < right) {
+					tmp[i_4 * n + j_3] = value_15;
+				}
+				if (i_4 < bottom && j_4 < right) {
+					tmp[i_4 * n + j_4] = value_16;
+				}
 			}
-			double value = 0.0;
-			if (i < bottom && j < right) {
-				value = s;
-			}
-			double value_2 = 0.0;
-			if (i < bottom && j_2 < right) {
-				value_2 = s_2;
-			}
-			double value_3 = 0.0;
-			if (i < bottom && j_3 < right) {
-				value_3 = s_3;
-			}
-			double value_4 = 0.0;
-			if (i < bottom && j_4 < right) {
-				value_4 = s_4;
-			}
-			double value_5 = 0.0;
-			if (i_2 < bottom && j < right) {
-				value_5 = s_5;
-			}
-			double value_6 = 0.0;
-			if (i_2 < bottom && j_2 < right) {
-				value_6 = s_6;
-			}
-			double value_7 = 0.0;
-			if (i_2 < bottom && j_3 < right) {
-				value_7 = s_7;
-			}
-			double value_8 = 0.0;
-			if (i_2 < bottom && j_4 < right) {
-				value_8 = s_8;
-			}
-			double value_9 = 0.0;
-			if (i_3 < bottom && j < right) {
-				value_9 = s_9;
-			}
-			double value_10 = 0.0;
-			if (i_3 < bottom && j_2 < right) {
-				value_10 = s_10;
-			}
-			double value_11 = 0.0;
-			if (i_3 < bottom && j_3 < right) {
-				value_11 = s_11;
-			}
-			double value_12 = 0.0;
-			if (i_3 < bottom && j_4 < right) {
-				value_12 = s_12;
-			}
-			double value_13 = 0.0;
-			if (i_4 < bottom && j < right) {
-				value_13 = s_13;
-			}
-			double value_14 = 0.0;
-			if (i_4 < bottom && j_2 < right) {
-				value_14 = s_14;
-			}
-			double value_15 = 0.0;
-			if (i_4 < bottom && j_3 < right) {
-				value_15 = s_15;
-			}
-			double value_16 = 0.0;
-			if (i_4 < bottom && j_4 < right) {
-				value_16 = s_16;
-			}
-			if (i < bottom && j < right) {
-				tmp[i * n + j] = value;
-			}
-			if (i < bottom && j_2 < right) {
-				tmp[i * n + j_2] = value_2;
-			}
-			if (i < bottom && j_3 < right) {
-				tmp[i * n + j_3] = value_3;
-			}
-			if (i < bottom && j_4 < right) {
-				tmp[i * n + j_4] = value_4;
-			}
-			if (i_2 < bottom && j < right) {
-				tmp[i_2 * n + j] = value_5;
-			}
-			if (i_2 < bottom && j_2 < right) {
-				tmp[i_2 * n + j_2] = value_6;
-			}
-			if (i_2 < bottom && j_3 < right) {
-				tmp[i_2 * n + j_3] = value_7;
-			}
-			if (i_2 < bottom && j_4 < right) {
-				tmp[i_2 * n + j_4] = value_8;
-			}
-			if (i_3 < bottom && j < right) {
-				tmp[i_3 * n + j] = value_9;
-			}
-			if (i_3 < bottom && j_2 < right) {
-				tmp[i_3 * n + j_2] = value_10;
-			}
-			if (i_3 < bottom && j_3 < right) {
-				tmp[i_3 * n + j_3] = value_11;
-			}
-			if (i_3 < bottom && j_4 < right) {
-				tmp[i_3 * n + j_4] = value_12;
-			}
-			if (i_4 < bottom && j < right) {
-				tmp[i_4 * n + j] = value_13;
-			}
-			if (i_4 < bottom && j_2 < right) {
-				tmp[i_4 * n + j_2] = value_14;
-			}
-			if (i_4 < bottom && j_3 < right) {
-				tmp[i_4 * n + j_3] = value_15;
-			}
-			if (i_4 < bottom && j_4 < right) {
-				tmp[i_4 * n + j_4] = value_16;
+		} else {
+			int end = n;
+			int count = max(end, 0);
+			int end_2 = n;
+			int count_2 = max(end_2, 0);
+			int total = count * count_2;
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int rows = (unsigned)it / (unsigned)count_2;
+				int i = rows;
+				int j = it - (unsigned)rows * count_2;
+				double s = 0.0;
+				#pragma unroll 1
+				for (int k = 0; k < n; k++) {
+					s += alpha * a[check_index((int64)i * n + k, a_len, 1, fault)] * b[check_index((int64)k * n + j, b_len, 2, fault)];
+				}
+				tmp[check_index((int64)i * n + j, tmp_len, 3, fault)] = s;
 			}
 		}
-	} else {
-		int end = n;
-		int count = max(end, 0);
-		int end_2 = n;
-		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int j = it - (unsigned)rows * count_2;
-			double s = 0.0;
-			#pragma unroll 1
-			for (int k = 0; k < n; k++) {
-				s += alpha * a[check_index((int64)i * n + k, a_len, 1, fault)] * b[check_index((int64)k * n + j, b_len, 2, fault)];
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+TwoMM_2(int n, double alpha, double* a, int a_len, double* b, int b_len, double* tmp, int tmp_len, gompss_fault* fault)
+{
+	if (!(apart(tmp, tmp_len, a, a_len) && apart(tmp, tmp_len, b, b_len))) {
+		for (int i = 0; i < n; i++) {
+			for (int j = 0; j < n; j++) {
+				double s = 0.0;
+				for (int k = 0; k < n; k++) {
+					s += alpha * a[check_index((int64)i * n + k, a_len, 4, fault)] * b[check_index((int64)k * n + j, b_len, 5, fault)];
+				}
+				tmp[check_index((int64)i * n + j, tmp_len, 6, fault)] = s;
 			}
-			tmp[check_index((int64)i * n + j, tmp_len, 3, fault)] = s;
 		}
 	}
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2)
-TwoMM_2(int n, double beta, double* c, int c_len, double* d, int d_len, double* tmp, int tmp_len, gompss_fault* fault)
+TwoMM_3(int n, double beta, double* c, int c_len, double* d, int d_len, double* tmp, int tmp_len, gompss_fault* fault)
 {
 	__shared__ __align__(16) double rowTile[8][34];
 	__shared__ double columnTile[8][129];
-	if (0 <= n && (int64)n * n <= d_len && (int64)n * n <= tmp_len && (int64)n * n <= c_len && n < 134217728) {
-		int height = blockDim.x / 32 * 4;
-		int bottom = n;
-		int right = n;
-		int across = (max(n, 0) + 128 - 1) / 128;
-		int down = (max(n, 0) + height - 1) / height;
-		for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
-			int line = min(block / across, (int64)down);
-			int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
-			int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
-			int level = threadIdx.x / 32;
-			int lane = threadIdx.x % 32;
-			int i = i0 + level * 4;
-			int i_2 = i0 + (level * 4 + 1);
-			int i_3 = i0 + (level * 4 + 2);
-			int i_4 = i0 + (level * 4 + 3);
-			int j = j0 + lane;
-			int j_2 = j0 + (lane + 32);
-			int j_3 = j0 + (lane + 64);
-			int j_4 = j0 + (lane + 96);
-			double s = 0.0;
-			if (i < bottom && j < right) {
-				s = d[i * n + j] * beta;
-			}
-			double s_2 = 0.0;
-			if (i < bottom && j_2 < right) {
-				s_2 = d[i * n + j_2] * beta;
-			}
-			double s_3 = 0.0;
-			if (i < bottom && j_3 < right) {
-				s_3 = d[i * n + j_3] * beta;
-			}
-			double s_4 = 0.0;
-			if (i < bottom && j_4 < right) {
-				s_4 = d[i * n + j_4] * beta;
-			}
-			double s_5 = 0.0;
-			if (i_2 < bottom && j < right) {
-				s_5 = d[i_2 * n + j] * beta;
-			}
-			double s_6 = 0.0;
-			if (i_2 < bottom && j_2 < right) {
-				s_6 = d[i_2 * n + j_2] * beta;
-			}
-			double s_7 = 0.0;
-			if (i_2 < bottom && j_3 < right) {
-				s_7 = d[i_2 * n + j_3] * beta;
-			}
-			double s_8 = 0.0;
-			if (i_2 < bottom && j_4 < right) {
-				s_8 = d[i_2 * n + j_4] * beta;
-			}
-			double s_9 = 0.0;
-			if (i_3 < bottom && j < right) {
-				s_9 = d[i_3 * n + j] * beta;
-			}
-			double s_10 = 0.0;
-			if (i_3 < bottom && j_2 < right) {
-				s_10 = d[i_3 * n + j_2] * beta;
-			}
-			double s_11 = 0.0;
-			if (i_3 < bottom && j_3 < right) {
-				s_11 = d[i_3 * n + j_3] * beta;
-			}
-			double s_12 = 0.0;
-			if (i_3 < bottom && j_4 < right) {
-				s_12 = d[i_3 * n + j_4] * beta;
-			}
-			double s_13 = 0.0;
-			if (i_4 < bottom && j < right) {
-				s_13 = d[i_4 * n + j] * beta;
-			}
-			double s_14 = 0.0;
-			if (i_4 < bottom && j_2 < right) {
-				s_14 = d[i_4 * n + j_2] * beta;
-			}
-			double s_15 = 0.0;
-			if (i_4 < bottom && j_3 < right) {
-				s_15 = d[i_4 * n + j_3] * beta;
-			}
-			double s_16 = 0.0;
-			if (i_4 < bottom && j_4 < right) {
-				s_16 = d[i_4 * n + j_4] * beta;
-			}
-			int to = n;
-			if (0 < to) {
-				double ahead = 0.0;
-				double ahead_2 = 0.0;
-				double ahead_3 = 0.0;
-				double ahead_4 = 0.0;
-				double ahead_5 = 0.0;
-				ahead = tmp[(unsigned)min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(lane % 8, to - 1)];
-				ahead_2 = c[(unsigned)min(level, to - 1) * n + min(j0 + lane, right - 1)];
-				ahead_3 = c[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
-				ahead_4 = c[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
-				ahead_5 = c[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
-				for (int k0 = 0; k0 < to; k0 += 8) {
-					__syncthreads();
-					rowTile[lane % 8][level * 4 + lane / 8] = ahead;
-					columnTile[level][lane] = ahead_2;
-					columnTile[level][lane + 32] = ahead_3;
-					columnTile[level][lane + 64] = ahead_4;
-					columnTile[level][lane + 96] = ahead_5;
-					for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
-						columnTile[part][lane] = c[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + lane, right - 1)];
-						columnTile[part][lane + 32] = c[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 32), right - 1)];
-						columnTile[part][lane + 64] = c[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 64), right - 1)];
-						columnTile[part][lane + 96] = c[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 96), right - 1)];
-					}
-					__syncthreads();
-					int n_2 = min(to - k0, 8);
-					if (k0 + 8 < to) {
-						ahead = tmp[(unsigned)min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(k0 + 8 + lane % 8, to - 1)];
-						ahead_2 = c[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + lane, right - 1)];
-						ahead_3 = c[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
-						ahead_4 = c[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
-						ahead_5 = c[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
-					}
-					#pragma unroll 8
-					for (int k = 0; k < n_2; k++) {
-						double value = rowTile[k][level * 4];
-						double value_2 = rowTile[k][level * 4 + 1];
-						double value_3 = rowTile[k][level * 4 + 2];
-						double value_4 = rowTile[k][level * 4 + 3];
-						double value_5 = columnTile[k][lane];
-						double value_6 = columnTile[k][lane + 32];
-						double value_7 = columnTile[k][lane + 64];
-						double value_8 = columnTile[k][lane + 96];
-						s += value * value_5;
-						s_2 += value * value_6;
-						s_3 += value * value_7;
-						s_4 += value * value_8;
-						s_5 += value_2 * value_5;
-						s_6 += value_2 * value_6;
-						s_7 += value_2 * value_7;
-						s_8 += value_2 * value_8;
-						s_9 += value_3 * value_5;
-						s_10 += value_3 * value_6;
-						s_11 += value_3 * value_7;
-						s_12 += value_3 * value_8;
-						s_13 += value_4 * value_5;
-						s_14 += value_4 * value_6;
-						s_15 += value_4 * value_7;
-						s_16 += value_4 * value_8;
+	if (apart(d, d_len, tmp, tmp_len) && apart(d, d_len, c, c_len)) {
+		if (0 <= n && (int64)n * n <= d_len && (int64)n * n <= tmp_len && (int64)n * n <= c_len &&
+			n < 134217728) {
+			int height = blockDim.x / 32 * 4;
+			int bottom = n;
+			int right = n;
+			int across = (max(n, 0) + 128 - 1) / 128;
+			int down = (max(n, 0) + height - 1) / height;
+			for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
+				int line = min(block / across, (int64)down);
+				int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
+				int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
+				int level = threadIdx.x / 32;
+				int lane = threadIdx.x % 32;
+				int i = i0 + level * 4;
+				int i_2 = i0 + (level * 4 + 1);
+				int i_3 = i0 + (level * 4 + 2);
+				int i_4 = i0 + (level * 4 + 3);
+				int j = j0 + lane;
+				int j_2 = j0 + (lane + 32);
+				int j_3 = j0 + (lane + 64);
+				int j_4 = j0 + (lane + 96);
+				double s = 0.0;
+				if (i < bottom && j < right) {
+					s = d[i * n + j] * beta;
+				}
+				double s_2 = 0.0;
+				if (i < bottom && j_2 < right) {
+					s_2 = d[i * n + j_2] * beta;
+				}
+				double s_3 = 0.0;
+				if (i < bottom && j_3 < right) {
+					s_3 = d[i * n + j_3] * beta;
+				}
+				double s_4 = 0.0;
+				if (i < bottom && j_4 < right) {
+					s_4 = d[i * n + j_4] * beta;
+				}
+				double s_5 = 0.0;
+				if (i_2 < bottom && j < right) {
+					s_5 = d[i_2 * n + j] * beta;
+				}
+				double s_6 = 0.0;
+				if (i_2 < bottom && j_2 < right) {
+					s_6 = d[i_2 * n + j_2] * beta;
+				}
+				double s_7 = 0.0;
+				if (i_2 < bottom && j_3 < right) {
+					s_7 = d[i_2 * n + j_3] * beta;
+				}
+				double s_8 = 0.0;
+				if (i_2 < bottom && j_4 < right) {
+					s_8 = d[i_2 * n + j_4] * beta;
+				}
+				double s_9 = 0.0;
+				if (i_3 < bottom && j < right) {
+					s_9 = d[i_3 * n + j] * beta;
+				}
+				double s_10 = 0.0;
+				if (i_3 < bottom && j_2 < right) {
+					s_10 = d[i_3 * n + j_2] * beta;
+				}
+				double s_11 = 0.0;
+				if (i_3 < bottom && j_3 < right) {
+					s_11 = d[i_3 * n + j_3] * beta;
+				}
+				double s_12 = 0.0;
+				if (i_3 < bottom && j_4 < right) {
+					s_12 = d[i_3 * n + j_4] * beta;
+				}
+				double s_13 = 0.0;
+				if (i_4 < bottom && j < right) {
+					s_13 = d[i_4 * n + j] * beta;
+				}
+				double s_14 = 0.0;
+				if (i_4 < bottom && j_2 < right) {
+					s_14 = d[i_4 * n + j_2] * beta;
+				}
+				double s_15 = 0.0;
+				if (i_4 < bottom && j_3 < right) {
+					s_15 = d[i_4 * n + j_3] * beta;
+				}
+				double s_16 = 0.0;
+				if (i_4 < bottom && j_4 < right) {
+					s_16 = d[i_4 * n + j_4] * beta;
+				}
+				int to = n;
+				if (0 < to) {
+					double ahead = 0.0;
+					double ahead_2 = 0.0;
+					double ahead_3 = 0.0;
+					double ahead_4 = 0.0;
+					double ahead_5 = 0.0;
+					ahead = tmp[(unsigned)min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(lane % 8, to - 1)];
+					ahead_2 = c[(unsigned)min(level, to - 1) * n + min(j0 + lane, right - 1)];
+					ahead_3 = c[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+					ahead_4 = c[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+					ahead_5 = c[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+					for (int k0 = 0; k0 < to; k0 += 8) {
+						__syncthreads();
+						rowTile[lane % 8][level * 4 + lane / 8] = ahead;
+						columnTile[level][lane] = ahead_2;
+						columnTile[level][lane + 32] = ahead_3;
+						columnTile[level][lane + 64] = ahead_4;
+						columnTile[level][lane + 96] = ahead_5;
+						for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
+							columnTile[part][lane] = c[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + lane, right - 1)];
+							columnTile[part][lane + 32] = c[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 32), right - 1)];
+							columnTile[part][lane + 64] = c[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 64), right - 1)];
+							columnTile[part][lane + 96] = c[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 96), right - 1)];
+						}
+						__syncthreads();
+						int n_2 = min(to - k0, 8);
+						if (k0 + 8 < to) {
+							ahead = tmp[(unsigned)min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(k0 + 8 + lane % 8, to - 1)];
+							ahead_2 = c[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + lane, right - 1)];
+							ahead_3 = c[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+							ahead_4 = c[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+							ahead_5 = c[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+						}
+						#pragma unroll 8
+						for (int k = 0; k < n_2; k++) {
+							double value = rowTile[k][level * 4];
+							double value_2 = rowTile[k][level * 4 + 1];
+							double value_3 = rowTile[k][level * 4 + 2];
+							double value_4 = rowTile[k][level * 4 + 3];
+							double value_5 = columnTile[k][lane];
+							double value_6 = columnTile[k][lane + 32];
+							double value_7 = columnTile[k][lane + 64];
+							double value_8 = columnTile[k][lane + 96];
+							s += value * value_5;
+							s_2 += value * value_6;
+							s_3 += value * value_7;
+							s_4 += value * value_8;
+							s_5 += value_2 * value_5;
+							s_6 += value_2 * value_6;
+							s_7 += value_2 * value_7;
+							s_8 += value_2 * value_8;
+							s_9 += value_3 * value_5;
+							s_10 += value_3 * value_6;
+							s_11 += value_3 * value_7;
+							s_12 += value_3 * value_8;
+							s_13 += value_4 * value_5;
+							s_14 += value_4 * value_6;
+							s_15 += value_4 * value_7;
+							s_16 += value_4 * value_8;
+						}
 					}
 				}
+				double value = 0.0;
+				if (i < bottom && j < right) {
+					value = s;
+				}
+				double value_2 = 0.0;
+				if (i < bottom && j_2 < right) {
+					value_2 = s_2;
+				}
+				double value_3 = 0.0;
+				if (i < bottom && j_3 < right) {
+					value_3 = s_3;
+				}
+				double value_4 = 0.0;
+				if (i < bottom && j_4 < right) {
+					value_4 = s_4;
+				}
+				double value_5 = 0.0;
+				if (i_2 < bottom && j < right) {
+					value_5 = s_5;
+				}
+				double value_6 = 0.0;
+				if (i_2 < bottom && j_2 < right) {
+					value_6 = s_6;
+				}
+				double value_7 = 0.0;
+				if (i_2 < bottom && j_3 < right) {
+					value_7 = s_7;
+				}
+				double value_8 = 0.0;
+				if (i_2 < bottom && j_4 < right) {
+					value_8 = s_8;
+				}
+				double value_9 = 0.0;
+				if (i_3 < bottom && j < right) {
+					value_9 = s_9;
+				}
+				double value_10 = 0.0;
+				if (i_3 < bottom && j_2 < right) {
+					value_10 = s_10;
+				}
+				double value_11 = 0.0;
+				if (i_3 < bottom && j_3 < right) {
+					value_11 = s_11;
+				}
+				double value_12 = 0.0;
+				if (i_3 < bottom && j_4 < right) {
+					value_12 = s_12;
+				}
+				double value_13 = 0.0;
+				if (i_4 < bottom && j < right) {
+					value_13 = s_13;
+				}
+				double value_14 = 0.0;
+				if (i_4 < bottom && j_2 < right) {
+					value_14 = s_14;
+				}
+				double value_15 = 0.0;
+				if (i_4 < bottom && j_3 < right) {
+					value_15 = s_15;
+				}
+				double value_16 = 0.0;
+				if (i_4 < bottom && j_4 < right) {
+					value_16 = s_16;
+				}
+				if (i < bottom && j < right) {
+					d[i * n + j] = value;
+				}
+				if (i < bottom && j_2 < right) {
+					d[i * n + j_2] = value_2;
+				}
+				if (i < bottom && j_3 < right) {
+					d[i * n + j_3] = value_3;
+				}
+				if (i < bottom && j_4 < right) {
+					d[i * n + j_4] = value_4;
+				}
+				if (i_2 < bottom && j < right) {
+					d[i_2 * n + j] = value_5;
+				}
+				if (i_2 < bottom && j_2 < right) {
+					d[i_2 * n + j_2] = value_6;
+				}
+				if (i_2 < bottom && j_3 < right) {
+					d[i_2 * n + j_3] = value_7;
+				}
+				if (i_2 < bottom && j_4 < right) {
+					d[i_2 * n + j_4] = value_8;
+				}
+				if (i_3 < bottom && j < right) {
+					d[i_3 * n + j] = value_9;
+				}
+				if (i_3 < bottom && j_2 < right) {
+					d[i_3 * n + j_2] = value_10;
+				}
+				if (i_3 < bottom && j_3 < right) {
+					d[i_3 * n + j_3] = value_11;
+				}
+				if (i_3 < bottom && j_4 < right) {
+					d[i_3 * n + j_4] = value_12;
+				}
+				if (i_4 < bottom && j < right) {
+					d[i_4 * n + j] = value_13;
+				}
+				if (i_4 < bottom && j_2 < right) {
+					d[i_4 * n + j_2] = value_14;
+				}
+				if (i_4 < bottom && j_3 < right) {
+					d[i_4 * n + j_3] = value_15;
+				}
+				if (i_4 < bottom && j_4 < right) {
+					d[i_4 * n + j_4] = value_16;
+				}
 			}
-			double value = 0.0;
-			if (i < bottom && j < right) {
-				value = s;
-			}
-			double value_2 = 0.0;
-			if (i < bottom && j_2 < right) {
-				value_2 = s_2;
-			}
-			double value_3 = 0.0;
-			if (i < bottom && j_3 < right) {
-				value_3 = s_3;
-			}
-			double value_4 = 0.0;
-			if (i < bottom && j_4 < right) {
-				value_4 = s_4;
-			}
-			double value_5 = 0.0;
-			if (i_2 < bottom && j < right) {
-				value_5 = s_5;
-			}
-			double value_6 = 0.0;
-			if (i_2 < bottom && j_2 < right) {
-				value_6 = s_6;
-			}
-			double value_7 = 0.0;
-			if (i_2 < bottom && j_3 < right) {
-				value_7 = s_7;
-			}
-			double value_8 = 0.0;
-			if (i_2 < bottom && j_4 < right) {
-				value_8 = s_8;
-			}
-			double value_9 = 0.0;
-			if (i_3 < bottom && j < right) {
-				value_9 = s_9;
-			}
-			double value_10 = 0.0;
-			if (i_3 < bottom && j_2 < right) {
-				value_10 = s_10;
-			}
-			double value_11 = 0.0;
-			if (i_3 < bottom && j_3 < right) {
-				value_11 = s_11;
-			}
-			double value_12 = 0.0;
-			if (i_3 < bottom && j_4 < right) {
-				value_12 = s_12;
-			}
-			double value_13 = 0.0;
-			if (i_4 < bottom && j < right) {
-				value_13 = s_13;
-			}
-			double value_14 = 0.0;
-			if (i_4 < bottom && j_2 < right) {
-				value_14 = s_14;
-			}
-			double value_15 = 0.0;
-			if (i_4 < bottom && j_3 < right) {
-				value_15 = s_15;
-			}
-			double value_16 = 0.0;
-			if (i_4 < bottom && j_4 < right) {
-				value_16 = s_16;
-			}
-			if (i < bottom && j < right) {
-				d[i * n + j] = value;
-			}
-			if (i < bottom && j_2 < right) {
-				d[i * n + j_2] = value_2;
-			}
-			if (i < bottom && j_3 < right) {
-				d[i * n + j_3] = value_3;
-			}
-			if (i < bottom && j_4 < right) {
-				d[i * n + j_4] = value_4;
-			}
-			if (i_2 < bottom && j < right) {
-				d[i_2 * n + j] = value_5;
-			}
-			if (i_2 < bottom && j_2 < right) {
-				d[i_2 * n + j_2] = value_6;
-			}
-			if (i_2 < bottom && j_3 < right) {
-				d[i_2 * n + j_3] = value_7;
-			}
-			if (i_2 < bottom && j_4 < right) {
-				d[i_2 * n + j_4] = value_8;
-			}
-			if (i_3 < bottom && j < right) {
-				d[i_3 * n + j] = value_9;
-			}
-			if (i_3 < bottom && j_2 < right) {
-				d[i_3 * n + j_2] = value_10;
-			}
-			if (i_3 < bottom && j_3 < right) {
-				d[i_3 * n + j_3] = value_11;
-			}
-			if (i_3 < bottom && j_4 < right) {
-				d[i_3 * n + j_4] = value_12;
-			}
-			if (i_4 < bottom && j < right) {
-				d[i_4 * n + j] = value_13;
-			}
-			if (i_4 < bottom && j_2 < right) {
-				d[i_4 * n + j_2] = value_14;
-			}
-			if (i_4 < bottom && j_3 < right) {
-				d[i_4 * n + j_3] = value_15;
-			}
-			if (i_4 < bottom && j_4 < right) {
-				d[i_4 * n + j_4] = value_16;
+		} else {
+			int end = n;
+			int count = max(end, 0);
+			int end_2 = n;
+			int count_2 = max(end_2, 0);
+			int total = count * count_2;
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int rows = (unsigned)it / (unsigned)count_2;
+				int i = rows;
+				int j = it - (unsigned)rows * count_2;
+				double s = d[check_index((int64)i * n + j, d_len, 7, fault)] * beta;
+				#pragma unroll 1
+				for (int k = 0; k < n; k++) {
+					s += tmp[check_index((int64)i * n + k, tmp_len, 8, fault)] * c[check_index((int64)k * n + j, c_len, 9, fault)];
+				}
+				d[check_index((int64)i * n + j, d_len, 10, fault)] = s;
 			}
 		}
-	} else {
-		int end = n;
-		int count = max(end, 0);
-		int end_2 = n;
-		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int j = it - (unsigned)rows * count_2;
-			double s = d[check_index((int64)i * n + j, d_len, 4, fault)] * beta;
-			#pragma unroll 1
-			for (int k = 0; k < n; k++) {
-				s += tmp[check_index((int64)i * n + k, tmp_len, 5, fault)] * c[check_index((int64)k * n + j, c_len, 6, fault)];
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+TwoMM_4(int n, double beta, double* c, int c_len, double* d, int d_len, double* tmp, int tmp_len, gompss_fault* fault)
+{
+	if (!(apart(d, d_len, tmp, tmp_len) && apart(d, d_len, c, c_len))) {
+		for (int i = 0; i < n; i++) {
+			for (int j = 0; j < n; j++) {
+				double s = d[check_index((int64)i * n + j, d_len, 11, fault)] * beta;
+				for (int k = 0; k < n; k++) {
+					s += tmp[check_index((int64)i * n + k, tmp_len, 12, fault)] * c[check_index((int64)k * n + j, c_len, 13, fault)];
+				}
+				d[check_index((int64)i * n + j, d_len, 14, fault)] = s;
 			}
-			d[check_index((int64)i * n + j, d_len, 7, fault)] = s;
 		}
 	}
 }

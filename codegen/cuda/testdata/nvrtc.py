@@ -4,7 +4,7 @@ Request:  {"archs": ["sm_90"], "sources": [{"name": "a.cu", "text": "...", "opti
 Answer:   {"version": "13.0", "skip": "why there is no NVRTC", "results": [{"name", "arch", "ok", "log", "cubin"}]}
           cubin is the size of the machine code in bytes; with "keep" in the request its base64 text. A source with
           "archs" of its own is compiled for these. With "registers" in the request a result has those of each kernel,
-          by name, as ptxas tells them; none where ptxas is not beside NVRTC.
+          by name, as ptxas tells them; none where ptxas is not beside NVRTC. With "ptx" a result has its text.
 """
 
 import base64
@@ -49,20 +49,28 @@ def compile_one(nvrtc, source, arch, keep):
     return result
 
 
-def registers(ptxas, nvrtc, source, arch):
-    """Returns the registers of a thread of each kernel of a source."""
+def ptx(nvrtc, source, arch):
+    """Returns the PTX of a source, None where it does not compile."""
     program = ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), source["text"].encode(), b"k.cu", 0, None, None)
     options = [o.encode() for o in source["options"] + ["--gpu-architecture=" + arch.replace("sm", "compute")]]
     if nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)) != 0:
-        return {}
+        return None
     size = ctypes.c_size_t()
     nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size))
     text = ctypes.create_string_buffer(size.value)
     nvrtc.nvrtcGetPTX(program, text)
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return text.value.decode()
+
+
+def registers(ptxas, nvrtc, source, arch):
+    """Returns the registers of a thread of each kernel of a source."""
+    text = ptx(nvrtc, source, arch)
+    if text is None:
+        return {}
     with tempfile.NamedTemporaryFile(suffix=".ptx") as file:
-        file.write(text.value)
+        file.write(text.encode())
         file.flush()
         said = subprocess.run([ptxas, "-v", "-arch=" + arch, "-o", os.devnull, file.name], capture_output=True, text=True, check=True)
     found = re.findall(r"Compiling entry function '(\w+)'.*?Used (\d+) registers", said.stderr, re.S)
@@ -97,6 +105,9 @@ def main():
     if request.get("registers") and os.path.exists(ptxas):
         for (s, arch), r in zip(jobs, results):
             r["registers"] = registers(ptxas, nvrtc, s, arch)
+    if request.get("ptx"):
+        for (s, arch), r in zip(jobs, results):
+            r["ptx"] = ptx(nvrtc, s, arch)
     print(json.dumps({"version": "%d.%d" % (major.value, minor.value), "results": results}))
 
 

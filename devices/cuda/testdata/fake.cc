@@ -99,6 +99,7 @@ static void linger()
 		usleep(slowMicroseconds);
 }
 
+static std::atomic<int> linkRate; // copies carry so many bytes a microsecond, 0 for no time
 static std::atomic<int> heldPins, slowPins; // registering of host memory does not end, or takes microseconds, as does the opposite
 
 extern "C" {
@@ -115,6 +116,7 @@ void fakeRepair() { std::lock_guard<std::mutex> l(big); broken = 0; failAt.clear
 void fakeSlow(int us) { slowMicroseconds = us; }
 void fakeHold(int on) { held = on; }
 void fakeHoldPins(int on) { heldPins = on; }
+void fakeLink(int bytes) { linkRate = bytes; }
 void fakeSlowPins(int us) { slowPins = us; }
 long fakeLive(const char* what) { std::lock_guard<std::mutex> l(big); return live[what]; }
 long fakeCalls(const char* name) { std::lock_guard<std::mutex> l(big); return calls[name]; }
@@ -261,7 +263,7 @@ Result cuMemsetD32Async(u64 p, unsigned v, size_t n, Stream* s)
 	s->push([=] { for (size_t i = 0; i < n; i++) ((unsigned*)p)[i] = v; });
 	return 0;
 }
-static void copy(u64 to, u64 from, size_t n, Stream* s) { s->push([=] { linger(); memcpy((void*)to, (void*)from, n); enter("copied"); }); }
+static void copy(u64 to, u64 from, size_t n, Stream* s) { s->push([=] { linger(); if (linkRate) usleep(n / linkRate); memcpy((void*)to, (void*)from, n); enter("copied"); }); }
 Result cuMemcpyHtoDAsync_v2(u64 to, u64 from, size_t n, Stream* s) { ENTER; copy(to, from, n, s); return 0; }
 Result cuMemcpyDtoHAsync_v2(u64 to, u64 from, size_t n, Stream* s) { ENTER; copy(to, from, n, s); return 0; }
 Result cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, Stream* s) { ENTER; copy(to, from, n, s); return 0; }

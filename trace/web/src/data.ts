@@ -2,7 +2,7 @@
 
 export interface PlaceUse { Name: string; Kind: string; Description: string; Lanes: number; Tasks: number; Busy: number; Transfer: number; Overhead: number; Idle: number; Memory: number; Peak: number; Evictions: number; Evicted: number; ClockError: number }
 export interface KernelUse { Sort: string; Variant: string; Kind: string; Count: number; Total: number; Least: number; Middle: number; Most: number }
-export interface LinkUse { From: string; To: string; Copies: number; Failed: number; Bytes: number; Time: number }
+export interface LinkUse { From: string; To: string; Copies: number; Failed: number; Bytes: number; Recorded: number; Time: number }
 export interface PathLink { Sort: string; Count: number; Time: number }
 export interface Chain { Tasks: number[] | null; Run: number; Fetch: number; Queue: number; Tokens: number; Submit: number; Tell: number }
 export interface Summary {

@@ -159,11 +159,11 @@ function Transfers({ s }: Props) {
     <h2>bytes, from row to column</h2>
     <Table head={['', ...names.map((n) => n + '#')]} rows={names.map((a) => [<b>{a}</b>, ...names.map((b) => { const l = of(a, b); return l ? <span style={{ background: `color-mix(in srgb, var(--transfer) ${Math.round((60 * l.Bytes) / most)}%, transparent)`, padding: '.1rem .4rem' }}>{size(l.Bytes)}</span> : '·' })])} />
     <h2>links</h2>
-    <Table head={['from', 'to', 'copies#', 'failed#', 'bytes#', 'under way#', 'rate#']} rows={links.map((l) => [l.From, l.To, count(l.Copies), l.Failed, size(l.Bytes), time(l.Time), l.Time ? (l.Bytes / l.Time).toPrecision(3) + ' GB/s' : '-'])} />
+    <Table head={['from', 'to', 'copies#', 'failed#', 'bytes#', 'under way#', 'rate#']} rows={links.map((l) => [l.From, l.To, count(l.Copies), l.Failed, size(l.Bytes), time(l.Time), l.Time ? (l.Recorded / l.Time).toPrecision(3) + ' GB/s' : '-'])} />
     <h2>topology</h2>
     <svg width="440" height="340" role="img" aria-label="links between memories, thicker with more bytes">
       {links.map((l) => { const a = where[names.indexOf(l.From)], b = where[names.indexOf(l.To)]; if (!a || !b) return null; const dx = b[0] - a[0], dy = b[1] - a[1], n = Math.hypot(dx, dy) || 1, ox = (-dy / n) * 6, oy = (dx / n) * 6
-        return <line x1={a[0] + ox} y1={a[1] + oy} x2={b[0] + ox} y2={b[1] + oy} stroke="var(--transfer)" stroke-width={1 + (9 * l.Bytes) / most}><title>{l.From} to {l.To}: {size(l.Bytes)}{l.Time ? ` at ${(l.Bytes / l.Time).toPrecision(3)} GB/s` : ''}</title></line> })}
+        return <line x1={a[0] + ox} y1={a[1] + oy} x2={b[0] + ox} y2={b[1] + oy} stroke="var(--transfer)" stroke-width={1 + (9 * l.Bytes) / most}><title>{l.From} to {l.To}: {size(l.Bytes)}{l.Time ? ` at ${(l.Recorded / l.Time).toPrecision(3)} GB/s` : ''}</title></line> })}
       {names.map((n, i) => <g><circle cx={where[i][0]} cy={where[i][1]} r="26" fill="var(--panel)" stroke="var(--fg)" /><text x={where[i][0]} y={where[i][1] + 4} text-anchor="middle">{n}</text></g>)}
     </svg>
     <Chart title="moved, all links" at={s.Series.At} lines={{ 'GB/s': s.Series.Moved ?? [] }} unit="" />

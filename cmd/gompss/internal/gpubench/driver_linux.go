@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda"
+	"github.com/gompss/gompss/internal/machine"
 )
 
 // driverRows measure what the plug-in makes of copies, launches and compilation, without a runtime.
@@ -255,25 +256,25 @@ func runPrograms(o Options) error {
 }
 
 // specs returns the devices that the programs run on: those of the options, or the GPUs that there are.
-func (o *Options) specs() ([]machine, error) {
+func (o *Options) specs() ([]testbed, error) {
 	if o.Devices != "" {
-		return machinesOf(o.Devices)
+		return testbedsOf(o.Devices)
 	}
 	gpus, err := countGPUs()
 	if err != nil {
 		return nil, err
 	}
-	var out []machine
+	var out []testbed
 	for _, n := range slices.Compact([]int{1, min(2, gpus), min(4, gpus)}) {
-		out = append(out, machine{fmt.Sprintf("cuda:%d", n), n})
+		out = append(out, testbed{fmt.Sprintf("cuda:%d", n), n})
 	}
 	n := min(4, gpus)
-	return append(out, machine{fmt.Sprintf("cuda:%d,smp:%d", n, cpuWorkers(n)), n}), nil
+	return append(out, testbed{fmt.Sprintf("cuda:%d,smp:%d", n, cpuWorkers(n)), n}), nil
 }
 
 // countGPUs opens them all, and closes them again.
 func countGPUs() (int, error) {
-	m, err := devices.Open(string(cuda.Kind), devices.Options{})
+	m, err := machine.Open(string(cuda.Kind), machine.Options{})
 	if err != nil {
 		return 0, err
 	}

@@ -144,7 +144,7 @@ func put[T element](b *bench, x []T) (devices.Arg, error) {
 	b.next++
 	b.keep = append(b.keep, x)
 	for _, d := range b.gpus {
-		if err := d.Reserve(devices.Buffer{ID: id, Host: unsafe.Pointer(unsafe.SliceData(x)), Size: n, Elem: sizeOf[T]()}); err != nil {
+		if err := d.Reserve(devices.Buffer{ID: id, Host: devices.NewHostMemory(unsafe.Pointer(unsafe.SliceData(x))), Size: n, Elem: sizeOf[T]()}); err != nil {
 			return devices.Arg{}, err
 		}
 		if err := d.Map(id, 0, n); err != nil {

@@ -1,6 +1,7 @@
 package gpubench
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/task"
 )
 
@@ -482,7 +484,7 @@ func checkSmooth(x, start []float64, n, m int) error {
 // A outcome is what a run of an application was.
 type outcome struct {
 	seconds float64 // of the best of the runs after the first
-	moved   devices.Counters
+	moved   machine.Counters
 	budget  budget
 	most    budget // what no placement passes: what the tasks read and write
 	value   float64
@@ -504,7 +506,7 @@ func (p *program) ready(rt *task.Runtime) error {
 	if p.prepare == nil {
 		return nil
 	}
-	return errors.Join(p.prepare(), rt.Wait(task.NoFlush()))
+	return errors.Join(p.prepare(), rt.Wait(context.Background(), task.KeepOnDevice()))
 }
 
 // settles is how long a program rests after its first run: memory that this has only written is still being page-locked, beside all else, for
@@ -530,7 +532,7 @@ func playOn(rt *task.Runtime, a application, quick bool, parts, runs int) (*outc
 		if err := p.submit(); err != nil {
 			return nil, err
 		}
-		if err := rt.Wait(task.NoFlush()); err != nil {
+		if err := rt.Wait(context.Background(), task.KeepOnDevice()); err != nil {
 			return nil, err
 		}
 		if took := time.Since(began).Seconds(); run > 0 && (o.seconds == 0 || took < o.seconds) || runs == 1 {
@@ -541,7 +543,7 @@ func playOn(rt *task.Runtime, a application, quick bool, parts, runs int) (*outc
 		}
 	}
 	o.value = p.work / o.seconds
-	if err := rt.Wait(); err != nil {
+	if err := rt.Wait(context.Background()); err != nil {
 		return nil, err
 	}
 	o.moved = rt.Machine().Counters()

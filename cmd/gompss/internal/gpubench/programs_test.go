@@ -60,8 +60,8 @@ func TestRestIsNotMeasured(t *testing.T) {
 func TestRowsOnSimulatedDevices(t *testing.T) {
 	var out bytes.Buffer
 	o := Options{Stdout: &out, Stderr: &out, JSON: true, Quick: true, Trials: true}
-	for _, m := range []machine{{"sim:1(exec=cpu)", 1}, {"smp:1,sim:2(exec=cpu)", 2}} {
-		require.NoError(t, o.playAll([]machine{m}))
+	for _, m := range []testbed{{"sim:1(exec=cpu)", 1}, {"smp:1,sim:2(exec=cpu)", 2}} {
+		require.NoError(t, o.playAll([]testbed{m}))
 	}
 	for line := range strings.Lines(out.String()) {
 		var r Row

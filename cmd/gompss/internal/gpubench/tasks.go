@@ -2,6 +2,7 @@ package gpubench
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -11,25 +12,26 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/task"
 )
 
-// A machine is a specification of devices and how many parts work is cut into for them: the accelerators, so that a program is the same
+// A testbed is a specification of devices and how many parts work is cut into for them: the accelerators, so that a program is the same
 // with CPU workers beside them and without, and neither has blocks that its accelerators cannot share evenly.
-type machine struct {
+type testbed struct {
 	spec  string
 	parts int
 }
 
 // alone reports whether it is one accelerator and nothing else.
-func (m machine) alone() bool { return m.parts == 1 && !strings.Contains(m.spec, string(devices.SMP)) }
+func (m testbed) alone() bool { return m.parts == 1 && !strings.Contains(m.spec, string(devices.SMP)) }
 
 // cpuWorkers leaves three processors for each GPU: the threads that enqueue, that tell of what is over, and that start what follows.
 func cpuWorkers(gpus int) int { return max(1, runtime.GOMAXPROCS(0)-3*gpus) }
 
-// machinesOf returns the machine of a specification.
-func machinesOf(spec string) ([]machine, error) {
-	m, err := devices.Open(spec, devices.Options{})
+// testbedsOf returns the testbed of a specification.
+func testbedsOf(spec string) ([]testbed, error) {
+	m, err := machine.Open(spec, machine.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -39,13 +41,13 @@ func machinesOf(spec string) ([]machine, error) {
 			parts++
 		}
 	}
-	return []machine{{spec, max(1, parts)}}, m.Close()
+	return []testbed{{spec, max(1, parts)}}, m.Close()
 }
 
-// playAll makes the rows of tasks and applications on each machine.
-func (o *Options) playAll(machines []machine) error {
+// playAll makes the rows of tasks and applications on each testbed.
+func (o *Options) playAll(testbeds []testbed) error {
 	var errs []error
-	for _, m := range machines {
+	for _, m := range testbeds {
 		if o.wants("tasks") {
 			for _, one := range o.inTurn(m) {
 				errs = append(errs, o.taskRows(one))
@@ -57,7 +59,7 @@ func (o *Options) playAll(machines []machine) error {
 			continue
 		}
 		one := 0.0 // of the first machine
-		for _, m := range machines {
+		for _, m := range testbeds {
 			row := Row{Row: a.name, Devices: m.spec, Goal: a.goal}
 			out, err := play(a, m.spec, o.Quick, m.parts, 4)
 			if err != nil {
@@ -68,7 +70,7 @@ func (o *Options) playAll(machines []machine) error {
 				if one == 0 {
 					one = out.value
 				} else {
-					row = row.against("times "+machines[0].spec, one)
+					row = row.against("times "+testbeds[0].spec, one)
 				}
 			}
 			errs = append(errs, o.print(row))
@@ -82,21 +84,21 @@ func (o *Options) playAll(machines []machine) error {
 var trials = []string{"", "(early=off)", "(attend=always)", "(attend=never)"}
 
 // inTurn returns m, for trials with the options that they are about, twice in turn.
-func (o *Options) inTurn(m machine) []machine {
+func (o *Options) inTurn(m testbed) []testbed {
 	if !o.Trials || !strings.HasPrefix(m.spec, "cuda:") || strings.ContainsAny(m.spec, "(,") {
-		return []machine{m}
+		return []testbed{m}
 	}
-	var out []machine
+	var out []testbed
 	for range 2 {
 		for _, t := range trials {
-			out = append(out, machine{m.spec + t, m.parts})
+			out = append(out, testbed{m.spec + t, m.parts})
 		}
 	}
 	return out
 }
 
 // taskRows measures what tiny kernel tasks cost in the whole runtime.
-func (o *Options) taskRows(m machine) error {
+func (o *Options) taskRows(m testbed) error {
 	n := pick(o.Quick, 10000, 200)
 	list := []struct {
 		name, unit, goal      string
@@ -172,9 +174,9 @@ func crowd(spec string, chains, submitters, n int, three bool) (took, submitted 
 	}
 	cells[chains][0] = 1 // Three adds it and the one behind, 0
 	submit := func(i int) (task.Task, error) {
-		call := k[0].With(task.On(acceleratorOf(spec)))
+		call := k[0].With(task.OnDevice(acceleratorOf(spec)))
 		if three {
-			return k[1].With(task.On(acceleratorOf(spec))).Submit(rt, cells[chains], cells[chains+1], cells[i%chains])
+			return k[1].With(task.OnDevice(acceleratorOf(spec))).Submit(rt, cells[chains], cells[chains+1], cells[i%chains])
 		}
 		return call.Submit(rt, cells[i%chains])
 	}
@@ -196,7 +198,7 @@ func crowd(spec string, chains, submitters, n int, three bool) (took, submitted 
 		}
 		all.Wait()
 		r := round{submitted: time.Since(began)}
-		if err := rt.Wait(task.NoFlush()); err != nil {
+		if err := rt.Wait(context.Background(), task.KeepOnDevice()); err != nil {
 			return 0, 0, err
 		}
 		r.took = time.Since(began)
@@ -207,7 +209,7 @@ func crowd(spec string, chains, submitters, n int, three bool) (took, submitted 
 		default:
 		}
 	}
-	if err := rt.Wait(); err != nil {
+	if err := rt.Wait(context.Background()); err != nil {
 		return 0, 0, err
 	}
 	sum := int64(0)
@@ -262,12 +264,12 @@ func replayed(spec string, n, replays, tick int) (each float64, err error) {
 				return 0, err
 			}
 		}
-		if err := rt.Wait(task.NoFlush()); err != nil {
+		if err := rt.Wait(context.Background(), task.KeepOnDevice()); err != nil {
 			return 0, err
 		}
 		times = append(times, time.Since(began).Seconds()/float64(n*replays))
 	}
-	if err := rt.Wait(); err != nil {
+	if err := rt.Wait(context.Background()); err != nil {
 		return 0, err
 	}
 	if want := int64(len(times) * (n / tick) * replays); x[0] != want {

@@ -1,6 +1,7 @@
 package taskbench
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -56,7 +57,7 @@ func benchmark(b *testing.B, o Options) {
 	for done := 0; done < b.N; done += r.tasks {
 		r.reset()
 		require.NoError(b, submitAll(r.rt, r.programs))
-		require.NoError(b, r.rt.Wait())
+		require.NoError(b, r.rt.Wait(context.Background()))
 		b.StopTimer()
 		require.NoError(b, r.check())
 		b.StartTimer()

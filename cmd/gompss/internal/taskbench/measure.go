@@ -1,6 +1,7 @@
 package taskbench
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -122,7 +123,7 @@ func (r *rig) once() (sample, error) {
 	if err := submitAll(r.rt, r.programs); err != nil {
 		return sample{}, err
 	}
-	if err := r.rt.Wait(); err != nil {
+	if err := r.rt.Wait(context.Background()); err != nil {
 		return sample{}, err
 	}
 	s := sample{elapsed: time.Since(began), cpu: processorTime() - used}
@@ -219,7 +220,7 @@ func (o *Options) pending() (ns, bytes float64, err error) {
 		}
 		close(gate)
 		if err == nil {
-			err = r.rt.Wait()
+			err = r.rt.Wait(context.Background())
 		}
 		if err == nil {
 			err = r.check()

@@ -1,0 +1,118 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// steppedOver reports whether w and a never touch the same element because one of them touches elements between those of the other: their
+// constant strides have a common divisor that does not divide the distance.
+func (m *mapper) steppedOver(w, a accessForm) bool {
+	gap, ok := w.form.withoutVars().Sub(a.form.withoutVars()).Const()
+	if !ok {
+		return false
+	}
+	divisor := uint64(0)
+	for _, form := range []Affine{w.form, a.form} {
+		for _, t := range form.Terms {
+			if len(t.Atoms) > 0 && magnitude(t.Coef) < smallStride {
+				divisor = gcd(divisor, magnitude(t.Coef))
+			} else if len(t.Atoms) > 0 {
+				return false
+			}
+		}
+	}
+	return divisor > 1 && magnitude(gap)%divisor != 0
+}
+
+// withoutVars returns the constant term of a.
+func (a Affine) withoutVars() Affine {
+	if a.unknown {
+		return a
+	}
+	return Affine{Terms: slices.DeleteFunc(slices.Clone(a.Terms), func(t Term) bool { return len(t.Atoms) > 0 })}
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// withoutEqual takes a loop inside f out of w and a, whose variable must be the same in both where they touch the same element: its stride is
+// longer than all that the other variables move the index by. Of a[i*m+j] in for j { for i { } } that is i.
+func (m *mapper) withoutEqual(f *ir.For, w, a accessForm) (w2, a2 accessForm, ok bool) {
+	for i, g := range w.loops {
+		j := slices.Index(a.loops, g)
+		if j < 0 {
+			continue
+		}
+		cw, ok1 := w.form.Coef(g.Var)
+		ca, ok2 := a.form.Coef(g.Var)
+		if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) || !m.keeps(f, cw) || cw.Has(f.Var) || boundsOn(w.ranges, g.Var) || boundsOn(a.ranges, g.Var) {
+			continue
+		}
+		if _, isConst := cw.Const(); !isConst && !positiveTerms(cw) && !m.notZero(cw, f, []*ir.For{g, f}) {
+			continue
+		}
+		w2, a2 = w.without(i), a.without(j)
+		diff, ok := m.restOver(f, w2, a2)
+		if ok && m.stepsBeyond(g, cw, diff) && (m.counts(f, cw) || m.wraps(g, cw, "wraps") == "") {
+			return w2, a2, true
+		}
+	}
+	return w, a, false
+}
+
+// boundsOn reports whether v decides how far one of ranges goes.
+func boundsOn(ranges []bounds, v *ir.Var) bool {
+	return slices.ContainsFunc(ranges, func(b bounds) bool { return b.v != v && (b.lo.Has(v) || b.hi.Has(v)) })
+}
+
+// without is a with the variable of its loop number i at zero.
+func (a accessForm) without(i int) accessForm {
+	a.form = a.form.Without(a.loops[i].Var)
+	a.loops = slices.Delete(slices.Clone(a.loops), i, i+1)
+	a.ranges = slices.Delete(slices.Clone(a.ranges), i, i+1)
+	return a
+}
+
+// restOver returns the range of a's index minus w's, each in any iteration of f.
+func (m *mapper) restOver(f *ir.For, w, a accessForm) (extent, bool) {
+	whole := boundsOfAll([]*ir.For{f})
+	sw, ok1 := spread(w.form, append(whole, w.ranges...))
+	sa, ok2 := spread(a.form, append(whole, a.ranges...))
+	if !ok1 || !ok2 || !m.keeps(f, sw.lo, sw.hi, sa.lo, sa.hi) {
+		return extent{}, false
+	}
+	s := extent{lo: sa.lo.Sub(sw.hi), hi: sa.hi.Sub(sw.lo)}
+	return s, s.lo.Known() && s.hi.Known()
+}
+
+// counts reports whether f runs coef iterations, or few less: with as many as it would take to wrap, it ends never.
+func (m *mapper) counts(f *ir.For, coef Affine) bool {
+	b := boundsOfAll([]*ir.For{f})[0]
+	if !b.lo.Known() || !b.hi.Known() {
+		return false
+	}
+	c, ok := coef.Sub(b.hi).Add(b.lo).Const()
+	return ok && magnitude(c) < smallStride
+}
+
+// fromZero is a with loops that begin elsewhere in every iteration of f, and are as long in all of them, counted from zero: in
+// for j := i*m; j < (i+1)*m it is i*m + j that x[j] means.
+func (a accessForm) fromZero(f *ir.For) accessForm {
+	for i, b := range a.ranges {
+		width := b.hi.Sub(b.lo)
+		if !b.lo.Has(f.Var) || !width.Known() || width.Has(f.Var) || boundsOn(a.ranges, b.v) {
+			continue
+		}
+		a.ranges = slices.Clone(a.ranges)
+		a.ranges[i].lo, a.ranges[i].hi = Affine{}, width
+		a.form = a.form.Subst(b.v, varAffine(b.v).Add(b.lo))
+	}
+	a.known = a.form.Known()
+	return a
+}

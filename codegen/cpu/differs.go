@@ -1,0 +1,92 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Differs returns why the vector code of k may give other bits than the Go function, "" where both give the same: integers,
+// + - * / and sqrt of floats, conversions, and functions that vector code leaves to Go. It is "" for most kernels, which may
+// then run as either from one launch to the next.
+func Differs(k *ir.Kernel) string {
+	if k.Target.FastMath {
+		return "fastmath lets it round in another way than the Go function"
+	}
+	if len(k.Fused) > 0 {
+		return k.Fused[0].String() + ": contract makes one operation of a product and a sum, the Go function rounds twice"
+	}
+	d := &difference{}
+	d.body(k.Body)
+	for _, f := range k.Funcs {
+		d.body(f.Body)
+	}
+	if d.why == "" && goFuses && d.products && d.sums {
+		return "Go fuses products and sums of floats on this build, vector code does not"
+	}
+	return d.why
+}
+
+// A difference is the first construct found whose bits vector code and Go need not share.
+type difference struct {
+	why            string
+	products, sums bool // of floats, which Go's compiler may fuse, also across statements
+}
+
+func (d *difference) body(list []ir.Stmt) { ir.Inspect(list, d.stmt, d.expr) }
+
+func (d *difference) found(at ir.Pos, format string, args ...any) {
+	if d.why == "" {
+		d.why = at.String() + ": " + fmt.Sprintf(format, args...)
+	}
+}
+
+func (d *difference) stmt(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.For:
+		d.directive(s.Directive)
+	case *ir.Construct:
+		d.directive(s.Directive)
+	case *ir.Atomic:
+		switch {
+		case s.Kind != ir.AtomicRead && s.Place.Type().IsFloat():
+			d.found(s.At, "atomic updates of floats come in no fixed order")
+		case s.Kind != ir.AtomicUpdate:
+			d.found(s.At, "what an atomic keeps or compares with comes in no fixed order")
+		}
+	}
+}
+
+// directive looks for reductions whose result depends on the order of the iterations.
+func (d *difference) directive(of *ir.Directive) {
+	if of == nil {
+		return
+	}
+	for _, r := range of.Reductions {
+		if (r.Op == ir.Add || r.Op == ir.Mul) && hasFloats(r.Place.Type()) {
+			d.found(r.At, "a reduction of floats combines in another order than the Go function")
+		}
+	}
+}
+
+func (d *difference) expr(e ir.Expr) {
+	switch e := e.(type) {
+	case *ir.Math:
+		if ulp, ok := MathBound(e.Fn, e.T); ok {
+			d.found(e.At, "%v of vector code is within %.3g ulp of the exact value, and need not be Go's", e.Fn, ulp)
+		}
+	case *ir.Query:
+		d.found(e.At, "the number of threads and teams is another than in the Go function")
+	case *ir.Binary:
+		d.products = d.products || e.Op == ir.Mul && e.T.IsFloat()
+		d.sums = d.sums || (e.Op == ir.Add || e.Op == ir.Sub) && e.T.IsFloat()
+	}
+}
+
+// hasFloats reports whether t is a float, or an array of floats.
+func hasFloats(t *ir.Type) bool {
+	for t.Kind == ir.Array || t.Kind == ir.Slice || t.Kind == ir.Pointer {
+		t = t.Elem
+	}
+	return t.IsFloat()
+}

@@ -1,0 +1,248 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A loop whose iterations update slices by atomic operations may run on several workers: all but one of them update copies of their own, which hold the
+// identity at first and are combined with the slices at the end. That is worth it where the slices are short beside what the loop takes. Other loops run
+// with locked instructions, see locks.go, or on one worker, where an update needs no lock.
+
+// An updatedSlice is one that a loop touches by one atomic operation alone.
+type updatedSlice struct {
+	leagueSum
+	identity uint64
+}
+
+// sharedUpdates are the slices of a loop with atomics, and the words of the others that it uses: none of these may overlap the former.
+type sharedUpdates struct {
+	slices []updatedSlice
+	others []otherSlice
+}
+
+type otherSlice struct {
+	word int
+	size int64 // of an element
+}
+
+// updatesOf finds the slices that the atomics of f update; nil where one of these does more than that, or its slice is used otherwise.
+func (g *gen) updatesOf(f *ir.For) *sharedUpdates {
+	ops, uses, ok := map[*ir.Var]ir.Op{}, map[*ir.Var]int{}, true
+	ir.WalkStmts([]ir.Stmt{f}, func(s ir.Stmt) bool {
+		if a, atomic := s.(*ir.Atomic); atomic {
+			v := g.updatedBy(a)
+			op := combined(a.Op)
+			if old, seen := ops[v]; v == nil || seen && old != op {
+				ok = false
+				return false
+			}
+			ops[v] = op
+			uses[v]--
+		}
+		return ok
+	})
+	if !ok || len(ops) == 0 {
+		return nil
+	}
+	countUses(f, uses)
+	u := &sharedUpdates{}
+	for _, v := range ir.Free([]ir.Stmt{f}).List() {
+		if v.Type.Kind != ir.Slice {
+			continue
+		}
+		op, updated := ops[v]
+		if !updated {
+			u.others = append(u.others, otherSlice{g.frame.word[v], int64(v.Type.Elem.Size)})
+			continue
+		}
+		if uses[v] != 0 {
+			return nil
+		}
+		x := updatedSlice{leagueSum: leagueSum{op: op, t: v.Type.Elem, word: g.frame.word[v]}}
+		x.identity = g.identity(ir.Reduction{Op: op, Place: &ir.Index{X: &ir.Ref{Var: v}, I: number(0, v.At)}, At: v.At})
+		u.slices = append(u.slices, x)
+	}
+	return u
+}
+
+// countUses adds what uses the slices but for their lengths.
+func countUses(f *ir.For, uses map[*ir.Var]int) {
+	lengths := map[ir.Expr]bool{}
+	ir.Inspect([]ir.Stmt{f}, nil, func(e ir.Expr) {
+		if n, ok := e.(*ir.Len); ok {
+			lengths[n.X] = true
+		}
+		if r, ok := e.(*ir.Ref); ok && !lengths[e] {
+			uses[r.Var]++
+		}
+	})
+}
+
+// updatedBy is the slice of an update whose order does not matter; nil where it does.
+func (g *gen) updatedBy(a *ir.Atomic) *ir.Var {
+	ix, ok := a.Place.(*ir.Index)
+	if !ok || a.Kind != ir.AtomicUpdate || a.Old != nil || a.Swapped {
+		return nil
+	}
+	r, ok := ix.X.(*ir.Ref)
+	if t := a.Place.Type(); !ok || r.Var.Type.Kind != ir.Slice || g.frame.word[r.Var] == 0 || !t.IsFloat() && !t.IsInteger() {
+		return nil
+	}
+	switch a.Op {
+	case ir.Add, ir.Sub, ir.Min, ir.Max:
+		return r.Var
+	case ir.And, ir.Or, ir.Xor:
+		if a.Place.Type().IsInteger() {
+			return r.Var
+		}
+	}
+	return nil
+}
+
+// combined is the operation that combines what several have made by op.
+func combined(op ir.Op) ir.Op {
+	if op == ir.Sub {
+		return ir.Add
+	}
+	return op
+}
+
+// Copies are worth it where the loop takes some calls, and combining one takes a small part of that.
+const (
+	perCombined   = 2000 // picoseconds an element
+	combinedPart  = 8
+	fewestCalls   = 4
+	mostCopyBytes = 16 << 20
+)
+
+// worthCopies tells whether several workers shall run a loop that takes so many picoseconds with copies.
+func (u *sharedUpdates) worthCopies(b *block, expected int64) bool {
+	elements, bytes := int64(0), int64(0)
+	for _, x := range u.slices {
+		n := int64(b[x.word+1])
+		elements, bytes = elements+n, bytes+n*int64(x.t.Size)
+	}
+	return expected >= fewestCalls*int64(callTime)*1000 && bytes <= mostCopyBytes && elements*perCombined*combinedPart <= expected
+}
+
+// apart tells whether the updated slices of this launch lie apart from each other and from all others.
+func (u *sharedUpdates) apart(b *block) bool {
+	for i, x := range u.slices {
+		for _, y := range u.slices[:i] {
+			if overlap(b, x.word, int64(x.t.Size), y.word, int64(y.t.Size)) {
+				return false
+			}
+		}
+		for _, y := range u.others {
+			if overlap(b, x.word, int64(x.t.Size), y.word, y.size) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func overlap(b *block, x int, xSize int64, y int, ySize int64) bool {
+	return b[x] < b[y]+b[y+1]*uint64(ySize) && b[y] < b[x]+b[x+1]*uint64(xSize)
+}
+
+// A copySet holds the copies of one worker; nil memory means the slices themselves.
+type copySet struct{ memory [][]byte }
+
+// takeCopies gives a worker a set that no other one uses: the slices themselves to the first.
+func (l *Loop) takeCopies(b *block) *copySet {
+	l.mu.Lock()
+	if n := len(l.idleCopies); n > 0 {
+		s := l.idleCopies[n-1]
+		l.idleCopies = l.idleCopies[:n-1]
+		l.mu.Unlock()
+		return s
+	}
+	s := &copySet{}
+	first := len(l.copies) == 0
+	l.copies = append(l.copies, s)
+	l.mu.Unlock()
+	if !first {
+		for _, x := range l.stage.updates.slices {
+			s.memory = append(s.memory, x.copyOf(int64(b[x.word+1])))
+		}
+	}
+	return s
+}
+
+func (l *Loop) giveBackCopies(s *copySet) {
+	l.mu.Lock()
+	l.idleCopies = append(l.idleCopies, s)
+	l.mu.Unlock()
+}
+
+// bind lets a block use the copies.
+func (s *copySet) bind(b *block, u *sharedUpdates) {
+	for i, m := range s.memory {
+		if len(m) > 0 {
+			b[u.slices[i].word] = uint64(uintptr(unsafe.Pointer(&m[0])))
+		}
+	}
+}
+
+// copyOf has n elements that are the identity.
+func (x *updatedSlice) copyOf(n int64) []byte {
+	size := int64(x.t.Size)
+	m := make([]byte, n*size)
+	if x.identity != 0 {
+		for at := int64(0); at < n*size; at += size {
+			ir.StoreBits(x.t, m[at:], ir.Bits(x.identity))
+		}
+	}
+	return m
+}
+
+// combineCopies ends the copies, and adds what the workers have in them to the slices where no worker failed.
+func (l *Loop) combineCopies(master *block, whole bool) {
+	sets := l.copies
+	l.copies, l.idleCopies = nil, nil
+	if !whole {
+		return
+	}
+	for _, s := range sets {
+		for i, m := range s.memory {
+			x := &l.stage.updates.slices[i]
+			if len(m) > 0 {
+				// Safe: the slice that the argument is, which the caller keeps alive, and whose length the block holds.
+				to := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&master[x.word]))), len(m))
+				x.combineAll(to, m)
+			}
+		}
+	}
+}
+
+// combineAll is to[i] op= from[i] of all elements.
+func (x *updatedSlice) combineAll(to, from []byte) {
+	switch {
+	case x.t.Kind == ir.Float64 && x.op == ir.Add:
+		addAll[float64](to, from)
+	case x.t.Kind == ir.Float32 && x.op == ir.Add:
+		addAll[float32](to, from)
+	case x.t.Size == 8 && x.op == ir.Add:
+		addAll[uint64](to, from)
+	case x.t.Size == 4 && x.op == ir.Add:
+		addAll[uint32](to, from)
+	default:
+		size := int(x.t.Size)
+		for at := 0; at < len(to); at += size {
+			a, b := ir.LoadBits(x.t, to[at:]), ir.LoadBits(x.t, from[at:])
+			ir.StoreBits(x.t, to[at:], ir.Bits(x.combine(uint64(a), uint64(b))))
+		}
+	}
+}
+
+func addAll[T float32 | float64 | uint32 | uint64](to, from []byte) {
+	n := len(to) / int(unsafe.Sizeof(T(0)))
+	// Safe: both hold elements of T, at their alignment.
+	a, b := unsafe.Slice((*T)(unsafe.Pointer(&to[0])), n), unsafe.Slice((*T)(unsafe.Pointer(&from[0])), n)
+	for i, v := range b {
+		a[i] += v
+	}
+}

@@ -1,0 +1,100 @@
+package codegen
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// warningsOf returns what is said of kernel K with a directive line and a body.
+func warningsOf(t *testing.T, task, body string) []string {
+	t.Helper()
+	p, err := Load(File{Name: "k.go", Text: "package k\n\n//omp:target device(acc, smp)\n//omp:task " + task +
+		"\nfunc K(n int, x, y []float64, w *[2]float64, p *float64) {\n" + body + "\n}\n\n" +
+		"func fill(t []float64, v float64) {\n\tfor i := range t {\n\t\tt[i] = v\n\t}\n}\n\nfunc set(a, b []float64, i int, c bool) {\n\tif c {\n\t\ta[i] = 1\n\t} else {\n\t\tb[i] = 2\n\t}\n}\n"})
+	require.NoError(t, err, body)
+	var out []string
+	for _, w := range p.Warnings() {
+		out = append(out, w.What)
+	}
+	return out
+}
+
+func TestOut_IsWrittenInEveryBranch(t *testing.T) {
+	const all = "//omp:teams distribute parallel for\nfor i := range y {\n"
+	for _, body := range []string{
+		all + "if x[i] > 0 { y[i] = 1 } else { y[i] = 2 }\n}",
+		all + "if x[i] > 0 { y[i] = 1 } else if x[i] < -1 { y[i] = 3 } else { y[i] = 2 }\n}",
+		all + "switch { case x[i] > 0: y[i] = 1\ncase x[i] < -2: y[i] = 4\ndefault: y[i] = 2\n}\n}",
+		all + "if x[i] > 0 { y[i] = 1; continue }\ny[i] = 2\n}",
+		all + "if x[i] > 0 { y[i] = 1; continue }\nif x[i] < -1 { y[i] = 3\ncontinue }\ny[i] = 2\n}",
+		all + "if x[i] > 0 { if n > 3 { y[i] = 1 } else { y[i] = 2 } } else { y[i] = 3 }\n}",
+		"if n > 3 {\n" + all + "y[i] = 1\n}\n} else {\n" + all + "y[i] = x[i]\n}\n}",
+	} {
+		require.Empty(t, warningsOf(t, "in(x) out(y)", body), body)
+	}
+	require.Empty(t, warningsOf(t, "out(*p)", "if n > 3 { *p = 1 } else { *p = 2 }"))
+	require.Empty(t, warningsOf(t, "in(x) out(y[0:8*n])", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\n"+
+		"if x[i] > 0 { for j := range 8 { y[8*i+j] = 1 } } else { for j := 0; j < 8; j++ { y[8*i+j] = 2 } }\n}"))
+	require.Empty(t, warningsOf(t, "in(x) out(y[0:8*n])", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\n"+
+		"for j := range 8 { y[8*i+j] = 1 }\n}"))
+	for _, body := range []string{
+		all + "if x[i] > 0 { y[i] = 1 }\n}",
+		all + "if x[i] > 0 { y[i] = 1 } else if x[i] < -1 { y[i] = 3 }\n}",
+		all + "if x[i] > 0 { y[i] = 1 } else { y[len(y)-1-i] = 2 }\n}",
+		all + "if x[i] > 0 { y[i] = 1 }\nif x[i] < -1 { y[i] = 2 }\n}",
+		all + "if x[i] > 0 { y[i] = 1; continue }\nif x[i] < -1 { continue }\ny[i] = 2\n}",
+		"if n > 3 {\n" + all + "y[i] = 1\n}\n} else {\nfor i := 1; i < len(y); i++ {\ny[i] = x[i]\n}\n}",
+	} {
+		require.Contains(t, warningsOf(t, "in(x) out(y)", body), "out(y)", body)
+	}
+	require.Equal(t, []string{"out(x)", "out(y)"}, warningsOf(t, "out(x, y)", "//omp:teams distribute parallel for\nfor i := range y {\n"+
+		"set(x[:len(y)], y, i, n > 3)\nset(y, x[:len(y)], i, n > 4)\n}"), "branches of two calls")
+	require.Equal(t, []string{"out(*p)"}, warningsOf(t, "out(*p)", "if n > 3 { *p = 1 }"))
+}
+
+func TestPrivate_IsFilledOnEveryPath(t *testing.T) {
+	const all = "var t [4]float64\nvar u float64\n_, _ = t, u\n//omp:teams distribute parallel for private(t, u)\nfor i := range y {\n"
+	for _, body := range []string{
+		"for j := range t { t[j] = x[i] }\ny[i] = t[i&3]",
+		"for j := 0; j < n; j++ { t[j] = x[i] }\nfor j := 0; j < n; j++ { y[i] += t[j] }",
+		"fill(t[:], x[i])\ny[i] = t[2]",
+		"q := &t\nq[1] = x[i]\ny[i] = t[1]",
+		"switch { case n > 3: u = 1\ncase n > 2: u = 2\ndefault: u = 3\n}\ny[i] = u",
+		"switch n { case 1: u = 1\nif x[i] > 2 { break }\nu = 2\ndefault: u = 3\n}\ny[i] = u",
+		"for { u = x[i]; if u > 1 { break }; u = 1; break }\ny[i] = u",
+		"for j := 0; j < 3; j++ { if x[j] > 1 { u = 1; continue }; u = 2 }\ny[i] = u",
+		"if x[i] > 1 { u = 1 } else { continue }\ny[i] = u",
+	} {
+		require.Empty(t, warningsOf(t, "in(x) inout(y)", all+body+"\n}"), body)
+	}
+	for _, body := range []string{
+		"switch n { case 1: if x[i] > 2 { break }\nu = 2\ndefault: u = 3\n}\ny[i] = u",
+		"for { if x[i] > 1 { break }; u = 1; break }\ny[i] = u",
+		"for j := 0; j < 3; j++ { if x[j] > 1 { continue }; u = 2 }\ny[i] = u",
+		"for j := 0; j < n; j++ { u = x[j] }\ny[i] = u",
+		"if n > 1 { u = 1 }\ny[i] = u",
+	} {
+		require.Equal(t, []string{"private(u)"}, warningsOf(t, "in(x) inout(y)", all+body+"\n}"), body)
+	}
+}
+
+func TestReduction_OfWhatAPointerIsTo(t *testing.T) {
+	for _, head := range []string{"parallel for", "teams distribute parallel for", "teams distribute parallel for simd", "parallel for simd"} {
+		for _, clause := range []string{"*rows", "rows[0], rows[1]"} {
+			body := "var table [2]float64\nrows := &table\n//omp:" + head + " reduction(+: " + clause + ")\nfor i := range x {\nrows[0] += x[i]\nrows[1]++\n}\n*p = table[0] + table[1]"
+			require.Empty(t, warningsOf(t, "in(x) inout(*p)", body), body)
+		}
+		body := "rows := w\n//omp:" + head + " reduction(+: *rows)\nfor i := range x {\nrows[0] += x[i]\nrows[1]++\n}"
+		require.Empty(t, warningsOf(t, "in(x) inout(*w)", body), body)
+	}
+}
+
+func TestRace_OfAllIterationsButOne(t *testing.T) {
+	const all = "//omp:teams distribute parallel for\nfor i := range y {\n"
+	require.NotEmpty(t, warningsOf(t, "inout(x) inout(y)", all+"if i == 3 { y[i] = 1 } else { x[0] = 2 }\n}"))
+	require.NotEmpty(t, warningsOf(t, "inout(x) inout(y)", all+"if i == 3 { continue }\nx[0] = 2\n}"))
+	require.Empty(t, warningsOf(t, "inout(x) inout(y)", all+"if i == 3 { x[0] = 2 }\n}"))
+	require.Empty(t, warningsOf(t, "inout(x) inout(y)", all+"if i != 3 { continue }\nx[0] = 2\n}"))
+	require.Empty(t, warningsOf(t, "inout(x) inout(y)", all+"if i != 3 { y[i] = 1 } else { x[0] = 2 }\n}"))
+}

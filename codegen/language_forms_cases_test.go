@@ -1,0 +1,53 @@
+package codegen_test
+
+import (
+	_ "embed"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/testdata/geometry"
+)
+
+//go:embed language_forms_test.go
+var languageForms string
+
+//go:embed testdata/geometry/geometry.go
+var geometrySource string
+
+// loadLanguage returns the kernels of languageCases.
+func loadLanguage(t *testing.T) *codegen.Package {
+	p, err := codegen.Load(codegen.File{Name: "language_kernels_test.go", Text: languageSource},
+		codegen.File{Name: "language_helpers_test.go", Text: languageHelpers}, codegen.File{Name: "language_forms_test.go", Text: languageForms},
+		codegen.File{Name: "geometry.go", Text: geometrySource, Package: "github.com/gompss/gompss/codegen/testdata/geometry"})
+	require.NoError(t, err)
+	return p
+}
+
+func init() {
+	languageCases = append(languageCases,
+		corpusCase{kernel: LangMethods, args: twoInts},
+		corpusCase{kernel: LangReducedPlaces, args: func(n int, r *rand.Rand) []any {
+			return []any{ints[int](r, max(n, 1), 20), ints[int](r, min(n, 7)+1, 20), &sums{n: 3, least: [2]int{5, 6}, all: n%2 == 0}, &[2]int{1, 2}, &[3]int{7, 8, 9}}
+		}},
+		corpusCase{kernel: LangLeastOfSeveral, args: func(n int, r *rand.Rand) []any {
+			return []any{ints[int](r, max(n, 1), 20), ints[int](r, 1, 20)}
+		}},
+		corpusCase{kernel: LangCopyAndClear, args: func(n int, r *rand.Rand) []any {
+			m := side(n)
+			return append([]any{m, m + 1}, twoInts(m*(m+1), r)...)
+		}},
+		corpusCase{kernel: LangArrayClauses, args: func(n int, r *rand.Rand) []any {
+			return []any{make([]int, n), [3]int{1, 2, 3}, vector{4, 5}, &[4]int{6, 7, 8, 9}}
+		}},
+		corpusCase{kernel: LangOtherPackage, args: func(n int, r *rand.Rand) []any {
+			p, q := make([]geometry.Point, n), make([]geometry.Pair[float64], n)
+			for i := range p {
+				p[i], q[i].A[0], q[i].A[1], q[i].B[0] = geometry.Point{X: r.Float64(), Y: r.Float64()}, r.Float64(), r.Float64(), r.Float64()
+			}
+			return []any{p, q}
+		}, variables: func() []any { return []any{geometry.Weights} }},
+	)
+}

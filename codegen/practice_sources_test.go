@@ -1,0 +1,15 @@
+package codegen_test
+
+import _ "embed"
+
+//go:embed practice_kernels_test.go
+var practiceSource string
+
+//go:embed practice_bits_test.go
+var practiceBits string
+
+//go:embed practice_atomics_test.go
+var practiceAtomics string
+
+//go:embed apart_kernels_test.go
+var apartSource string

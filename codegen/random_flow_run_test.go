@@ -1,0 +1,364 @@
+//go:build linux && amd64
+
+package codegen_test
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/simt"
+)
+
+// flowSteps bounds the statements of one of Go's runs: one that takes more is taken for one without end, and not looked at.
+const flowSteps = 400_000
+
+// TestRandomFlows runs random kernels of control flow as the Go that their text is, interpreted for a GPU, and as AVX2 and AVX-512 code between
+// fences. GOMPSS_RANDOM_FLOWS=30m looks for so long, from a seed of the process's own on, which it prints; GOMPSS_RANDOM_SEED=N begins at N. It
+// needs neither the go command nor the source tree.
+func TestRandomFlows(t *testing.T) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	first, until, least := uint64(1), time.Now(), uint64(150)
+	if text := os.Getenv("GOMPSS_RANDOM_FLOWS"); text != "" {
+		d, err := time.ParseDuration(text)
+		require.NoError(t, err)
+		until, least = until.Add(d), 1
+		first = maphash.Bytes(maphash.MakeSeed(), nil) >> 12
+	}
+	if text := os.Getenv("GOMPSS_RANDOM_SEED"); text != "" {
+		var err error
+		first, err = strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err)
+	}
+	t.Log("first seed", first)
+	f := newFlowRunner(t)
+	defer f.close()
+	if until.After(time.Now()) {
+		fmt.Printf("random flows: first seed %d\n", first)
+	}
+	failures := 0
+	for seed := first; seed < first+least || time.Now().Before(until); seed++ {
+		k := makeFlow(seed)
+		if err := f.check(k); err != nil {
+			small := k
+			if !strings.Contains(err.Error(), "Go's own") {
+				small = f.shrink(k)
+			}
+			fmt.Printf("random flows: seed %d: %v\nshrunk: %v\n%s\n", seed, err, f.check(small), small.text)
+			t.Errorf("seed %d: %v\n%s", seed, err, small.text)
+			if failures++; failures == 20 {
+				break
+			}
+		}
+	}
+	t.Log(f.count)
+	require.Positive(t, f.count["vector code"])
+	require.Positive(t, f.count["launches that fail"])
+}
+
+// A flowRunner runs kernels everywhere.
+type flowRunner struct {
+	t     testing.TB
+	count map[string]int
+	guard *time.Timer
+}
+
+func newFlowRunner(t testing.TB) *flowRunner {
+	arena, err := cpu.NewArena()
+	if err != nil {
+		t.Skip(err)
+	}
+	require.NoError(t, arena.Close())
+	return &flowRunner{t: t, count: map[string]int{}}
+}
+
+func (f *flowRunner) close() {
+	if f.guard != nil {
+		f.guard.Stop()
+	}
+}
+
+// watch ends the process where a kernel takes for ever, which code that leaves no loop does.
+func (f *flowRunner) watch(k flowKernel, what string) {
+	f.close()
+	f.guard = time.AfterFunc(2*time.Minute, func() {
+		fmt.Printf("random flows: seed %d does not end: %s\n%s\n", k.seed, what, k.text)
+		os.Exit(3)
+	})
+}
+
+// A flowTarget is a kernel made for one target.
+type flowTarget struct {
+	name   string
+	device *simt.Program
+	vector *cpu.Runner
+	text   func() string
+}
+
+// targets makes the kernel for every target that has a form of it.
+func (f *flowRunner) targets(k flowKernel, arena *cpu.Arena) ([]flowTarget, error) {
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n" + k.text})
+	if err != nil {
+		return nil, err
+	}
+	kernel, err := p.Kernel("K")
+	if err != nil {
+		return nil, err
+	}
+	var out []flowTarget
+	for name, o := range map[string]codegen.LowerOptions{"simt": {}, "simt with checks": {NoShuffles: true, KeepChecks: true}} {
+		l, err := codegen.Lower(kernel, o)
+		if err != nil {
+			f.count["no device form: "+lastLine(err)]++
+			continue
+		}
+		program, err := simt.New(l.Program)
+		if err != nil {
+			return nil, err
+		}
+		f.count["device code"]++
+		out = append(out, flowTarget{name: name, device: program, text: l.Program.String})
+	}
+	kernel = codegen.ForCPU(kernel)
+	for name, o := range randomOptions(f.t) {
+		if o.Past {
+			continue
+		}
+		o.ShareFrom = 1
+		code, err := cpu.Compile(kernel, o)
+		var refusal *cpu.Refusal
+		if errors.As(err, &refusal) {
+			f.count["refused: "+refusal.Why]++
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		prog, err := arena.Install(code)
+		if err != nil {
+			return nil, err
+		}
+		f.count["vector code"]++
+		out = append(out, flowTarget{name: name, vector: cpu.NewRunner(prog), text: code.Listing})
+	}
+	return out, nil
+}
+
+func lastLine(err error) string {
+	list := strings.Split(err.Error(), "\n")
+	return list[len(list)-1]
+}
+
+// check runs one kernel on a few arguments.
+func (f *flowRunner) check(k flowKernel) error {
+	r := rand.New(rand.NewPCG(k.seed, 5))
+	var list [][]any
+	for round := range 5 {
+		list = append(list, k.args(r, round))
+	}
+	return f.compare(k, r, list)
+}
+
+// compare runs one kernel on each list of arguments.
+func (f *flowRunner) compare(k flowKernel, r *rand.Rand, list [][]any) error {
+	f.watch(k, "compiling")
+	defer f.close()
+	oracle, err := interpret("package k\n\n" + k.text)
+	if err != nil {
+		return fmt.Errorf("Go's own checks: %w", err)
+	}
+	arena, err := cpu.NewArena()
+	if err != nil {
+		return err
+	}
+	defer arena.Close()
+	targets, err := f.targets(k, arena)
+	if err != nil {
+		return err
+	}
+	for round, begin := range list {
+		want := copyArgs(begin)
+		run := oracle.call("K", flowSteps, want)
+		if run.endless {
+			f.count["launches without end"]++
+			continue
+		}
+		f.count["launches"]++
+		if run.panicked != "" {
+			f.count["launches that fail"]++
+		}
+		for _, x := range targets {
+			if x.device != nil && round > 2 {
+				continue
+			}
+			f.watch(k, fmt.Sprintf("%s, round %d, %s", x.name, round, scalarsOf(begin)))
+			if err := f.run(x, r, begin, want, run); err != nil {
+				return fmt.Errorf("%s, round %d, %s: %w", x.name, round, scalarsOf(begin), err)
+			}
+		}
+	}
+	return nil
+}
+
+func scalarsOf(args []any) string {
+	var b strings.Builder
+	for i, a := range args {
+		if reflect.ValueOf(a).Kind() != reflect.Slice {
+			fmt.Fprintf(&b, "argument %d = %v, ", i, a)
+		}
+	}
+	return strings.TrimSuffix(b.String(), ", ")
+}
+
+// run compares one launch: where Go panics, it must fail.
+func (f *flowRunner) run(x flowTarget, r *rand.Rand, begin, want []any, run goRun) error {
+	got := copyArgs(begin)
+	var err error
+	if x.device != nil {
+		s := shapes[r.IntN(len(shapes))]
+		err = runDevice(x.device, got, simt.Config{Teams: s.teams, Threads: s.threads, Seed: r.Uint64(), Races: true, Steps: 50_000_000})
+	} else {
+		var values []cpu.Value
+		for i, a := range begin {
+			v := reflect.ValueOf(a)
+			if v.Kind() == reflect.Slice {
+				fence := newFenceUntil(f.t, v.Len()*int(v.Type().Elem().Size()))
+				defer fence.free()
+				v = fence.copyOf(v, r.IntN(2) == 0)
+			}
+			got[i], values = v.Interface(), append(values, cpuValue(v))
+		}
+		var share func(*cpu.Loop) error
+		if r.IntN(2) == 0 {
+			share = chunks(r)
+		}
+		err = faults(func() error { return x.vector.Call(values, share) })
+	}
+	switch {
+	case err == nil && run.panicked != "":
+		return fmt.Errorf("no error, Go panics: %s", run.panicked)
+	case err != nil && (run.panicked == "" || !launchFailed(err)):
+		return fmt.Errorf("%w; Go: %q", err, run.panicked)
+	case err != nil:
+		return nil
+	}
+	if d := (corpusCase{}).differ(want, got); d != "" {
+		return errors.New(d)
+	}
+	return nil
+}
+
+// launchFailed tells the errors that a kernel ends with by itself from faults of the code.
+func launchFailed(err error) bool {
+	text := err.Error()
+	return !strings.Contains(text, "fault") && !strings.Contains(text, "race") && !strings.Contains(text, "steps")
+}
+
+// args makes arguments; index numbers lie in range.
+func (k flowKernel) args(r *rand.Rand, round int) []any {
+	n, w := 1+r.IntN(9), 1+r.IntN([]int{5, 20, 70}[round%3])
+	if round%4 == 3 {
+		n = []int{1, 4, 8, 16, 32}[r.IntN(5)]
+		w = n
+	}
+	small := []int64{0, 1, 2, 3, -1, 5, 7, 9, 100, 600, -7, 40, 128, 127, 250, 255, 1 << 33}
+	number := func(t reflect.Type) reflect.Value {
+		v := reflect.New(t).Elem()
+		switch {
+		case v.CanFloat():
+			v.SetFloat(float64(r.IntN(64)-32) / 4)
+		case r.IntN(8) == 0:
+			v.Set(reflect.ValueOf(r.Uint64()).Convert(t))
+		case r.IntN(3) == 0:
+			v.Set(reflect.ValueOf(small[r.IntN(len(small))]).Convert(t))
+		default:
+			v.Set(reflect.ValueOf(r.IntN(12) - 4).Convert(t))
+		}
+		return v
+	}
+	types := map[string]reflect.Type{}
+	for _, t := range goKinds {
+		types[t.Name()] = t
+	}
+	list := func(name string, n int) any {
+		s := reflect.MakeSlice(reflect.SliceOf(types[name]), n, n)
+		for i := range n {
+			s.Index(i).Set(number(types[name]))
+		}
+		return s.Interface()
+	}
+	of := func(name string) any { return number(types[name]).Interface() }
+	ix := make([]int32, n*w)
+	for i := range ix {
+		ix[i] = int32(r.IntN(n * w))
+	}
+	in := 2*n*w + 4
+	return []any{n, w, small[r.IntN(12)], small[r.IntN(10)], of(k.f), of(k.i), of(k.s), of(k.s), list(k.f, in), list(k.i, in), list("int64", in), list("uint8", in), ix, list("int64", 4),
+		list(k.f, n*w), list(k.i, n*w), list("int64", n*w), list("int16", n*w), list("int32", 256), make([]int64, 4)}
+}
+
+// shrink leaves out of a kernel that goes wrong what it can do without.
+func (f *flowRunner) shrink(k flowKernel) flowKernel {
+	until := time.Now().Add(2 * time.Minute)
+	wrong := func(lines []string) bool {
+		small := k
+		small.text = strings.Join(lines, "\n")
+		if _, err := interpret("package k\n\n" + small.text); err != nil {
+			return false
+		}
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n" + small.text})
+		if err != nil {
+			return false
+		}
+		if _, err := p.Kernel("K"); err != nil {
+			return false
+		}
+		return f.check(small) != nil
+	}
+	lines := strings.Split(k.text, "\n")
+	for again := true; again && time.Now().Before(until); {
+		again = false
+		for at := 0; at < len(lines) && time.Now().Before(until); at++ {
+			for _, less := range without(lines, at) {
+				if wrong(less) {
+					lines, again = less, true
+					at--
+					break
+				}
+			}
+		}
+	}
+	k.text = strings.Join(lines, "\n")
+	return k
+}
+
+// without are the lines without the statement that begins at one of them, and without what encloses its body.
+func without(lines []string, at int) [][]string {
+	cut := func(from, to int) []string { return append(append([]string{}, lines[:from]...), lines[to:]...) }
+	indent := func(s string) int { return len(s) - len(strings.TrimLeft(s, "\t")) }
+	if !strings.HasSuffix(lines[at], "{") || strings.HasPrefix(strings.TrimSpace(lines[at]), "}") {
+		return [][]string{cut(at, at+1)}
+	}
+	end := at + 1
+	for end < len(lines) && (indent(lines[end]) > indent(lines[at]) || strings.HasPrefix(strings.TrimSpace(lines[end]), "} else") || strings.HasPrefix(strings.TrimSpace(lines[end]), "case") ||
+		strings.HasPrefix(strings.TrimSpace(lines[end]), "default")) {
+		end++
+	}
+	if end == len(lines) {
+		return nil
+	}
+	inner := append(append(append([]string{}, lines[:at]...), lines[at+1:end]...), lines[end+1:]...)
+	return [][]string{cut(at, end+1), inner}
+}

@@ -1,0 +1,262 @@
+// Package choose keeps which variant of a kernel is the faster one for launches of a size: vector code, or the Go function.
+//
+// The first launches of a size run the variants in turn and are timed. Of each variant the shortest time per unit of work counts:
+// what else the machine does makes a launch longer and never shorter. The Go function is chosen only where vector code takes
+// more than Margin times as long.
+//
+// Invariants: a choice is made once for a size and stays. Trials of the Go function are expected to cost at most trialCost each, or
+// trialPart of what vector code has taken at the size so far: a kernel that vector code runs sixteen times as fast is not held up.
+//
+// Lock order: Table.mu guards what is being measured; nothing is called under it. Next reads what is decided without it.
+package choose
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Variant is a way to run a kernel on CPU workers.
+type Variant uint8
+
+// The variants.
+const (
+	Vector Variant = iota
+	Go
+	variants
+)
+
+func (v Variant) String() string {
+	if v == Go {
+		return "Go function"
+	}
+	return "vector code"
+}
+
+// Margin is how many times as long as the Go function vector code may take and still run.
+const Margin = 1.05
+
+const (
+	// samples of each variant are compared.
+	samples = 4
+	// trialCost is what a trial of the Go function may be expected to cost at any time, and trialPart the part of the time
+	// that vector code has taken so far.
+	trialCost = 2 * time.Millisecond
+	trialPart = 0.05
+	// guess is how many times as long as vector code the Go function is expected to take where no size of the kernel has told.
+	guess = 16
+	// One sample of each variant decides where both take longLaunch at least and one of them clear times as long: preemption
+	// does not make that much of a launch so long.
+	clear      = 2
+	longLaunch = 5 * time.Millisecond
+)
+
+// A Size is the size class of a launch: the powers of two of its iterations and of the bytes of its slices.
+type Size uint16
+
+// SizeOf returns the size class of a launch. Iterations are 0 where they are not known.
+func SizeOf(trips, bytes int64) Size {
+	return Size(1 + bits.Len64(uint64(max(trips, 0)))<<7 + bits.Len64(uint64(max(bytes, 0))))
+}
+
+// String says which launches have the size.
+func (s Size) String() string {
+	trips, bytes := uint(s-1)>>7, uint(s-1)&127
+	if trips == 0 {
+		return upTo(bytes, "byte")
+	}
+	return upTo(trips, "iteration") + " on " + upTo(bytes, "byte")
+}
+
+// upTo says how many things are below 2^n and not below half of that.
+func upTo(n uint, of string) string {
+	switch n {
+	case 0:
+		return fmt.Sprintf("0 %ss", of)
+	case 1:
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d to %d %ss", uint64(1)<<(n-1), uint64(1)<<n-1, of)
+}
+
+// A Choice is which variant runs launches of a size, and the least time that a unit of work took with each.
+type Choice struct {
+	Size    Size
+	Variant Variant
+	Times   [2]float64 // nanoseconds by Variant
+}
+
+// String says what was chosen and why.
+func (c Choice) String() string {
+	return fmt.Sprintf("%v for %v: %.3g ns for each against %.3g ns of the %v", c.Variant, c.Size, c.Times[c.Variant], c.Times[1-c.Variant], 1-c.Variant)
+}
+
+// A Table has the choices of one kernel. The zero Table has none. Its methods may be called from any goroutine.
+type Table struct {
+	// quick has some of the choices: bits 1 to 16 are the size, bit 0 the variant; 0 is none.
+	quick [16]atomic.Uint32
+	made  atomic.Pointer[[]Choice] // all of them; replaced, never changed
+
+	mu      sync.Mutex
+	classes map[Size]*class
+}
+
+// A class is what was measured of launches of one size.
+type class struct {
+	least    [variants]float64 // nanoseconds of a unit of work
+	count    [variants]int
+	shortest [variants]time.Duration // launch
+	spent    time.Duration           // by vector code
+	trying   bool                    // a launch runs the Go function
+}
+
+// Next returns the variant for the next launch of a size, and whether Measured wants to know how long it takes. work is the
+// launch's amount in the unit of Measured. Cost: nanoseconds where the choice is made.
+func (t *Table) Next(s Size, work int64) (v Variant, measure bool) {
+	if x := t.quick[s.slot()].Load(); x>>1 == uint32(s) {
+		return Variant(x & 1), false
+	}
+	return t.next(s, work)
+}
+
+func (s Size) slot() int { return int(s^s>>7) & 15 }
+
+func (t *Table) next(s Size, work int64) (Variant, bool) {
+	if c, ok := t.choice(s); ok {
+		return c.Variant, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.class(s)
+	if c.trying || c.count[Go] >= c.count[Vector] || !t.affordable(c, work) {
+		return Vector, true
+	}
+	c.trying = true
+	return Go, true
+}
+
+// affordable reports whether the Go function may be tried on a launch.
+func (t *Table) affordable(c *class, work int64) bool {
+	expected := c.least[Vector] * guess
+	if ratio := t.ratio(); ratio > 0 {
+		expected = c.least[Vector] * ratio
+	}
+	if c.count[Go] > 0 {
+		expected = min(expected, c.least[Go]) // which may have been held up
+	}
+	cost := time.Duration(expected * float64(work))
+	return cost <= trialCost || float64(cost) <= trialPart*float64(c.spent)
+}
+
+// ratio returns the most times that the Go function takes as long as vector code at sizes that are decided, 0 where none is.
+func (t *Table) ratio() (most float64) {
+	for _, c := range t.Choices() {
+		most = max(most, c.Times[Go]/c.Times[Vector])
+	}
+	return most
+}
+
+// Measured takes in how long a launch of a size took for so much work, with the variant that Next returned; took is 0 where it
+// failed. It reports a choice that this has made.
+func (t *Table) Measured(s Size, v Variant, work int64, took time.Duration) (made Choice, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.class(s)
+	if v == Go {
+		c.trying = false
+	}
+	if _, decided := t.choice(s); decided || took <= 0 {
+		return Choice{}, false
+	}
+	c.take(v, work, took)
+	if !c.decided() {
+		return Choice{}, false
+	}
+	made = Choice{Size: s, Variant: c.faster(), Times: c.least}
+	t.keep(made)
+	return made, true
+}
+
+// take adds a sample.
+func (c *class) take(v Variant, work int64, took time.Duration) {
+	each := float64(took) / float64(max(1, work))
+	if c.count[v] == 0 || each < c.least[v] {
+		c.least[v] = each
+	}
+	if c.count[v] == 0 || took < c.shortest[v] {
+		c.shortest[v] = took
+	}
+	c.count[v]++
+	if v == Vector {
+		c.spent += took
+	}
+}
+
+// decided reports whether there are samples enough.
+func (c *class) decided() bool {
+	if c.count[Vector] >= samples && c.count[Go] >= samples {
+		return true
+	}
+	slow := 1 - c.faster()
+	return min(c.shortest[Vector], c.shortest[Go]) >= longLaunch && c.least[slow] >= clear*c.least[1-slow]
+}
+
+func (c *class) faster() Variant {
+	if c.least[Vector] > Margin*c.least[Go] {
+		return Go
+	}
+	return Vector
+}
+
+// keep makes a choice. Requires: mu held.
+func (t *Table) keep(made Choice) {
+	all := append(slices.Clone(t.Choices()), made)
+	t.made.Store(&all)
+	delete(t.classes, made.Size)
+	t.quick[made.Size.slot()].CompareAndSwap(0, uint32(made.Size)<<1|uint32(made.Variant))
+}
+
+// Chosen returns the variant for launches of a size, and whether it is decided.
+func (t *Table) Chosen(s Size) (Variant, bool) {
+	c, ok := t.choice(s)
+	return c.Variant, ok
+}
+
+// Expected returns how long a launch of a size takes that is decided, for so much work.
+func (t *Table) Expected(s Size, work int64) time.Duration {
+	c, _ := t.choice(s)
+	return time.Duration(c.Times[c.Variant] * float64(work))
+}
+
+// Choices returns what was chosen so far, in the order in which it was.
+func (t *Table) Choices() []Choice {
+	if all := t.made.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+func (t *Table) choice(s Size) (Choice, bool) {
+	all := t.Choices()
+	i := slices.IndexFunc(all, func(c Choice) bool { return c.Size == s })
+	if i < 0 {
+		return Choice{}, false
+	}
+	return all[i], true
+}
+
+// class returns what was measured of a size. Requires: mu held.
+func (t *Table) class(s Size) *class {
+	if t.classes == nil {
+		t.classes = map[Size]*class{}
+	}
+	c := t.classes[s]
+	if c == nil {
+		c = &class{}
+		t.classes[s] = c
+	}
+	return c
+}

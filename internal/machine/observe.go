@@ -1,0 +1,61 @@
+package machine
+
+import (
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// A clock says when things happen, to an observer that may be nil.
+type clock struct {
+	now      func() time.Duration
+	observer probe.Observer
+}
+
+// timesOf returns when the work of a completed event ran, on the clock; where its
+// device does not know, from asked until now. Work cannot have begun before asked, whatever
+// happened between the readings of the two clocks.
+func (c *clock) timesOf(e devices.Event, asked time.Duration) (began, ended time.Duration) {
+	now := c.now()
+	t, ok := e.(devices.Timed)
+	if !ok {
+		return asked, now
+	}
+	b, f := t.Times()
+	if b.IsZero() || f.IsZero() {
+		return asked, now
+	}
+	now, at := c.bothClocks()
+	began = max(asked, now-at.Sub(b))
+	return began, max(began, now-at.Sub(f))
+}
+
+// bothClocks reads the clock and the system's at one moment: it reads them again
+// where the goroutine was preempted between the readings.
+func (c *clock) bothClocks() (now time.Duration, at time.Time) {
+	for range 5 {
+		before := c.now()
+		at = time.Now()
+		now = c.now()
+		if now-before < 5*time.Microsecond {
+			break
+		}
+	}
+	return now, at
+}
+
+// watched returns f, which maps or unmaps bytes of a buffer at s, with a call of the observer.
+func (c *clock) watched(s *space, kind probe.Kind, f func(b deps.BufferID, lo, hi deps.Bytes) error) func(deps.BufferID, deps.Bytes, deps.Bytes) error {
+	o := c.observer
+	if o == nil {
+		return f
+	}
+	return func(b deps.BufferID, lo, hi deps.Bytes) error {
+		began := c.now()
+		err := f(b, lo, hi)
+		o.Observe(probe.Point{Kind: kind, Time: c.now(), Begin: began, Device: s.name, Other: deps.TaskID(b), Bytes: hi - lo, Err: err})
+		return err
+	}
+}

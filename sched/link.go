@@ -1,0 +1,61 @@
+package sched
+
+import (
+	"time"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+)
+
+// What a link is taken for while nothing is known of it: a rate in bytes per second and a latency. `gompss devices SPEC` prints what the
+// devices of a machine report.
+//
+// unknownGain is how many times that rate a good link carries: what is known to run slowly on the host runs there only if that pays even
+// on a good link.
+const (
+	unknownRate    deps.Bytes = 8 << 30
+	unknownLatency            = 10 * time.Microsecond
+	unknownGain               = 6
+)
+
+// linksOf returns the link of each place to the host. Data come to the host over the links of accelerators, of which the slowest counts.
+func linksOf(places []Place) []devices.Link {
+	links, slowest, found := make([]devices.Link, len(places)), devices.Link{}, false
+	for p := range places {
+		links[p] = places[p].Link
+		if at := places[p].Link; !places[p].Host && (!found || !at.Known() || slowest.Known() && at.Rate < slowest.Rate) {
+			slowest, found = at, true
+		}
+	}
+	for p := range places {
+		if places[p].Host {
+			links[p] = slowest
+		}
+	}
+	return links
+}
+
+// linkOf returns the link of p, which may not be known.
+func (s *State) linkOf(p PlaceID) devices.Link {
+	if len(s.links) == 0 {
+		return devices.Link{}
+	}
+	return s.links[p]
+}
+
+// moving returns how long n bytes take on the link of p.
+func (s *State) moving(n deps.Bytes, p PlaceID) time.Duration {
+	l := s.linkOf(p)
+	if !l.Known() {
+		l.Rate, l.Latency = unknownRate, max(l.Latency, unknownLatency)
+	}
+	return l.During(n)
+}
+
+// hidden returns what of the wait for copies to p counts: a link that is not known may be a good one.
+func (s *State) hidden(wait time.Duration, p PlaceID) time.Duration {
+	if s.linkOf(p).Known() {
+		return wait
+	}
+	return wait / unknownGain
+}

@@ -1,0 +1,417 @@
+//go:build linux && amd64
+
+package task
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	vec "github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/devices"
+	_ "github.com/gompss/gompss/devices/sim"
+	"github.com/gompss/gompss/devices/smp/choose"
+	"github.com/gompss/gompss/trace/probe"
+)
+
+func slowSum(x []float64) {
+	for i := range x {
+		x[i]++
+	}
+}
+
+// slowToCompile returns a kernel with so many statements; with exact its variants give the same bits.
+func slowToCompile(t *testing.T, statements int, exact bool) *Kernel {
+	t.Helper()
+	var body strings.Builder
+	for i := range statements {
+		e := fmt.Sprintf("x[i] = x[i]*%d.5 + 1/(x[i]+%d)", i+1, i+2)
+		if !exact {
+			e = fmt.Sprintf("x[i] = math.Exp(x[i]/%d)", i+2)
+		}
+		body.WriteString("\t\t" + e + "\n")
+	}
+	use := ""
+	if !exact {
+		use = "import \"math\"\n"
+	}
+	k, err := NewKernel(slowSum, SourceFile{Name: "slow.go", Text: "package task\n\n" + use + `
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func slowSum(x []float64) {
+	//omp:teams distribute parallel for
+	for i := range x {
+` + body.String() + "\t}\n}\n"})
+	require.NoError(t, err)
+	return k
+}
+
+// A journal keeps the points of a run.
+type journal struct {
+	mu     sync.Mutex
+	points []probe.Point
+}
+
+func (j *journal) Observe(p probe.Point) {
+	j.mu.Lock()
+	j.points = append(j.points, p)
+	j.mu.Unlock()
+}
+
+func (j *journal) all(kind probe.Kind) (out []probe.Point) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, p := range j.points {
+		if p.Kind == kind {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func opened(t *testing.T, o Options) *Runtime {
+	t.Helper()
+	if _, err := vec.Detect(); err != nil {
+		t.Skip(err)
+	}
+	rt, err := New(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, rt.Close()) })
+	if raceDetector && o.Vector == VectorAuto {
+		rt.vectors.off = nil // these tests are of vector code
+	}
+	return rt
+}
+
+func submitted(t *testing.T, rt *Runtime, k *Kernel, args ...any) {
+	t.Helper()
+	_, err := k.Submit(rt, args...)
+	require.NoError(t, err)
+	require.NoError(t, rt.Wait(context.Background()))
+}
+
+// Issue 16, item 9: compiling was a part of the first task's body, which took milliseconds in place of microseconds, and policies learned that.
+func TestCompile_IsNoPartOfABody(t *testing.T) {
+	for name, exact := range map[string]bool{"waits": false, "Go meanwhile": true} {
+		t.Run(name, func(t *testing.T) {
+			var seen journal
+			rt := opened(t, Options{Devices: "smp:1", Policy: "versioning", Learned: t.TempDir() + "/times", Observer: &seen})
+			k := slowToCompile(t, 120, exact)
+			x := make([]float64, 64)
+			for range 3 {
+				submitted(t, rt, k, x)
+			}
+			require.NoError(t, rt.Vectorised(k))
+			submitted(t, rt, k, x)
+			compiled := seen.all(probe.Compile)
+			require.Len(t, compiled, 1, "a phase of its own")
+			phase := compiled[0].Time - compiled[0].Begin
+			require.Equal(t, []string{"slowSum", "smp"}, []string{compiled[0].Kernel, compiled[0].Device})
+			require.Greater(t, phase, 500*time.Microsecond)
+			began, ended := seen.all(probe.Start), seen.all(probe.End)
+			require.Less(t, ended[0].Time-began[0].Time, phase, "the first body has no compiling in it")
+			if !exact {
+				require.GreaterOrEqual(t, began[0].Time, compiled[0].Time, "vector code alone gives these bits: the task has waited for it")
+			}
+			for _, l := range rt.learned.times.List() {
+				require.Less(t, l.Most, phase, "what is learned has no compiling in it")
+			}
+		})
+	}
+}
+
+// held puts off the compiling of k's vector code until the returned function is called.
+func held(rt *Runtime, k *Kernel) (compile func()) {
+	c := &kernelCode{kernel: k, made: make(chan struct{}), always: rt.vectors.alwaysVector(k)}
+	rt.vectors.mu.Lock()
+	defer rt.vectors.mu.Unlock()
+	if why := rt.vectors.cannot(); why != nil {
+		panic(why)
+	}
+	rt.vectors.known.Store(k, c)
+	var once sync.Once
+	return func() { once.Do(func() { rt.vectors.compile(c) }) }
+}
+
+func countUpKernel(t *testing.T, spec KernelSpec) *Kernel {
+	t.Helper()
+	spec.Name = "countUp"
+	spec.Files = []SourceFile{{Name: "count.go", Text: countUpSource}}
+	return MustKernel(spec)
+}
+
+const countUpSource = `package task
+
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func countUp(x []int64) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		x[i] += int64(i)
+	}
+}
+`
+
+func addRange(a *Args, lo, hi int64) {
+	x := argInts(a)
+	for i := lo; i < hi; i++ {
+		x[i] += i
+	}
+}
+
+func argInts(a *Args) []int64 { return devices.SliceArg[int64](a, 0) }
+
+// Kernels whose variants give the same bits run as Go functions until the code is there, and never wait for it.
+func TestGoFunction_RunsUntilTheCodeIsThere(t *testing.T) {
+	rt := opened(t, Options{Devices: "smp:2"})
+	var calls atomic.Int64
+	k := countUpKernel(t, KernelSpec{Go: func(a *Args) { calls.Add(1); addRange(a, 0, int64(len(argInts(a)))) }})
+	compile := held(rt, k)
+	x := make([]int64, 100)
+	for n := range int64(10) {
+		submitted(t, rt, k, x)
+		require.Equal(t, n+1, calls.Load())
+	}
+	compile()
+	submitted(t, rt, k, x)
+	require.Equal(t, int64(10), calls.Load(), "vector code is measured first")
+	for i := range x {
+		require.Equal(t, int64(11*i), x[i])
+	}
+}
+
+// A loop that can be cut goes on as vector code from the moment that this is there: a long first launch does not stay with the Go function.
+func TestGoFunction_HandsTheRestToTheCode(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		rt := opened(t, Options{Devices: fmt.Sprintf("smp:%d", workers)})
+		var ran atomic.Int64
+		compile := func() {}
+		k := countUpKernel(t, KernelSpec{
+			Go:    func(a *Args) { addRange(a, 0, int64(len(argInts(a)))) },
+			Trips: func(a *Args) int64 { return int64(len(argInts(a))) },
+			Split: func(a *Args, lo, hi int64) {
+				if ran.Add(hi-lo) > 1e5 {
+					compile()
+				}
+				addRange(a, lo, hi)
+			}})
+		compile = held(rt, k)
+		x := make([]int64, 3e6)
+		submitted(t, rt, k, x)
+		for i := range x {
+			if x[i] != int64(i) {
+				require.Equal(t, int64(i), x[i])
+			}
+		}
+		require.Less(t, ran.Load(), int64(len(x)*9/10), "the code ran the rest")
+	}
+}
+
+// A large kernel that cannot be cut waits for its code, as its Go function might take much longer than that.
+func TestAwaitCode_WhereTheGoFunctionMayTakeLong(t *testing.T) {
+	for name, c := range map[string]struct {
+		o Options
+		n int
+	}{
+		"large":  {Options{Devices: "smp:2"}, 1 << 20},
+		"asked":  {Options{Devices: "smp:2", AwaitCode: true}, 10},
+		"pinned": {Options{Devices: "smp:2", Vector: VectorAVX2}, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt := opened(t, c.o)
+			var calls atomic.Int64
+			k := countUpKernel(t, KernelSpec{Go: func(a *Args) { calls.Add(1) }})
+			compile := held(rt, k)
+			task, err := k.Submit(rt, make([]int64, c.n))
+			require.NoError(t, err)
+			select {
+			case <-task.Done():
+				require.Fail(t, "it ran as the Go function")
+			case <-time.After(20 * time.Millisecond):
+			}
+			compile()
+			require.NoError(t, rt.Wait(context.Background()))
+			require.Zero(t, calls.Load())
+		})
+	}
+}
+
+// A panic of the compiler is the error of the tasks that need the code.
+func TestCompile_PanicsOfTheCompilerAreErrorsOfTasks(t *testing.T) {
+	rt, err := New(Options{Devices: "smp:1", AwaitCode: true})
+	require.NoError(t, err)
+	k := countUpKernel(t, KernelSpec{Go: func(a *Args) {}})
+	c := &kernelCode{kernel: k, made: make(chan struct{})}
+	c.vector.Store(&vectorVariant{broke: "gompss: bug: cpu: no such register"})
+	close(c.made)
+	rt.vectors.known.Store(k, c)
+	_, err = k.Submit(rt, make([]int64, 4))
+	require.NoError(t, err)
+	require.ErrorContains(t, rt.Wait(context.Background()), "no such register")
+	require.Contains(t, rt.CPUCode(k), "the compiler broke")
+	require.NoError(t, rt.Close())
+}
+
+// Prepare makes everything before the first task does.
+func TestPrepare_CompilesForAllDevices(t *testing.T) {
+	var seen journal
+	rt := opened(t, Options{Devices: "smp:1,sim:1(exec=simt)", Observer: &seen})
+	a, b := slowToCompile(t, 40, true), slowToCompile(t, 3, false)
+	require.NoError(t, rt.Prepare(context.Background(), a, b))
+	require.NotNil(t, rt.vectors.of(a).vector.Load())
+	require.NotNil(t, rt.vectors.of(b).vector.Load())
+	on := map[string]int{}
+	for _, p := range seen.all(probe.Compile) {
+		on[p.Device]++
+	}
+	require.Equal(t, map[string]int{"smp": 2, "sim:0": 2}, on)
+	require.NoError(t, rt.Prepare(context.Background(), a, b), "again costs nothing")
+	require.Len(t, seen.all(probe.Compile), 4)
+}
+
+func TestPrepare_Errors(t *testing.T) {
+	rt := opened(t, Options{Devices: "sim:1"})
+	k, err := NewKernel(countUp, SourceFile{Name: "count.go", Text: `package task
+
+//omp:target device(smp)
+//omp:task inout(x)
+func countUp(x []int64) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		x[i] += int64(i)
+	}
+}
+`})
+	require.NoError(t, err)
+	var none *NoDeviceError
+	require.ErrorAs(t, rt.Prepare(context.Background(), k), &none)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	other := opened(t, Options{Devices: "smp:1"})
+	compile := held(other, k)
+	require.ErrorIs(t, other.Prepare(ctx, k), context.Canceled)
+	compile()
+	var nothing context.Context
+	require.ErrorContains(t, rt.Prepare(nothing), "nil context")
+	closed, err := New(Options{Devices: "smp:1"})
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	require.ErrorIs(t, closed.Prepare(context.Background(), k), ErrClosed)
+}
+
+// decide lets the table of k know that launches of x take so long with each variant.
+func decide(rt *Runtime, k *Kernel, n int, vector, goFunction time.Duration) {
+	c := rt.vectors.of(k)
+	c.wait()
+	s := choose.SizeOf(int64(n), int64(8*n))
+	for range 8 {
+		c.table.Measured(s, choose.Vector, int64(n), vector)
+		c.table.Measured(s, choose.Go, int64(n), goFunction)
+	}
+}
+
+// Issue 16, item 21: the variant that was measured to be faster runs, for each size on its own, and the runtime says which and why.
+func TestChoice_RunsTheFasterVariant(t *testing.T) {
+	rt := opened(t, Options{Devices: "smp:2"})
+	var calls atomic.Int64
+	k := countUpKernel(t, KernelSpec{Go: func(a *Args) { calls.Add(1); addRange(a, 0, int64(len(argInts(a)))) }})
+	require.NoError(t, rt.Vectorised(k))
+	decide(rt, k, 10, 300, 30)
+	decide(rt, k, 1000, 300, 3000)
+	small, large := make([]int64, 10), make([]int64, 1000)
+	for range 20 {
+		submitted(t, rt, k, small)
+	}
+	require.Equal(t, int64(20), calls.Load())
+	for range 20 {
+		submitted(t, rt, k, large)
+	}
+	require.Equal(t, int64(20), calls.Load())
+	require.Equal(t, int64(20*9), small[9])
+	require.Equal(t, int64(20*999), large[999])
+	require.Equal(t, []VariantChoice{
+		{"countUp", "8 to 15 iterations on 64 to 127 bytes", "Go function", 30, 3},
+		{"countUp", "512 to 1023 iterations on 4096 to 8191 bytes", "vector code", 0.3, 3},
+	}, rt.Stats().Choices)
+	require.Contains(t, rt.CPUCode(k), "or the Go function where that is faster; Go function for 8 to 15 iterations on 64 to 127 bytes: 3 ns for each against 30 ns of the vector code;")
+}
+
+// Launches are measured as they come, and results stay right whichever variant runs.
+func TestChoice_IsMadeFromRealLaunches(t *testing.T) {
+	rt := opened(t, Options{Devices: "smp:2"})
+	k := countUpKernel(t, KernelSpec{Go: func(a *Args) { addRange(a, 0, int64(len(argInts(a)))) }})
+	x := make([]int64, 50)
+	for n := 0; len(rt.Stats().Choices) == 0; n++ {
+		require.Less(t, n, 10000)
+		before := x[49]
+		submitted(t, rt, k, x)
+		require.Equal(t, before+49, x[49])
+	}
+}
+
+// Where the variants may differ in bits vector code always runs, and CPUCode says why.
+func TestChoice_NeverChangesBits(t *testing.T) {
+	rt := opened(t, Options{Devices: "smp:2"})
+	k := slowToCompile(t, 2, false)
+	x := make([]float64, 8)
+	for range 50 {
+		submitted(t, rt, k, x)
+	}
+	require.Empty(t, rt.Stats().Choices)
+	require.Contains(t, rt.CPUCode(k), "always: slow.go:10:10: exp of vector code is within 1.5 ulp")
+	pinned := opened(t, Options{Devices: "smp:2", Vector: VectorAVX2})
+	c := countUpKernel(t, KernelSpec{Go: func(a *Args) {}})
+	y := make([]int64, 8)
+	for n := range 50 {
+		submitted(t, pinned, c, y)
+		require.Equal(t, int64(7*(n+1)), y[7])
+	}
+	require.Contains(t, pinned.CPUCode(c), "always: the program asks for it")
+}
+
+// Issue 16, item 26: with the race detector in the program Go functions run, unless the program asks for vector code.
+func TestRaceDetector_SeesKernels(t *testing.T) {
+	if _, err := vec.Detect(); err != nil {
+		t.Skip(err)
+	}
+	k := countUpKernel(t, KernelSpec{Go: func(a *Args) { addRange(a, 0, int64(len(argInts(a)))) }})
+	for choice, want := range map[string]bool{VectorAuto: !raceDetector, VectorAVX2: true, VectorOff: false} {
+		rt, err := New(Options{Devices: "smp:1", Vector: choice})
+		require.NoError(t, err)
+		require.Equal(t, want, rt.Vectorised(k) == nil, "%q", choice)
+		if raceDetector && choice == VectorAuto {
+			require.ErrorIs(t, rt.Vectorised(k), errRaceDetector)
+		}
+		require.NoError(t, rt.Close())
+	}
+}
+
+// BenchmarkCallKernel is what a launch costs that works on next to nothing, with each variant and without a choice.
+func BenchmarkCallKernel(b *testing.B) {
+	for name, choice := range map[string]string{"pinned": VectorAVX2, "chosen": VectorAuto} {
+		for _, faster := range []choose.Variant{choose.Vector, choose.Go} {
+			b.Run(fmt.Sprint(name, "/", faster), func(b *testing.B) {
+				rt, err := New(Options{Devices: "smp:1", Vector: choice})
+				require.NoError(b, err)
+				defer func() { require.NoError(b, rt.Close()) }()
+				x := make([]int64, 16)
+				k := MustKernel(KernelSpec{Name: "countUp", Go: func(a *Args) { addRange(a, 0, 16) }, Files: []SourceFile{{Name: "count.go", Text: countUpSource}}})
+				require.NoError(b, rt.Prepare(context.Background(), k))
+				decide(rt, k, 16, 300*time.Duration(1+faster), 300*time.Duration(2-faster))
+				r := &record{detail: &detail{rt: rt, kernel: k}}
+				buffer, _, err := rt.buffers.locate(memoryOf(x), &rt.root)
+				require.NoError(b, err)
+				r.args.List = []devices.Arg{{Type: k.ir.Params[0].Type, Buffer: buffer.id, Len: 16, Cap: 16}}
+				for b.Loop() {
+					rt.callKernel(r)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gompss/gompss/deps"
+)
+
+// This file is Group.Wait: the tasks of the group finish, their reductions are combined, and what they wrote comes back to the host.
+
+// Wait waits until the tasks of the group have finished, combines what they reduced, makes what they wrote valid on the host, and ends
+// the group. It returns a *FailedError for the tasks that failed, which no other Wait returns then; what depends on what they access may
+// be submitted again. In the body of a task the worker runs other tasks meanwhile.
+//
+// The program may then read and write these data, until it submits a task that uses them; with ReadOnly it may only read, and devices keep
+// their copies; with KeepOnDevice the data stay where they are. What an unfinished task outside of the group accesses too stays that
+// task's: it is not waited for, what it writes is not brought back, and what it reads may only be read. A reduction into which tasks
+// outside of the group reduce too is combined when those have finished that were submitted before.
+//
+// Errors: also that of ctx, and then the tasks and the group go on; ErrInsideTask for a group of the program in a body, and
+// for one of another task's Scope, in which the caller may be itself; data that were lost with a device (devices.LostError).
+func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {
+	if !g.usable() {
+		return misuse("Group.Wait", g.unusable())
+	}
+	o, err := waitOptions("Group.Wait", ctx, options)
+	if err != nil {
+		return err
+	}
+	if rec := g.home.records; rec != nil {
+		if rec.scope != g.home {
+			return errRecorderFinished
+		}
+		return rec.wait(g)
+	}
+	if g.home.program() && g.unfinished() && insideBody() {
+		return misuse("Group.Wait", errInBody)
+	}
+	if err := g.home.misplacedIn("Group.Wait"); err != nil {
+		return err
+	}
+	for {
+		if err := g.waitTasks(o.ctx); err != nil {
+			return err
+		}
+		back, ended, err := g.bringBack(o)
+		if err == nil && !g.home.awaitUntil(back, o.ctx) {
+			return fmt.Errorf("task: group: wait: %w", context.Cause(o.ctx))
+		}
+		if err == nil && back.record != nil {
+			err = g.rt.forgetError(back)
+		}
+		if ended && g.end() {
+			return errors.Join(g.rt.takeGroup(g), err)
+		}
+	}
+}
+
+// waitTasks waits until no task of the group is in flight, and no reduction of it is open. Error: the context's.
+func (g *Group) waitTasks(ctx context.Context) (err error) {
+	for g.unfinished() {
+		g.endReductions()
+		wait := func() { err = g.sleep(ctx) }
+		if g.home.program() || g.live.Load() == 0 {
+			wait()
+		} else {
+			g.home.block(wait)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unfinished reports whether a task of the group is in flight, or a reduction of it is open.
+func (g *Group) unfinished() bool {
+	g.home.submitting.Lock()
+	defer g.home.submitting.Unlock()
+	return !g.finished()
+}
+
+// finished is the opposite of unfinished. Requires: the submitting of home held.
+func (g *Group) finished() bool {
+	return g.live.Load() == 0 && !slices.ContainsFunc(g.home.reductions, func(o *reduction) bool { return o.concerns(g) })
+}
+
+// end ends the group, so that it takes no more tasks, unless one was submitted meanwhile. What depends on its failures may be submitted
+// again.
+func (g *Group) end() bool {
+	g.home.submitting.Lock()
+	defer g.home.submitting.Unlock()
+	if !g.finished() {
+		return false
+	}
+	g.cancel(errGroupFinished)
+	for _, of := range g.home.graph.taints {
+		for t := range of {
+			if t.group.within(g) {
+				delete(of, t)
+			}
+		}
+	}
+	return true
+}
+
+// endReductions submits the combinations of the open reductions that tasks of the group take part in.
+func (g *Group) endReductions() {
+	var ready recordList
+	s := g.home
+	s.submitting.Lock()
+	kept := s.reductions[:0]
+	for _, o := range s.reductions {
+		if o.concerns(g) {
+			s.submitCombination(o, &ready)
+		} else {
+			kept = append(kept, o)
+		}
+	}
+	clear(s.reductions[len(kept):])
+	s.reductions = kept
+	s.submitting.Unlock()
+	s.rt.startAll(&ready)
+}
+
+// concerns reports whether tasks of g, or of a group inside it, reduce in o.
+func (o *reduction) concerns(g *Group) bool {
+	return slices.ContainsFunc(o.members, func(m *Group) bool { return m.within(g) })
+}
+
+// addMember notes that a task of m, which may be nil, reduces in o.
+func (o *reduction) addMember(m *Group) {
+	if m != nil && !slices.Contains(o.members, m) {
+		o.members = append(o.members, m)
+	}
+}
+
+// innermost returns the group that is inside most others of those that take part in o, nil where none does.
+func (o *reduction) innermost() (best *Group) {
+	deepest := 0
+	for _, m := range o.members {
+		if d := m.depth(); d > deepest {
+			best, deepest = m, d
+		}
+	}
+	return best
+}
+
+// depth is the number of groups that g is within.
+func (g *Group) depth() (n int) {
+	for ; g != nil; g = g.outer {
+		n++
+	}
+	return n
+}
+
+// others returns the groups that wait for r besides r.member and those around it: where several groups take part in the reduction that r
+// combines.
+func (r *record) others() (list []*Group) {
+	if r.kind != combineBody || len(r.uses) == 0 {
+		return nil
+	}
+	for _, m := range r.uses[0].group.members {
+		if !r.member.within(m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// note adds what a task of g is submitted to write. Requires: the submitting of home held.
+func (g *Group) note(accesses []deps.Access) {
+	for ; g != nil; g = g.outer {
+		for i := range accesses {
+			if a := &accesses[i]; a.Mode.Writes() && !a.Region.Empty() {
+				g.setOf(g.rt.buffers.byID(a.Region.Buffer)).Add(a.Region)
+			}
+		}
+	}
+}
+
+// setOf returns what tasks of g were submitted to write of b. Requires: the submitting of home held.
+func (g *Group) setOf(b *buffer) *deps.Set {
+	of := g.wrote[b]
+	if of == nil {
+		g.forgetGone()
+		of = &deps.Set{}
+		if g.wrote == nil {
+			g.wrote = map[*buffer]*deps.Set{}
+		}
+		g.wrote[b] = of
+	}
+	return of
+}
+
+// forgetGone drops what g wrote in buffers that are gone, now and then. Requires: the submitting of home held.
+func (g *Group) forgetGone() {
+	if len(g.wrote) < g.wroteLimit {
+		return
+	}
+	maps.DeleteFunc(g.wrote, func(b *buffer, _ *deps.Set) bool { return b.gone.Load() && b.grown.Load() == nil })
+	g.wroteLimit = 2*len(g.wrote) + sweepBuffers
+}
+
+// followGrowth makes what g wrote in buffers that have become parts of others what it wrote of those. Requires: submitting held.
+func (g *Group) followGrowth() {
+	for b, of := range g.wrote {
+		if !b.moved.Load() {
+			continue
+		}
+		delete(g.wrote, b)
+		to, _ := b.target()
+		for _, r := range of.Regions() {
+			g.setOf(to).Add(b.movedRegion(r))
+		}
+	}
+}
+
+// bringBack submits the task that makes what the group wrote valid on the host: the zero Task where there is nothing to do. It reports
+// false when tasks of the group were submitted meanwhile.
+func (g *Group) bringBack(o WaitOption) (back Task, ended bool, err error) {
+	s := g.home
+	if !g.rt.accelerators || o.keep {
+		return Task{}, true, nil
+	}
+	r, err := s.begin(nil, waitBody)
+	if err != nil {
+		return Task{}, true, fmt.Errorf("task: group: wait: what its tasks wrote does not come back: %w", err)
+	}
+	ended = g.finished()
+	if ended {
+		r.accesses = g.ownData(o.read, r.accesses)
+	}
+	if len(r.accesses) == 0 {
+		_, err = s.giveUp(r, nil)
+		return Task{}, ended, err
+	}
+	r.label, r.heedless = "wait of a group", true
+	return s.commit(r), ended, nil
+}
+
+// ownData appends accesses to what the group wrote, but for what unfinished tasks write: in mode In where others read, or where the
+// program only reads. Requires: submitting held, and no task of the group in flight.
+func (g *Group) ownData(read bool, to []deps.Access) []deps.Access {
+	g.followGrowth()
+	byNumber := func(a, b *buffer) int { return int(a.id) - int(b.id) }
+	for _, b := range slices.SortedFunc(maps.Keys(g.wrote), byNumber) {
+		if b.gone.Load() && b.grown.Load() == nil {
+			continue // it was given back
+		}
+		if b.grown.Load() == nil && !g.rt.buffers.claim(b) {
+			continue // nobody sees what is there
+		}
+		var taken, shared, rest deps.Set
+		for _, r := range g.wrote[b].Regions() {
+			if d := g.home.graph.domain; d != nil {
+				d.InFlight(&r, g.home.isWait, &taken, &shared)
+			}
+			rest.Add(r)
+		}
+		for _, r := range taken.Regions() {
+			rest.Remove(r)
+		}
+		for _, r := range rest.Regions() {
+			to = splitAccess(r, &shared, read, to)
+		}
+	}
+	return to
+}
+
+// noteWait notes that t is a wait, which is over soon and brings to the host what it names. Requires: submitting held.
+func (s *Scope) noteWait(t Task) {
+	s.waits = slices.DeleteFunc(s.waits, func(o Task) bool { return o.record.taskID() != o.id })
+	s.waits = append(s.waits, t)
+}
+
+// isWait reports whether a task in flight, of which id is the lower part of the number, is a wait. Requires: submitting held.
+func (s *Scope) isWait(id uint32) bool {
+	return slices.ContainsFunc(s.waits, func(t Task) bool { return uint32(t.id) == id })
+}
+
+// splitAccess appends accesses to r: in mode In to what is in shared, or to all of it with read, and InOut to the rest.
+func splitAccess(r deps.Region, shared *deps.Set, read bool, to []deps.Access) []deps.Access {
+	if read {
+		return append(to, deps.Access{Region: r, Mode: deps.In})
+	}
+	var own deps.Set
+	own.Add(r)
+	for _, p := range shared.Intersect(r, nil) {
+		own.Remove(p)
+		to = append(to, deps.Access{Region: p, Mode: deps.In})
+	}
+	for _, p := range own.Regions() {
+		to = append(to, deps.Access{Region: p, Mode: deps.InOut})
+	}
+	return to
+}

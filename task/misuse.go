@@ -1,0 +1,150 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// This file makes the errors of calls that a program must not make: each names the call and its line.
+
+// A misuseError is a call that the program must not make.
+type misuseError struct {
+	call string
+	pos  ir.Pos // of the call in the program; zero where that is not known
+	why  error
+}
+
+func (e *misuseError) Error() string {
+	why := strings.TrimPrefix(e.why.Error(), "task: ")
+	if e.pos.File == "" {
+		return fmt.Sprintf("task: %s: %s", e.call, why)
+	}
+	return fmt.Sprintf("task: %s (%s:%d): %s", e.call, e.pos.File, e.pos.Line, why)
+}
+
+func (e *misuseError) Unwrap() error { return e.why }
+
+// misuse returns the error of a call. It looks at the stack, and must be called below the function that the program has called.
+func misuse(call string, why error) error { return &misuseError{call, callerPos(), why} }
+
+// ownPackage is how runtime.Frame.Function begins for this package.
+var ownPackage = reflect.TypeFor[Runtime]().PkgPath() + "."
+
+// callerPos returns the line of the program that has called this package, and not that of a generated wrapper.
+func callerPos() ir.Pos {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		ours := strings.HasPrefix(f.Function, ownPackage) && !strings.HasSuffix(f.File, "_test.go") || strings.HasSuffix(f.File, "_gompss.go")
+		switch {
+		case f.File == "":
+			return ir.Pos{}
+		case !ours:
+			return ir.Pos{File: filepath.Base(f.File), Line: f.Line}
+		case !more:
+			return ir.Pos{}
+		}
+	}
+}
+
+var (
+	errNilRuntime   = errors.New("the Runtime is nil: New returns one, unless it returns an error")
+	errZeroRuntime  = errors.New("the Runtime is a zero value: New returns one")
+	errNilSubmitter = errors.New("nil is no place to submit to: want a Runtime of New, a Scope of GoScope or a Group of NewGroup")
+	errZeroScope    = errors.New("the Scope is a zero value: GoScope gives one to the body of a task")
+	errZeroGroup    = errors.New("the Group is a zero value: NewGroup returns one")
+	errZeroRecorder = errors.New("the Recorder is nil or a zero value: Runtime.Record gives one to the function that it calls")
+	errNilKernel    = errors.New("the Kernel is nil: NewKernel and MustKernel return one")
+	errNilContext   = errors.New("the context is nil: context.Background() is one that never ends")
+	errNilHandle    = errors.New("it is called on nil: want what the submission has returned")
+)
+
+// usable reports whether New has returned rt.
+func (rt *Runtime) usable() bool { return rt != nil && rt.machine != nil }
+
+// unusable returns why nothing can be done with rt, nil when New has returned it.
+func (rt *Runtime) unusable(call string) error {
+	switch {
+	case rt.usable():
+		return nil
+	case rt == nil:
+		return misuse(call, errNilRuntime)
+	}
+	return misuse(call, errZeroRuntime)
+}
+
+// mustBeUsable panics where unusable returns an error: for calls that return none.
+func (rt *Runtime) mustBeUsable(call string) {
+	if err := rt.unusable(call); err != nil {
+		panic(err)
+	}
+}
+
+// submitterOf returns the scope and the group that at submits to.
+func submitterOf(call string, at Submitter) (*Scope, *Group, error) {
+	var why error
+	switch at := at.(type) {
+	case nil:
+		why = errNilSubmitter
+	case *Runtime:
+		if err := at.unusable(call); err != nil {
+			return nil, nil, err
+		}
+		return &at.root, nil, nil
+	case *Scope:
+		if why = at.unusable(); why == nil {
+			return at, at.group, nil
+		}
+	case *Group:
+		if why = at.unusable(); why == nil {
+			return at.home, at, nil
+		}
+	case *Recorder:
+		if at != nil && at.rt != nil {
+			s, g := at.submitter()
+			return s, g, nil
+		}
+		why = errZeroRecorder
+	}
+	return nil, nil, misuse(call, why)
+}
+
+func (s *Scope) usable() bool { return s != nil && s.rt != nil }
+
+func (s *Scope) unusable() error {
+	switch {
+	case s.usable():
+		return nil
+	case s == nil:
+		return errNilSubmitter
+	}
+	return errZeroScope
+}
+
+func (g *Group) usable() bool { return g != nil && g.home != nil }
+
+func (g *Group) unusable() error {
+	switch {
+	case g.usable():
+		return nil
+	case g == nil:
+		return errNilSubmitter
+	}
+	return errZeroGroup
+}
+
+// checkContext returns an error for the nil context.
+func checkContext(call string, ctx context.Context) error {
+	if ctx == nil {
+		return misuse(call, errNilContext)
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package task
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/devices"
+)
+
+// This file refuses arguments that overlap where iterations of a loop that is declared parallel would conflict.
+
+// overlaps checks the arguments of r for its kernel and all versions of it. Cost: a comparison of buffers for each pair of parameters
+// that a loop touches together, where they do not overlap.
+func (r *record) overlaps() error {
+	if err := r.overlapsIn(r.kernel); err != nil {
+		return err
+	}
+	for _, v := range r.kernel.versions {
+		if err := r.overlapsIn(v); err != nil {
+			return fmt.Errorf("version %s: %w", v.name, err)
+		}
+	}
+	return nil
+}
+
+func (r *record) overlapsIn(k *Kernel) error {
+	if k.overlaps == nil {
+		return nil
+	}
+	for n, pair := range k.overlaps.Pairs {
+		a, b := &r.args.List[pair[0]], &r.args.List[pair[1]]
+		if a.Buffer != b.Buffer || a.Nil || b.Nil {
+			continue
+		}
+		x, y := k.ir.Params[pair[0]], k.ir.Params[pair[1]]
+		if endOf(a, x) <= b.Offset || endOf(b, y) <= a.Offset {
+			continue
+		}
+		if err := r.overlapOf(k, n, a, b, x, y); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overlapOf looks at one pair of arguments that overlap.
+func (r *record) overlapOf(k *Kernel, n int, a, b *devices.Arg, x, y *ir.Var) error {
+	size := x.Type.Elem.Size
+	gap := int64(b.Offset) - int64(a.Offset)
+	aligned := y.Type.Elem.Size == size && gap%int64(size) == 0
+	env := &arguments{params: k.ir.Params, list: r.args.List}
+	return k.overlaps.Check(k.ir, env, &r.draft.proof, n, gap/int64(size), aligned)
+}

@@ -1,0 +1,106 @@
+package task
+
+import (
+	"github.com/gompss/gompss/codegen"
+	vec "github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
+	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/trace/probe"
+)
+
+// This file gives programs the words of the packages below: what the signatures of this package name, and the errors that callers branch
+// on. A program that only runs tasks imports nothing else.
+
+// What names tasks, memory and places in errors and statistics.
+type (
+	// TaskID is the number of a task in the order of submission, from 1.
+	TaskID = deps.TaskID
+	// BufferID is the number of a buffer in the order of registration.
+	BufferID = deps.BufferID
+	// Region is elements of a buffer.
+	Region = deps.Region
+	// Mode is how a task uses a region.
+	Mode = deps.Mode
+	// Bytes is a size in bytes.
+	Bytes = deps.Bytes
+	// Pos is a place in the Go source.
+	Pos = ir.Pos
+	// Kind is a kind of devices.
+	Kind = devices.Kind
+	// MachineOptions are the options of devices: Options.Machine.
+	MachineOptions = machine.Options
+	// Native is a variant of a kernel written by hand: KernelSpec.Natives.
+	Native = devices.Native
+	// Diagnostic is a message of the compiler: Kernel.Warnings.
+	Diagnostic = codegen.Diagnostic
+	// ErrorList is all that is wrong with the source of a kernel: the error of NewKernel.
+	ErrorList = codegen.ErrorList
+	// Observer is told of every point of every task's life: Options.Observer.
+	Observer = probe.Observer
+	// Point is one of these points.
+	Point = probe.Point
+)
+
+// The kinds of devices that have a name without a plug-in.
+const (
+	SMP    = devices.SMP // the CPU workers
+	Acc    = devices.Acc // every accelerator
+	CUDA   = Kind("cuda")
+	OpenCL = Kind("opencl")
+	Sim    = Kind("sim") // simulated accelerators
+)
+
+// Errors of kernels while they run, and of their arguments, on every device; for errors.Is.
+var (
+	// ErrBounds says that an index or a slice bound was out of range.
+	ErrBounds = ir.ErrBounds
+	// ErrDivide says that an integer was divided by zero.
+	ErrDivide = ir.ErrDivide
+	// ErrShift says that a shift count was negative.
+	ErrShift = ir.ErrShift
+	// ErrNil says that a nil pointer was used.
+	ErrNil = ir.ErrNil
+	// ErrStep says that a counted loop would never end, on an accelerator.
+	ErrStep = ir.ErrStep
+)
+
+// A CheckError is a check of a kernel that failed, for errors.As: the same mistake has the same text and position on every device.
+type CheckError = ir.CheckError
+
+// Errors of devices; for errors.Is.
+var (
+	// ErrNoMemory says that the memory of a device does not suffice.
+	ErrNoMemory = devices.ErrNoMemory
+	// ErrRetired says that a device is out of service.
+	ErrRetired = devices.ErrRetired
+	// ErrLost says that the newest value of some data was on a device that failed.
+	ErrLost = devices.ErrLost
+)
+
+// ErrBusy says that memory could not be given back, as other goroutines went on submitting tasks that use it; for errors.Is.
+var ErrBusy = deps.ErrBusy
+
+// Errors with fields; for errors.As.
+type (
+	// AccessError says that a kernel would leave a slice or a region with its arguments.
+	AccessError = codegen.AccessError
+	// PartError says that a slice is too short for the parts of a dist_ clause.
+	PartError = codegen.PartError
+	// RegionError says that a region of a clause is none with the arguments.
+	RegionError = codegen.RegionError
+	// NoSpaceError says that what a task uses never fits into the memory of a device.
+	NoSpaceError = devices.NoSpaceError
+	// LostError is ErrLost with the device and the region.
+	LostError = devices.LostError
+	// DeviceError is the failure of something that a device was asked to do.
+	DeviceError = devices.DeviceError
+	// FaultError says that vector code touched memory that is not there.
+	FaultError = vec.FaultError
+	// PolicyError says that a scheduling policy broke.
+	PolicyError = sched.PolicyError
+	// UnsatisfiableError says that a task wants tokens that can never be had.
+	UnsatisfiableError = sched.UnsatisfiableError
+)
