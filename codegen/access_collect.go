@@ -9,8 +9,9 @@ import (
 // A reach is one use of memory by code: a load or store of an element of the memory that base refers to, or of the
 // array variable base.
 type reach struct {
-	base    *ir.Var // a parameter of the kernel, or a local array or pointer that nothing more is known of
-	index   Affine  // in elements of base; unknown where it depends on data
+	base    *ir.Var  // a parameter of the kernel, or a local array or pointer that nothing more is known of
+	index   Affine   // in elements of base; unknown where it depends on data
+	inside  []Affine // the indices of arrays in the element, outermost first
 	write   bool
 	atomic  bool
 	always  bool        // it happens in every iteration of the loops around, and these run to their end
@@ -488,7 +489,7 @@ func (c *collector) place(e ir.Expr, write, atomic bool) {
 		c.lost = true
 		return
 	}
-	c.out = append(c.out, reach{base: v.base, index: v.off, write: write, atomic: atomic, at: e.Pos(), expr: e,
+	c.out = append(c.out, reach{base: v.base, index: v.off, inside: c.indicesInside(e), write: write, atomic: atomic, at: e.Pos(), expr: e,
 		facts: c.factsOf(c.conds), always: len(c.conds) == 0 && !c.jumps, certain: len(c.conds) == 0 && !c.jumps && wholeElement(e), sure: !c.jumps && wholeElement(e), whole: c.indexesWhole(e),
 		loops: append([]loopRange(nil), c.loops...), conds: slices.Clone(c.conds), sides: slices.Clone(c.sides), in: append([]ir.Stmt(nil), c.in...)})
 }
@@ -509,6 +510,19 @@ func (c *collector) indexesWhole(e ir.Expr) bool {
 			return false
 		}
 	}
+}
+
+// indicesInside returns the indices that lead from an element of a slice, or from what a pointer is to, to place e in it.
+func (c *collector) indicesInside(e ir.Expr) []Affine {
+	switch e := e.(type) {
+	case *ir.Member:
+		return c.indicesInside(e.X)
+	case *ir.Index:
+		if e.X.Type().Kind == ir.Array && refVar(e.X) == nil {
+			return append(c.indicesInside(e.X), c.form(e.I))
+		}
+	}
+	return nil
 }
 
 // wholeElement reports whether e is all of an element, not a field or an element of it.

@@ -55,10 +55,14 @@ func (n numbering) keyOf(r *reach) string {
 			add(i)
 		}
 	}
-	n.form(&b, r.index)
+	unknown := false
+	for _, a := range r.indices() {
+		n.form(&b, a)
+		unknown = unknown || a.unknown
+	}
 	for _, l := range r.loops {
 		b.WriteByte('|')
-		if !l.first.Known() || !l.last.Known() || r.index.Has(l.Var) || boundsHave(r.loops, l.Var) || l.Directive != nil {
+		if !l.first.Known() || !l.last.Known() || r.has(l.Var) || boundsHave(r.loops, l.Var) || l.Directive != nil {
 			add(n.of(l.For))
 			continue
 		}
@@ -74,7 +78,7 @@ func (n numbering) keyOf(r *reach) string {
 	for _, s := range r.in {
 		add(n.of(s))
 	}
-	if r.index.unknown && r.expr != nil {
+	if unknown && r.expr != nil {
 		b.WriteString(ir.ExprString(r.expr))
 	}
 	return b.String()

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,17 @@ func warningsOf(t *testing.T, task, body string) []string {
 	var out []string
 	for _, w := range p.Warnings() {
 		out = append(out, w.What)
+	}
+	return out
+}
+
+// warnedText returns why K is warned of.
+func warnedText(t *testing.T, body string) (out []string) {
+	t.Helper()
+	p, err := Load(File{Name: "k.go", Text: "package k\n\n//omp:target device(acc, smp)\n//omp:task in(x) inout(*w, c)\nfunc K(n int, x []float64, c []cell, w *[2]float64) {\n" + body + "\n}\n\ntype cell struct{ v [2][2]float64 }\n"})
+	require.NoError(t, err, body)
+	for _, w := range p.Warnings() {
+		out = append(out, w.Why)
 	}
 	return out
 }
@@ -97,4 +109,36 @@ func TestRace_OfAllIterationsButOne(t *testing.T) {
 	require.Empty(t, warningsOf(t, "inout(x) inout(y)", all+"if i == 3 { x[0] = 2 }\n}"))
 	require.Empty(t, warningsOf(t, "inout(x) inout(y)", all+"if i != 3 { continue }\nx[0] = 2\n}"))
 	require.Empty(t, warningsOf(t, "inout(x) inout(y)", all+"if i != 3 { y[i] = 1 } else { x[0] = 2 }\n}"))
+}
+
+func TestRace_OfArraysInElements(t *testing.T) {
+	const all = "//omp:teams distribute parallel for\nfor i := 0; i < 2; i++ {\n"
+	for _, body := range []string{
+		all + "w[i] += x[i]\n}",
+		all + "(*w)[i] = x[i]\n}",
+		all + "w[i] = w[i]*x[i] + 1\n}",
+		all + "for j := 0; j < n; j++ { w[i] += x[j] }\n}",
+		"//omp:parallel for\nfor i := range w {\nw[i] += x[i]\n}",
+		"//omp:teams distribute parallel for simd\nfor i := range w {\nw[i] += x[i]\n}",
+		"//omp:teams distribute parallel for collapse(2)\nfor i := 0; i < 2; i++ { for j := 0; j < 1; j++ { w[i+j] += x[i] } }",
+		"var t [3][2]float64\n//omp:teams distribute parallel for\nfor i := 0; i < 2; i++ {\nfor j := range t { t[j][i] = x[i] }\n}\nw[0] = t[1][n&1]",
+	} {
+		require.Empty(t, warningsOf(t, "in(x) inout(*w)", body), body)
+	}
+	for body, says := range map[string]string{
+		all + "w[0] += x[i]\n}":                  "every iteration over i writes (*w)[0] here and reads it",
+		all + "w[n] = x[i]\n}":                   "every iteration over i writes (*w)[n] here",
+		all + "c[0].v[i][n] = x[i]\n}":           "",
+		all + "c[i].v[0][n] = x[i]\n}":           "",
+		all + "c[n].v[0][n] = x[i]\n}":           "every iteration over i writes c[n].v[0][n] here",
+		all + "c[0].v[i][0] = c[0].v[i][1]\n}":   "",
+		all + "c[i+1].v[i][0] = c[i].v[i][0]\n}": "",
+		"//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nfor j := 0; j < 2; j++ { w[j] += x[i] }\n}": "every iteration over i writes (*w)[j] here",
+		"//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nw[i+1] = w[i] + x[i]\n}":                    "(*w)[i + 1] is written here, and an iteration 1 away reads (*w)[i]",
+		"//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nc[i+1].v[i+1][n] = c[i].v[i][n]\n}":         "c[i + 1].v[i + 1][n] is written here, and an iteration 1 away reads c[i].v[i][n]",
+	} {
+		got := warnedText(t, body)
+		require.Equal(t, says != "", len(got) > 0, "%s: %s", body, got)
+		require.Contains(t, strings.Join(got, "\n"), says, body)
+	}
 }

@@ -213,14 +213,16 @@ func teamLocals(k *ir.Kernel, l *ir.For) *ir.VarSet {
 	return out
 }
 
-// fixed reports whether the index of r holds nothing but loop variables and what is declared outside of the loop: a
+// fixed reports whether the indices of r hold nothing but loop variables and what is declared outside of the loop: a
 // local of the body, or of a function that it calls, may differ from iteration to iteration.
 func (r *reach) fixed(inside *ir.VarSet, nest []*ir.For) bool {
-	for _, a := range r.index.Atoms() {
-		loop := slices.ContainsFunc(nest, func(l *ir.For) bool { return l.Var == a.Var }) ||
-			slices.ContainsFunc(r.loops, func(l loopRange) bool { return l.Var == a.Var })
-		if !loop && inside.Has(a.Var) {
-			return false
+	for _, index := range r.indices() {
+		for _, a := range index.Atoms() {
+			loop := slices.ContainsFunc(nest, func(l *ir.For) bool { return l.Var == a.Var }) ||
+				slices.ContainsFunc(r.loops, func(l loopRange) bool { return l.Var == a.Var })
+			if !loop && inside.Has(a.Var) {
+				return false
+			}
 		}
 	}
 	return true
@@ -270,7 +272,8 @@ func (r *reach) copiedBy(d *ir.Directive) bool {
 
 // meet reports where w in one iteration of the nest and r in another are sure to touch the same element, if they happen.
 func (c *nestingCheck) meet(l *ir.For, nest []*ir.For, w, r reach, same bool, around []ir.Stmt) bool {
-	if !w.index.Known() || !r.index.Known() {
+	unknown := func(a Affine) bool { return !a.Known() }
+	if slices.ContainsFunc(w.indices(), unknown) || slices.ContainsFunc(r.indices(), unknown) {
 		return false
 	}
 	for _, n := range nest {
@@ -288,45 +291,76 @@ func (c *nestingCheck) meet(l *ir.For, nest []*ir.For, w, r reach, same bool, ar
 	return false
 }
 
-// meetingDistance returns how many steps of n lie between the iterations in which w and r touch the same element;
+// meetingDistance returns how many steps of n lie between the iterations in which w and r touch the same element, or the same part of it;
 // ok is false where they never do or it cannot be told. 0 means that all iterations touch the same.
 func meetingDistance(n *ir.For, w, r reach) (distance int64, ok bool) {
-	cw, okw := w.index.Coef(n.Var)
-	cr, okr := r.index.Coef(n.Var)
-	a, constant := cw.Const()
-	gap, known := w.index.Without(n.Var).Sub(r.index.Without(n.Var)).Const()
-	if !okw || !okr || !cw.Equal(cr) || !constant || !known || !sameInner(n, w, r) {
+	if !sameInner(n, w, r) {
 		return 0, false
 	}
-	step, constStep := constInt(n.Step)
+	all := true
+	for i, wi := range w.indices() {
+		if i == len(r.indices()) {
+			break // r is all of what w is a part of
+		}
+		d, always, ok := meetingOf(n, wi, r.indices()[i])
+		switch {
+		case !ok || !always && !all && d != distance:
+			return 0, false
+		case !always:
+			distance, all = d, false
+		}
+	}
+	trips, known := constTrips(n)
 	switch {
-	case a == 0:
-		trips, ok := constTrips(n)
-		return 0, gap == 0 && (!ok || trips > 1)
-	case !constStep || gap == 0 || gap%(a*step) != 0:
-		return 0, false
-	}
-	distance = gap / (a * step)
-	if trips, ok := constTrips(n); ok && magnitude(distance) >= uint64(trips) {
+	case all:
+		return 0, !known || trips > 1
+	case known && magnitude(distance) >= uint64(trips):
 		return 0, false
 	}
 	return distance, true
 }
 
+// indices returns the index of the element and those inside it.
+func (r *reach) indices() []Affine { return append([]Affine{r.index}, r.inside...) }
+
+// meetingOf returns how many steps of n lie between the iterations in which two indices are equal; always says that they are in any two.
+func meetingOf(n *ir.For, w, r Affine) (distance int64, always, ok bool) {
+	cw, okw := w.Coef(n.Var)
+	cr, okr := r.Coef(n.Var)
+	a, constant := cw.Const()
+	gap, known := w.Without(n.Var).Sub(r.Without(n.Var)).Const()
+	if !okw || !okr || !cw.Equal(cr) || !constant || !known {
+		return 0, false, false
+	}
+	step, constStep := constInt(n.Step)
+	switch {
+	case a == 0:
+		return 0, true, gap == 0
+	case !constStep || gap == 0 || gap%(a*step) != 0:
+		return 0, false, false
+	}
+	return gap / (a * step), false, true
+}
+
 // sameInner reports whether the indices are free of the variables of loops inside n, so that a gap between them is
 // one between iterations of n; equal indices may hold any.
 func sameInner(n *ir.For, w, r reach) bool {
-	if w.index.Equal(r.index) {
+	if slices.EqualFunc(w.indices(), r.indices(), Affine.Equal) {
 		return rectangular(n, w.loops) && rectangular(n, r.loops)
 	}
-	for _, loops := range [][]loopRange{w.loops, r.loops} {
-		for _, l := range loops {
-			if l.For != n && (w.index.Has(l.Var) || r.index.Has(l.Var)) && !outside(l.For, n) {
+	for _, of := range []reach{w, r} {
+		for _, l := range slices.Concat(w.loops, r.loops) {
+			if l.For != n && of.has(l.Var) && !outside(l.For, n) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// has reports whether v is in an index of r.
+func (r *reach) has(v *ir.Var) bool {
+	return slices.ContainsFunc(r.indices(), func(a Affine) bool { return a.Has(v) })
 }
 
 // outside reports whether l is a loop around n.
