@@ -51,7 +51,7 @@ func (m *mapper) withoutEqual(f *ir.For, w, a accessForm) (w2, a2 accessForm, ok
 		}
 		cw, ok1 := w.form.Coef(g.Var)
 		ca, ok2 := a.form.Coef(g.Var)
-		if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) || !m.keeps(f, cw) || cw.Has(f.Var) || boundsOn(w.ranges, g.Var) || boundsOn(a.ranges, g.Var) {
+		if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) || !m.keeps(f, cw) || cw.Has(f.Var) || boundsOn(w.ranges, g.Var) || boundsOn(a.ranges, g.Var) || !m.sameLattice(f, g) {
 			continue
 		}
 		if _, isConst := cw.Const(); !isConst && !positiveTerms(cw) && !m.notZero(cw, f, []*ir.For{g, f}) {
@@ -64,6 +64,16 @@ func (m *mapper) withoutEqual(f *ir.For, w, a accessForm) (w2, a2 accessForm, ok
 		}
 	}
 	return w, a, false
+}
+
+// sameLattice reports whether two values of g's variable, each in an iteration of f, differ by a multiple of g's step: g begins at the same
+// value in all of them, or passes every integer.
+func (m *mapper) sameLattice(f, g *ir.For) bool {
+	if step, ok := constInt(g.Step); ok && (step == 1 || step == -1) {
+		return true
+	}
+	first, ok := affineOf(g.Lo)
+	return ok && first.Known() && !first.Has(f.Var) && m.keeps(f, first)
 }
 
 // boundsOn reports whether v decides how far one of ranges goes.

@@ -175,3 +175,22 @@ func K(n int, k int64, s float32, a []int8, x []int64, f []float32, o []int64) {
 		likeGo(t, text, list...)
 	}
 }
+
+// TestTriangularStart_WithStep: an inner loop that steps by two passes other elements in each iteration of the outer
+// one only where it begins at the same element. Here it begins at i, so i + j is 2 in two iterations.
+func TestTriangularStart_WithStep(t *testing.T) {
+	for _, head := range []string{
+		"for i := 0; i < 2; i++ {\n\t\tfor j := 1 + i; j < n; j += 2 {\n",
+		"for i := 0; i < 2; i++ {\n\t\tlo := 1 + i\n\t\tfor j := lo; j < n; j += 2 {\n",
+		"for i := 0; i < 2; i++ {\n\t\tfor j := n - i; j > 0; j -= 2 {\n",
+		"for i := 0; i < 2; i++ {\n\t\tfor j := max(1+i, q); j < n; j += 2 {\n",
+		"//omp:loop\n\tfor i := 0; i < 2; i++ {\n\t\t//omp:loop\n\t\tfor j := q + i; j < n; j += 3 {\n",
+	} {
+		text := "//omp:target device(acc, smp)\n//omp:task inout(c)\nfunc K(n, q int, c []int64) {\n\t" + head + "\t\t\tc[i + j] += c[i+j] + int64(j)\n\t\t}\n\t}\n}\n"
+		var list [][]any
+		for n := range 9 {
+			list = append(list, []any{n, 1, numbersTo(40, func(i int) int64 { return int64(i) })})
+		}
+		likeGo(t, text, list...)
+	}
+}

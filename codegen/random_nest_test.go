@@ -146,7 +146,10 @@ func (w *affineNest) bound(outer []string, upper bool) nestSum {
 func (w *affineNest) nest(prescriptive bool) {
 	depth := 1 + w.IntN(3)
 	for d := range depth {
-		l := nestLoop{v: nestVars[d], lo: w.bound(nestVars[:d], false), hi: w.bound(nestVars[:d], true), step: []int{1, 1, 1, 2, 3, -1}[w.IntN(6)]}
+		l := nestLoop{v: nestVars[d], lo: w.bound(nestVars[:d], false), hi: w.bound(nestVars[:d], true), step: []int{1, 1, 1, 2, 3, -1, -2}[w.IntN(7)]}
+		if d > 0 && l.step != 1 && w.IntN(2) == 0 {
+			l.lo = nestSum{w.IntN(2), []nestTerm{{1 + w.IntN(2), []string{nestVars[w.IntN(d)]}}}}
+		}
 		switch {
 		case prescriptive && d == 0:
 			l.directive = "//omp:teams distribute parallel for"
