@@ -305,10 +305,10 @@ func LangSpecials(x []uint64, f []float64) {
 		if q := math.Round(v) + math.RoundToEven(w) + math.Floor(v) - math.Ceil(w) + math.Trunc(w); q == q {
 			r ^= math.Float64bits(q)
 		}
-		if q := v*w + v; q == q { // rounded twice
+		if q := float64(v*w) + v; q == q { // rounded twice, also by a compiler of Go that fuses
 			r += math.Float64bits(q)
 		}
-		if q := a*b - a; q == q {
+		if q := float32(a*b) - a; q == q {
 			r += uint64(math.Float32bits(q))
 		}
 		x[i] = r
