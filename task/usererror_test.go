@@ -200,11 +200,11 @@ func panicOf(f func()) (err error) {
 func TestWaitsInABody_NameTheCall(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:1"})
 	x := make([]int32, 4)
-	later, err := rt.Go(nothing, task.InOut(x))
+	_, err := rt.Go(nothing, task.InOut(x))
 	require.NoError(t, err)
 	got := map[string]error{}
 	_, err = rt.Go(func() error {
-		later, err = rt.Go(nothing, task.InOut(x))
+		later, err := rt.Go(nothing, task.InOut(x))
 		got["Task.Wait ("+here()+")"] = later.Wait(context.Background())
 		got["Runtime.Wait ("+here()+")"] = rt.Wait(context.Background())
 		got["Runtime.WaitOn ("+here()+")"] = rt.WaitOn(context.Background(), task.In(x))
