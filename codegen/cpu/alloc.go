@@ -7,12 +7,6 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/x86"
 )
 
-// Room for spilled values: what the argument block of every launch has, and the most that one grows to.
-const (
-	spillBytes = 32 << 10
-	mostSpill  = 16 << 20
-)
-
 // A file is the registers of one machine that the allocator may hand out, and those kept back to move spilled values.
 type file struct {
 	free    [3][]x86.Reg
@@ -136,8 +130,8 @@ func (c *vcode) scan(all []interval, f file) (spilled, masks int, spills [3]int,
 		}
 	}
 	narrow := len(slots[general]) + len(slots[mask])
-	if need := 8*narrow + f.width.Bytes()*len(slots[vector]); need > mostSpill {
-		return spilled, masks, spills, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, a block has %d at most", narrow+len(slots[vector]), need, mostSpill)
+	if need := 8*narrow + f.width.Bytes()*len(slots[vector]); need > c.layout.mostSpill {
+		return spilled, masks, spills, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, a block has %d at most", narrow+len(slots[vector]), need, c.layout.mostSpill)
 	} else {
 		c.spill = need
 	}
@@ -313,11 +307,11 @@ func (c *vcode) rewrite(byReg []*interval, f file) {
 				next[k]++
 				taken[v.reg] = p
 				if read[v.reg] { // also where the first operand is written and read as another
-					out = append(out, spillLoad(k, p, v.slot, f.width, s)...)
+					out = append(out, c.spillLoad(k, p, v.slot, f.width, s)...)
 				}
 			}
 			if def {
-				after = append(after, spillStore(k, p, v.slot, f.width, s)...)
+				after = append(after, c.spillStore(k, p, v.slot, f.width, s)...)
 			}
 			*r = p
 		})
@@ -338,7 +332,7 @@ func (c *vcode) inMemory(s *step, byReg []*interval) {
 		if a.Kind != x86.ArgReg || !a.Reg.IsVirtual() || c.classes[a.Reg-x86.FirstVirtual] != general || byReg[a.Reg-x86.FirstVirtual].slot < 0 {
 			return x86.Arg{}, false
 		}
-		return slotAt(byReg[a.Reg-x86.FirstVirtual].slot), true
+		return c.slotAt(byReg[a.Reg-x86.FirstVirtual].slot), true
 	}
 	to, from := &s.Args[0], &s.Args[1]
 	switch s.Op {
@@ -367,26 +361,28 @@ func (c *vcode) inMemory(s *step, byReg []*interval) {
 }
 
 // slotAt is the address of a spill slot.
-func slotAt(offset int) x86.Arg { return x86.MemArg(x86.At(x86.DI, int32(spillArea+offset))) }
-
-func spillLoad(k class, p x86.Reg, slot int, w x86.Width, s *step) []step {
-	line := func(op x86.Op, w x86.Width, args ...x86.Arg) step { return step{Inst: x86.I(op, w, args...), at: s.at} }
-	switch k {
-	case general:
-		return []step{line(x86.MOVQ, x86.W128, x86.RegArg(p), slotAt(slot))}
-	case vector:
-		return []step{line(x86.VMOVUPS, w, x86.RegArg(p), slotAt(slot))}
-	}
-	return []step{line(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), slotAt(slot)), line(x86.KMOVQSet, x86.W128, x86.RegArg(p), x86.RegArg(x86.AX))}
+func (c *vcode) slotAt(offset int) x86.Arg {
+	return x86.MemArg(x86.At(x86.DI, int32(c.layout.spill+offset)))
 }
 
-func spillStore(k class, p x86.Reg, slot int, w x86.Width, s *step) []step {
+func (c *vcode) spillLoad(k class, p x86.Reg, slot int, w x86.Width, s *step) []step {
 	line := func(op x86.Op, w x86.Width, args ...x86.Arg) step { return step{Inst: x86.I(op, w, args...), at: s.at} }
 	switch k {
 	case general:
-		return []step{line(x86.MOVQStore, x86.W128, slotAt(slot), x86.RegArg(p))}
+		return []step{line(x86.MOVQ, x86.W128, x86.RegArg(p), c.slotAt(slot))}
 	case vector:
-		return []step{line(x86.VMOVUPSStore, w, slotAt(slot), x86.RegArg(p))}
+		return []step{line(x86.VMOVUPS, w, x86.RegArg(p), c.slotAt(slot))}
 	}
-	return []step{line(x86.KMOVQGet, x86.W128, x86.RegArg(x86.AX), x86.RegArg(p)), line(x86.MOVQStore, x86.W128, slotAt(slot), x86.RegArg(x86.AX))}
+	return []step{line(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), c.slotAt(slot)), line(x86.KMOVQSet, x86.W128, x86.RegArg(p), x86.RegArg(x86.AX))}
+}
+
+func (c *vcode) spillStore(k class, p x86.Reg, slot int, w x86.Width, s *step) []step {
+	line := func(op x86.Op, w x86.Width, args ...x86.Arg) step { return step{Inst: x86.I(op, w, args...), at: s.at} }
+	switch k {
+	case general:
+		return []step{line(x86.MOVQStore, x86.W128, c.slotAt(slot), x86.RegArg(p))}
+	case vector:
+		return []step{line(x86.VMOVUPSStore, w, c.slotAt(slot), x86.RegArg(p))}
+	}
+	return []step{line(x86.KMOVQGet, x86.W128, x86.RegArg(x86.AX), x86.RegArg(p)), line(x86.MOVQStore, x86.W128, c.slotAt(slot), x86.RegArg(x86.AX))}
 }

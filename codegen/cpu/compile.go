@@ -227,11 +227,10 @@ func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g 
 			g, err = nil, refusal
 		}
 	}()
-	g = &gen{kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, limits: map[limitKey]x86.Reg{}, pooled: map[constKey]int{},
+	g = &gen{vcode: newCode(blockLayout, !c.options.AVX512, max(c.steps, 256)), kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, limits: map[limitKey]x86.Reg{}, pooled: map[constKey]int{},
 		prefix: x86.NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]x86.Reg{}, pointer: map[string]x86.Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
 		names: c.names, bounds: c.bounds, nested: c.stages, arrays: c.arrays, scratch: c.frame.scratch}
-	g.vex, g.text = !g.avx512, c.options.text
-	g.steps = make([]step, 0, max(c.steps, 256))
+	g.text = c.options.text
 	if g.avx512 && c.options.Width != x86.W256 && !single {
 		g.bytes = 64
 	}
@@ -246,12 +245,10 @@ func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g 
 	}
 	g.sums = s.sums
 	g.done()
-	c.steps = len(g.steps) + len(g.steps)/8
-	g.cold += len(g.entry)
-	g.steps = append(g.entry, g.steps...)
+	steps := g.joinEntry()
+	c.steps = steps + steps/8
 	if single {
 		g.tidy(widthOf(g.bytes), g.yieldTo, g.resumeAt)
-		g.near = true
 	}
 	f := registers(g.avx512, g.divides(), widthOf(g.bytes))
 	if c.options.few {
@@ -259,16 +256,6 @@ func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g 
 	}
 	spilled, masks, err := g.allocate(f)
 	return g, spilled + max(0, masks-unroll), err // one mask of each copy costs less than fewer copies would
-}
-
-// divides tells whether the stage uses DX for itself.
-func (g *gen) divides() bool {
-	for i := range g.steps {
-		if k := g.steps[i].kind; k == stepDivide || k == stepUDivide {
-			return true
-		}
-	}
-	return false
 }
 
 // sequentialStage runs once; loops in it that directives free run on this goroutine alone, as lanes.
@@ -349,12 +336,12 @@ func (g *gen) holdsLanes(f *ir.For) bool {
 // done ends the code and appends what is out of line.
 func (g *gen) done() {
 	if len(g.pastStores) > 0 {
-		g.steps = append(g.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepFence})
+		g.fence()
 	}
 	g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(0))
 	g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
 	g.ret()
-	g.cold = len(g.steps)
+	g.seldom()
 	for len(g.fails) > 0 {
 		f := g.fails[0]
 		g.fails = g.fails[1:]

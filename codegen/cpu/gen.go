@@ -96,7 +96,6 @@ type gen struct {
 	yieldTo, resumeAt label     // of the yield routines; -1: none are needed
 	loops             []*loopFrame
 	pointer           map[string]x86.Reg // hoisted addresses, see hoist.go
-	entry             []step             // constants, loaded before everything
 	consts            map[constKey]x86.Reg
 	patterns          map[string]x86.Reg // vectors of numbers that differ
 	pooled            map[constKey]int   // constants used from memory
@@ -186,7 +185,7 @@ func (g *gen) move(dst, src x86.Reg) {
 	if dst == src {
 		return
 	}
-	switch g.classes[dst-x86.FirstVirtual] {
+	switch g.classOf(dst) {
 	case general:
 		g.op(x86.MOVQStore, x86.W128, x86.RegArg(dst), x86.RegArg(src))
 	case vector:
@@ -208,19 +207,7 @@ func (g *gen) setGeneral(r x86.Reg, v int64) {
 		g.op(x86.MOVQImm, x86.W128, x86.RegArg(r), x86.ImmArg(v))
 		return
 	}
-	g.op(x86.MOVQ, x86.W128, x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(g.poolWord(uint64(v), 8))}))
-}
-
-// poolWord adds a constant to the pool and returns its offset.
-func (g *gen) poolWord(bits uint64, size int) int {
-	for len(g.pool)%size != 0 {
-		g.pool = append(g.pool, 0)
-	}
-	at := len(g.pool)
-	for i := range size {
-		g.pool = append(g.pool, byte(bits>>(8*i)))
-	}
-	return at
+	g.op(x86.MOVQ, x86.W128, x86.RegArg(r), poolAt(g.poolWord(uint64(v), 8)))
 }
 
 // constVector returns a register that holds the constant in every lane; it is loaded once, at the entry.
@@ -235,8 +222,7 @@ func (g *gen) constVector(bits uint64, size int) x86.Reg {
 	if size == 8 {
 		op = x86.VBROADCASTSD
 	}
-	w := widthOf(g.bytes)
-	g.entry = append(g.entry, step{Inst: x86.I(op, w, x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(g.poolWord(key.bits, size))}))})
+	g.loadAtEntry(op, widthOf(g.bytes), r, g.poolWord(key.bits, size))
 	return r
 }
 
@@ -248,13 +234,10 @@ func (g *gen) iotaVector(stride int64, size int) x86.Reg {
 	}
 	r := g.vector()
 	g.consts[key] = r
-	for len(g.pool)%64 != 0 {
-		g.pool = append(g.pool, 0)
-	}
-	at := len(g.pool)
+	at := g.alignPool(64)
 	for l := range int64(g.lanes) {
 		g.poolWord(uint64(l*stride), size)
 	}
-	g.entry = append(g.entry, step{Inst: x86.I(x86.VMOVUPS, widthOf(g.lanes*size), x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(at)}))})
+	g.loadAtEntry(x86.VMOVUPS, widthOf(g.lanes*size), r, at)
 	return r
 }

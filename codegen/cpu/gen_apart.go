@@ -192,14 +192,11 @@ func (g *gen) pattern(numbers []int64, size int) x86.Reg {
 	if r, ok := g.patterns[key]; ok {
 		return r
 	}
-	for len(g.pool)%64 != 0 {
-		g.pool = append(g.pool, 0)
-	}
-	at, r := len(g.pool), g.vector()
+	at, r := g.alignPool(64), g.vector()
 	for _, n := range numbers {
 		g.poolWord(uint64(n), size)
 	}
-	g.entry = append(g.entry, step{Inst: x86.I(x86.VMOVUPS, widthOf(len(numbers)*size), x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(at)}))})
+	g.loadAtEntry(x86.VMOVUPS, widthOf(len(numbers)*size), r, at)
 	g.patterns[key] = r
 	return r
 }

@@ -218,12 +218,11 @@ func (g *gen) limit(a access, size4 bool) x86.Reg {
 	if r, ok := g.limits[key]; ok {
 		return r
 	}
-	steps := g.steps
-	g.steps = g.entry
 	r, length := g.vector(), g.general()
-	g.op(x86.MOVQ, x86.W128, x86.RegArg(length), blockWord(g.frame.word[root.Var]+1))
-	g.broadcastGeneral(r, g.clampLength(length, size4), size, widthOf(g.lanes*size))
-	g.entry, g.steps = g.steps, steps
+	g.atEntry(func() {
+		g.op(x86.MOVQ, x86.W128, x86.RegArg(length), blockWord(g.frame.word[root.Var]+1))
+		g.broadcastGeneral(r, g.clampLength(length, size4), size, widthOf(g.lanes*size))
+	})
 	g.limits[key] = r
 	return r
 }

@@ -94,14 +94,14 @@ func (g *gen) lastStart(a access) x86.Reg {
 	if r, ok := g.limits[key]; ok {
 		return r
 	}
-	steps := g.steps
-	g.steps = g.entry
-	r, zero := g.general(), g.constGeneral(0)
-	g.op(x86.MOVQ, x86.W128, x86.RegArg(r), blockWord(g.frame.word[root.Var]+1))
-	g.addConst(r, int64(1-g.lanes))
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(zero))
-	g.op(x86.CMOVQLT, x86.W128, x86.RegArg(r), x86.RegArg(zero))
-	g.entry, g.steps = g.steps, steps
+	r := g.general()
+	g.atEntry(func() {
+		zero := g.constGeneral(0)
+		g.op(x86.MOVQ, x86.W128, x86.RegArg(r), blockWord(g.frame.word[root.Var]+1))
+		g.addConst(r, int64(1-g.lanes))
+		g.op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(zero))
+		g.op(x86.CMOVQLT, x86.W128, x86.RegArg(r), x86.RegArg(zero))
+	})
 	g.limits[key] = r
 	return r
 }

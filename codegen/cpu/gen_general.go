@@ -236,11 +236,11 @@ func (g *gen) gpDivide(e *ir.Binary) x86.Reg {
 
 func (g *gen) divide(e *ir.Binary, x, y, r x86.Reg) {
 	g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x))
-	s := step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(y)), kind: stepDivide, at: g.at}
-	if !e.T.IsSigned() {
-		s.kind, s.short = stepUDivide, e.T.Size <= 4
+	if e.T.IsSigned() {
+		g.divideSigned(y)
+	} else {
+		g.divideUnsigned(y, e.T.Size <= 4)
 	}
-	g.steps = append(g.steps, s)
 	from := x86.AX
 	if e.Op == ir.Rem {
 		from = x86.DX

@@ -313,10 +313,10 @@ func (g *gen) checkAhead(s *ir.For, f *loopFrame, base, left x86.Reg, step int64
 		g.op(x86.TESTQ, x86.W128, x86.RegArg(flag), x86.RegArg(flag))
 		g.jump(condNE, hot)
 	}
-	before := len(g.steps)
+	before := g.size()
 	g.precheck(s, f, left, step, slow)
 	g.shared = nil
-	if len(g.steps) == before {
+	if g.size() == before {
 		g.place(hot)
 		return
 	}
@@ -359,14 +359,10 @@ func (g *gen) trips(s *ir.For, lo x86.Reg, step int64) x86.Reg {
 	g.addConst(n, size-1)
 	d := g.constGeneral(size)
 	g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(n))
-	g.steps = append(g.steps, step64(d))
+	g.divideSigned(d)
 	r := g.general()
 	g.op(x86.MOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(x86.AX))
 	return r
-}
-
-func step64(d x86.Reg) step {
-	return step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(d)), kind: stepDivide}
 }
 
 // mainLoop runs full vectors while enough iterations are left.

@@ -32,7 +32,7 @@ func (g *gen) tryVectors(s ir.Stmt) {
 // attempt selects s and takes all back where that is refused.
 func (g *gen) attempt(s ir.Stmt) (why *Refusal) {
 	then := g.context()
-	steps, fails, sites, past, loops, notes := len(g.steps), len(g.fails), len(g.sites), len(g.pastStores), len(g.loops), len(g.notes)
+	steps, fails, sites, past, loops, notes := g.size(), len(g.fails), len(g.sites), len(g.pastStores), len(g.loops), len(g.notes)
 	defer func() {
 		r := recover()
 		if r == nil {
@@ -42,7 +42,8 @@ func (g *gen) attempt(s ir.Stmt) (why *Refusal) {
 		if !ok || g.serialBase > 0 {
 			panic(r)
 		}
-		g.steps, g.fails, g.sites, g.pastStores, g.loops, g.notes = g.steps[:steps], g.fails[:fails], g.sites[:sites], g.pastStores[:past], g.loops[:loops], g.notes[:notes]
+		g.truncate(steps)
+		g.fails, g.sites, g.pastStores, g.loops, g.notes = g.fails[:fails], g.sites[:sites], g.pastStores[:past], g.loops[:loops], g.notes[:notes]
 		g.enterContext(then)
 		why = refusal
 	}()

@@ -38,7 +38,7 @@ func (g *gen) spreadOperands(f *loopFrame, e *ir.Binary) {
 	case e.Op == ir.Shl || e.Op == ir.Shr:
 		if _, constant := constInt(e.Y); y == uniform && !constant && g.invariant(f, e.Y) {
 			if key := countKey(e); g.spreads[key] == 0 {
-				g.spreads[key] = g.yielding(g.countVector(e, g.gp(e.Y)))
+				g.spreads[key] = g.spillFirst(g.countVector(e, g.gp(e.Y)))
 			}
 		}
 	case e.Op == ir.Div || e.Op == ir.Rem:
@@ -58,16 +58,7 @@ func (g *gen) spreadOne(f *loopFrame, e ir.Expr) {
 	}
 	r := g.vector()
 	g.broadcastGeneral(r, g.gp(e), container(e.Type()), g.width(e.Type()))
-	g.spreads[key] = g.yielding(r)
-}
-
-// yielding marks a register whose value is better in memory than that of a register which changes in each round: it is loaded as fast as it is made.
-func (g *gen) yielding(r x86.Reg) x86.Reg {
-	if g.yields == nil {
-		g.yields = map[x86.Reg]bool{}
-	}
-	g.yields[r] = true
-	return r
+	g.spreads[key] = g.spillFirst(r)
 }
 
 // invariant tells the integers that can be computed before the loop.

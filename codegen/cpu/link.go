@@ -47,7 +47,7 @@ func (c *vcode) link() (code []byte, lines []Line, places []int, err error) {
 			fixups = append(fixups, *fix)
 		}
 		if c.text && (len(code) > start || s.kind == stepLabel) {
-			lines = append(lines, Line{Offset: start, At: s.at, Text: s.text()})
+			lines = append(lines, Line{Offset: start, At: s.at, Text: c.line(s)})
 		}
 	}
 	for len(code)%64 != 0 {
@@ -111,7 +111,7 @@ func (c *vcode) encode(code []byte, s *step, places []int) ([]byte, *fixup, erro
 	case stepFence:
 		return append(code, 0x0F, 0xAE, 0xF8), nil, nil
 	case stepResume:
-		return binary.LittleEndian.AppendUint32(append(code, 0xFF, 0xA7), 8*wordResume), nil, nil // JMP through the block in DI
+		return binary.LittleEndian.AppendUint32(append(code, 0xFF, 0xA7), uint32(c.layout.resume)), nil, nil // JMP through the block in DI
 	case stepDivide:
 		code = append(code, 0x48, 0x99) // CQO
 		code, err := x86.Append(code, x86.I(x86.IDIVQ, x86.W128, s.Args[0]))
@@ -151,7 +151,8 @@ func (s *step) immBytes() int {
 var condNames = map[cond]string{condB: "JCS", condAE: "JCC", condE: "JEQ", condNE: "JNE", condBE: "JLS", condA: "JHI", condS: "JMI",
 	condL: "JLT", condGE: "JGE", condLE: "JLE", condG: "JGT", always: "JMP"}
 
-func (s *step) text() string {
+// line is the text of a step.
+func (c *vcode) line(s *step) string {
 	switch s.kind {
 	case stepLabel:
 		return fmt.Sprintf("L%d:", s.label)
@@ -166,7 +167,7 @@ func (s *step) text() string {
 	case stepFence:
 		return "\tSFENCE"
 	case stepResume:
-		return fmt.Sprintf("\tJMP %d(DI)", 8*wordResume)
+		return fmt.Sprintf("\tJMP %d(DI)", c.layout.resume)
 	case stepDivide:
 		return "\tCQO; IDIVQ " + s.Args[0].Reg.Name(x86.W128)
 	case stepUDivide:
@@ -182,7 +183,7 @@ func (s *step) text() string {
 func (c *vcode) String() string {
 	var b strings.Builder
 	for i := range c.steps {
-		b.WriteString(c.steps[i].text())
+		b.WriteString(c.line(&c.steps[i]))
 		b.WriteByte('\n')
 	}
 	return b.String()

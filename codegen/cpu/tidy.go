@@ -45,7 +45,7 @@ type numbering struct {
 	fixed         map[x86.Reg]int64 // registers that are only ever set to one constant
 }
 
-// tidy is for code before register allocation; entries are labels that Go enters at, and routines.
+// tidy is for code of single numbers before register allocation; entries are labels that Go enters at, and routines.
 func (c *vcode) tidy(full x86.Width, entries ...label) {
 	n := &numbering{vcode: c, full: full, of: map[x86.Reg]int64{}, known: map[valueKey]int64{}, holders: map[int64][]x86.Reg{}, most: map[int64]int64{}, constant: map[int64]int64{}, facts: map[fact]bool{}, gone: make([]bool, len(c.steps))}
 	n.forward()
@@ -56,6 +56,7 @@ func (c *vcode) tidy(full x86.Width, entries ...label) {
 		c.drop(c.dead())
 	}
 	c.drop(c.comparedBefore())
+	c.near = true
 }
 
 // comparedBefore are the comparisons with 0 of what a logical operation has just made: it has set the same flags.

@@ -76,8 +76,22 @@ type vcode struct {
 	order   []int            // then, the steps in that order
 	yields  map[x86.Reg]bool // registers that are given up before others: their values are as good in memory
 	spill   int              // bytes of spilled values
-	at      ir.Pos
+	at      ir.Pos           // of the steps that are added
+	entry   []step           // in front of all others, when the code is finished
+	layout  layout
 	text    bool // link writes lines of text
+}
+
+// A layout says where code finds what it keeps in the block of memory that DI points to.
+type layout struct {
+	spill     int // bytes before spilled values
+	mostSpill int // bytes that these may take
+	resume    int // bytes before the address to go on at after a yield
+}
+
+// newCode is empty code for a processor with AVX-512 or, with vex, without; steps is how many it may have.
+func newCode(l layout, vex bool, steps int) vcode {
+	return vcode{layout: l, vex: vex, steps: make([]step, 0, steps)}
 }
 
 func (c *vcode) reg(k class) x86.Reg {
@@ -115,6 +129,111 @@ func (c *vcode) jump(k cond, l label) {
 
 func (c *vcode) ret() {
 	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepReturn, at: c.at})
+}
+
+// call calls a routine of this code, which leaves every register but AX and CX.
+func (c *vcode) call(l label) {
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepCall, label: l, at: c.at})
+}
+
+// plain adds a step that has no operands and belongs to no line.
+func (c *vcode) plain(k stepKind) {
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: k})
+}
+
+// popAX takes the return address off the stack.
+func (c *vcode) popAX() { c.plain(stepPop) }
+
+// resume jumps to where the block says that the code goes on.
+func (c *vcode) resume() { c.plain(stepResume) }
+
+// fence makes stores past the caches seen before what follows.
+func (c *vcode) fence() { c.plain(stepFence) }
+
+// divideSigned divides AX by r: the quotient is in AX, the remainder in DX.
+func (c *vcode) divideSigned(r x86.Reg) {
+	c.steps = append(c.steps, step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(r)), kind: stepDivide, at: c.at})
+}
+
+// divideUnsigned divides AX by r; short says that both are numbers of 32 bits.
+func (c *vcode) divideUnsigned(r x86.Reg, short bool) {
+	c.steps = append(c.steps, step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(r)), kind: stepUDivide, short: short, at: c.at})
+}
+
+// divides tells whether the code uses AX and DX for divisions.
+func (c *vcode) divides() bool {
+	for i := range c.steps {
+		if k := c.steps[i].kind; k == stepDivide || k == stepUDivide {
+			return true
+		}
+	}
+	return false
+}
+
+// size is the number of steps.
+func (c *vcode) size() int { return len(c.steps) }
+
+// truncate takes back all steps from the n-th on.
+func (c *vcode) truncate(n int) { c.steps = c.steps[:n] }
+
+// atEntry adds the steps that f adds to the entry instead: they run once, before all others.
+func (c *vcode) atEntry(f func()) {
+	steps := c.steps
+	c.steps = c.entry
+	f()
+	c.entry, c.steps = c.steps, steps
+}
+
+// loadAtEntry sets r from the pool once, at the entry.
+func (c *vcode) loadAtEntry(op x86.Op, w x86.Width, r x86.Reg, offset int) {
+	c.entry = append(c.entry, step{Inst: x86.I(op, w, x86.RegArg(r), poolAt(offset))})
+}
+
+// seldom says that what follows is seldom run: reports of failed checks, routines.
+func (c *vcode) seldom() { c.cold = len(c.steps) }
+
+// joinEntry puts the entry in front of all else; it returns how many steps the code has without it.
+func (c *vcode) joinEntry() (size int) {
+	size = len(c.steps)
+	c.cold += len(c.entry)
+	c.steps, c.entry = append(c.entry, c.steps...), nil
+	return size
+}
+
+// classOf is the class of a virtual register.
+func (c *vcode) classOf(r x86.Reg) class { return c.classes[r-x86.FirstVirtual] }
+
+// spillFirst marks a register whose value is better in memory than that of a register which changes in each round: it is loaded as fast as it
+// is made.
+func (c *vcode) spillFirst(r x86.Reg) x86.Reg {
+	if c.yields == nil {
+		c.yields = map[x86.Reg]bool{}
+	}
+	c.yields[r] = true
+	return r
+}
+
+// poolWord adds a constant to the pool and returns its offset.
+func (c *vcode) poolWord(bits uint64, size int) int {
+	c.alignPool(size)
+	at := len(c.pool)
+	for i := range size {
+		c.pool = append(c.pool, byte(bits>>(8*i)))
+	}
+	return at
+}
+
+// alignPool lets the next constant begin at a multiple of size bytes, and returns its offset.
+func (c *vcode) alignPool(size int) int {
+	for len(c.pool)%size != 0 {
+		c.pool = append(c.pool, 0)
+	}
+	return len(c.pool)
+}
+
+// poolAt is the constant at an offset of the pool.
+func poolAt(offset int) x86.Arg {
+	return x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(offset)})
 }
 
 // effect says how an instruction uses its first operand and what else it changes.

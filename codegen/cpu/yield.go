@@ -22,6 +22,15 @@ const (
 	blockBytes   = spillArea + spillBytes
 )
 
+// Room for spilled values: what the argument block of every launch has, and the most that one grows to.
+const (
+	spillBytes = 32 << 10
+	mostSpill  = 16 << 20
+)
+
+// blockLayout is what register allocation and linking need to know of the block.
+var blockLayout = layout{spill: spillArea, mostSpill: mostSpill, resume: 8 * wordResume}
+
 // A siteKind says what a status other than done means.
 type siteKind uint8
 
@@ -70,7 +79,7 @@ func (g *gen) yield(n int) {
 	}
 	g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
 	g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
-	g.steps = append(g.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepCall, label: g.yieldTo, at: g.at})
+	g.call(g.yieldTo)
 }
 
 // Generated code lets others have their turn after so many rounds of inner loops: at first, and within which bounds their number follows the
@@ -133,9 +142,8 @@ func (g *gen) yieldRoutines() {
 	at := func(base, i, size int) x86.Arg { return x86.MemArg(x86.At(x86.DI, int32(base+i*size))) }
 	generals, vectors, masks := g.savedRegs()
 	w := widthOf(g.bytes)
-	plain := func(k stepKind) { g.steps = append(g.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: k}) }
 	g.place(g.yieldTo)
-	plain(stepPop) // the return address, into AX
+	g.popAX() // the return address
 	g.op(x86.MOVQStore, x86.W128, blockWord(wordResume), x86.RegArg(x86.AX))
 	for i, r := range generals {
 		g.op(x86.MOVQStore, x86.W128, at(savedGeneral, i, 8), x86.RegArg(r))
@@ -159,7 +167,7 @@ func (g *gen) yieldRoutines() {
 	for i, r := range vectors {
 		g.op(x86.VMOVUPS, w, x86.RegArg(r), at(savedVectors, i, 64))
 	}
-	plain(stepResume)
+	g.resume()
 }
 
 // inGo lets Go compute something of one or two numbers in the lanes that are on: what has no vector code, and where that of others does not
