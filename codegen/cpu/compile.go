@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -32,8 +33,8 @@ type Code struct {
 	Width   x86.Width // of full vectors
 	Loop    ir.Pos    // the first loop whose iterations are lanes
 	Bytes   []byte
-	Lines   []Line   // where text was asked for
-	Notes   []string // what the author may want to know: bounds of functions, what Go computes
+	Lines   []mach.Line // where text was asked for
+	Notes   []string    // what the author may want to know: bounds of functions, what Go computes
 	options Options
 	params  []*ir.Var
 	nested  []int // the stages that are loops in sequential code
@@ -113,14 +114,14 @@ func (c *Code) add(s *stage, g *gen) error {
 	for len(c.Bytes)%64 != 0 {
 		c.Bytes = append(c.Bytes, 0xCC)
 	}
-	bytes, lines, places, err := g.link()
+	bytes, lines, places, err := g.Link()
 	if err != nil {
 		return err
 	}
 	s.entry = len(c.Bytes)
 	c.scratch = max(c.scratch, g.scratch)
-	if g.spill > spillBytes {
-		c.spill = max(c.spill, g.spill)
+	if g.SpillBytes > spillBytes {
+		c.spill = max(c.spill, g.SpillBytes)
 	}
 	c.past = append(c.past, g.pastStores...)
 	c.far = c.far || len(c.past) > 0 || s.copies.size > 0
@@ -227,10 +228,10 @@ func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g 
 			g, err = nil, refusal
 		}
 	}()
-	g = &gen{vcode: newCode(blockLayout, !c.options.AVX512, max(c.steps, 256)), kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, limits: map[limitKey]x86.Reg{}, pooled: map[constKey]int{},
+	g = &gen{Code: mach.New(blockLayout, !c.options.AVX512, max(c.steps, 256)), kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, limits: map[limitKey]x86.Reg{}, pooled: map[constKey]int{},
 		prefix: x86.NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]x86.Reg{}, pointer: map[string]x86.Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
 		names: c.names, bounds: c.bounds, nested: c.stages, arrays: c.arrays, scratch: c.frame.scratch}
-	g.text = c.options.text
+	g.Listing = c.options.text
 	if g.avx512 && c.options.Width != x86.W256 && !single {
 		g.bytes = 64
 	}
@@ -245,16 +246,16 @@ func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g 
 	}
 	g.sums = s.sums
 	g.done()
-	steps := g.joinEntry()
+	steps := g.JoinEntry()
 	c.steps = steps + steps/8
 	if single {
-		g.tidy(widthOf(g.bytes), g.yieldTo, g.resumeAt)
+		g.Tidy(widthOf(g.bytes), g.yieldTo, g.resumeAt)
 	}
-	f := registers(g.avx512, g.divides(), widthOf(g.bytes))
+	f := mach.Registers(g.avx512, g.Divides(), widthOf(g.bytes))
 	if c.options.few {
-		f.keepOne()
+		f.KeepOne()
 	}
-	spilled, masks, err := g.allocate(f)
+	spilled, masks, err := g.Allocate(f)
 	return g, spilled + max(0, masks-unroll), err // one mask of each copy costs less than fewer copies would
 }
 
@@ -270,9 +271,9 @@ func (g *gen) sequentialStage(s *stage, f frame) {
 	if !ok || s.next.Rel == ir.Ne {
 		g.refuse(s.next.At, "the parallel loop needs a constant step and <, <=, > or >=: write its end so")
 	}
-	lo := g.general()
+	lo := g.NewGeneral()
 	g.move(lo, g.gp(s.next.Lo))
-	g.op(x86.MOVQStore, x86.W128, blockWord(wordTrips), x86.RegArg(g.trips(s.next, lo, step)))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(wordTrips), x86.RegArg(g.trips(s.next, lo, step)))
 }
 
 // parallelStage runs iterations lo to hi of a parallel loop.
@@ -336,16 +337,16 @@ func (g *gen) holdsLanes(f *ir.For) bool {
 // done ends the code and appends what is out of line.
 func (g *gen) done() {
 	if len(g.pastStores) > 0 {
-		g.fence()
+		g.Fence()
 	}
-	g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(0))
-	g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
-	g.ret()
-	g.seldom()
+	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(0))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
+	g.Return()
+	g.SeldomFromHere()
 	for len(g.fails) > 0 {
 		f := g.fails[0]
 		g.fails = g.fails[1:]
-		g.place(f.label)
+		g.Place(f.label)
 		f.emit()
 	}
 	g.yieldRoutines()
@@ -390,8 +391,8 @@ func (g *gen) between(s *ir.For, lo, hi *ir.Var) *ir.For {
 
 func (g *gen) wordVar(name string, word int, at ir.Pos) *ir.Var {
 	v := &ir.Var{Name: name, Type: ir.IntType, ID: -2 - word, At: at}
-	r := g.general()
-	g.op(x86.MOVQ, x86.W128, x86.RegArg(r), blockWord(word))
+	r := g.NewGeneral()
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), blockWord(word))
 	g.homes[v] = &home{gp: r, length: x86.NoReg}
 	return v
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -58,7 +59,7 @@ type home struct {
 
 // gen selects instructions for one kernel.
 type gen struct {
-	vcode
+	mach.Code
 	kernel            *ir.Kernel
 	avx512            bool
 	bytes             int // of a full vector
@@ -92,8 +93,8 @@ type gen struct {
 	frame             frame
 	past              bool // stores past the caches
 	pastStores        []pastStore
-	pastRow           *ir.Index // the store that leaves the caches alone in the loop over lanes that is selected
-	yieldTo, resumeAt label     // of the yield routines; -1: none are needed
+	pastRow           *ir.Index  // the store that leaves the caches alone in the loop over lanes that is selected
+	yieldTo, resumeAt mach.Label // of the yield routines; -1: none are needed
 	loops             []*loopFrame
 	pointer           map[string]x86.Reg // hoisted addresses, see hoist.go
 	consts            map[constKey]x86.Reg
@@ -123,7 +124,7 @@ type constKey struct {
 
 // A fail is code out of line that reports a failed check.
 type fail struct {
-	label label
+	label mach.Label
 	emit  func()
 }
 
@@ -160,7 +161,7 @@ func widthOf(bytes int) x86.Width {
 func (g *gen) vectors(n int) []x86.Reg {
 	out := make([]x86.Reg, n)
 	for i := range out {
-		out[i] = g.vector()
+		out[i] = g.NewVector()
 	}
 	return out
 }
@@ -185,29 +186,29 @@ func (g *gen) move(dst, src x86.Reg) {
 	if dst == src {
 		return
 	}
-	switch g.classOf(dst) {
-	case general:
-		g.op(x86.MOVQStore, x86.W128, x86.RegArg(dst), x86.RegArg(src))
-	case vector:
-		g.op(x86.VMOVUPSStore, widthOf(g.bytes), x86.RegArg(dst), x86.RegArg(src))
-	case mask:
-		g.op(x86.KMOVW, x86.W128, x86.RegArg(dst), x86.RegArg(src))
+	switch g.ClassOf(dst) {
+	case mach.General:
+		g.Op(x86.MOVQStore, x86.W128, x86.RegArg(dst), x86.RegArg(src))
+	case mach.Vector:
+		g.Op(x86.VMOVUPSStore, widthOf(g.bytes), x86.RegArg(dst), x86.RegArg(src))
+	case mach.Mask:
+		g.Op(x86.KMOVW, x86.W128, x86.RegArg(dst), x86.RegArg(src))
 	}
 }
 
 // constGeneral returns a fresh general register with value v.
 func (g *gen) constGeneral(v int64) x86.Reg {
-	r := g.general()
+	r := g.NewGeneral()
 	g.setGeneral(r, v)
 	return r
 }
 
 func (g *gen) setGeneral(r x86.Reg, v int64) {
 	if v == int64(int32(v)) {
-		g.op(x86.MOVQImm, x86.W128, x86.RegArg(r), x86.ImmArg(v))
+		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(r), x86.ImmArg(v))
 		return
 	}
-	g.op(x86.MOVQ, x86.W128, x86.RegArg(r), poolAt(g.poolWord(uint64(v), 8)))
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), mach.PoolAt(g.PoolWord(uint64(v), 8)))
 }
 
 // constVector returns a register that holds the constant in every lane; it is loaded once, at the entry.
@@ -216,13 +217,13 @@ func (g *gen) constVector(bits uint64, size int) x86.Reg {
 	if r, ok := g.consts[key]; ok {
 		return r
 	}
-	r := g.vector()
+	r := g.NewVector()
 	g.consts[key] = r
 	op := x86.VBROADCASTSS
 	if size == 8 {
 		op = x86.VBROADCASTSD
 	}
-	g.loadAtEntry(op, widthOf(g.bytes), r, g.poolWord(key.bits, size))
+	g.LoadAtEntry(op, widthOf(g.bytes), r, g.PoolWord(key.bits, size))
 	return r
 }
 
@@ -232,12 +233,12 @@ func (g *gen) iotaVector(stride int64, size int) x86.Reg {
 	if r, ok := g.consts[key]; ok {
 		return r
 	}
-	r := g.vector()
+	r := g.NewVector()
 	g.consts[key] = r
-	at := g.alignPool(64)
+	at := g.AlignPool(64)
 	for l := range int64(g.lanes) {
-		g.poolWord(uint64(l*stride), size)
+		g.PoolWord(uint64(l*stride), size)
 	}
-	g.loadAtEntry(x86.VMOVUPS, widthOf(g.lanes*size), r, at)
+	g.LoadAtEntry(x86.VMOVUPS, widthOf(g.lanes*size), r, at)
 	return r
 }

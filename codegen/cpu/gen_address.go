@@ -122,34 +122,34 @@ func (g *gen) memOf(a access, l linear) x86.Mem {
 	if a.size <= 8 && bits.OnesCount64(uint64(a.size)) == 1 {
 		return x86.Indexed(base, r, uint8(a.size), int32(disp))
 	}
-	t := g.general()
-	g.op(x86.IMUL3Q, x86.W128, x86.RegArg(t), x86.RegArg(r), x86.ImmArg(a.size))
+	t := g.NewGeneral()
+	g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(t), x86.RegArg(r), x86.ImmArg(a.size))
 	return x86.Indexed(base, t, 1, int32(disp))
 }
 
 // sum evaluates terms into a fresh register.
 func (g *gen) sum(terms []term) x86.Reg {
-	r := g.general()
+	r := g.NewGeneral()
 	for i, t := range terms {
 		x := g.termValue(t)
 		if t.coef != 1 && t.coef != -1 {
-			y := g.general()
+			y := g.NewGeneral()
 			if t.coef != int64(int32(t.coef)) {
 				g.refuse(t.expr.Pos(), "a constant factor of an index is too large")
 			}
-			g.op(x86.IMUL3Q, x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(t.coef))
+			g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(t.coef))
 			x = y
 		}
 		switch {
 		case i == 0 && t.coef == -1:
 			g.move(r, x)
-			g.op(x86.NEGQ, x86.W128, x86.RegArg(r))
+			g.Op(x86.NEGQ, x86.W128, x86.RegArg(r))
 		case i == 0:
 			g.move(r, x)
 		case t.coef == -1:
-			g.op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
+			g.Op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
 		default:
-			g.op(x86.ADDQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
+			g.Op(x86.ADDQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
 		}
 	}
 	if len(terms) == 0 {
@@ -187,9 +187,9 @@ func (g *gen) addConst(r x86.Reg, c int64) {
 	switch {
 	case c == 0:
 	case c == int64(int32(c)):
-		g.op(x86.ADDQImm, x86.W128, x86.RegArg(r), x86.ImmArg(c))
+		g.Op(x86.ADDQImm, x86.W128, x86.RegArg(r), x86.ImmArg(c))
 	default:
-		g.op(x86.ADDQ, x86.W128, x86.RegArg(r), x86.RegArg(g.constGeneral(c)))
+		g.Op(x86.ADDQ, x86.W128, x86.RegArg(r), x86.RegArg(g.constGeneral(c)))
 	}
 }
 
@@ -265,7 +265,7 @@ func (g *gen) scaleIndices(t target, a access) []x86.Reg {
 	if bits.OnesCount64(uint64(a.size)) == 1 {
 		shift := map[int]x86.Op{4: x86.VPSLLD, 8: x86.VPSLLQ}[size]
 		g.each(func(u int) {
-			g.op(shift, widthOf(g.lanes*size), x86.RegArg(out[u]), x86.RegArg(t.index[u]), x86.ImmArg(int64(bits.TrailingZeros64(uint64(a.size)))))
+			g.Op(shift, widthOf(g.lanes*size), x86.RegArg(out[u]), x86.RegArg(t.index[u]), x86.ImmArg(int64(bits.TrailingZeros64(uint64(a.size)))))
 		})
 		return out
 	}
@@ -275,7 +275,7 @@ func (g *gen) scaleIndices(t target, a access) []x86.Reg {
 			g.mulLong(out[u], t.index[u], c, widthOf(g.lanes*size))
 			return
 		}
-		g.op(op, widthOf(g.lanes*size), x86.RegArg(out[u]), x86.RegArg(t.index[u]), x86.RegArg(c))
+		g.Op(op, widthOf(g.lanes*size), x86.RegArg(out[u]), x86.RegArg(t.index[u]), x86.RegArg(c))
 	})
 	return out
 }

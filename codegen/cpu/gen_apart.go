@@ -110,25 +110,25 @@ func (g *gen) loadApart(a apart) []x86.Reg {
 // clearOff makes the lanes 0 that are off.
 func (g *gen) clearOff(d, m x86.Reg, a apart) {
 	if g.avx512 {
-		g.emit(x86.I(pick(a.t, x86.VMOVUPSStore, x86.VMOVUPDStore), a.w, x86.RegArg(d), x86.RegArg(d)).Masked(m, true))
+		g.Emit(x86.I(pick(a.t, x86.VMOVUPSStore, x86.VMOVUPDStore), a.w, x86.RegArg(d), x86.RegArg(d)).Masked(m, true))
 		return
 	}
-	g.op(x86.VPAND, a.w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.maskFor(m, a.t)))
+	g.Op(x86.VPAND, a.w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.maskFor(m, a.t)))
 }
 
 // loadWindows512 takes from every window what lies in it.
 func (g *gen) loadWindows512(a apart, u int) x86.Reg {
 	size := int64(a.t.Size)
-	ws, m, d := windowsOf(g.lanes, a.gap), g.lowest(a, u), g.vector()
+	ws, m, d := windowsOf(g.lanes, a.gap), g.lowest(a, u), g.NewVector()
 	op, from := pick(a.t, x86.VPERMT2PS, x86.VPERMT2PD), make([]int64, g.lanes)
-	g.op(pick(a.t, x86.VMOVUPS, x86.VMOVUPD), a.w, x86.RegArg(d), x86.MemArg(m.Plus(ws[0].start*size)))
+	g.Op(pick(a.t, x86.VMOVUPS, x86.VMOVUPD), a.w, x86.RegArg(d), x86.MemArg(m.Plus(ws[0].start*size)))
 	var there []int
 	for _, p := range ws[0].places {
 		lane := g.laneOf(a, p.lane)
 		from[lane], there = int64(p.at), append(there, lane)
 	}
 	if len(ws) == 1 {
-		g.op(op, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, int(size))), x86.RegArg(d))
+		g.Op(op, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, int(size))), x86.RegArg(d))
 		return d
 	}
 	for _, w := range ws[1:] {
@@ -136,7 +136,7 @@ func (g *gen) loadWindows512(a apart, u int) x86.Reg {
 			lane := g.laneOf(a, p.lane)
 			from[lane], there = int64(g.lanes+p.at), append(there, lane)
 		}
-		g.op(op, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, int(size))), x86.MemArg(m.Plus(w.start*size)))
+		g.Op(op, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, int(size))), x86.MemArg(m.Plus(w.start*size)))
 		for _, lane := range there {
 			from[lane] = int64(lane)
 		}
@@ -164,24 +164,24 @@ func (g *gen) merge(d, x x86.Reg, lanes int, a apart) x86.Reg {
 	if d == x86.NoReg {
 		return x
 	}
-	r := g.vector()
-	g.op(pick(a.t, x86.VBLENDPS, x86.VBLENDPD), a.w, x86.RegArg(r), x86.RegArg(d), x86.RegArg(x), x86.ImmArg(int64(lanes)))
+	r := g.NewVector()
+	g.Op(pick(a.t, x86.VBLENDPS, x86.VBLENDPD), a.w, x86.RegArg(r), x86.RegArg(d), x86.RegArg(x), x86.ImmArg(int64(lanes)))
 	return r
 }
 
 // permuted takes element from[i] of x to lane i. It needs no AVX-512.
 func (g *gen) permuted(from []int64, x x86.Arg, a apart) x86.Reg {
-	d, imm := g.vector(), int64(0)
+	d, imm := g.NewVector(), int64(0)
 	switch {
 	case a.w == x86.W256 && a.t.Size == 4:
-		g.op(x86.VPERMPS, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, 4)), x)
+		g.Op(x86.VPERMPS, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, 4)), x)
 	case a.w == x86.W128 && a.t.Size == 8:
-		g.op(x86.VPERMILPD, a.w, x86.RegArg(d), x, x86.ImmArg(from[0]|from[1]<<1))
+		g.Op(x86.VPERMILPD, a.w, x86.RegArg(d), x, x86.ImmArg(from[0]|from[1]<<1))
 	default: // four lanes
 		for lane, at := range from {
 			imm |= at << (2 * lane)
 		}
-		g.op(map[bool]x86.Op{true: x86.VPERMILPS, false: x86.VPERMPDImm}[a.t.Size == 4], a.w, x86.RegArg(d), x, x86.ImmArg(imm))
+		g.Op(map[bool]x86.Op{true: x86.VPERMILPS, false: x86.VPERMPDImm}[a.t.Size == 4], a.w, x86.RegArg(d), x, x86.ImmArg(imm))
 	}
 	return d
 }
@@ -192,35 +192,35 @@ func (g *gen) pattern(numbers []int64, size int) x86.Reg {
 	if r, ok := g.patterns[key]; ok {
 		return r
 	}
-	at, r := g.alignPool(64), g.vector()
+	at, r := g.AlignPool(64), g.NewVector()
 	for _, n := range numbers {
-		g.poolWord(uint64(n), size)
+		g.PoolWord(uint64(n), size)
 	}
-	g.loadAtEntry(x86.VMOVUPS, widthOf(len(numbers)*size), r, at)
+	g.LoadAtEntry(x86.VMOVUPS, widthOf(len(numbers)*size), r, at)
 	g.patterns[key] = r
 	return r
 }
 
 // loadLanesApart loads n lanes from the first on, one by one.
 func (g *gen) loadLanesApart(a apart, u, first, n int) x86.Reg {
-	d := g.vector()
+	d := g.NewVector()
 	if n == 1 {
 		m := g.copyMem(a.at, u).Plus(int64(first) * a.at.stride)
-		g.op(pick(a.t, x86.VMOVSSLoad, x86.VMOVSDLoad), x86.W128, x86.RegArg(d), x86.MemArg(m))
+		g.Op(pick(a.t, x86.VMOVSSLoad, x86.VMOVSDLoad), x86.W128, x86.RegArg(d), x86.MemArg(m))
 		return d
 	}
 	x, y := g.loadLanesApart(a, u, first, n/2), g.loadLanesApart(a, u, first+n/2, n/2)
 	switch bytes := n * int(a.t.Size); {
 	case bytes == 64:
-		g.op(x86.VINSERTF64X4, x86.W512, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(1))
+		g.Op(x86.VINSERTF64X4, x86.W512, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(1))
 	case bytes == 32 && g.avx512:
-		g.op(x86.VINSERTF32X4, x86.W256, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(1))
+		g.Op(x86.VINSERTF32X4, x86.W256, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(1))
 	case bytes == 32:
-		g.op(x86.VINSERTF128, x86.W256, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(1))
+		g.Op(x86.VINSERTF128, x86.W256, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(1))
 	case bytes == 16:
-		g.op(x86.VUNPCKLPD, x86.W128, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
+		g.Op(x86.VUNPCKLPD, x86.W128, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
 	default:
-		g.op(x86.VUNPCKLPS, x86.W128, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
+		g.Op(x86.VUNPCKLPS, x86.W128, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
 	}
 	return d
 }
@@ -243,34 +243,34 @@ func (g *gen) storeApart(a apart, v []x86.Reg) bool {
 func (g *gen) storeWindows512(a apart, u int, v x86.Reg) {
 	size := int64(a.t.Size)
 	for _, w := range windowsOf(g.lanes, a.gap) {
-		x, elements, from := g.vector(), int64(0), make([]int64, g.lanes)
+		x, elements, from := g.NewVector(), int64(0), make([]int64, g.lanes)
 		for _, p := range w.places {
 			from[p.at], elements = int64(g.laneOf(a, p.lane)), elements|1<<p.at
 		}
 		g.move(x, v)
-		g.op(pick(a.t, x86.VPERMT2PS, x86.VPERMT2PD), a.w, x86.RegArg(x), x86.RegArg(g.pattern(from, int(size))), x86.RegArg(x))
+		g.Op(pick(a.t, x86.VPERMT2PS, x86.VPERMT2PD), a.w, x86.RegArg(x), x86.RegArg(g.pattern(from, int(size))), x86.RegArg(x))
 		in := x86.I(pick(a.t, x86.VMOVUPSStore, x86.VMOVUPDStore), a.w, x86.MemArg(g.lowest(a, u).Plus(w.start*size)), x86.RegArg(x))
 		if g.exec != nil {
-			g.emit(in.Masked(g.spreadMask(g.exec[u], w, elements), false))
+			g.Emit(in.Masked(g.spreadMask(g.exec[u], w, elements), false))
 			continue
 		}
-		m := g.mask()
-		g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(elements))
-		g.op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
-		g.emit(in.Masked(m, false))
+		m := g.NewMask()
+		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(elements))
+		g.Op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
+		g.Emit(in.Masked(m, false))
 	}
 }
 
 // spreadMask is the mask of the elements of a window whose lanes are on.
 func (g *gen) spreadMask(exec x86.Reg, w window, elements int64) x86.Reg {
-	m := g.mask()
+	m := g.NewMask()
 	to := g.constGeneral(elements)
 	g.maskBits(x86.CX, exec)
 	if first := w.places[0].lane; first > 0 {
-		g.op(x86.SHRQ, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(first)))
+		g.Op(x86.SHRQ, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(first)))
 	}
-	g.op(x86.PDEPQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX), x86.RegArg(to))
-	g.op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
+	g.Op(x86.PDEPQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX), x86.RegArg(to))
+	g.Op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
 	return m
 }
 
@@ -278,27 +278,27 @@ func (g *gen) spreadMask(exec x86.Reg, w window, elements int64) x86.Reg {
 func (g *gen) storeLanesApart(a apart, u int, v x86.Reg) {
 	bits := x86.NoReg
 	if g.exec != nil {
-		bits = g.general()
+		bits = g.NewGeneral()
 		g.maskBits(bits, g.exec[u])
 	}
 	per := 16 / int(a.t.Size)
 	parts := make([]x86.Reg, g.lanes/per)
 	parts[0] = v
 	for q := 1; q < len(parts); q++ {
-		parts[q] = g.vector()
+		parts[q] = g.NewVector()
 		if g.avx512 {
-			g.op(x86.VEXTRACTF32X4, a.w, x86.RegArg(parts[q]), x86.RegArg(v), x86.ImmArg(int64(q)))
+			g.Op(x86.VEXTRACTF32X4, a.w, x86.RegArg(parts[q]), x86.RegArg(v), x86.ImmArg(int64(q)))
 		} else {
-			g.op(x86.VEXTRACTF128, x86.W256, x86.RegArg(parts[q]), x86.RegArg(v), x86.ImmArg(int64(q)))
+			g.Op(x86.VEXTRACTF128, x86.W256, x86.RegArg(parts[q]), x86.RegArg(v), x86.ImmArg(int64(q)))
 		}
 	}
 	g.inLanes(bits, func(lane int) {
 		x := parts[lane/per]
 		if at := int64(lane % per); at > 0 {
-			y := g.vector()
-			g.op(pick(a.t, x86.VPERMILPS, x86.VPERMILPD), x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(at))
+			y := g.NewVector()
+			g.Op(pick(a.t, x86.VPERMILPS, x86.VPERMILPD), x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(at))
 			x = y
 		}
-		g.op(pick(a.t, x86.VMOVSSStore, x86.VMOVSDStore), x86.W128, x86.MemArg(g.copyMem(a.at, u).Plus(int64(lane)*a.at.stride)), x86.RegArg(x))
+		g.Op(pick(a.t, x86.VMOVSSStore, x86.VMOVSDStore), x86.W128, x86.MemArg(g.copyMem(a.at, u).Plus(int64(lane)*a.at.stride)), x86.RegArg(x))
 	})
 }

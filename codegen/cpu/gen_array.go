@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -19,7 +20,7 @@ func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
 // arrayHome makes room for an array.
 func (g *gen) arrayHome(v *ir.Var, n int64) *home {
-	h := &home{gp: g.general(), length: g.constGeneral(n)}
+	h := &home{gp: g.NewGeneral(), length: g.constGeneral(n)}
 	size := int64(v.Type.Elem.Size)
 	at, ok := g.frame.place[v]
 	if !ok || g.shapes != nil {
@@ -33,7 +34,7 @@ func (g *gen) arrayHome(v *ir.Var, n int64) *home {
 		}
 		g.scratch += roundUp(n*size, scratchAlign)
 	}
-	g.op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(wordScratch))
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(wordScratch))
 	g.addConst(h.gp, at)
 	return h
 }
@@ -52,19 +53,19 @@ func (g *gen) fillArray(h *home, t *ir.Type, n int64, value x86.Reg) {
 	total := roundUp(n*int64(t.Size)*max(h.per, 1), int64(g.bytes))
 	if total <= 16*int64(g.bytes) {
 		for at := int64(0); at < total; at += int64(g.bytes) {
-			g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(h.gp, int32(at))), x86.RegArg(value))
+			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(h.gp, int32(at))), x86.RegArg(value))
 		}
 		return
 	}
-	p, left := g.general(), g.general()
+	p, left := g.NewGeneral(), g.NewGeneral()
 	g.move(p, h.gp)
 	g.setGeneral(left, total/int64(g.bytes))
-	top := g.newLabel()
-	g.place(top)
-	g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(p, 0)), x86.RegArg(value))
+	top := g.NewLabel()
+	g.Place(top)
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(p, 0)), x86.RegArg(value))
 	g.addConst(p, int64(g.bytes))
-	g.op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
-	g.again(condNE, top)
+	g.Op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
+	g.JumpBack(mach.CondNE, top)
 }
 
 // laneTarget is the memory of an element of an array that every lane has for itself.
@@ -80,8 +81,8 @@ func (g *gen) laneTarget(a access, s shape) target {
 			t.mem = x86.At(a.root.gp, int32(disp))
 			return t
 		}
-		r := g.general()
-		g.op(x86.IMUL3Q, x86.W128, x86.RegArg(r), x86.RegArg(g.indexValue(l)), x86.ImmArg(size*a.root.per))
+		r := g.NewGeneral()
+		g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(r), x86.RegArg(g.indexValue(l)), x86.ImmArg(size*a.root.per))
 		t.mem = x86.Indexed(a.root.gp, r, 1, 0)
 		return t
 	}
@@ -96,15 +97,15 @@ func (g *gen) laneTarget(a access, s shape) target {
 	per := g.constVector(uint64(a.root.per), isize)
 	out := g.vectors(g.unroll)
 	g.each(func(u int) {
-		x := g.vector()
+		x := g.NewVector()
 		if mul == x86.VPMULLQ && !g.avx512 {
 			g.mulLong(x, t.index[u], per, w)
 		} else {
-			g.op(mul, w, x86.RegArg(x), x86.RegArg(t.index[u]), x86.RegArg(per))
+			g.Op(mul, w, x86.RegArg(x), x86.RegArg(t.index[u]), x86.RegArg(per))
 		}
-		g.op(add, w, x86.RegArg(out[u]), x86.RegArg(x), x86.RegArg(g.iotaVector(1, isize)))
+		g.Op(add, w, x86.RegArg(out[u]), x86.RegArg(x), x86.RegArg(g.iotaVector(1, isize)))
 		if u > 0 {
-			g.op(add, w, x86.RegArg(out[u]), x86.RegArg(out[u]), x86.RegArg(g.constVector(uint64(u*g.lanes), isize)))
+			g.Op(add, w, x86.RegArg(out[u]), x86.RegArg(out[u]), x86.RegArg(g.constVector(uint64(u*g.lanes), isize)))
 		}
 	})
 	t.index, t.scale = out, uint8(size)

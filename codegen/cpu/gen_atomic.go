@@ -46,7 +46,7 @@ func (g *gen) atomic(s *ir.Atomic) {
 			bits = g.spreadIndices(at, u)
 		}
 		if constant == x86.NoReg {
-			g.op(x86.VMOVUPSStore, widthOf(g.lanes*size), x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(value[u]))
+			g.Op(x86.VMOVUPSStore, widthOf(g.lanes*size), x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(value[u]))
 		}
 		update := func(lane int, index x86.Reg) {
 			place := x86.MemArg(x86.Indexed(at.mem.Base, index, at.scale, at.mem.Disp))
@@ -59,22 +59,22 @@ func (g *gen) atomic(s *ir.Atomic) {
 				g.addFloat(s.Op, place, operand, t)
 				return
 			}
-			r, v := g.general(), constant
+			r, v := g.NewGeneral(), constant
 			if v == x86.NoReg {
-				v = g.general()
-				g.op(map[bool]x86.Op{true: x86.MOVL, false: x86.MOVQ}[size == 4], x86.W128, x86.RegArg(v), operand)
+				v = g.NewGeneral()
+				g.Op(map[bool]x86.Op{true: x86.MOVL, false: x86.MOVQ}[size == 4], x86.W128, x86.RegArg(v), operand)
 			}
 			if inPlace := memoryOps[s.Op][min(1, t.Size/8)]; inPlace != x86.NoOp && t.Size >= 4 {
-				g.op(inPlace, x86.W128, place, x86.RegArg(v))
+				g.Op(inPlace, x86.W128, place, x86.RegArg(v))
 				return
 			}
 			load := smallLoad(t)
 			if t.Size >= 4 {
 				load = map[bool]x86.Op{true: x86.MOVL, false: x86.MOVQ}[size == 4]
 			}
-			g.op(load, x86.W128, x86.RegArg(r), place)
-			g.op(op, x86.W128, x86.RegArg(r), x86.RegArg(v))
-			g.op(laneStores[int64(t.Size)], x86.W128, place, x86.RegArg(r))
+			g.Op(load, x86.W128, x86.RegArg(r), place)
+			g.Op(op, x86.W128, x86.RegArg(r), x86.RegArg(v))
+			g.Op(laneStores[int64(t.Size)], x86.W128, place, x86.RegArg(r))
 		}
 		if g.exec == nil {
 			g.lanesOut(at, u, update)
@@ -143,14 +143,14 @@ var memoryOps = map[ir.Op][2]x86.Op{ir.Add: {x86.ADDLMem, x86.ADDQMem}, ir.Sub: 
 var singleFloatOps = map[ir.Op][2]x86.Op{ir.Add: {x86.VADDSS, x86.VADDSD}, ir.Sub: {x86.VSUBSS, x86.VSUBSD}}
 
 func (g *gen) addFloat(op ir.Op, place, operand x86.Arg, t *ir.Type) {
-	r := g.vector()
+	r := g.NewVector()
 	load, store := x86.VMOVSSLoad, x86.VMOVSSStore
 	if t.Size == 8 {
 		load, store = x86.VMOVSDLoad, x86.VMOVSDStore
 	}
-	g.op(load, x86.W128, x86.RegArg(r), place)
-	g.op(singleFloatOps[op][t.Size/8], x86.W128, x86.RegArg(r), x86.RegArg(r), operand)
-	g.op(store, x86.W128, place, x86.RegArg(r))
+	g.Op(load, x86.W128, x86.RegArg(r), place)
+	g.Op(singleFloatOps[op][t.Size/8], x86.W128, x86.RegArg(r), x86.RegArg(r), operand)
+	g.Op(store, x86.W128, place, x86.RegArg(r))
 }
 
 // hasAtomics tells whether the iterations of f update what others update.

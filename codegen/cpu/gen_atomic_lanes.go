@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -55,24 +56,24 @@ func (g *gen) foldedUpdate(s *ir.Atomic) {
 		value = func() x86.Reg { return g.lanesFolded(x, s, lanes) }
 	}
 	at := g.target(s.Place)
-	skip := g.newLabel()
+	skip := g.NewLabel()
 	if g.exec != nil {
 		g.anyLane(g.exec)
-		g.jump(condE, skip)
+		g.Jump(mach.CondE, skip)
 	}
 	all := value()
 	x.op = s.Op
 	if g.locked {
 		g.lockedFold(s, x, at.mem, all)
-		g.place(skip)
+		g.Place(skip)
 		return
 	}
-	r, old := g.general(), g.vector()
-	g.op(elementLoad(t), x86.W128, x86.RegArg(r), x86.MemArg(at.mem))
+	r, old := g.NewGeneral(), g.NewVector()
+	g.Op(elementLoad(t), x86.W128, x86.RegArg(r), x86.MemArg(at.mem))
 	g.broadcastGeneral(old, r, container(t), x86.W128)
 	g.combine(x, old, old, all, x86.W128)
-	g.op(laneStores[int64(t.Size)], x86.W128, x86.MemArg(at.mem), x86.RegArg(g.firstLane(old, t)))
-	g.place(skip)
+	g.Op(laneStores[int64(t.Size)], x86.W128, x86.MemArg(at.mem), x86.RegArg(g.firstLane(old, t)))
+	g.Place(skip)
 }
 
 // lanesFolded is what the lanes that are on make of their values together, in lane 0.
@@ -84,7 +85,7 @@ func (g *gen) lanesFolded(x *sum, s *ir.Atomic, value []x86.Reg) x86.Reg {
 			all = v
 			continue
 		}
-		both := g.vector()
+		both := g.NewVector()
 		g.combine(x, both, all, v, g.width(x.t))
 		all = both
 	}
@@ -93,14 +94,14 @@ func (g *gen) lanesFolded(x *sum, s *ir.Atomic, value []x86.Reg) x86.Reg {
 
 // sameFolded is that of one value for all lanes, by how many are on.
 func (g *gen) sameFolded(s *ir.Atomic, value x86.Reg) x86.Reg {
-	all, v := g.general(), g.vector()
+	all, v := g.NewGeneral(), g.NewVector()
 	switch s.Op {
 	case ir.Add, ir.Sub, ir.Xor:
-		g.op(x86.POPCNTQ, x86.W128, x86.RegArg(all), x86.RegArg(g.execBits()))
+		g.Op(x86.POPCNTQ, x86.W128, x86.RegArg(all), x86.RegArg(g.execBits()))
 		if s.Op == ir.Xor {
-			g.op(x86.ANDQImm8, x86.W128, x86.RegArg(all), x86.ImmArg(1))
+			g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(all), x86.ImmArg(1))
 		}
-		g.op(x86.IMULQ, x86.W128, x86.RegArg(all), x86.RegArg(value))
+		g.Op(x86.IMULQ, x86.W128, x86.RegArg(all), x86.RegArg(value))
 	default:
 		g.move(all, value)
 	}
@@ -114,7 +115,7 @@ func (g *gen) whereOn(v x86.Reg, u int, off uint64, t *ir.Type) x86.Reg {
 	if g.exec == nil {
 		return v
 	}
-	d := g.vector()
+	d := g.NewVector()
 	g.move(d, g.constVector(off, container(t)))
 	g.blend(d, v, g.exec[u], t)
 	return d

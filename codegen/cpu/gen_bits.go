@@ -65,14 +65,14 @@ func (s series) everyByte(b uint64) x86.Arg {
 // byNibbles looks up the halves of every byte, and combines what the tables have for the lower and for the upper one.
 func (s series) byNibbles(x x86.Reg, lower, upper func(nibble int64) int64, combine x86.Op) x86.Reg {
 	table := func(half x86.Reg, f func(int64) int64) x86.Reg {
-		r := s.vector()
-		s.op(x86.VPSHUFB, s.w, x86.RegArg(r), x86.RegArg(s.bytesOf(f)), x86.RegArg(half))
+		r := s.NewVector()
+		s.Op(x86.VPSHUFB, s.w, x86.RegArg(r), x86.RegArg(s.bytesOf(f)), x86.RegArg(half))
 		return r
 	}
 	low := table(s.and(x, s.everyByte(0x0F)), lower)
 	high := table(s.and(s.shiftRight(x, 4), s.everyByte(0x0F)), upper)
-	r := s.vector()
-	s.op(combine, s.w, x86.RegArg(r), x86.RegArg(low), x86.RegArg(high))
+	r := s.NewVector()
+	s.Op(combine, s.w, x86.RegArg(r), x86.RegArg(low), x86.RegArg(high))
 	return r
 }
 
@@ -93,16 +93,16 @@ func (s series) onesCount(x x86.Reg, width int64) x86.Reg {
 	case 8:
 		return x
 	case 64:
-		r := s.vector()
-		s.op(x86.VPSADBW, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(s.constVector(0, 8)))
+		r := s.NewVector()
+		s.Op(x86.VPSADBW, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(s.constVector(0, 8)))
 		return r
 	}
-	pairs, sums := s.vector(), s.vector()
-	s.op(x86.VPMADDUBSW, s.w, x86.RegArg(pairs), x86.RegArg(x), x86.RegArg(s.constVector(0x01010101, 4)))
+	pairs, sums := s.NewVector(), s.NewVector()
+	s.Op(x86.VPMADDUBSW, s.w, x86.RegArg(pairs), x86.RegArg(x), x86.RegArg(s.constVector(0x01010101, 4)))
 	if width == 16 {
 		return pairs
 	}
-	s.op(x86.VPMADDWD, s.w, x86.RegArg(sums), x86.RegArg(pairs), x86.RegArg(s.constVector(0x00010001, 4)))
+	s.Op(x86.VPMADDWD, s.w, x86.RegArg(sums), x86.RegArg(pairs), x86.RegArg(s.constVector(0x00010001, 4)))
 	return sums
 }
 
@@ -115,14 +115,14 @@ func (s series) exponent(x x86.Reg) x86.Reg {
 
 // notRounded is x with the same highest bit, and no float of it rounds up to the next power of two.
 func (s series) notRounded(x x86.Reg) x86.Reg {
-	r := s.vector()
-	s.op(x86.VANDNPS, s.w, x86.RegArg(r), x86.RegArg(s.shiftRight(x, 1)), x86.RegArg(x))
+	r := s.NewVector()
+	s.Op(x86.VANDNPS, s.w, x86.RegArg(r), x86.RegArg(s.shiftRight(x, 1)), x86.RegArg(x))
 	return r
 }
 
 func (s series) limited(op x86.Op, x x86.Reg, limit uint64) x86.Reg {
-	r := s.vector()
-	s.op(op, s.w, x86.RegArg(r), x86.RegArg(x), s.atBits(limit))
+	r := s.NewVector()
+	s.Op(op, s.w, x86.RegArg(r), x86.RegArg(x), s.atBits(limit))
 	return r
 }
 
@@ -145,19 +145,19 @@ func (s series) bitLen(x x86.Reg, width int64) x86.Reg {
 // off at the ends.
 func (s series) bitLen64(x x86.Reg) x86.Reg {
 	e := s.exponent(s.notRounded(x))
-	r := s.vector()
-	s.op(x86.VPSUBD, s.w, x86.RegArg(r), x86.RegArg(e), x86.RegArg(s.cBits(94<<32|126)))
+	r := s.NewVector()
+	s.Op(x86.VPSUBD, s.w, x86.RegArg(r), x86.RegArg(e), x86.RegArg(s.cBits(94<<32|126)))
 	r = s.clampBoth(r, 64<<32|32)
-	high, most := s.shiftRight(r, 32), s.vector()
-	s.op(x86.VPMAXSD, s.w, x86.RegArg(most), x86.RegArg(r), x86.RegArg(high))
+	high, most := s.shiftRight(r, 32), s.NewVector()
+	s.Op(x86.VPMAXSD, s.w, x86.RegArg(most), x86.RegArg(r), x86.RegArg(high))
 	return s.and(most, s.atBits(1<<32-1))
 }
 
 // clampBoth cuts both 32-bit halves of 64-bit lanes off below 0 and above what most says.
 func (s series) clampBoth(x x86.Reg, most uint64) x86.Reg {
-	low, r := s.vector(), s.vector()
-	s.op(x86.VPMAXSD, s.w, x86.RegArg(low), x86.RegArg(x), x86.RegArg(s.constVector(0, 8)))
-	s.op(x86.VPMINSD, s.w, x86.RegArg(r), x86.RegArg(low), x86.RegArg(s.cBits(most)))
+	low, r := s.NewVector(), s.NewVector()
+	s.Op(x86.VPMAXSD, s.w, x86.RegArg(low), x86.RegArg(x), x86.RegArg(s.constVector(0, 8)))
+	s.Op(x86.VPMINSD, s.w, x86.RegArg(r), x86.RegArg(low), x86.RegArg(s.cBits(most)))
 	return r
 }
 
@@ -189,8 +189,8 @@ func (s series) trailingZeros(x x86.Reg, width int64) x86.Reg {
 
 // belowLowest sets the bits below the lowest that is set, all where none is, and no other.
 func (s series) belowLowest(x x86.Reg) x86.Reg {
-	r := s.vector()
-	s.op(x86.VANDNPS, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(s.addInts(x, s.cBits(^uint64(0)))))
+	r := s.NewVector()
+	s.Op(x86.VANDNPS, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(s.addInts(x, s.cBits(^uint64(0)))))
 	return r
 }
 
@@ -206,8 +206,8 @@ func (s series) reverseBytes(x x86.Reg, width int64) x86.Reg {
 	if width == 8 {
 		return x
 	}
-	r, size, n := s.vector(), s.t.Size, width/8
-	s.op(x86.VPSHUFB, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(s.bytesOf(func(at int64) int64 {
+	r, size, n := s.NewVector(), s.t.Size, width/8
+	s.Op(x86.VPSHUFB, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(s.bytesOf(func(at int64) int64 {
 		first, k := at/int64(size)*int64(size), at%int64(size)
 		if k >= n {
 			return 0x80

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -15,11 +16,11 @@ func (g *gen) siteOf(a access, bytes int) int {
 
 // report stores what failed and returns from the code; r holds the index.
 func (g *gen) report(n int, r, length x86.Reg) {
-	g.op(x86.MOVQStore, x86.W128, blockWord(wordIndex), x86.RegArg(r))
-	g.op(x86.MOVQStore, x86.W128, blockWord(wordLen), x86.RegArg(length))
-	g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
-	g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
-	g.ret()
+	g.Op(x86.MOVQStore, x86.W128, blockWord(wordIndex), x86.RegArg(r))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(wordLen), x86.RegArg(length))
+	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
+	g.Return()
 }
 
 // checkAccess checks an index that is no vector: of the slice where it asks for that, and of the parts on the way.
@@ -73,12 +74,12 @@ func (g *gen) checkVectors(a access, index, limit []x86.Reg) {
 			bad = g.maskAnd(bad, g.exec[u])
 		}
 		g.maskBits(x86.AX, bad)
-		g.op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
+		g.Op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
 		index, limit := index[u], limit[u]
-		g.jump(condNE, g.outOfLine(func() {
-			g.op(x86.MOVQStore, x86.W128, blockWord(wordBits), x86.RegArg(x86.AX))
-			g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(index))
-			g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(limit))
+		g.Jump(mach.CondNE, g.outOfLine(func() {
+			g.Op(x86.MOVQStore, x86.W128, blockWord(wordBits), x86.RegArg(x86.AX))
+			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(index))
+			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(limit))
 			g.report(n, x86.AX, x86.AX)
 		}))
 	}
@@ -89,8 +90,8 @@ func (g *gen) checkUniform(a access, l linear) {
 	r := g.indexValue(l)
 	length := a.root.length
 	n := g.siteOf(a, 0)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(length))
-	g.jump(condAE, g.outOfLine(func() { g.report(n, r, length) }))
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(length))
+	g.Jump(mach.CondAE, g.outOfLine(func() { g.report(n, r, length) }))
 }
 
 // checkAffine checks the first and the last lane at once; where that fails and lanes may be off, lane by lane.
@@ -98,23 +99,23 @@ func (g *gen) checkAffine(a access, l linear, stride int64) {
 	n := g.siteOf(a, 0)
 	length := a.root.length
 	first := g.indexValue(l)
-	last := g.general()
+	last := g.NewGeneral()
 	if g.prefix != x86.NoReg {
 		g.times(last, g.prefix, stride)
-		g.op(x86.ADDQ, x86.W128, x86.RegArg(last), x86.RegArg(first))
+		g.Op(x86.ADDQ, x86.W128, x86.RegArg(last), x86.RegArg(first))
 		g.addConst(last, -stride)
 	} else {
 		g.move(last, first)
 		g.addConst(last, stride*int64(g.lanes*g.unroll-1))
 	}
-	back := g.newLabel()
+	back := g.NewLabel()
 	exec := g.exec
 	slow := g.outOfLine(func() { g.checkLanes(n, first, length, stride, exec, back) })
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(length))
-	g.jump(condAE, slow)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(last), x86.RegArg(length))
-	g.jump(condAE, slow)
-	g.place(back)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(length))
+	g.Jump(mach.CondAE, slow)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(last), x86.RegArg(length))
+	g.Jump(mach.CondAE, slow)
+	g.Place(back)
 }
 
 // times sets d to x*c.
@@ -123,42 +124,42 @@ func (g *gen) times(d, x x86.Reg, c int64) {
 		g.move(d, x)
 		return
 	}
-	g.op(x86.IMUL3Q, x86.W128, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
+	g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
 }
 
 // checkLanes looks at every lane that is on, one after the other; it is out of line and rare.
-func (g *gen) checkLanes(n int, first, length x86.Reg, stride int64, exec []x86.Reg, back label) {
-	index := g.general()
+func (g *gen) checkLanes(n int, first, length x86.Reg, stride int64, exec []x86.Reg, back mach.Label) {
+	index := g.NewGeneral()
 	g.move(index, first)
 	lanes := int64(g.lanes)
 	for u := range g.copiesOf(exec) {
-		left, bits := g.general(), g.general()
+		left, bits := g.NewGeneral(), g.NewGeneral()
 		if exec != nil {
 			g.maskBits(bits, exec[u])
 		} else {
 			g.setGeneral(bits, -1)
 		}
 		g.setGeneral(left, lanes)
-		loop, next := g.newLabel(), g.newLabel()
-		bad := g.newLabel()
-		g.place(loop)
-		g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.CX), x86.RegArg(bits))
-		g.op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1))
-		g.jump(condE, next)
-		g.op(x86.CMPQ, x86.W128, x86.RegArg(index), x86.RegArg(length))
-		g.jump(condAE, bad)
-		g.place(next)
-		g.op(x86.SHRQ, x86.W128, x86.RegArg(bits), x86.ImmArg(1))
+		loop, next := g.NewLabel(), g.NewLabel()
+		bad := g.NewLabel()
+		g.Place(loop)
+		g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.CX), x86.RegArg(bits))
+		g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1))
+		g.Jump(mach.CondE, next)
+		g.Op(x86.CMPQ, x86.W128, x86.RegArg(index), x86.RegArg(length))
+		g.Jump(mach.CondAE, bad)
+		g.Place(next)
+		g.Op(x86.SHRQ, x86.W128, x86.RegArg(bits), x86.ImmArg(1))
 		g.addConst(index, stride)
-		g.op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
-		g.jump(condNE, loop)
-		over := g.newLabel()
-		g.jump(always, over)
-		g.place(bad)
+		g.Op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
+		g.Jump(mach.CondNE, loop)
+		over := g.NewLabel()
+		g.Jump(mach.Always, over)
+		g.Place(bad)
 		g.report(n, index, length)
-		g.place(over)
+		g.Place(over)
 	}
-	g.jump(always, back)
+	g.Jump(mach.Always, back)
 }
 
 // copiesOf is how many unrolled copies a slow check has to look at.
@@ -192,11 +193,11 @@ func (g *gen) gatherCheck(a access, t target) func(u int) {
 			bad = g.maskAnd(bad, g.exec[u])
 		}
 		g.maskBits(x86.AX, bad)
-		g.op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
+		g.Op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
 		index, length := t.index[u], a.root.length
-		g.jump(condNE, g.outOfLine(func() {
-			g.op(x86.MOVQStore, x86.W128, blockWord(wordBits), x86.RegArg(x86.AX))
-			g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(index))
+		g.Jump(mach.CondNE, g.outOfLine(func() {
+			g.Op(x86.MOVQStore, x86.W128, blockWord(wordBits), x86.RegArg(x86.AX))
+			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(index))
 			g.report(n, x86.AX, length)
 		}))
 	}
@@ -210,7 +211,7 @@ func (g *gen) limit(a access, size4 bool) x86.Reg {
 	}
 	root, ok := a.at.X.(*ir.Ref)
 	if !ok || root.Var.Space != ir.Param || g.frame.word[root.Var] == 0 || ir.Assigned(g.kernel.Body).Has(root.Var) {
-		r := g.vector()
+		r := g.NewVector()
 		g.broadcastGeneral(r, g.clampLength(a.root.length, size4), size, widthOf(g.lanes*size))
 		return r
 	}
@@ -218,9 +219,9 @@ func (g *gen) limit(a access, size4 bool) x86.Reg {
 	if r, ok := g.limits[key]; ok {
 		return r
 	}
-	r, length := g.vector(), g.general()
-	g.atEntry(func() {
-		g.op(x86.MOVQ, x86.W128, x86.RegArg(length), blockWord(g.frame.word[root.Var]+1))
+	r, length := g.NewVector(), g.NewGeneral()
+	g.AtEntry(func() {
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(length), blockWord(g.frame.word[root.Var]+1))
 		g.broadcastGeneral(r, g.clampLength(length, size4), size, widthOf(g.lanes*size))
 	})
 	g.limits[key] = r
@@ -238,36 +239,36 @@ func (g *gen) clampLength(length x86.Reg, size4 bool) x86.Reg {
 	if !size4 {
 		return length
 	}
-	r := g.general()
+	r := g.NewGeneral()
 	limit := g.constGeneral(1<<31 - 1)
 	g.move(r, length)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(limit))
-	g.op(x86.CMOVQGT, x86.W128, x86.RegArg(r), x86.RegArg(limit))
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(limit))
+	g.Op(x86.CMOVQGT, x86.W128, x86.RegArg(r), x86.RegArg(limit))
 	return r
 }
 
 // outsideMask is the lanes whose index is not in [0, limit).
 func (g *gen) outsideMask(index, limit x86.Reg, t *ir.Type, w x86.Width) x86.Reg {
 	if g.avx512 {
-		m := g.mask()
+		m := g.NewMask()
 		op := x86.VPCMPUQ
 		if t.Size == 4 {
 			op = x86.VPCMPUD
 		}
-		g.op(op, w, x86.RegArg(m), x86.RegArg(index), x86.RegArg(limit), x86.ImmArg(5)) // not less, unsigned
+		g.Op(op, w, x86.RegArg(m), x86.RegArg(index), x86.RegArg(limit), x86.ImmArg(5)) // not less, unsigned
 		return m
 	}
 	// AVX2 has only signed greater-than: bad = index < 0 or not(limit > index).
-	zero, neg, ok := g.vector(), g.vector(), g.vector()
+	zero, neg, ok := g.NewVector(), g.NewVector(), g.NewVector()
 	gt := x86.VPCMPGTQ
 	if t.Size == 4 {
 		gt = x86.VPCMPGTD
 	}
-	g.op(x86.VPXOR, w, x86.RegArg(zero), x86.RegArg(g.undefined(zero)), x86.RegArg(zero))
-	g.op(gt, w, x86.RegArg(neg), x86.RegArg(zero), x86.RegArg(index))
-	g.op(gt, w, x86.RegArg(ok), x86.RegArg(limit), x86.RegArg(index))
+	g.Op(x86.VPXOR, w, x86.RegArg(zero), x86.RegArg(g.undefined(zero)), x86.RegArg(zero))
+	g.Op(gt, w, x86.RegArg(neg), x86.RegArg(zero), x86.RegArg(index))
+	g.Op(gt, w, x86.RegArg(ok), x86.RegArg(limit), x86.RegArg(index))
 	ones := g.allOnes(w)
-	g.op(x86.VPXOR, w, x86.RegArg(ok), x86.RegArg(ok), x86.RegArg(ones))
-	g.op(x86.VPOR, w, x86.RegArg(ok), x86.RegArg(ok), x86.RegArg(neg))
+	g.Op(x86.VPXOR, w, x86.RegArg(ok), x86.RegArg(ok), x86.RegArg(ones))
+	g.Op(x86.VPOR, w, x86.RegArg(ok), x86.RegArg(ok), x86.RegArg(neg))
 	return g.canonicalMask(ok, int(t.Size))
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -42,15 +43,15 @@ func (g *gen) vecCircular(e *ir.Math) []x86.Reg {
 			huge = g.maskAnd(huge, g.exec[u])
 		}
 		g.anyLane([]x86.Reg{huge})
-		back := g.newLabel()
+		back := g.NewLabel()
 		arg, result := x[u], out[u]
-		g.jump(condNE, g.outOfLine(func() {
-			slow := g.vector()
+		g.Jump(mach.CondNE, g.outOfLine(func() {
+			slow := g.NewVector()
 			g.callLanes(slow, []x86.Reg{arg}, site, huge, false)
 			g.blend(result, slow, huge, e.T)
-			g.jump(always, back)
+			g.Jump(mach.Always, back)
 		}))
-		g.place(back)
+		g.Place(back)
 	}
 	return out
 }
@@ -98,18 +99,18 @@ func (s series) zeroSign(out, x x86.Reg) x86.Reg {
 func (s series) isOdd(quadrant x86.Reg) x86.Reg {
 	low := s.shiftLeft(quadrant, 8*int64(s.t.Size)-1)
 	if s.avx512 {
-		m := s.mask()
-		s.op(pick(s.t, x86.VPTESTMD, x86.VPTESTMQ), s.w, x86.RegArg(m), x86.RegArg(low), x86.RegArg(low))
+		m := s.NewMask()
+		s.Op(pick(s.t, x86.VPTESTMD, x86.VPTESTMQ), s.w, x86.RegArg(m), x86.RegArg(low), x86.RegArg(low))
 		return m
 	}
 	// The blend looks at the top bit of every byte: spread it.
-	r := s.vector()
+	r := s.NewVector()
 	if s.t.Size == 4 {
-		s.op(x86.VPSRAD, s.w, x86.RegArg(r), x86.RegArg(low), x86.ImmArg(31))
+		s.Op(x86.VPSRAD, s.w, x86.RegArg(r), x86.RegArg(low), x86.ImmArg(31))
 		return r
 	}
 	zero := s.xor(low, x86.RegArg(low))
-	s.op(x86.VPCMPGTQ, s.w, x86.RegArg(r), x86.RegArg(zero), x86.RegArg(low))
+	s.Op(x86.VPCMPGTQ, s.w, x86.RegArg(r), x86.RegArg(zero), x86.RegArg(low))
 	return r
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -30,18 +31,18 @@ type context struct {
 }
 
 func (g *gen) context() context {
-	return context{g.at, g.shapes, g.lanes, g.unroll, g.first, g.exec, g.prefix, g.split, g.loops, g.pointer, g.shared, g.spreads, g.indexUses, g.safe, g.homes, g.pastRow,
+	return context{g.At, g.shapes, g.lanes, g.unroll, g.first, g.exec, g.prefix, g.split, g.loops, g.pointer, g.shared, g.spreads, g.indexUses, g.safe, g.homes, g.pastRow,
 		g.serialBase}
 }
 
 func (g *gen) enterContext(c context) {
-	g.at, g.shapes, g.lanes, g.unroll, g.first, g.exec, g.prefix, g.split = c.at, c.shapes, c.lanes, c.unroll, c.first, c.exec, c.prefix, c.split
+	g.At, g.shapes, g.lanes, g.unroll, g.first, g.exec, g.prefix, g.split = c.at, c.shapes, c.lanes, c.unroll, c.first, c.exec, c.prefix, c.split
 	g.loops, g.pointer, g.shared, g.spreads, g.indexUses, g.safe, g.homes, g.pastRow = c.loops, c.pointer, c.shared, c.spreads, c.indexUses, c.safe, c.homes, c.pastRow
 	g.serialBase = c.serialBase
 }
 
 // later selects code behind the kernel in the context of now, at a label.
-func (g *gen) later(l label, emit func()) {
+func (g *gen) later(l mach.Label, emit func()) {
 	now := g.context()
 	now.loops, now.homes = slices.Clone(now.loops), maps.Clone(now.homes) // what comes in between changes both
 	g.behind(l, now, emit)
@@ -49,15 +50,15 @@ func (g *gen) later(l label, emit func()) {
 
 // outOfLine adds code behind the kernel and returns its label. It is selected in the context of now, but for variables and loops: it works on
 // registers alone.
-func (g *gen) outOfLine(emit func()) label {
+func (g *gen) outOfLine(emit func()) mach.Label {
 	now := g.context()
 	now.loops, now.homes = nil, nil
-	l := g.newLabel()
+	l := g.NewLabel()
 	g.behind(l, now, emit)
 	return l
 }
 
-func (g *gen) behind(l label, in context, emit func()) {
+func (g *gen) behind(l mach.Label, in context, emit func()) {
 	g.fails = append(g.fails, fail{label: l, emit: func() {
 		then := g.context()
 		g.enterContext(in)

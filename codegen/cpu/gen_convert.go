@@ -38,9 +38,9 @@ func (g *gen) vecConvert(dst []x86.Reg, e *ir.Convert) []x86.Reg {
 
 // oneToFloat converts an integer in a general register.
 func (g *gen) oneToFloat(x x86.Reg, to *ir.Type) []x86.Reg {
-	d := g.vector()
+	d := g.NewVector()
 	zero := g.constVector(0, container(to)) // nothing is waited for
-	g.op(map[bool]x86.Op{true: x86.VCVTSI2SSQ, false: x86.VCVTSI2SDQ}[to.Size == 4], x86.W128, x86.RegArg(d), x86.RegArg(zero), x86.RegArg(x))
+	g.Op(map[bool]x86.Op{true: x86.VCVTSI2SSQ, false: x86.VCVTSI2SDQ}[to.Size == 4], x86.W128, x86.RegArg(d), x86.RegArg(zero), x86.RegArg(x))
 	g.broadcastLane(d, x86.RegArg(d), to)
 	return g.same(d)
 }
@@ -60,15 +60,15 @@ func (g *gen) toFloatAVX2(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 	}
 	s := series{g, to, g.width(to)}
 	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
-		long := g.vector()
-		g.op(x86.VPMOVZXDQ, s.w, x86.RegArg(long), x86.RegArg(x))
+		long := g.NewVector()
+		g.Op(x86.VPMOVZXDQ, s.w, x86.RegArg(long), x86.RegArg(x))
 		g.move(d, s.sub(s.or(long, s.at(1<<52)), s.at(1<<52)))
 	})
 }
 
 func (s series) toSingle(x x86.Reg) x86.Reg {
-	r := s.vector()
-	s.op(x86.VCVTDQ2PS, s.w, x86.RegArg(r), x86.RegArg(x))
+	r := s.NewVector()
+	s.Op(x86.VCVTDQ2PS, s.w, x86.RegArg(r), x86.RegArg(x))
 	return r
 }
 
@@ -86,7 +86,7 @@ func (g *gen) longToFloat(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 		odd := s.or(x, x86.RegArg(s.addInts(s.and(x, s.atBits(rest)), s.cBits(rest))))
 		large := s.compareTo(s.and(wide, s.atBits(1<<63-1)), s.at(1<<53), cmpGE)
 		s.choose(wide, s.fromLong(s.and(odd, s.atBits(^uint64(rest))), from.IsSigned()), large)
-		g.op(x86.VCVTPD2PS, s.w, x86.RegArg(d), x86.RegArg(wide))
+		g.Op(x86.VCVTPD2PS, s.w, x86.RegArg(d), x86.RegArg(wide))
 		if g.lanes*8 > g.bytes { // the same in all lanes
 			g.broadcastLane(d, x86.RegArg(d), to)
 		}
@@ -107,13 +107,13 @@ func (s series) fromLong(x x86.Reg, signed bool) x86.Reg {
 // widen applies a conversion whose instruction length is that of the longer side.
 func (g *gen) widen(dst, x []x86.Reg, from, to *ir.Type, op x86.Op) []x86.Reg {
 	w := max(g.width(from), g.width(to))
-	return g.lift(dst, x, x, func(d, x, _ x86.Reg) { g.op(op, w, x86.RegArg(d), x86.RegArg(x)) })
+	return g.lift(dst, x, x, func(d, x, _ x86.Reg) { g.Op(op, w, x86.RegArg(d), x86.RegArg(x)) })
 }
 
 // convertOnce converts a number that is the same in all lanes, of which its vectors hold fewer than those of the result.
 func (g *gen) convertOnce(dst, x []x86.Reg, to *ir.Type, op x86.Op) []x86.Reg {
 	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
-		g.op(op, widthOf(g.bytes), x86.RegArg(d), x86.RegArg(x))
+		g.Op(op, widthOf(g.bytes), x86.RegArg(d), x86.RegArg(x))
 		g.broadcastLane(d, x86.RegArg(d), to)
 	})
 }
@@ -149,7 +149,7 @@ func (g *gen) intToInt(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 				g.wrap(d, to)
 				return
 			}
-			g.op(x86.VPMOVQD, g.width(from), x86.RegArg(d), x86.RegArg(x))
+			g.Op(x86.VPMOVQD, g.width(from), x86.RegArg(d), x86.RegArg(x))
 			g.wrap(d, to)
 		})
 	}

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -55,11 +56,11 @@ func (g *gen) asLong(e ir.Expr) []x86.Reg {
 
 // shorten is the lower half of each lane.
 func (g *gen) shorten(q x86.Reg, t *ir.Type) x86.Reg {
-	d := g.vector()
+	d := g.NewVector()
 	if !g.avx512 {
 		g.move(d, g.narrowMask(q))
 	} else {
-		g.op(x86.VPMOVQD, widthOf(8*g.lanes), x86.RegArg(d), x86.RegArg(q))
+		g.Op(x86.VPMOVQD, widthOf(8*g.lanes), x86.RegArg(d), x86.RegArg(q))
 	}
 	g.wrap(d, t)
 	return d
@@ -85,24 +86,24 @@ func (g *gen) divideHalves(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 			for k, from := range []x86.Reg{x[u], y[u]} {
 				src := from
 				if i == 1 {
-					src = g.vector()
+					src = g.NewVector()
 					g.upperHalf(src, from, g.bytes)
 				}
-				ops[k] = g.vector()
-				g.op(op, widthOf(g.bytes), x86.RegArg(ops[k]), x86.RegArg(src))
+				ops[k] = g.NewVector()
+				g.Op(op, widthOf(g.bytes), x86.RegArg(ops[k]), x86.RegArg(src))
 			}
 			q := g.quotient(e, ops[0], ops[1], widthOf(g.bytes))
-			parts[i] = g.vector()
+			parts[i] = g.NewVector()
 			if g.avx512 {
-				g.op(x86.VPMOVQD, widthOf(g.bytes), x86.RegArg(parts[i]), x86.RegArg(q))
+				g.Op(x86.VPMOVQD, widthOf(g.bytes), x86.RegArg(parts[i]), x86.RegArg(q))
 			} else {
 				g.move(parts[i], g.narrowMask(q))
 			}
 		}
 		// Through memory: there are two halves to be joined, and only one instruction more than for any other way.
-		g.op(x86.VMOVUPSStore, widthOf(half), x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(parts[0]))
-		g.op(x86.VMOVUPSStore, widthOf(half), x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+half))), x86.RegArg(parts[1]))
-		g.op(x86.VMOVUPS, widthOf(g.bytes), x86.RegArg(out[u]), x86.MemArg(x86.At(x86.DI, 8*wordLanes)))
+		g.Op(x86.VMOVUPSStore, widthOf(half), x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(parts[0]))
+		g.Op(x86.VMOVUPSStore, widthOf(half), x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+half))), x86.RegArg(parts[1]))
+		g.Op(x86.VMOVUPS, widthOf(g.bytes), x86.RegArg(out[u]), x86.MemArg(x86.At(x86.DI, 8*wordLanes)))
 		g.wrap(out[u], e.T)
 	})
 	return out
@@ -126,7 +127,7 @@ func (g *gen) checkDivisors(e *ir.Binary, t *ir.Type, y []x86.Reg) {
 		any = m
 	}
 	g.anyLane([]x86.Reg{any})
-	g.failAlways(condNE, ir.DivisorCheck, e)
+	g.failAlways(mach.CondNE, ir.DivisorCheck, e)
 }
 
 // divideLong is quotient for lanes of 64 bits, which may be too long for it.
@@ -134,14 +135,14 @@ func (g *gen) divideLong(e *ir.Binary, x, y x86.Reg, w x86.Width) x86.Reg {
 	if container(e.T) == 4 {
 		return g.quotient(e, x, y, w)
 	}
-	out, back, slow := g.vector(), g.newLabel(), g.newLabel()
+	out, back, slow := g.NewVector(), g.NewLabel(), g.NewLabel()
 	g.anyLong(e.T, x, y, w)
-	g.jump(condNE, slow)
+	g.Jump(mach.CondNE, slow)
 	g.move(out, g.quotient(e, x, y, w))
-	g.place(back)
+	g.Place(back)
 	g.later(slow, func() {
 		g.divideLanes(e, x, y, out, w)
-		g.jump(always, back)
+		g.Jump(mach.Always, back)
 	})
 	return out
 }
@@ -152,88 +153,88 @@ func (g *gen) anyLong(t *ir.Type, x, y x86.Reg, w x86.Width) {
 		if !t.IsSigned() {
 			return v, ^uint64(1<<50 - 1)
 		}
-		d = g.vector()
-		g.op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(v), x86.RegArg(g.constVector(1<<50, 8)))
+		d = g.NewVector()
+		g.Op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(v), x86.RegArg(g.constVector(1<<50, 8)))
 		return d, ^uint64(1<<51 - 1)
 	}
-	both := g.vector()
+	both := g.NewVector()
 	a, high := part(x)
 	b, _ := part(y)
-	g.op(x86.VORPS, w, x86.RegArg(both), x86.RegArg(a), x86.RegArg(b))
-	g.op(x86.VANDPS, w, x86.RegArg(both), x86.RegArg(both), x86.RegArg(g.constVector(high, 8)))
+	g.Op(x86.VORPS, w, x86.RegArg(both), x86.RegArg(a), x86.RegArg(b))
+	g.Op(x86.VANDPS, w, x86.RegArg(both), x86.RegArg(both), x86.RegArg(g.constVector(high, 8)))
 	g.testVector(both, w)
 }
 
 // testVector sets the zero flag when v is 0.
 func (g *gen) testVector(v x86.Reg, w x86.Width) {
 	if !g.avx512 {
-		g.op(x86.VPTEST, w, x86.RegArg(v), x86.RegArg(v))
+		g.Op(x86.VPTEST, w, x86.RegArg(v), x86.RegArg(v))
 		return
 	}
-	m := g.mask()
-	g.op(x86.VPCMPQ, w, x86.RegArg(m), x86.RegArg(v), x86.RegArg(g.constVector(0, 8)), x86.ImmArg(4))
-	g.op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
+	m := g.NewMask()
+	g.Op(x86.VPCMPQ, w, x86.RegArg(m), x86.RegArg(v), x86.RegArg(g.constVector(0, 8)), x86.ImmArg(4))
+	g.Op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
 }
 
 // quotient divides lanes of 64 bits that hold numbers of up to 51. Lanes that divide by 0 are off, and get anything.
 func (g *gen) quotient(e *ir.Binary, x, y x86.Reg, w x86.Width) x86.Reg {
 	m := g.constVector(magic, 8)
 	float := func(v x86.Reg) x86.Reg {
-		d := g.vector()
-		g.op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(v), x86.RegArg(m))
-		g.op(x86.VSUBPD, w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.constVector(math.Float64bits(3<<51), 8)))
+		d := g.NewVector()
+		g.Op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(v), x86.RegArg(m))
+		g.Op(x86.VSUBPD, w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.constVector(math.Float64bits(3<<51), 8)))
 		return d
 	}
-	q := g.vector()
-	g.op(x86.VDIVPD, w, x86.RegArg(q), x86.RegArg(float(x)), x86.RegArg(float(y)))
+	q := g.NewVector()
+	g.Op(x86.VDIVPD, w, x86.RegArg(q), x86.RegArg(float(x)), x86.RegArg(float(y)))
 	round := x86.VROUNDPD
 	if g.avx512 {
 		round = x86.VRNDSCALEPD
 	}
-	g.op(round, w, x86.RegArg(q), x86.RegArg(q), x86.ImmArg(11))
-	g.op(x86.VADDPD, w, x86.RegArg(q), x86.RegArg(q), x86.RegArg(g.constVector(math.Float64bits(3<<51), 8)))
-	g.op(x86.VPSUBQ, w, x86.RegArg(q), x86.RegArg(q), x86.RegArg(m))
+	g.Op(round, w, x86.RegArg(q), x86.RegArg(q), x86.ImmArg(11))
+	g.Op(x86.VADDPD, w, x86.RegArg(q), x86.RegArg(q), x86.RegArg(g.constVector(math.Float64bits(3<<51), 8)))
+	g.Op(x86.VPSUBQ, w, x86.RegArg(q), x86.RegArg(q), x86.RegArg(m))
 	if e.Op == ir.Div {
 		return q
 	}
-	p, r := g.vector(), g.vector()
+	p, r := g.NewVector(), g.NewVector()
 	if g.avx512 {
-		g.op(x86.VPMULLQ, w, x86.RegArg(p), x86.RegArg(q), x86.RegArg(y))
+		g.Op(x86.VPMULLQ, w, x86.RegArg(p), x86.RegArg(q), x86.RegArg(y))
 	} else {
 		g.mulLong(p, q, y, w)
 	}
-	g.op(x86.VPSUBQ, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(p))
+	g.Op(x86.VPSUBQ, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(p))
 	return r
 }
 
 // divideLanes divides lane by lane, through the block.
 func (g *gen) divideLanes(e *ir.Binary, x, y, out x86.Reg, w x86.Width) {
-	g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(x))
-	g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(y))
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(x))
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(y))
 	i := g.constGeneral(0)
-	top, next := g.newLabel(), g.newLabel()
-	a, b, r := g.general(), g.general(), g.general()
-	g.place(top)
-	g.op(x86.MOVQ, x86.W128, x86.RegArg(a), x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*wordLanes)))
-	g.op(x86.MOVQ, x86.W128, x86.RegArg(b), x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*(wordLanes+8))))
+	top, next := g.NewLabel(), g.NewLabel()
+	a, b, r := g.NewGeneral(), g.NewGeneral(), g.NewGeneral()
+	g.Place(top)
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(a), x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*wordLanes)))
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(b), x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*(wordLanes+8))))
 	g.setGeneral(r, 0)
-	g.op(x86.TESTQ, x86.W128, x86.RegArg(b), x86.RegArg(b))
-	g.jump(condE, next)
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(b), x86.RegArg(b))
+	g.Jump(mach.CondE, next)
 	if e.T.IsSigned() {
-		plain := g.newLabel()
-		g.op(x86.CMPQImm8, x86.W128, x86.RegArg(b), x86.ImmArg(-1))
-		g.jump(condNE, plain)
+		plain := g.NewLabel()
+		g.Op(x86.CMPQImm8, x86.W128, x86.RegArg(b), x86.ImmArg(-1))
+		g.Jump(mach.CondNE, plain)
 		if e.Op == ir.Div {
-			g.op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(a))
+			g.Op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(a))
 		}
-		g.jump(always, next)
-		g.place(plain)
+		g.Jump(mach.Always, next)
+		g.Place(plain)
 	}
 	g.divide(e, a, b, r)
-	g.place(next)
-	g.op(x86.MOVQStore, x86.W128, x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*wordLanes)), x86.RegArg(r))
+	g.Place(next)
+	g.Op(x86.MOVQStore, x86.W128, x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*wordLanes)), x86.RegArg(r))
 	g.addConst(i, 1)
-	g.op(x86.CMPQImm, x86.W128, x86.RegArg(i), x86.ImmArg(int64(g.lanes)))
-	g.again(condL, top)
-	g.op(x86.VMOVUPS, w, x86.RegArg(out), x86.MemArg(x86.At(x86.DI, 8*wordLanes)))
+	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(i), x86.ImmArg(int64(g.lanes)))
+	g.JumpBack(mach.CondL, top)
+	g.Op(x86.VMOVUPS, w, x86.RegArg(out), x86.MemArg(x86.At(x86.DI, 8*wordLanes)))
 }

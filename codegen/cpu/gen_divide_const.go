@@ -105,12 +105,12 @@ func (s series) highProduct(x x86.Reg, m uint64) x86.Reg {
 
 // timesConst is the lower half of x*c.
 func (s series) timesConst(x x86.Reg, c uint64) x86.Reg {
-	r, y := s.vector(), s.cBits(c)
+	r, y := s.NewVector(), s.cBits(c)
 	switch {
 	case s.t.Size == 4:
-		s.op(x86.VPMULLD, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		s.Op(x86.VPMULLD, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 	case s.avx512:
-		s.op(x86.VPMULLQ, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		s.Op(x86.VPMULLQ, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 	case c < 1<<32:
 		return s.addInts(s.product32(x, y), s.shiftLeft(s.product32(s.shiftRight(x, 32), y), 32))
 	default:
@@ -125,11 +125,11 @@ func (g *gen) divideShort(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	s := series{g, ir.Float32Type, g.width(e.T)}
 	x := g.vec(e.X)
 	finish := func(d, q x86.Reg, y func() x86.Reg, x x86.Reg) {
-		whole := s.vector()
-		g.op(x86.VCVTTPS2DQ, s.w, x86.RegArg(whole), x86.RegArg(q))
+		whole := s.NewVector()
+		g.Op(x86.VCVTTPS2DQ, s.w, x86.RegArg(whole), x86.RegArg(q))
 		if e.Op == ir.Rem {
-			p := s.vector()
-			g.op(x86.VPMULLD, s.w, x86.RegArg(p), x86.RegArg(whole), x86.RegArg(y()))
+			p := s.NewVector()
+			g.Op(x86.VPMULLD, s.w, x86.RegArg(p), x86.RegArg(whole), x86.RegArg(y()))
 			whole = series{g, ir.Int32Type, s.w}.subInts(x, p)
 		}
 		g.move(d, whole)

@@ -3,6 +3,7 @@ package cpu
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -68,7 +69,7 @@ func (g *gen) noteEvenness(v *ir.Var, h *home) {
 	t := target{index: h.vec, size4: v.Type.Size == 4}
 	g.each(func(u int) {
 		first, differ := g.lineOf(t, u)
-		apart := g.general()
+		apart := g.NewGeneral()
 		g.maskBits(apart, differ)
 		h.even = append(h.even, evenness{first, apart})
 	})
@@ -94,13 +95,13 @@ func (g *gen) lastStart(a access) x86.Reg {
 	if r, ok := g.limits[key]; ok {
 		return r
 	}
-	r := g.general()
-	g.atEntry(func() {
+	r := g.NewGeneral()
+	g.AtEntry(func() {
 		zero := g.constGeneral(0)
-		g.op(x86.MOVQ, x86.W128, x86.RegArg(r), blockWord(g.frame.word[root.Var]+1))
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), blockWord(g.frame.word[root.Var]+1))
 		g.addConst(r, int64(1-g.lanes))
-		g.op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(zero))
-		g.op(x86.CMOVQLT, x86.W128, x86.RegArg(r), x86.RegArg(zero))
+		g.Op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(zero))
+		g.Op(x86.CMOVQLT, x86.W128, x86.RegArg(r), x86.RegArg(zero))
 	})
 	g.limits[key] = r
 	return r
@@ -115,42 +116,42 @@ func (g *gen) lineOf(at target, u int) (first, differ x86.Reg) {
 		add, broadcast, out = x86.VPADDD, x86.VPBROADCASTD, x86.VMOVDStore
 	}
 	w := widthOf(g.lanes * size)
-	line := g.vector()
-	first = g.general()
-	g.op(broadcast, w, x86.RegArg(line), x86.RegArg(at.index[u]))
-	g.op(add, w, x86.RegArg(line), x86.RegArg(line), x86.RegArg(g.iotaVector(1, size)))
-	g.op(out, x86.W128, x86.RegArg(first), x86.RegArg(at.index[u]))
+	line := g.NewVector()
+	first = g.NewGeneral()
+	g.Op(broadcast, w, x86.RegArg(line), x86.RegArg(at.index[u]))
+	g.Op(add, w, x86.RegArg(line), x86.RegArg(line), x86.RegArg(g.iotaVector(1, size)))
+	g.Op(out, x86.W128, x86.RegArg(first), x86.RegArg(at.index[u]))
 	if size == 4 {
-		g.op(x86.MOVLQSX, x86.W128, x86.RegArg(first), x86.RegArg(first))
+		g.Op(x86.MOVLQSX, x86.W128, x86.RegArg(first), x86.RegArg(first))
 	}
 	return first, g.compareCopy(&ir.Binary{Op: ir.Ne}, t, at.index[u], line)
 }
 
 // evenly selects near for lanes whose elements turn out to be neighbours, the first of them at the address that it gets, and far, out of line, for others.
 func (g *gen) evenly(at target, u int, near func(m x86.Mem), far func()) {
-	apart, back := g.newLabel(), g.newLabel()
+	apart, back := g.NewLabel(), g.NewLabel()
 	var first x86.Reg
 	if at.known != nil {
 		first = at.known[u].first
-		g.op(x86.TESTQ, x86.W128, x86.RegArg(at.known[u].apart), x86.RegArg(at.known[u].apart))
-		g.jump(condNE, apart)
+		g.Op(x86.TESTQ, x86.W128, x86.RegArg(at.known[u].apart), x86.RegArg(at.known[u].apart))
+		g.Jump(mach.CondNE, apart)
 	} else {
 		differ := x86.NoReg
 		first, differ = g.lineOf(at, u)
 		g.anyLane([]x86.Reg{differ})
-		g.jump(condNE, apart)
+		g.Jump(mach.CondNE, apart)
 	}
 	if at.check != nil {
-		g.op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(at.limit))
-		g.jump(condAE, apart) // as for an index below 0
+		g.Op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(at.limit))
+		g.Jump(mach.CondAE, apart) // as for an index below 0
 	}
 	near(x86.Indexed(at.mem.Base, first, at.scale, at.mem.Disp))
-	g.place(back)
+	g.Place(back)
 	g.later(apart, func() {
 		if at.check != nil {
 			at.check(u)
 		}
 		far()
-		g.jump(always, back)
+		g.Jump(mach.Always, back)
 	})
 }

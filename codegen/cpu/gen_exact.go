@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -40,11 +41,11 @@ func (s series) copySign(x, y x86.Reg) x86.Reg { return s.or(s.magnitude(x), x86
 
 // truncated cuts a float to an integer.
 func (s series) truncated(x x86.Reg) x86.Reg {
-	r, op := s.vector(), pick(s.t, x86.VROUNDPS, x86.VROUNDPD)
+	r, op := s.NewVector(), pick(s.t, x86.VROUNDPS, x86.VROUNDPD)
 	if s.avx512 {
 		op = pick(s.t, x86.VRNDSCALEPS, x86.VRNDSCALEPD)
 	}
-	s.op(op, s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(11))
+	s.Op(op, s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(11))
 	return r
 }
 
@@ -72,8 +73,8 @@ func (s series) hypot(x, y x86.Reg) x86.Reg {
 	most, least := s.two(x86.VMAXPS, x86.VMAXPD, x, x86.RegArg(y)), s.two(x86.VMINPS, x86.VMINPD, y, x86.RegArg(x))
 	q := s.div(least, x86.RegArg(most))
 	square := s.add(s.mul(q, x86.RegArg(q)), s.at(1))
-	root := s.vector()
-	s.op(pick(s.t, x86.VSQRTPS, x86.VSQRTPD), s.w, x86.RegArg(root), x86.RegArg(square))
+	root := s.NewVector()
+	s.Op(pick(s.t, x86.VSQRTPS, x86.VSQRTPD), s.w, x86.RegArg(root), x86.RegArg(square))
 	r := s.mul(most, x86.RegArg(root))
 	s.choose(r, s.add(most, x86.RegArg(least)), s.compareTo(most, s.at(0), cmpEQ))
 	s.choose(r, x, s.compareTo(x, s.at(math.Inf(1)), cmpEQ))
@@ -107,14 +108,14 @@ func (g *gen) inGoWhere(hard, result x86.Reg, args []x86.Reg, n, u int, t *ir.Ty
 		hard = g.maskAnd(hard, g.exec[u])
 	}
 	g.anyLane([]x86.Reg{hard})
-	back := g.newLabel()
-	g.jump(condNE, g.outOfLine(func() {
-		slow := g.vector()
+	back := g.NewLabel()
+	g.Jump(mach.CondNE, g.outOfLine(func() {
+		slow := g.NewVector()
 		g.callLanes(slow, args, n, hard, false)
 		g.blend(result, slow, hard, t)
-		g.jump(always, back)
+		g.Jump(mach.Always, back)
 	}))
-	g.place(back)
+	g.Place(back)
 }
 
 // modulo is the rest of x / y with the sign of x. The rounded quotient, cut, is right or one too large, and x less its product is exact in both cases.

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -34,13 +35,13 @@ func (g *gen) gp(e ir.Expr) x86.Reg {
 	case *ir.Apart:
 		return g.boolGeneral(e)
 	case *ir.Select:
-		r, other, end := g.general(), g.newLabel(), g.newLabel()
+		r, other, end := g.NewGeneral(), g.NewLabel(), g.NewLabel()
 		g.branch(e.Cond, false, other)
 		g.move(r, g.gp(e.X))
-		g.jump(always, end)
-		g.place(other)
+		g.Jump(mach.Always, end)
+		g.Place(other)
 		g.move(r, g.gp(e.Y))
-		g.place(end)
+		g.Place(end)
 		return r
 	}
 	g.refuse(e.Pos(), "%s has no form for lanes", ir.Source(e))
@@ -51,13 +52,13 @@ func (g *gen) gpUnary(e *ir.Unary) x86.Reg {
 	if e.Op == ir.Not {
 		return g.boolGeneral(e)
 	}
-	r := g.general()
+	r := g.NewGeneral()
 	g.move(r, g.gp(e.X))
 	op := x86.NEGQ
 	if e.Op == ir.Com {
 		op = x86.NOTQ
 	}
-	g.op(op, x86.W128, x86.RegArg(r))
+	g.Op(op, x86.W128, x86.RegArg(r))
 	g.normalise(r, e.Type())
 	return r
 }
@@ -66,17 +67,17 @@ func (g *gen) gpUnary(e *ir.Unary) x86.Reg {
 func (g *gen) normalise(r x86.Reg, t *ir.Type) {
 	switch t.Kind {
 	case ir.Int8:
-		g.op(x86.MOVBQSX, x86.W128, x86.RegArg(r), x86.RegArg(r))
+		g.Op(x86.MOVBQSX, x86.W128, x86.RegArg(r), x86.RegArg(r))
 	case ir.Int16:
-		g.op(x86.MOVWQSX, x86.W128, x86.RegArg(r), x86.RegArg(r))
+		g.Op(x86.MOVWQSX, x86.W128, x86.RegArg(r), x86.RegArg(r))
 	case ir.Int32:
-		g.op(x86.MOVLQSX, x86.W128, x86.RegArg(r), x86.RegArg(r))
+		g.Op(x86.MOVLQSX, x86.W128, x86.RegArg(r), x86.RegArg(r))
 	case ir.Uint8:
-		g.op(x86.MOVBLZX, x86.W128, x86.RegArg(r), x86.RegArg(r))
+		g.Op(x86.MOVBLZX, x86.W128, x86.RegArg(r), x86.RegArg(r))
 	case ir.Uint16:
-		g.op(x86.MOVWLZX, x86.W128, x86.RegArg(r), x86.RegArg(r))
+		g.Op(x86.MOVWLZX, x86.W128, x86.RegArg(r), x86.RegArg(r))
 	case ir.Uint32:
-		g.op(x86.MOVL, x86.W128, x86.RegArg(r), x86.RegArg(r)) // clears the upper half
+		g.Op(x86.MOVL, x86.W128, x86.RegArg(r), x86.RegArg(r)) // clears the upper half
 	}
 }
 
@@ -95,7 +96,7 @@ func (g *gen) gpBinary(e *ir.Binary) x86.Reg {
 		if x, ok := unit(e); ok {
 			return g.gp(x)
 		}
-		r := g.general()
+		r := g.NewGeneral()
 		if g.single && g.timesAndMore(r, e) {
 			g.normalise(r, e.T)
 			return r
@@ -103,22 +104,22 @@ func (g *gen) gpBinary(e *ir.Binary) x86.Reg {
 		g.move(r, g.gp(e.X))
 		c, isConst := constInt(e.Y)
 		if imm := generalImms[e.Op]; isConst && imm != x86.NoOp && c == int64(int32(c)) {
-			g.op(imm, x86.W128, x86.RegArg(r), x86.ImmArg(c))
+			g.Op(imm, x86.W128, x86.RegArg(r), x86.ImmArg(c))
 		} else if isConst && g.single && c != int64(int32(c)) {
-			g.op(op, x86.W128, x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(g.poolWord(uint64(c), 8))}))
+			g.Op(op, x86.W128, x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(g.PoolWord(uint64(c), 8))}))
 		} else {
-			g.op(op, x86.W128, x86.RegArg(r), x86.RegArg(g.gp(e.Y)))
+			g.Op(op, x86.W128, x86.RegArg(r), x86.RegArg(g.gp(e.Y)))
 		}
 		g.normalise(r, e.T)
 		return r
 	}
 	switch e.Op {
 	case ir.AndNot:
-		r, y := g.general(), g.general()
+		r, y := g.NewGeneral(), g.NewGeneral()
 		g.move(y, g.gp(e.Y))
-		g.op(x86.NOTQ, x86.W128, x86.RegArg(y))
+		g.Op(x86.NOTQ, x86.W128, x86.RegArg(y))
 		g.move(r, g.gp(e.X))
-		g.op(x86.ANDQ, x86.W128, x86.RegArg(r), x86.RegArg(y))
+		g.Op(x86.ANDQ, x86.W128, x86.RegArg(r), x86.RegArg(y))
 		return r
 	case ir.Shl, ir.Shr:
 		return g.gpShift(e)
@@ -149,7 +150,7 @@ func (g *gen) gpShift(e *ir.Binary) x86.Reg {
 	if !ok || c < 0 {
 		return g.gpShiftBy(e)
 	}
-	r := g.general()
+	r := g.NewGeneral()
 	g.move(r, g.gp(e.X))
 	op := x86.SHLQ
 	switch {
@@ -162,90 +163,90 @@ func (g *gen) gpShift(e *ir.Binary) x86.Reg {
 		g.setGeneral(r, 0)
 		return r
 	}
-	g.op(op, x86.W128, x86.RegArg(r), x86.ImmArg(c))
+	g.Op(op, x86.W128, x86.RegArg(r), x86.ImmArg(c))
 	g.normalise(r, e.T)
 	return r
 }
 
 // gpShiftBy shifts by a count in a register: past the width, nothing but the sign is left.
 func (g *gen) gpShiftBy(e *ir.Binary) x86.Reg {
-	x, n, r := g.gp(e.X), g.gp(e.Y), g.general()
+	x, n, r := g.gp(e.X), g.gp(e.Y), g.NewGeneral()
 	if e.Y.Type().IsSigned() && e.Checked {
-		g.op(x86.TESTQ, x86.W128, x86.RegArg(n), x86.RegArg(n))
-		g.failIf(condL, ir.CountCheck, e)
+		g.Op(x86.TESTQ, x86.W128, x86.RegArg(n), x86.RegArg(n))
+		g.failIf(mach.CondL, ir.CountCheck, e)
 	}
 	limit := g.constGeneral(63)
-	count := g.general()
+	count := g.NewGeneral()
 	g.move(count, n)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(count), x86.RegArg(limit))
 	if e.Op == ir.Shr && e.T.IsSigned() {
-		g.op(x86.CMOVQHI, x86.W128, x86.RegArg(count), x86.RegArg(limit))
-		g.op(x86.SARXQ, x86.W128, x86.RegArg(r), x86.RegArg(x), x86.RegArg(count))
+		g.Op(x86.CMOVQHI, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+		g.Op(x86.SARXQ, x86.W128, x86.RegArg(r), x86.RegArg(x), x86.RegArg(count))
 		return r
 	}
 	zero := g.constGeneral(0) // no flags
-	from := g.general()
+	from := g.NewGeneral()
 	g.move(from, x)
-	g.op(x86.CMOVQHI, x86.W128, x86.RegArg(from), x86.RegArg(zero))
+	g.Op(x86.CMOVQHI, x86.W128, x86.RegArg(from), x86.RegArg(zero))
 	op := x86.SHLXQ
 	if e.Op == ir.Shr {
 		op = x86.SHRXQ
 	}
-	g.op(op, x86.W128, x86.RegArg(r), x86.RegArg(from), x86.RegArg(count))
+	g.Op(op, x86.W128, x86.RegArg(r), x86.RegArg(from), x86.RegArg(count))
 	g.normalise(r, e.T)
 	return r
 }
 
 // failIf ends the launch where the flags say k: the second operand of e fails a check.
-func (g *gen) failIf(k cond, check ir.CheckKind, e *ir.Binary) {
+func (g *gen) failIf(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 	n := g.arithSite(check, e)
-	g.jump(k, g.outOfLine(func() {
-		g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
-		g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
-		g.ret()
+	g.Jump(k, g.outOfLine(func() {
+		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
+		g.Op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
+		g.Return()
 	}))
 }
 
 // gpDivide divides. The instruction faults for a divisor of 0, which is an error, and for the least integer by -1, which is avoided.
 func (g *gen) gpDivide(e *ir.Binary) x86.Reg {
-	x, r := g.gp(e.X), g.general()
+	x, r := g.gp(e.X), g.NewGeneral()
 	if c, ok := constInt(e.Y); ok && c != 0 && c != -1 {
 		g.divide(e, x, g.constGeneral(c), r)
 		return r
 	}
 	y := g.gp(e.Y)
-	end := g.newLabel()
-	g.op(x86.TESTQ, x86.W128, x86.RegArg(y), x86.RegArg(y))
-	g.failIf(condE, ir.DivisorCheck, e)
+	end := g.NewLabel()
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(y), x86.RegArg(y))
+	g.failIf(mach.CondE, ir.DivisorCheck, e)
 	if e.T.IsSigned() {
-		plain := g.newLabel()
-		g.op(x86.CMPQImm8, x86.W128, x86.RegArg(y), x86.ImmArg(-1))
-		g.jump(condNE, plain)
+		plain := g.NewLabel()
+		g.Op(x86.CMPQImm8, x86.W128, x86.RegArg(y), x86.ImmArg(-1))
+		g.Jump(mach.CondNE, plain)
 		g.setGeneral(r, 0)
 		if e.Op == ir.Div {
-			g.op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
+			g.Op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
 			g.normalise(r, e.T)
 		}
-		g.jump(always, end)
-		g.place(plain)
+		g.Jump(mach.Always, end)
+		g.Place(plain)
 	}
 	g.divide(e, x, y, r)
-	g.place(end)
+	g.Place(end)
 	return r
 }
 
 func (g *gen) divide(e *ir.Binary, x, y, r x86.Reg) {
-	g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x))
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x))
 	if e.T.IsSigned() {
-		g.divideSigned(y)
+		g.DivideSigned(y)
 	} else {
-		g.divideUnsigned(y, e.T.Size <= 4)
+		g.DivideUnsigned(y, e.T.Size <= 4)
 	}
 	from := x86.AX
 	if e.Op == ir.Rem {
 		from = x86.DX
 	}
-	g.op(x86.MOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(from))
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(from))
 }
 
 func (g *gen) gpConvert(e *ir.Convert) x86.Reg {
@@ -257,7 +258,7 @@ func (g *gen) gpConvert(e *ir.Convert) x86.Reg {
 	if e.T.Size >= from.Size && (e.T.Size == 8 || e.T.IsSigned() == from.IsSigned()) {
 		return x
 	}
-	r := g.general()
+	r := g.NewGeneral()
 	g.move(r, x)
 	g.normalise(r, e.T)
 	return r
@@ -265,12 +266,12 @@ func (g *gen) gpConvert(e *ir.Convert) x86.Reg {
 
 // firstLane is an integer in lane 0 of v.
 func (g *gen) firstLane(v x86.Reg, t *ir.Type) x86.Reg {
-	r := g.general()
+	r := g.NewGeneral()
 	if container(t) == 8 {
-		g.op(x86.VMOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(v))
+		g.Op(x86.VMOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(v))
 		return r
 	}
-	g.op(x86.VMOVDStore, x86.W128, x86.RegArg(r), x86.RegArg(v))
+	g.Op(x86.VMOVDStore, x86.W128, x86.RegArg(r), x86.RegArg(v))
 	g.normalise(r, t)
 	return r
 }
@@ -282,20 +283,20 @@ func (g *gen) gpMath(e *ir.Math) x86.Reg {
 	if e.Fn != ir.IMin && e.Fn != ir.IMax {
 		return g.firstLane(g.vecMath(nil, e)[0], e.T)
 	}
-	r := g.general()
+	r := g.NewGeneral()
 	g.move(r, g.gp(e.Args[0]))
 	for _, a := range e.Args[1:] {
 		y := g.gp(a)
-		g.op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(y))
+		g.Op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(y))
 		switch {
 		case e.Fn == ir.IMin && e.T.IsSigned():
-			g.op(x86.CMOVQGT, x86.W128, x86.RegArg(r), x86.RegArg(y))
+			g.Op(x86.CMOVQGT, x86.W128, x86.RegArg(r), x86.RegArg(y))
 		case e.Fn == ir.IMin:
-			g.op(x86.CMOVQHI, x86.W128, x86.RegArg(r), x86.RegArg(y))
+			g.Op(x86.CMOVQHI, x86.W128, x86.RegArg(r), x86.RegArg(y))
 		case e.T.IsSigned():
-			g.op(x86.CMOVQLT, x86.W128, x86.RegArg(r), x86.RegArg(y))
+			g.Op(x86.CMOVQLT, x86.W128, x86.RegArg(r), x86.RegArg(y))
 		default:
-			g.op(x86.CMOVQCS, x86.W128, x86.RegArg(r), x86.RegArg(y))
+			g.Op(x86.CMOVQCS, x86.W128, x86.RegArg(r), x86.RegArg(y))
 		}
 	}
 	return r
@@ -313,7 +314,7 @@ func (g *gen) gpQuery(e *ir.Query) x86.Reg {
 // gpLoad loads a uniform integer or bool from memory.
 func (g *gen) gpLoad(e ir.Expr) x86.Reg {
 	m := g.scalarAddress(e)
-	r := g.general()
+	r := g.NewGeneral()
 	op := x86.MOVQ
 	switch e.Type().Kind {
 	case ir.Bool, ir.Uint8:
@@ -332,30 +333,30 @@ func (g *gen) gpLoad(e ir.Expr) x86.Reg {
 	default:
 		g.refuse(e.Pos(), "loading a %s as one value is not supported yet", e.Type())
 	}
-	g.op(op, x86.W128, x86.RegArg(r), x86.MemArg(m))
+	g.Op(op, x86.W128, x86.RegArg(r), x86.MemArg(m))
 	return r
 }
 
 // boolGeneral makes 0 or 1 of a uniform condition.
 func (g *gen) boolGeneral(e ir.Expr) x86.Reg {
-	r := g.general()
-	done := g.newLabel()
+	r := g.NewGeneral()
+	done := g.NewLabel()
 	g.setGeneral(r, 0)
 	g.branch(e, false, done)
 	g.setGeneral(r, 1)
-	g.place(done)
+	g.Place(done)
 	return r
 }
 
-var signedConds = map[ir.Op]cond{ir.Eq: condE, ir.Ne: condNE, ir.Lt: condL, ir.Le: condLE, ir.Gt: condG, ir.Ge: condGE}
-var unsignedConds = map[ir.Op]cond{ir.Eq: condE, ir.Ne: condNE, ir.Lt: condB, ir.Le: condBE, ir.Gt: condA, ir.Ge: condAE}
+var signedConds = map[ir.Op]mach.Cond{ir.Eq: mach.CondE, ir.Ne: mach.CondNE, ir.Lt: mach.CondL, ir.Le: mach.CondLE, ir.Gt: mach.CondG, ir.Ge: mach.CondGE}
+var unsignedConds = map[ir.Op]mach.Cond{ir.Eq: mach.CondE, ir.Ne: mach.CondNE, ir.Lt: mach.CondB, ir.Le: mach.CondBE, ir.Gt: mach.CondA, ir.Ge: mach.CondAE}
 
 // branch jumps to the label when the uniform condition e has the value when.
-func (g *gen) branch(e ir.Expr, when bool, to label) {
+func (g *gen) branch(e ir.Expr, when bool, to mach.Label) {
 	switch e := e.(type) {
 	case *ir.Const:
 		if (e.Bits != 0) == when {
-			g.jump(always, to)
+			g.Jump(mach.Always, to)
 		}
 		return
 	case *ir.Unary:
@@ -370,27 +371,27 @@ func (g *gen) branch(e ir.Expr, when bool, to label) {
 		return
 	case *ir.Math:
 		g.maskBits(x86.AX, g.boolMath(e)[0])
-		g.op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1))
-		g.jump(map[bool]cond{true: condNE, false: condE}[when], to)
+		g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1))
+		g.Jump(map[bool]mach.Cond{true: mach.CondNE, false: mach.CondE}[when], to)
 		return
 	}
 	r := g.gp(e)
-	g.op(x86.TESTQ, x86.W128, x86.RegArg(r), x86.RegArg(r))
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(r), x86.RegArg(r))
 	if when {
-		g.jump(condNE, to)
+		g.Jump(mach.CondNE, to)
 	} else {
-		g.jump(condE, to)
+		g.Jump(mach.CondE, to)
 	}
 }
 
-func (g *gen) branchBinary(e *ir.Binary, when bool, to label) bool {
+func (g *gen) branchBinary(e *ir.Binary, when bool, to mach.Label) bool {
 	switch e.Op {
 	case ir.LAnd, ir.LOr:
 		if (e.Op == ir.LAnd) == when { // both must agree: the first can only rule out
-			skip := g.newLabel()
+			skip := g.NewLabel()
 			g.branch(e.X, !when, skip)
 			g.branch(e.Y, when, to)
-			g.place(skip)
+			g.Place(skip)
 		} else {
 			g.branch(e.X, when, to)
 			g.branch(e.Y, when, to)
@@ -410,49 +411,49 @@ func (g *gen) branchBinary(e *ir.Binary, when bool, to label) bool {
 	}
 	x := g.gp(e.X)
 	if c, isConst := constInt(e.Y); isConst && c == int64(int32(c)) {
-		g.op(x86.CMPQImm, x86.W128, x86.RegArg(x), x86.ImmArg(c))
+		g.Op(x86.CMPQImm, x86.W128, x86.RegArg(x), x86.ImmArg(c))
 	} else {
-		g.op(x86.CMPQ, x86.W128, x86.RegArg(x), x86.RegArg(g.gp(e.Y)))
+		g.Op(x86.CMPQ, x86.W128, x86.RegArg(x), x86.RegArg(g.gp(e.Y)))
 	}
 	if !when {
-		k = k.not()
+		k = k.Not()
 	}
-	g.jump(k, to)
+	g.Jump(k, to)
 	return true
 }
 
 // branchApart asks whether one slice ends before the other begins.
-func (g *gen) branchApart(e *ir.Apart, when bool, to label) {
-	yes, no := to, g.newLabel()
+func (g *gen) branchApart(e *ir.Apart, when bool, to mach.Label) {
+	yes, no := to, g.NewLabel()
 	if !when {
 		yes, no = no, to
 	}
 	x, y := g.sliceOf(e.X), g.sliceOf(e.Y)
 	before := func(a, b *home, size int64) {
-		end := g.general()
-		g.op(x86.IMUL3Q, x86.W128, x86.RegArg(end), x86.RegArg(a.length), x86.ImmArg(size))
-		g.op(x86.ADDQ, x86.W128, x86.RegArg(end), x86.RegArg(a.gp))
-		g.op(x86.CMPQ, x86.W128, x86.RegArg(end), x86.RegArg(b.gp))
-		g.jump(condBE, yes)
+		end := g.NewGeneral()
+		g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(end), x86.RegArg(a.length), x86.ImmArg(size))
+		g.Op(x86.ADDQ, x86.W128, x86.RegArg(end), x86.RegArg(a.gp))
+		g.Op(x86.CMPQ, x86.W128, x86.RegArg(end), x86.RegArg(b.gp))
+		g.Jump(mach.CondBE, yes)
 	}
 	before(x, y, int64(e.X.Type().Elem.Size))
 	before(y, x, int64(e.Y.Type().Elem.Size))
-	g.jump(always, no)
+	g.Jump(mach.Always, no)
 	if when {
-		g.place(no)
+		g.Place(no)
 	} else {
-		g.place(yes)
+		g.Place(yes)
 	}
 }
 
 // branchFloat compares the first lanes of two uniform floats.
-func (g *gen) branchFloat(e *ir.Binary, when bool, to label) {
+func (g *gen) branchFloat(e *ir.Binary, when bool, to mach.Label) {
 	m := g.compare(e)[0]
 	g.maskBits(x86.AX, m)
-	g.op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1))
+	g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1))
 	if when {
-		g.jump(condNE, to)
+		g.Jump(mach.CondNE, to)
 	} else {
-		g.jump(condE, to)
+		g.Jump(mach.CondE, to)
 	}
 }

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -9,11 +10,11 @@ import (
 
 // laneIndex is the index of one lane in a general register; the index vector is in the block.
 func (g *gen) laneIndex(at target, lane int) x86.Reg {
-	r := g.general()
+	r := g.NewGeneral()
 	if at.size4 {
-		g.op(x86.MOVLQSX, x86.W128, x86.RegArg(r), x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+4*lane))))
+		g.Op(x86.MOVLQSX, x86.W128, x86.RegArg(r), x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+4*lane))))
 	} else {
-		g.op(x86.MOVQ, x86.W128, x86.RegArg(r), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+lane)))))
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+lane)))))
 	}
 	return r
 }
@@ -23,11 +24,11 @@ func (g *gen) spreadIndices(at target, u int) (bits x86.Reg) {
 	if at.size4 {
 		isize = 4
 	}
-	g.op(x86.VMOVUPSStore, widthOf(g.lanes*isize), x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(at.index[u]))
+	g.Op(x86.VMOVUPSStore, widthOf(g.lanes*isize), x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(at.index[u]))
 	if g.exec == nil {
 		return x86.NoReg
 	}
-	bits = g.general()
+	bits = g.NewGeneral()
 	g.maskBits(bits, g.exec[u])
 	return bits
 }
@@ -50,29 +51,29 @@ func (g *gen) readLanes(v x86.Reg, size int) *laneReader {
 func (r *laneReader) next(lane int) x86.Reg {
 	offset := lane * r.size
 	if q := offset / 16; q > 0 && offset%16 == 0 {
-		r.part = r.vector()
+		r.part = r.NewVector()
 		if r.avx512 {
-			r.op(x86.VEXTRACTF32X4, max(x86.W256, widthOf(r.lanes*r.size)), x86.RegArg(r.part), x86.RegArg(r.v), x86.ImmArg(int64(q)))
+			r.Op(x86.VEXTRACTF32X4, max(x86.W256, widthOf(r.lanes*r.size)), x86.RegArg(r.part), x86.RegArg(r.v), x86.ImmArg(int64(q)))
 		} else {
-			r.op(x86.VEXTRACTF128, x86.W256, x86.RegArg(r.part), x86.RegArg(r.v), x86.ImmArg(int64(q)))
+			r.Op(x86.VEXTRACTF128, x86.W256, x86.RegArg(r.part), x86.RegArg(r.v), x86.ImmArg(int64(q)))
 		}
 	}
 	if offset%8 == 4 {
-		r.op(x86.SARQ, x86.W128, x86.RegArg(r.pair), x86.ImmArg(32))
+		r.Op(x86.SARQ, x86.W128, x86.RegArg(r.pair), x86.ImmArg(32))
 		return r.pair
 	}
 	x := r.part
 	if offset%16 != 0 {
-		x = r.vector()
-		r.op(x86.VPSHUFD, x86.W128, x86.RegArg(x), x86.RegArg(r.part), x86.ImmArg(0x4E))
+		x = r.NewVector()
+		r.Op(x86.VPSHUFD, x86.W128, x86.RegArg(x), x86.RegArg(r.part), x86.ImmArg(0x4E))
 	}
-	r.pair = r.general()
-	r.op(x86.VMOVQStore, x86.W128, x86.RegArg(r.pair), x86.RegArg(x))
+	r.pair = r.NewGeneral()
+	r.Op(x86.VMOVQStore, x86.W128, x86.RegArg(r.pair), x86.RegArg(x))
 	if r.size == 8 {
 		return r.pair
 	}
-	low := r.general()
-	r.op(x86.MOVLQSX, x86.W128, x86.RegArg(low), x86.RegArg(r.pair))
+	low := r.NewGeneral()
+	r.Op(x86.MOVLQSX, x86.W128, x86.RegArg(low), x86.RegArg(r.pair))
 	return low
 }
 
@@ -94,14 +95,14 @@ func (g *gen) lanesOut(at target, u int, f func(lane int, index x86.Reg)) {
 // inLanes calls f for every lane, which is stepped over where it is off.
 func (g *gen) inLanes(bits x86.Reg, f func(lane int)) {
 	for lane := range g.lanes {
-		skip := g.newLabel()
+		skip := g.NewLabel()
 		if bits != x86.NoReg {
-			g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.CX), x86.RegArg(bits))
-			g.op(x86.ANDQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1<<lane))
-			g.jump(condE, skip)
+			g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.CX), x86.RegArg(bits))
+			g.Op(x86.ANDQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1<<lane))
+			g.Jump(mach.CondE, skip)
 		}
 		f(lane)
-		g.place(skip)
+		g.Place(skip)
 	}
 }
 
@@ -111,7 +112,7 @@ var laneStores = map[int64]x86.Op{1: x86.MOVBStore, 2: x86.MOVWStore, 4: x86.MOV
 func (g *gen) scatterLanes(at target, v []x86.Reg, t *ir.Type) {
 	size := container(t)
 	store := func(index, value x86.Reg) {
-		g.op(laneStores[int64(t.Size)], x86.W128, x86.MemArg(x86.Indexed(at.mem.Base, index, at.scale, at.mem.Disp)), x86.RegArg(value))
+		g.Op(laneStores[int64(t.Size)], x86.W128, x86.MemArg(x86.Indexed(at.mem.Base, index, at.scale, at.mem.Disp)), x86.RegArg(value))
 	}
 	g.each(func(u int) {
 		if g.exec == nil {
@@ -120,14 +121,14 @@ func (g *gen) scatterLanes(at target, v []x86.Reg, t *ir.Type) {
 			return
 		}
 		bits := g.spreadIndices(at, u)
-		g.op(x86.VMOVUPSStore, widthOf(g.lanes*size), x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(v[u]))
+		g.Op(x86.VMOVUPSStore, widthOf(g.lanes*size), x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(v[u]))
 		g.inLanes(bits, func(lane int) {
-			index, value := g.laneIndex(at, lane), g.general()
+			index, value := g.laneIndex(at, lane), g.NewGeneral()
 			load := x86.MOVQ
 			if size == 4 {
 				load = x86.MOVL
 			}
-			g.op(load, x86.W128, x86.RegArg(value), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8)+size*lane))))
+			g.Op(load, x86.W128, x86.RegArg(value), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8)+size*lane))))
 			store(index, value)
 		})
 	})
@@ -164,8 +165,8 @@ func (g *gen) insertLanes(t *ir.Type) *laneInserter {
 	l := &laneInserter{gen: g, t: t, parts: make([]x86.Reg, max(1, g.lanes/4))}
 	zero := g.constVector(0, 4)
 	for q := range l.parts {
-		l.parts[q] = g.vcode.vector()
-		g.op(x86.VMOVUPSStore, x86.W128, x86.RegArg(l.parts[q]), x86.RegArg(zero))
+		l.parts[q] = g.Code.NewVector()
+		g.Op(x86.VMOVUPSStore, x86.W128, x86.RegArg(l.parts[q]), x86.RegArg(zero))
 	}
 	return l
 }
@@ -176,46 +177,46 @@ func (l *laneInserter) insert(lane int, m x86.Mem) {
 	if l.t.IsSigned() {
 		at += 4/size - 1
 	}
-	l.op(map[int64]x86.Op{1: x86.VPINSRB, 2: x86.VPINSRW}[size], x86.W128, x86.RegArg(x), x86.RegArg(x), x86.MemArg(m), x86.ImmArg(at))
+	l.Op(map[int64]x86.Op{1: x86.VPINSRB, 2: x86.VPINSRW}[size], x86.W128, x86.RegArg(x), x86.RegArg(x), x86.MemArg(m), x86.ImmArg(at))
 }
 
 // vector is what the lanes hold.
 func (l *laneInserter) vector() x86.Reg {
 	x, w := l.parts[0], l.width(l.t)
 	for q, part := range l.parts[1:] {
-		y, insert := l.vcode.vector(), x86.VINSERTF128
+		y, insert := l.Code.NewVector(), x86.VINSERTF128
 		if l.avx512 {
 			insert = x86.VINSERTF32X4
 		}
-		l.op(insert, w, x86.RegArg(y), x86.RegArg(x), x86.RegArg(part), x86.ImmArg(int64(q+1)))
+		l.Op(insert, w, x86.RegArg(y), x86.RegArg(x), x86.RegArg(part), x86.ImmArg(int64(q+1)))
 		x = y
 	}
 	if l.t.IsSigned() {
-		l.op(x86.VPSRAD, w, x86.RegArg(x), x86.RegArg(x), x86.ImmArg(32-8*int64(l.t.Size)))
+		l.Op(x86.VPSRAD, w, x86.RegArg(x), x86.RegArg(x), x86.ImmArg(32-8*int64(l.t.Size)))
 	}
 	return x
 }
 
 // storeSmallLanes writes neighbouring elements of one or two bytes without AVX-512.
 func (g *gen) storeSmallLanes(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
-	g.op(x86.VMOVUPSStore, widthOf(g.lanes*4), x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(v))
+	g.Op(x86.VMOVUPSStore, widthOf(g.lanes*4), x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(v))
 	bits := x86.NoReg
 	if g.exec != nil {
-		bits = g.general()
+		bits = g.NewGeneral()
 		g.maskBits(bits, g.exec[u])
 	}
 	g.inLanes(bits, func(lane int) {
-		value := g.general()
-		g.op(x86.MOVL, x86.W128, x86.RegArg(value), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8)+4*lane))))
+		value := g.NewGeneral()
+		g.Op(x86.MOVL, x86.W128, x86.RegArg(value), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8)+4*lane))))
 		to := m
 		to.Disp += int32(lane) * int32(t.Size)
-		g.op(laneStores[int64(t.Size)], x86.W128, x86.MemArg(to), x86.RegArg(value))
+		g.Op(laneStores[int64(t.Size)], x86.W128, x86.MemArg(to), x86.RegArg(value))
 	})
 }
 
 // loadSmallLanes loads neighbouring elements of one or two bytes under a mask without AVX-512.
 func (g *gen) loadSmallLanes(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
-	bits := g.general()
+	bits := g.NewGeneral()
 	g.maskBits(bits, g.exec[u])
 	l := g.insertLanes(t)
 	g.inLanes(bits, func(lane int) { l.insert(lane, m.Plus(int64(lane)*int64(t.Size))) })

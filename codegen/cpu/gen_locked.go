@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -37,9 +38,9 @@ func (g *gen) lockedAtomic(s *ir.Atomic) {
 	case s.Kind == ir.AtomicRead:
 		g.giveOld(s, g.variableOf(t, s.At, func(r x86.Reg) { g.loadElement(r, place, t) }))
 	case s.Kind == ir.AtomicWrite:
-		g.op(laneStores[int64(t.Size)], x86.W128, place, x86.RegArg(g.bitsOf(value, t)))
+		g.Op(laneStores[int64(t.Size)], x86.W128, place, x86.RegArg(g.bitsOf(value, t)))
 	case s.Kind == ir.AtomicUpdate && direct:
-		g.op(op, x86.W128, place, x86.RegArg(g.gp(value)))
+		g.Op(op, x86.W128, place, x86.RegArg(g.gp(value)))
 	case s.Kind == ir.AtomicCapture && direct && (s.Op == ir.Add || s.Op == ir.Sub):
 		g.addAndFetch(s, place, value)
 	case s.Kind == ir.AtomicCapture && s.Op == ir.NoOp && t.Size >= 4:
@@ -69,8 +70,8 @@ func (g *gen) addressOnce(place ir.Expr) x86.Mem {
 	if m.Index == x86.NoReg {
 		return m
 	}
-	r := g.general()
-	g.op(x86.LEAQ, x86.W128, x86.RegArg(r), x86.MemArg(m))
+	r := g.NewGeneral()
+	g.Op(x86.LEAQ, x86.W128, x86.RegArg(r), x86.MemArg(m))
 	return x86.At(r, 0)
 }
 
@@ -80,7 +81,7 @@ func (g *gen) loadElement(r x86.Reg, place x86.Arg, t *ir.Type) {
 	if t.Kind == ir.Int32 {
 		op = x86.MOVLQSX
 	}
-	g.op(op, x86.W128, x86.RegArg(r), place)
+	g.Op(op, x86.W128, x86.RegArg(r), place)
 }
 
 // variableOf makes a variable of the bits that set puts into a general register.
@@ -92,7 +93,7 @@ func (g *gen) variableOf(t *ir.Type, at ir.Pos, set func(r x86.Reg)) *ir.Ref {
 		set(h.gp)
 		return &ir.Ref{Var: v, At: at}
 	}
-	r := g.general()
+	r := g.NewGeneral()
 	set(r)
 	g.broadcastGeneral(h.vec[0], r, container(t), x86.W128)
 	return &ir.Ref{Var: v, At: at}
@@ -103,12 +104,12 @@ func (g *gen) bitsOf(e ir.Expr, t *ir.Type) x86.Reg {
 	if !t.IsFloat() {
 		return g.gp(e)
 	}
-	r := g.general()
+	r := g.NewGeneral()
 	op := x86.VMOVDStore
 	if t.Size == 8 {
 		op = x86.VMOVQStore
 	}
-	g.op(op, x86.W128, x86.RegArg(r), x86.RegArg(g.vec(e)[0]))
+	g.Op(op, x86.W128, x86.RegArg(r), x86.RegArg(g.vec(e)[0]))
 	return r
 }
 
@@ -122,11 +123,11 @@ func (g *gen) giveOld(s *ir.Atomic, value ir.Expr) {
 // addAndFetch is a sum or a difference of which a value is kept.
 func (g *gen) addAndFetch(s *ir.Atomic, place x86.Arg, value ir.Expr) {
 	t := s.Place.Type()
-	g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(g.gp(value)))
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(g.gp(value)))
 	if s.Op == ir.Sub {
-		g.op(x86.NEGQ, x86.W128, x86.RegArg(x86.AX))
+		g.Op(x86.NEGQ, x86.W128, x86.RegArg(x86.AX))
 	}
-	g.op(map[int64]x86.Op{4: x86.XADDLLock, 8: x86.XADDQLock}[int64(t.Size)], x86.W128, place, x86.RegArg(x86.AX))
+	g.Op(map[int64]x86.Op{4: x86.XADDLLock, 8: x86.XADDQLock}[int64(t.Size)], x86.W128, place, x86.RegArg(x86.AX))
 	old := g.variableOf(t, s.At, func(r x86.Reg) {
 		g.move(r, x86.AX)
 		g.normalise(r, t)
@@ -141,8 +142,8 @@ func (g *gen) addAndFetch(s *ir.Atomic, place x86.Arg, value ir.Expr) {
 // exchange writes a value and keeps the one before.
 func (g *gen) exchange(s *ir.Atomic, place x86.Arg, value ir.Expr) {
 	t := s.Place.Type()
-	g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(g.bitsOf(value, t)))
-	g.op(map[int64]x86.Op{4: x86.XCHGL, 8: x86.XCHGQ}[int64(t.Size)], x86.W128, place, x86.RegArg(x86.AX))
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(g.bitsOf(value, t)))
+	g.Op(map[int64]x86.Op{4: x86.XCHGL, 8: x86.XCHGQ}[int64(t.Size)], x86.W128, place, x86.RegArg(x86.AX))
 	old := g.variableOf(t, s.At, func(r x86.Reg) {
 		g.move(r, x86.AX)
 		if t.IsInteger() {
@@ -159,9 +160,9 @@ func (g *gen) exchange(s *ir.Atomic, place x86.Arg, value ir.Expr) {
 // exchangeLoop computes the new value from what is in memory, until nobody has changed that meanwhile. Values are compared by their bits, so that a NaN
 // ends the loop too.
 func (g *gen) exchangeLoop(s *ir.Atomic, place x86.Arg, value, compare ir.Expr) {
-	t, top, done := s.Place.Type(), g.newLabel(), g.newLabel()
-	bits := g.general()
-	g.place(top)
+	t, top, done := s.Place.Type(), g.NewLabel(), g.NewLabel()
+	bits := g.NewGeneral()
+	g.Place(top)
 	old := g.variableOf(t, s.At, func(r x86.Reg) {
 		g.loadElement(r, place, t)
 		g.move(bits, r)
@@ -175,10 +176,10 @@ func (g *gen) exchangeLoop(s *ir.Atomic, place x86.Arg, value, compare ir.Expr) 
 		next = g.ownValue(updated(&c, old))
 	}
 	r := g.bitsOf(next, t)
-	g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(bits))
-	g.op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
-	g.jump(condNE, top)
-	g.place(done)
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(bits))
+	g.Op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
+	g.Jump(mach.CondNE, top)
+	g.Place(done)
 	if s.After {
 		g.giveOld(s, next)
 		return
@@ -190,25 +191,25 @@ func (g *gen) exchangeLoop(s *ir.Atomic, place x86.Arg, value, compare ir.Expr) 
 func (g *gen) lockedFold(s *ir.Atomic, x *sum, m x86.Mem, all x86.Reg) {
 	t, place := s.Place.Type(), x86.MemArg(m)
 	if op, ok := lockedOp(s); ok {
-		g.op(op, x86.W128, place, x86.RegArg(g.firstLane(all, t)))
+		g.Op(op, x86.W128, place, x86.RegArg(g.firstLane(all, t)))
 		return
 	}
-	top, bits, old, next := g.newLabel(), g.general(), g.vector(), g.vector()
-	g.place(top)
+	top, bits, old, next := g.NewLabel(), g.NewGeneral(), g.NewVector(), g.NewVector()
+	g.Place(top)
 	g.loadElement(bits, place, t)
 	g.broadcastGeneral(old, bits, container(t), x86.W128)
 	g.combine(x, next, old, all, x86.W128)
 	r := g.firstLane(next, t)
-	g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(bits))
-	g.op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
-	g.jump(condNE, top)
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(bits))
+	g.Op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
+	g.Jump(mach.CondNE, top)
 }
 
 // lockedLane is the update of one lane whose value lies in memory, or, of integers, in a register.
 func (g *gen) lockedLane(s *ir.Atomic, place, operand x86.Arg, constant x86.Reg) {
 	t := s.Place.Type()
-	at := g.general() // AX is needed, which moves spilled registers where there are three
-	g.op(x86.LEAQ, x86.W128, x86.RegArg(at), place)
+	at := g.NewGeneral() // AX is needed, which moves spilled registers where there are three
+	g.Op(x86.LEAQ, x86.W128, x86.RegArg(at), place)
 	place = x86.MemArg(x86.At(at, 0))
 	if t.IsFloat() {
 		g.lockedAdd(s.Op, place, operand, t)
@@ -216,34 +217,34 @@ func (g *gen) lockedLane(s *ir.Atomic, place, operand x86.Arg, constant x86.Reg)
 	}
 	v := constant
 	if v == x86.NoReg {
-		v = g.general()
-		g.op(map[bool]x86.Op{true: x86.MOVL, false: x86.MOVQ}[container(t) == 4], x86.W128, x86.RegArg(v), operand)
+		v = g.NewGeneral()
+		g.Op(map[bool]x86.Op{true: x86.MOVL, false: x86.MOVQ}[container(t) == 4], x86.W128, x86.RegArg(v), operand)
 	}
 	if op, ok := lockedOp(s); ok {
-		g.op(op, x86.W128, place, x86.RegArg(v))
+		g.Op(op, x86.W128, place, x86.RegArg(v))
 		return
 	}
-	top, r := g.newLabel(), g.general()
-	g.place(top)
-	g.op(elementLoad(t), x86.W128, x86.RegArg(x86.AX), place)
+	top, r := g.NewLabel(), g.NewGeneral()
+	g.Place(top)
+	g.Op(elementLoad(t), x86.W128, x86.RegArg(x86.AX), place)
 	g.move(r, x86.AX)
-	g.op(generalOps[s.Op], x86.W128, x86.RegArg(r), x86.RegArg(v))
-	g.op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
-	g.jump(condNE, top)
+	g.Op(generalOps[s.Op], x86.W128, x86.RegArg(r), x86.RegArg(v))
+	g.Op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
+	g.Jump(mach.CondNE, top)
 }
 
 // lockedAdd adds a float in memory to another, or subtracts it.
 func (g *gen) lockedAdd(op ir.Op, place, operand x86.Arg, t *ir.Type) {
-	top, x, r := g.newLabel(), g.vector(), g.general()
+	top, x, r := g.NewLabel(), g.NewVector(), g.NewGeneral()
 	load, set, get := x86.MOVL, x86.VMOVD, x86.VMOVDStore
 	if t.Size == 8 {
 		load, set, get = x86.MOVQ, x86.VMOVQ, x86.VMOVQStore
 	}
-	g.place(top)
-	g.op(load, x86.W128, x86.RegArg(x86.AX), place)
-	g.op(set, x86.W128, x86.RegArg(x), x86.RegArg(x86.AX))
-	g.op(singleFloatOps[op][t.Size/8], x86.W128, x86.RegArg(x), x86.RegArg(x), operand)
-	g.op(get, x86.W128, x86.RegArg(r), x86.RegArg(x))
-	g.op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
-	g.jump(condNE, top)
+	g.Place(top)
+	g.Op(load, x86.W128, x86.RegArg(x86.AX), place)
+	g.Op(set, x86.W128, x86.RegArg(x), x86.RegArg(x86.AX))
+	g.Op(singleFloatOps[op][t.Size/8], x86.W128, x86.RegArg(x), x86.RegArg(x), operand)
+	g.Op(get, x86.W128, x86.RegArg(r), x86.RegArg(x))
+	g.Op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
+	g.Jump(mach.CondNE, top)
 }

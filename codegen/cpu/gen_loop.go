@@ -3,6 +3,7 @@ package cpu
 import (
 	"math/bits"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -11,7 +12,7 @@ import (
 // drop out.
 func (g *gen) forStmt(s *ir.For) {
 	if after, ok := g.shareFrom(s); ok {
-		defer g.place(after)
+		defer g.Place(after)
 	}
 	if g.shapes == nil && g.lanesOf(s) {
 		g.lanesLoop(s)
@@ -56,13 +57,13 @@ func (g *gen) uniformFor(s *ir.For) {
 		g.refuse(s.At, "the counter %s differs between lanes: not supported yet", s.Var.Name)
 	}
 	g.move(h.gp, g.gp(s.Lo))
-	hi := g.general()
+	hi := g.NewGeneral()
 	g.move(hi, g.gp(s.Hi))
-	f := &loopFrame{label: s.Label, breakTo: g.newLabel(), nextTo: g.newLabel(), counter: s.Var, changes: g.changedIn(s), hoists: true}
-	top := g.newLabel()
+	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: g.changedIn(s), hoists: true}
+	top := g.NewLabel()
 	k := g.loopCond(s)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(h.gp), x86.RegArg(hi))
-	g.jump(k.not(), f.breakTo)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(h.gp), x86.RegArg(hi))
+	g.Jump(k.Not(), f.breakTo)
 	g.loops = append(g.loops, f)
 	g.shared = map[string]x86.Reg{}
 	restore := g.hoist(f, s.Body)
@@ -72,26 +73,26 @@ func (g *gen) uniformFor(s *ir.For) {
 	g.checkRounds(s, f, h.gp, hi, step, k)
 	g.rounds(s, f, h.gp, hi, step, k, top)
 	g.safe = safe
-	g.place(f.breakTo)
+	g.Place(f.breakTo)
 	restore()
 	g.loops = g.loops[:len(g.loops)-1]
 }
 
 // rounds are those of a loop of single numbers from i up to hi, of which there is one at least.
-func (g *gen) rounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k cond, top label) {
-	g.place(top)
+func (g *gen) rounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k mach.Cond, top mach.Label) {
+	g.Place(top)
 	if g.runsInPieces(s, step) {
 		g.pieces(s, f, i, hi, k, top)
 		return
 	}
 	g.list(s.Body)
-	g.place(f.nextTo)
+	g.Place(f.nextTo)
 	if s != g.cutLoop {
 		g.pausePoint()
 	}
 	g.addConst(i, step)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(hi))
-	g.again(k, top)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(hi))
+	g.JumpBack(k, top)
 }
 
 // piece is how many rounds an inner loop of single numbers takes between two looks at whether it is to pause: they are as short as that look.
@@ -119,26 +120,26 @@ func innermost(body []ir.Stmt) bool {
 }
 
 // pieces runs the rounds up to hi, of which there is one at least; top is where a piece begins.
-func (g *gen) pieces(s *ir.For, f *loopFrame, i, hi x86.Reg, k cond, top label) {
-	until, round := g.general(), g.newLabel()
+func (g *gen) pieces(s *ir.For, f *loopFrame, i, hi x86.Reg, k mach.Cond, top mach.Label) {
+	until, round := g.NewGeneral(), g.NewLabel()
 	most := g.constGeneral(piece)
 	g.move(until, hi)
-	g.op(x86.SUBQ, x86.W128, x86.RegArg(until), x86.RegArg(i))
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(until), x86.RegArg(most)) // without a sign: hi lies above i
-	g.op(x86.CMOVQHI, x86.W128, x86.RegArg(until), x86.RegArg(most))
-	g.op(x86.ADDQ, x86.W128, x86.RegArg(until), x86.RegArg(i))
-	g.place(round)
+	g.Op(x86.SUBQ, x86.W128, x86.RegArg(until), x86.RegArg(i))
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(until), x86.RegArg(most)) // without a sign: hi lies above i
+	g.Op(x86.CMOVQHI, x86.W128, x86.RegArg(until), x86.RegArg(most))
+	g.Op(x86.ADDQ, x86.W128, x86.RegArg(until), x86.RegArg(i))
+	g.Place(round)
 	g.list(s.Body)
-	g.place(f.nextTo)
+	g.Place(f.nextTo)
 	g.addConst(i, 1)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(until))
-	g.again(k, round)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(until))
+	g.JumpBack(k, round)
 	g.pause(piece)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(hi))
-	g.again(k, top)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(hi))
+	g.JumpBack(k, top)
 }
 
-func (g *gen) loopCond(s *ir.For) cond {
+func (g *gen) loopCond(s *ir.For) mach.Cond {
 	if s.Var.Type.IsSigned() {
 		return signedConds[s.Rel]
 	}
@@ -177,43 +178,43 @@ func (g *gen) while(s *ir.While) {
 			return
 		}
 	}
-	f := &loopFrame{label: s.Label, breakTo: g.newLabel(), nextTo: g.newLabel()}
-	top := g.newLabel()
+	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel()}
+	top := g.NewLabel()
 	left := x86.NoReg
 	if g.single && g.shapes == nil && innermost(s.Body) {
 		left = g.constGeneral(piece)
 	}
 	g.loops = append(g.loops, f)
-	g.place(top)
+	g.Place(top)
 	g.list(s.Pre)
 	if s.Cond != nil {
 		g.branch(s.Cond, false, f.breakTo)
 	}
 	g.list(s.Body)
-	g.place(f.nextTo)
+	g.Place(f.nextTo)
 	g.list(s.Post)
 	if left != x86.NoReg {
 		g.addConst(left, -1)
-		g.again(condNE, top)
+		g.JumpBack(mach.CondNE, top)
 		g.setGeneral(left, piece)
 		g.pause(piece)
 	} else {
 		g.pausePoint()
 	}
-	g.again(always, top)
-	g.place(f.breakTo)
+	g.JumpBack(mach.Always, top)
+	g.Place(f.breakTo)
 	g.loops = g.loops[:len(g.loops)-1]
 }
 
 // maskedLoop runs until no lane is left in it.
 func (g *gen) maskedLoop(s *ir.While) {
 	old, split := g.exec, g.split
-	f := &loopFrame{label: s.Label, varying: true, breakTo: g.newLabel(), nextTo: g.newLabel(), live: g.copyMasks()}
+	f := &loopFrame{label: s.Label, varying: true, breakTo: g.NewLabel(), nextTo: g.NewLabel(), live: g.copyMasks()}
 	f.skip = make([]x86.Reg, g.unroll)
 	g.each(func(u int) { f.skip[u] = g.newMask() })
-	top, end := g.newLabel(), g.newLabel()
+	top, end := g.NewLabel(), g.NewLabel()
 	g.loops = append(g.loops, f)
-	g.place(top)
+	g.Place(top)
 	g.exec, g.split = f.live, true
 	g.list(s.Pre)
 	if s.Cond != nil {
@@ -221,17 +222,17 @@ func (g *gen) maskedLoop(s *ir.While) {
 		g.each(func(u int) { g.maskMove(f.live[u], g.maskAnd(f.live[u], c[u])) })
 	}
 	g.anyLane(f.live)
-	g.jump(condE, end)
+	g.Jump(mach.CondE, end)
 	g.each(func(u int) { g.maskMove(f.skip[u], f.live[u]) })
 	g.list(s.Body)
 	if s.Cond != nil && mayFail(s.Cond) || g.needsLane(s.Post) || g.needsLane(s.Pre) {
 		g.anyLane(f.live)
-		g.jump(condE, end)
+		g.Jump(mach.CondE, end)
 	}
 	g.list(s.Post)
 	g.pausePoint()
-	g.again(always, top)
-	g.place(end)
+	g.JumpBack(mach.Always, top)
+	g.Place(end)
 	g.loops = g.loops[:len(g.loops)-1]
 	g.exec, g.split = old, split
 }
@@ -254,25 +255,25 @@ func (g *gen) lanesLoop(s *ir.For) {
 		g.round = int64(g.lanes * g.unroll)
 	}
 	g.shapes.inside[s.Var] = true
-	base := g.general()
+	base := g.NewGeneral()
 	g.move(base, g.gpOutside(s.Lo))
 	left := g.trips(s, base, step)
 	g.homes[s.Var] = &home{gp: base, length: x86.NoReg}
 	sums := g.openReductions(s)
-	f := &loopFrame{label: s.Label, breakTo: g.newLabel(), nextTo: g.newLabel(), counter: s.Var, changes: g.changedIn(s), hoists: true}
+	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: g.changedIn(s), hoists: true}
 	g.loops = append(g.loops, f)
 	g.shared = map[string]x86.Reg{}
 	restore := g.hoist(f, s.Body)
 	g.indexUses = indexUses(s.Body)
 	g.spreadAhead(f, s.Body)
 	defer func() { g.spreads = nil }()
-	tail, end := g.newLabel(), g.newLabel()
-	g.op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
-	g.jump(condLE, end)
+	tail, end := g.NewLabel(), g.NewLabel()
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
+	g.Jump(mach.CondLE, end)
 	g.checkAhead(s, f, base, left, step, end, sums)
-	t := &tailing{end: end, again: g.newLabel(), first: x86.NoReg}
+	t := &tailing{end: end, again: g.NewLabel(), first: x86.NoReg}
 	if store, ok := g.wholeStore(s, f, step); ok && len(sums) == 0 { // sums of floats must not depend on where slices lie
-		t.first, t.peel = g.general(), g.newLabel()
+		t.first, t.peel = g.NewGeneral(), g.NewLabel()
 		if g.rowGoesPast(store, s) {
 			g.pastRow = store
 		}
@@ -280,10 +281,10 @@ func (g *gen) lanesLoop(s *ir.For) {
 	}
 	g.mainLoop(s, f, base, left, step, tail, t.again, sums)
 	g.pastRow = nil
-	g.place(tail)
+	g.Place(tail)
 	g.tailLoop(s, f, base, left, step, t, sums)
 	g.safe = map[*ir.Index]bool{}
-	g.place(end)
+	g.Place(end)
 	restore()
 	g.loops = g.loops[:len(g.loops)-1]
 	g.closeReductions(sums)
@@ -306,26 +307,26 @@ func (g *gen) fillLanes(s *ir.For) {
 
 // checkAhead makes the checks of affine accesses for all iterations before the first. Where one fails, a loop that checks what the lanes that
 // are on touch runs instead, out of line.
-func (g *gen) checkAhead(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, end label, sums []*sum) {
-	slow := g.newLabel()
-	hot := g.newLabel()
+func (g *gen) checkAhead(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, end mach.Label, sums []*sum) {
+	slow := g.NewLabel()
+	hot := g.NewLabel()
 	if flag, ok := g.proved[s]; ok {
-		g.op(x86.TESTQ, x86.W128, x86.RegArg(flag), x86.RegArg(flag))
-		g.jump(condNE, hot)
+		g.Op(x86.TESTQ, x86.W128, x86.RegArg(flag), x86.RegArg(flag))
+		g.Jump(mach.CondNE, hot)
 	}
-	before := g.size()
+	before := g.Len()
 	g.precheck(s, f, left, step, slow)
 	g.shared = nil
-	if g.size() == before {
-		g.place(hot)
+	if g.Len() == before {
+		g.Place(hot)
 		return
 	}
 	g.later(slow, func() {
 		g.safe = map[*ir.Index]bool{}
 		g.tailLoop(s, f, base, left, step, &tailing{end: end, again: -1, first: x86.NoReg}, sums)
-		g.jump(always, end)
+		g.Jump(mach.Always, end)
 	})
-	g.place(hot)
+	g.Place(hot)
 }
 
 // gpOutside evaluates a bound of the lanes loop, where no lane variable exists yet.
@@ -338,15 +339,15 @@ func (g *gen) gpOutside(e ir.Expr) x86.Reg {
 
 // trips is the number of iterations, in a fresh register: zero or less when there are none.
 func (g *gen) trips(s *ir.For, lo x86.Reg, step int64) x86.Reg {
-	n := g.general()
+	n := g.NewGeneral()
 	hi := g.gpOutside(s.Hi)
 	size := step
 	if step > 0 {
 		g.move(n, hi)
-		g.op(x86.SUBQ, x86.W128, x86.RegArg(n), x86.RegArg(lo))
+		g.Op(x86.SUBQ, x86.W128, x86.RegArg(n), x86.RegArg(lo))
 	} else {
 		g.move(n, lo)
-		g.op(x86.SUBQ, x86.W128, x86.RegArg(n), x86.RegArg(hi))
+		g.Op(x86.SUBQ, x86.W128, x86.RegArg(n), x86.RegArg(hi))
 		size = -step
 	}
 	if s.Rel == ir.Le || s.Rel == ir.Ge {
@@ -358,34 +359,34 @@ func (g *gen) trips(s *ir.For, lo x86.Reg, step int64) x86.Reg {
 	// (n + size - 1) / size, for n > 0; n <= 0 stays at most zero with truncation
 	g.addConst(n, size-1)
 	d := g.constGeneral(size)
-	g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(n))
-	g.divideSigned(d)
-	r := g.general()
-	g.op(x86.MOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(x86.AX))
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(n))
+	g.DivideSigned(d)
+	r := g.NewGeneral()
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(x86.AX))
 	return r
 }
 
 // mainLoop runs full vectors while enough iterations are left.
-func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, tail, again label, sums []*sum) {
+func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, tail, again mach.Label, sums []*sum) {
 	per := int64(g.lanes * g.unroll)
-	top := g.newLabel()
-	g.place(again)
-	g.op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
-	g.jump(condL, tail)
+	top := g.NewLabel()
+	g.Place(again)
+	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
+	g.Jump(mach.CondL, tail)
 	inner := *f
-	inner.breakTo, inner.nextTo = g.newLabel(), g.newLabel()
+	inner.breakTo, inner.nextTo = g.NewLabel(), g.NewLabel()
 	g.enterBody(s, &inner)
-	g.place(top)
+	g.Place(top)
 	g.copies(s.Body)
-	g.place(inner.nextTo)
+	g.Place(inner.nextTo)
 	if s != g.cutLoop {
 		g.pausePoint()
 	}
 	g.addConst(base, step*per)
 	g.addConst(left, -per)
-	g.op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
-	g.again(condGE, top)
-	g.place(inner.breakTo)
+	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
+	g.JumpBack(mach.CondGE, top)
+	g.Place(inner.breakTo)
 	g.foldSums(sums)
 	g.loops[len(g.loops)-1] = f
 }
@@ -452,10 +453,10 @@ func (g *gen) enterBody(s *ir.For, f *loopFrame) {
 
 // A tailing is how the loop of single vectors under masks is joined to the main loop: behind it, and, where there is a peel, before it too.
 type tailing struct {
-	end   label
-	again label   // of the main loop, where there is one
-	peel  label   // enters the loop with the number of iterations in first
-	first x86.Reg // NoReg: there is no such entry
+	end   mach.Label
+	again mach.Label // of the main loop, where there is one
+	peel  mach.Label // enters the loop with the number of iterations in first
+	first x86.Reg    // NoReg: there is no such entry
 }
 
 // tailLoop runs one vector at a time under a mask of the iterations that are left.
@@ -465,28 +466,28 @@ func (g *gen) tailLoop(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, 
 	per := int64(g.lanes * unroll)
 	g.unroll = 1
 	defer func() { g.unroll = unroll }()
-	top := g.newLabel()
-	g.op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
-	g.jump(condLE, end)
+	top := g.NewLabel()
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
+	g.Jump(mach.CondLE, end)
 	inner := *f
-	inner.breakTo, inner.nextTo = end, g.newLabel()
+	inner.breakTo, inner.nextTo = end, g.NewLabel()
 	g.enterBody(s, &inner)
-	g.place(top)
+	g.Place(top)
 	count := t.first
 	if count == x86.NoReg {
-		count = g.general()
+		count = g.NewGeneral()
 	}
 	limit := g.constGeneral(int64(g.lanes))
 	g.move(count, left)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(count), x86.RegArg(limit))
-	g.op(x86.CMOVQGT, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+	g.Op(x86.CMOVQGT, x86.W128, x86.RegArg(count), x86.RegArg(limit))
 	if t.first != x86.NoReg {
-		g.place(t.peel)
+		g.Place(t.peel)
 	}
 	g.exec, g.prefix, g.split = []x86.Reg{g.prefixMask(count)}, count, false
 	g.list(s.Body)
 	g.exec, g.prefix, g.split = nil, x86.NoReg, false
-	g.place(inner.nextTo)
+	g.Place(inner.nextTo)
 	if s != g.cutLoop {
 		g.pausePoint()
 	}
@@ -494,13 +495,13 @@ func (g *gen) tailLoop(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, 
 		g.addConst(base, step*int64(g.lanes))
 		g.addConst(left, -int64(g.lanes))
 	} else {
-		g.op(x86.ADDQ, x86.W128, x86.RegArg(base), x86.RegArg(count))
-		g.op(x86.SUBQ, x86.W128, x86.RegArg(left), x86.RegArg(count))
-		g.op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
-		g.jump(condGE, t.again)
+		g.Op(x86.ADDQ, x86.W128, x86.RegArg(base), x86.RegArg(count))
+		g.Op(x86.SUBQ, x86.W128, x86.RegArg(left), x86.RegArg(count))
+		g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
+		g.Jump(mach.CondGE, t.again)
 	}
-	g.op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
-	g.jump(condG, top)
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
+	g.Jump(mach.CondG, top)
 	g.loops[len(g.loops)-1] = f
 }
 
@@ -534,12 +535,12 @@ func (g *gen) peel(store *ir.Index, left x86.Reg, t *tailing) {
 	if g.pastRow != nil { // always, before the first whole round: its stores must be aligned
 		least = per
 	}
-	g.op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(least))
-	g.jump(condL, t.again)
-	g.op(x86.LEAQ, x86.W128, x86.RegArg(t.first), x86.MemArg(g.memOf(g.accessOf(store), linearOf(store.I))))
-	g.op(x86.NEGQ, x86.W128, x86.RegArg(t.first))
-	g.op(x86.ANDQImm, x86.W128, x86.RegArg(t.first), x86.ImmArg(int64(g.bytes-1)))
-	g.jump(condE, t.again)
-	g.op(x86.SHRQ, x86.W128, x86.RegArg(t.first), x86.ImmArg(int64(bits.TrailingZeros64(uint64(store.Type().Size)))))
-	g.jump(always, t.peel)
+	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(least))
+	g.Jump(mach.CondL, t.again)
+	g.Op(x86.LEAQ, x86.W128, x86.RegArg(t.first), x86.MemArg(g.memOf(g.accessOf(store), linearOf(store.I))))
+	g.Op(x86.NEGQ, x86.W128, x86.RegArg(t.first))
+	g.Op(x86.ANDQImm, x86.W128, x86.RegArg(t.first), x86.ImmArg(int64(g.bytes-1)))
+	g.Jump(mach.CondE, t.again)
+	g.Op(x86.SHRQ, x86.W128, x86.RegArg(t.first), x86.ImmArg(int64(bits.TrailingZeros64(uint64(store.Type().Size)))))
+	g.Jump(mach.Always, t.peel)
 }

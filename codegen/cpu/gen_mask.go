@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -11,9 +12,9 @@ import (
 
 func (g *gen) newMask() x86.Reg {
 	if g.avx512 {
-		return g.mask()
+		return g.NewMask()
 	}
-	return g.vector()
+	return g.NewVector()
 }
 
 func (g *gen) maskLane() int { return g.bytes / g.lanes }
@@ -21,9 +22,9 @@ func (g *gen) maskLane() int { return g.bytes / g.lanes }
 func (g *gen) maskOp(k, v x86.Op, x, y x86.Reg) x86.Reg {
 	r := g.newMask()
 	if g.avx512 {
-		g.op(k, x86.W128, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		g.Op(k, x86.W128, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 	} else {
-		g.op(v, widthOf(g.bytes), x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		g.Op(v, widthOf(g.bytes), x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 	}
 	return r
 }
@@ -40,9 +41,9 @@ func (g *gen) maskMove(dst, src x86.Reg) {
 		return
 	}
 	if g.avx512 {
-		g.op(x86.KMOVW, x86.W128, x86.RegArg(dst), x86.RegArg(src))
+		g.Op(x86.KMOVW, x86.W128, x86.RegArg(dst), x86.RegArg(src))
 	} else {
-		g.op(x86.VMOVUPSStore, widthOf(g.bytes), x86.RegArg(dst), x86.RegArg(src))
+		g.Op(x86.VMOVUPSStore, widthOf(g.bytes), x86.RegArg(dst), x86.RegArg(src))
 	}
 }
 
@@ -51,26 +52,26 @@ func (g *gen) maskAll() x86.Reg {
 	if !g.avx512 {
 		return g.allOnes(widthOf(g.bytes))
 	}
-	m := g.mask()
-	g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1<<g.lanes-1))
-	g.op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
+	m := g.NewMask()
+	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1<<g.lanes-1))
+	g.Op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
 	return m
 }
 
 func (g *gen) maskNone() x86.Reg {
 	m := g.newMask()
 	if g.avx512 {
-		g.op(x86.XORQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX))
-		g.op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
+		g.Op(x86.XORQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX))
+		g.Op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
 	} else {
-		g.op(x86.VPXOR, widthOf(g.bytes), x86.RegArg(m), x86.RegArg(g.undefined(m)), x86.RegArg(m))
+		g.Op(x86.VPXOR, widthOf(g.bytes), x86.RegArg(m), x86.RegArg(g.undefined(m)), x86.RegArg(m))
 	}
 	return m
 }
 
 // undefined tells the liveness analysis that r is defined here, for the idiom x xor x.
 func (g *gen) undefined(r x86.Reg) x86.Reg {
-	g.op(x86.VMOVUPSStore, x86.W128, x86.RegArg(r), x86.RegArg(x86.V(15)))
+	g.Op(x86.VMOVUPSStore, x86.W128, x86.RegArg(r), x86.RegArg(x86.V(15)))
 	return r
 }
 
@@ -83,11 +84,11 @@ func (g *gen) allOnes(w x86.Width) x86.Reg {
 func (g *gen) maskBits(dst, m x86.Reg) {
 	switch {
 	case g.avx512:
-		g.op(x86.KMOVWGet, x86.W128, x86.RegArg(dst), x86.RegArg(m))
+		g.Op(x86.KMOVWGet, x86.W128, x86.RegArg(dst), x86.RegArg(m))
 	case g.maskLane() == 8:
-		g.op(x86.VMOVMSKPD, widthOf(g.bytes), x86.RegArg(dst), x86.RegArg(m))
+		g.Op(x86.VMOVMSKPD, widthOf(g.bytes), x86.RegArg(dst), x86.RegArg(m))
 	default:
-		g.op(x86.VMOVMSKPS, widthOf(g.bytes), x86.RegArg(dst), x86.RegArg(m))
+		g.Op(x86.VMOVMSKPS, widthOf(g.bytes), x86.RegArg(dst), x86.RegArg(m))
 	}
 }
 
@@ -100,30 +101,30 @@ func (g *gen) anyLane(masks []x86.Reg) {
 		}
 	}
 	if g.avx512 {
-		g.op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
+		g.Op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
 		return
 	}
-	g.op(x86.VPTEST, widthOf(g.bytes), x86.RegArg(m), x86.RegArg(m))
+	g.Op(x86.VPTEST, widthOf(g.bytes), x86.RegArg(m), x86.RegArg(m))
 }
 
 // prefixMask turns on the first n lanes (n in a general register, at least 0).
 func (g *gen) prefixMask(n x86.Reg) x86.Reg {
 	if g.avx512 {
-		m := g.mask()
-		g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1<<g.lanes-1))
-		g.op(x86.BZHIQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX), x86.RegArg(n))
-		g.op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
+		m := g.NewMask()
+		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1<<g.lanes-1))
+		g.Op(x86.BZHIQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX), x86.RegArg(n))
+		g.Op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
 		return m
 	}
 	size := g.maskLane()
 	w := widthOf(g.bytes)
-	b, m := g.vector(), g.vector()
+	b, m := g.NewVector(), g.NewVector()
 	g.broadcastGeneral(b, n, size, w)
 	op := x86.VPCMPGTD
 	if size == 8 {
 		op = x86.VPCMPGTQ
 	}
-	g.op(op, w, x86.RegArg(m), x86.RegArg(b), x86.RegArg(g.iotaVector(1, size)))
+	g.Op(op, w, x86.RegArg(m), x86.RegArg(b), x86.RegArg(g.iotaVector(1, size)))
 	return m
 }
 
@@ -132,9 +133,9 @@ func (g *gen) canonicalMask(m x86.Reg, size int) x86.Reg {
 	if g.avx512 || size == g.maskLane() {
 		return m
 	}
-	r := g.vector()
+	r := g.NewVector()
 	if size < g.maskLane() {
-		g.op(x86.VPMOVSXDQ, x86.W256, x86.RegArg(r), x86.RegArg(m))
+		g.Op(x86.VPMOVSXDQ, x86.W256, x86.RegArg(r), x86.RegArg(m))
 		return r
 	}
 	return g.narrowMask(m)
@@ -142,9 +143,9 @@ func (g *gen) canonicalMask(m x86.Reg, size int) x86.Reg {
 
 // narrowMask halves 8-byte lanes to 4 bytes.
 func (g *gen) narrowMask(m x86.Reg) x86.Reg {
-	high, r := g.vector(), g.vector()
-	g.op(x86.VEXTRACTF128, x86.W256, x86.RegArg(high), x86.RegArg(m), x86.ImmArg(1))
-	g.op(x86.VSHUFPS, x86.W128, x86.RegArg(r), x86.RegArg(m), x86.RegArg(high), x86.ImmArg(0x88))
+	high, r := g.NewVector(), g.NewVector()
+	g.Op(x86.VEXTRACTF128, x86.W256, x86.RegArg(high), x86.RegArg(m), x86.ImmArg(1))
+	g.Op(x86.VSHUFPS, x86.W128, x86.RegArg(r), x86.RegArg(m), x86.RegArg(high), x86.ImmArg(0x88))
 	return r
 }
 
@@ -164,25 +165,25 @@ func (g *gen) blend(dst, src, m x86.Reg, t *ir.Type) {
 		if container(t) == 8 {
 			op = x86.VMOVUPDStore
 		}
-		g.emit(x86.I(op, w, x86.RegArg(dst), x86.RegArg(src)).Masked(m, false))
+		g.Emit(x86.I(op, w, x86.RegArg(dst), x86.RegArg(src)).Masked(m, false))
 		return
 	}
-	g.op(x86.VPBLENDVB, w, x86.RegArg(dst), x86.RegArg(dst), x86.RegArg(src), x86.RegArg(g.maskFor(m, t)))
+	g.Op(x86.VPBLENDVB, w, x86.RegArg(dst), x86.RegArg(dst), x86.RegArg(src), x86.RegArg(g.maskFor(m, t)))
 }
 
 // broadcastGeneral fills a vector with a general register.
 func (g *gen) broadcastGeneral(dst, src x86.Reg, size int, w x86.Width) {
 	switch {
 	case g.avx512 && size == 8:
-		g.op(x86.VPBROADCASTQR, w, x86.RegArg(dst), x86.RegArg(src))
+		g.Op(x86.VPBROADCASTQR, w, x86.RegArg(dst), x86.RegArg(src))
 	case g.avx512:
-		g.op(x86.VPBROADCASTDR, w, x86.RegArg(dst), x86.RegArg(src))
+		g.Op(x86.VPBROADCASTDR, w, x86.RegArg(dst), x86.RegArg(src))
 	case size == 8:
-		g.op(x86.VMOVQ, x86.W128, x86.RegArg(dst), x86.RegArg(src))
-		g.op(x86.VPBROADCASTQ, w, x86.RegArg(dst), x86.RegArg(dst))
+		g.Op(x86.VMOVQ, x86.W128, x86.RegArg(dst), x86.RegArg(src))
+		g.Op(x86.VPBROADCASTQ, w, x86.RegArg(dst), x86.RegArg(dst))
 	default:
-		g.op(x86.VMOVD, x86.W128, x86.RegArg(dst), x86.RegArg(src))
-		g.op(x86.VPBROADCASTD, w, x86.RegArg(dst), x86.RegArg(dst))
+		g.Op(x86.VMOVD, x86.W128, x86.RegArg(dst), x86.RegArg(src))
+		g.Op(x86.VPBROADCASTD, w, x86.RegArg(dst), x86.RegArg(dst))
 	}
 }
 
@@ -318,15 +319,15 @@ func (g *gen) shortCircuit(e *ir.Binary, and bool) []x86.Reg {
 // a value before.
 func (g *gen) under(masks []x86.Reg, e ir.Expr, evaluate func()) {
 	exec, split := g.exec, g.split
-	none, jumps := g.newLabel(), mayFail(e)
+	none, jumps := g.NewLabel(), mayFail(e)
 	g.narrow(masks)
 	if jumps {
 		g.anyLane(g.exec)
-		g.jump(condE, none)
+		g.Jump(mach.CondE, none)
 	}
 	evaluate()
 	if jumps {
-		g.place(none)
+		g.Place(none)
 	}
 	g.exec, g.split = exec, split
 }
@@ -355,11 +356,11 @@ func (g *gen) narrow(masks []x86.Reg) {
 
 func (g *gen) uniformMask(e ir.Expr) []x86.Reg {
 	r := g.newMask()
-	none := g.newLabel()
+	none := g.NewLabel()
 	g.maskMove(r, g.maskNone())
 	g.branch(e, false, none)
 	g.maskMove(r, g.maskAll())
-	g.place(none)
+	g.Place(none)
 	return g.same(r)
 }
 
@@ -392,12 +393,12 @@ func (g *gen) compareCopy(e *ir.Binary, t *ir.Type, x, y x86.Reg) x86.Reg {
 			op = x86.VCMPPD
 		}
 		m := g.newMask()
-		g.op(op, w, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(floatPredicates[e.Op]))
+		g.Op(op, w, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(floatPredicates[e.Op]))
 		return g.canonicalMask(m, int(t.Size))
 	}
 	if g.avx512 {
-		m := g.mask()
-		g.op(intCompareOp(t), w, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(intPredicates[e.Op]))
+		m := g.NewMask()
+		g.Op(intCompareOp(t), w, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(intPredicates[e.Op]))
 		return m
 	}
 	return g.canonicalMask(g.compareAVX2(e.Op, t, x, y, w), container(t))
@@ -421,24 +422,24 @@ func (g *gen) compareAVX2(op ir.Op, t *ir.Type, x, y x86.Reg, w x86.Width) x86.R
 	if container(t) == 8 {
 		eq, gt, sign = x86.VPCMPEQQ, x86.VPCMPGTQ, g.constVector(1<<63, 8)
 	}
-	r := g.vector()
+	r := g.NewVector()
 	if op == ir.Eq || op == ir.Ne {
-		g.op(eq, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		g.Op(eq, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 	} else {
 		if !t.IsSigned() && t.Size >= 4 { // unsigned order is signed order with the top bit flipped
-			fx, fy := g.vector(), g.vector()
-			g.op(x86.VPXOR, w, x86.RegArg(fx), x86.RegArg(x), x86.RegArg(sign))
-			g.op(x86.VPXOR, w, x86.RegArg(fy), x86.RegArg(y), x86.RegArg(sign))
+			fx, fy := g.NewVector(), g.NewVector()
+			g.Op(x86.VPXOR, w, x86.RegArg(fx), x86.RegArg(x), x86.RegArg(sign))
+			g.Op(x86.VPXOR, w, x86.RegArg(fy), x86.RegArg(y), x86.RegArg(sign))
 			x, y = fx, fy
 		}
 		if op == ir.Lt || op == ir.Ge {
 			x, y = y, x
 		}
-		g.op(gt, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		g.Op(gt, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 	}
 	if op == ir.Ne || op == ir.Le || op == ir.Ge {
-		n := g.vector()
-		g.op(x86.VPXOR, w, x86.RegArg(n), x86.RegArg(r), x86.RegArg(g.allOnes(w)))
+		n := g.NewVector()
+		g.Op(x86.VPXOR, w, x86.RegArg(n), x86.RegArg(r), x86.RegArg(g.allOnes(w)))
 		return n
 	}
 	return r
@@ -452,8 +453,8 @@ func (g *gen) boolLoad(e ir.Expr) []x86.Reg {
 	w := widthOf(g.lanes * 4)
 	g.each(func(u int) {
 		if g.avx512 {
-			out[u] = g.mask()
-			g.op(x86.VPCMPD, w, x86.RegArg(out[u]), x86.RegArg(bytes[u]), x86.RegArg(zero), x86.ImmArg(4))
+			out[u] = g.NewMask()
+			g.Op(x86.VPCMPD, w, x86.RegArg(out[u]), x86.RegArg(bytes[u]), x86.RegArg(zero), x86.ImmArg(4))
 			return
 		}
 		out[u] = g.canonicalMask(g.compareAVX2(ir.Ne, ir.Int32Type, bytes[u], zero, w), 4)

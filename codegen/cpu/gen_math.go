@@ -61,9 +61,9 @@ func (g *gen) poolOnce(bits uint64, size, n int) int {
 	if at, ok := g.pooled[key]; ok {
 		return at
 	}
-	at := g.poolWord(bits, size)
+	at := g.PoolWord(bits, size)
 	for range n - 1 {
-		g.poolWord(bits, size)
+		g.PoolWord(bits, size)
 	}
 	g.pooled[key] = at
 	return at
@@ -73,18 +73,18 @@ func (g *gen) poolOnce(bits uint64, size, n int) int {
 func (s series) c(v float64) x86.Reg { return s.cBits(s.bits(v)) }
 
 func (s series) cBits(bits uint64) x86.Reg {
-	r := s.vector()
+	r := s.NewVector()
 	op := x86.VBROADCASTSS
 	if s.t.Size == 8 {
 		op = x86.VBROADCASTSD
 	}
-	s.op(op, max(s.w, map[bool]x86.Width{true: x86.W256, false: x86.W128}[s.t.Size == 8]), x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(s.poolOnce(bits, int(s.t.Size), 1))}))
+	s.Op(op, max(s.w, map[bool]x86.Width{true: x86.W256, false: x86.W128}[s.t.Size == 8]), x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(s.poolOnce(bits, int(s.t.Size), 1))}))
 	return r
 }
 
 func (s series) two(single, double x86.Op, x x86.Reg, y x86.Arg) x86.Reg {
-	r := s.vector()
-	s.op(pick(s.t, single, double), s.w, x86.RegArg(r), x86.RegArg(x), y)
+	r := s.NewVector()
+	s.Op(pick(s.t, single, double), s.w, x86.RegArg(r), x86.RegArg(x), y)
 	return r
 }
 
@@ -104,22 +104,22 @@ func (s series) clamp(x x86.Reg, lo, hi float64) x86.Reg {
 
 // fma overwrites p with p*x + c.
 func (s series) fma(p, x x86.Reg, c x86.Arg) {
-	s.op(pick(s.t, x86.VFMADD213PS, x86.VFMADD213PD), s.w, x86.RegArg(p), x86.RegArg(x), c)
+	s.Op(pick(s.t, x86.VFMADD213PS, x86.VFMADD213PD), s.w, x86.RegArg(p), x86.RegArg(x), c)
 }
 
 // addProduct overwrites p with p + x*y.
 func (s series) addProduct(p, x x86.Reg, y x86.Arg) {
-	s.op(pick(s.t, x86.VFMADD231PS, x86.VFMADD231PD), s.w, x86.RegArg(p), x86.RegArg(x), y)
+	s.Op(pick(s.t, x86.VFMADD231PS, x86.VFMADD231PD), s.w, x86.RegArg(p), x86.RegArg(x), y)
 }
 
 // subProduct overwrites p with p - x*y.
 func (s series) subProduct(p, x x86.Reg, y x86.Arg) {
-	s.op(pick(s.t, x86.VFNMADD231PS, x86.VFNMADD231PD), s.w, x86.RegArg(p), x86.RegArg(x), y)
+	s.Op(pick(s.t, x86.VFNMADD231PS, x86.VFNMADD231PD), s.w, x86.RegArg(p), x86.RegArg(x), y)
 }
 
 func (s series) copy(x x86.Reg) x86.Reg {
-	r := s.vector()
-	s.op(x86.VMOVUPSStore, s.w, x86.RegArg(r), x86.RegArg(x))
+	r := s.NewVector()
+	s.Op(x86.VMOVUPSStore, s.w, x86.RegArg(r), x86.RegArg(x))
 	return r
 }
 
@@ -134,11 +134,11 @@ func (s series) poly(x x86.Reg, c ...float64) x86.Reg {
 
 // round is the nearest integer, ties to even.
 func (s series) round(x x86.Reg) x86.Reg {
-	r := s.vector()
+	r := s.NewVector()
 	if s.avx512 {
-		s.op(pick(s.t, x86.VRNDSCALEPS, x86.VRNDSCALEPD), s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(8))
+		s.Op(pick(s.t, x86.VRNDSCALEPS, x86.VRNDSCALEPD), s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(8))
 	} else {
-		s.op(pick(s.t, x86.VROUNDPS, x86.VROUNDPD), s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(8))
+		s.Op(pick(s.t, x86.VROUNDPS, x86.VROUNDPD), s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(8))
 	}
 	return r
 }
@@ -157,29 +157,29 @@ const (
 // compareTo is the lanes where x and y stand as the predicate says; in the lane size of the type.
 func (s series) compareTo(x x86.Reg, y x86.Arg, predicate int64) x86.Reg {
 	m := s.newMask()
-	s.op(pick(s.t, x86.VCMPPS, x86.VCMPPD), s.w, x86.RegArg(m), x86.RegArg(x), y, x86.ImmArg(predicate))
+	s.Op(pick(s.t, x86.VCMPPS, x86.VCMPPD), s.w, x86.RegArg(m), x86.RegArg(x), y, x86.ImmArg(predicate))
 	return m
 }
 
 // choose overwrites d with x in the lanes of m, which has the lane size of the type.
 func (s series) choose(d, x, m x86.Reg) {
 	if s.avx512 {
-		s.emit(x86.I(pick(s.t, x86.VMOVUPSStore, x86.VMOVUPDStore), s.w, x86.RegArg(d), x86.RegArg(x)).Masked(m, false))
+		s.Emit(x86.I(pick(s.t, x86.VMOVUPSStore, x86.VMOVUPDStore), s.w, x86.RegArg(d), x86.RegArg(x)).Masked(m, false))
 		return
 	}
-	s.op(x86.VPBLENDVB, s.w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(x), x86.RegArg(m))
+	s.Op(x86.VPBLENDVB, s.w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(x), x86.RegArg(m))
 }
 
 // integers of the lane's size
 func (s series) shiftLeft(x x86.Reg, n int64) x86.Reg {
-	r := s.vector()
-	s.op(pick(s.t, x86.VPSLLD, x86.VPSLLQ), s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(n))
+	r := s.NewVector()
+	s.Op(pick(s.t, x86.VPSLLD, x86.VPSLLQ), s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(n))
 	return r
 }
 
 func (s series) shiftRight(x x86.Reg, n int64) x86.Reg {
-	r := s.vector()
-	s.op(pick(s.t, x86.VPSRLD, x86.VPSRLQ), s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(n))
+	r := s.NewVector()
+	s.Op(pick(s.t, x86.VPSRLD, x86.VPSRLQ), s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(n))
 	return r
 }
 
@@ -205,8 +205,8 @@ func (s series) scale(p, n x86.Reg) x86.Reg {
 	if s.avx512 {
 		return s.two(x86.VSCALEFPS, x86.VSCALEFPD, p, x86.RegArg(n))
 	}
-	half := s.vector()
-	s.op(pick(s.t, x86.VROUNDPS, x86.VROUNDPD), s.w, x86.RegArg(half), x86.RegArg(s.mul(n, s.at(0.5))), x86.ImmArg(9))
+	half := s.NewVector()
+	s.Op(pick(s.t, x86.VROUNDPS, x86.VROUNDPD), s.w, x86.RegArg(half), x86.RegArg(s.mul(n, s.at(0.5))), x86.ImmArg(9))
 	rest := s.sub(n, x86.RegArg(half))
 	return s.mul(s.mul(p, x86.RegArg(s.power(half))), x86.RegArg(s.power(rest)))
 }
@@ -343,9 +343,9 @@ func (s series) log(x x86.Reg, unit, factor float64) x86.Reg {
 func (s series) split(x x86.Reg) (m, e x86.Reg) {
 	var big x86.Reg
 	if s.avx512 {
-		m, e = s.vector(), s.vector()
-		s.op(pick(s.t, x86.VGETMANTPS, x86.VGETMANTPD), s.w, x86.RegArg(m), x86.RegArg(x), x86.ImmArg(0)) // [1, 2)
-		s.op(pick(s.t, x86.VGETEXPPS, x86.VGETEXPPD), s.w, x86.RegArg(e), x86.RegArg(x))
+		m, e = s.NewVector(), s.NewVector()
+		s.Op(pick(s.t, x86.VGETMANTPS, x86.VGETMANTPD), s.w, x86.RegArg(m), x86.RegArg(x), x86.ImmArg(0)) // [1, 2)
+		s.Op(pick(s.t, x86.VGETEXPPS, x86.VGETEXPPD), s.w, x86.RegArg(e), x86.RegArg(x))
 	} else {
 		m, e = s.splitByBits(x)
 	}

@@ -15,7 +15,7 @@ func (g *gen) load(e ir.Expr, t *ir.Type) []x86.Reg {
 	case at.index != nil:
 		return g.gather(at, t)
 	case at.stride == 0:
-		d := g.vector()
+		d := g.NewVector()
 		g.loadBroadcast(d, at.mem, t)
 		return g.same(d)
 	case at.stride == int64(t.Size):
@@ -43,12 +43,12 @@ func (g *gen) loadBroadcast(d x86.Reg, m x86.Mem, t *ir.Type) {
 	w := g.width(t)
 	switch t.Size {
 	case 8:
-		g.op(x86.VBROADCASTSD, max(w, x86.W256), x86.RegArg(d), x86.MemArg(m))
+		g.Op(x86.VBROADCASTSD, max(w, x86.W256), x86.RegArg(d), x86.MemArg(m))
 	case 4:
-		g.op(x86.VBROADCASTSS, w, x86.RegArg(d), x86.MemArg(m))
+		g.Op(x86.VBROADCASTSS, w, x86.RegArg(d), x86.MemArg(m))
 	default:
-		r := g.general()
-		g.op(smallLoad(t), x86.W128, x86.RegArg(r), x86.MemArg(m))
+		r := g.NewGeneral()
+		g.Op(smallLoad(t), x86.W128, x86.RegArg(r), x86.MemArg(m))
 		g.broadcastGeneral(d, r, 4, w)
 	}
 }
@@ -73,14 +73,14 @@ func (g *gen) loadVector(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
 		return
 	}
 	if g.exec == nil {
-		g.op(pick(t, x86.VMOVUPS, x86.VMOVUPD), w, x86.RegArg(d), x86.MemArg(m))
+		g.Op(pick(t, x86.VMOVUPS, x86.VMOVUPD), w, x86.RegArg(d), x86.MemArg(m))
 		return
 	}
 	if g.avx512 {
-		g.emit(x86.I(pick(t, x86.VMOVUPS, x86.VMOVUPD), w, x86.RegArg(d), x86.MemArg(m)).Masked(g.exec[u], true))
+		g.Emit(x86.I(pick(t, x86.VMOVUPS, x86.VMOVUPD), w, x86.RegArg(d), x86.MemArg(m)).Masked(g.exec[u], true))
 		return
 	}
-	g.op(pick(t, x86.VMASKMOVPSLoad, x86.VMASKMOVPDLoad), w, x86.RegArg(d), x86.RegArg(g.maskFor(g.exec[u], t)), x86.MemArg(m))
+	g.Op(pick(t, x86.VMASKMOVPSLoad, x86.VMASKMOVPDLoad), w, x86.RegArg(d), x86.RegArg(g.maskFor(g.exec[u], t)), x86.MemArg(m))
 }
 
 // loadSmall widens 1- and 2-byte elements to 32 bits a lane.
@@ -93,14 +93,14 @@ func (g *gen) loadSmall(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
 		}
 		in = in.Masked(g.exec[u], true)
 	}
-	g.emit(in)
+	g.Emit(in)
 }
 
 // loadSmallWhole loads all lanes, where lanes that are off may be read, and makes those 0.
 func (g *gen) loadSmallWhole(d x86.Reg, m x86.Mem, t *ir.Type, exec x86.Reg) {
 	w := g.width(t)
-	g.op(widening(t), w, x86.RegArg(d), x86.MemArg(m))
-	g.op(x86.VPAND, w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.maskFor(exec, t)))
+	g.Op(widening(t), w, x86.RegArg(d), x86.MemArg(m))
+	g.Op(x86.VPAND, w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.maskFor(exec, t)))
 }
 
 // widening makes 32-bit lanes of elements of one or two bytes.
@@ -122,15 +122,15 @@ func (g *gen) strided(at target, t *ir.Type, e ir.Expr) target {
 	}
 	iota := g.iotaVector(at.stride, size)
 	at.index = make([]x86.Reg, g.unroll)
-	base := g.general()
-	g.op(x86.LEAQ, x86.W128, x86.RegArg(base), x86.MemArg(at.mem))
+	base := g.NewGeneral()
+	g.Op(x86.LEAQ, x86.W128, x86.RegArg(base), x86.MemArg(at.mem))
 	at.mem, at.size4, at.scale = x86.At(base, 0), size == 4, 1
 	g.each(func(u int) {
 		at.index[u] = iota
 		if u > 0 {
-			at.index[u] = g.vector()
+			at.index[u] = g.NewVector()
 			add := map[int]x86.Op{4: x86.VPADDD, 8: x86.VPADDQ}[size]
-			g.op(add, widthOf(g.lanes*size), x86.RegArg(at.index[u]), x86.RegArg(iota),
+			g.Op(add, widthOf(g.lanes*size), x86.RegArg(at.index[u]), x86.RegArg(iota),
 				x86.RegArg(g.constVector(uint64(int64(u*g.lanes)*at.stride), size)))
 		}
 	})
@@ -175,10 +175,10 @@ func (g *gen) gather(at target, t *ir.Type) []x86.Reg {
 		g.move(out[u], g.constVector(0, container(t)))
 		mem := x86.MemArg(x86.Indexed(at.mem.Base, at.index[u], at.scale, at.mem.Disp))
 		if g.avx512 {
-			g.emit(x86.I(gatherOp(at.size4, t, true), w, x86.RegArg(out[u]), mem).Masked(m, false))
+			g.Emit(x86.I(gatherOp(at.size4, t, true), w, x86.RegArg(out[u]), mem).Masked(m, false))
 			return
 		}
-		g.op(gatherOp(at.size4, t, false), w, x86.RegArg(out[u]), mem, x86.RegArg(m))
+		g.Op(gatherOp(at.size4, t, false), w, x86.RegArg(out[u]), mem, x86.RegArg(m))
 	}
 	g.each(func(u int) {
 		if !g.mayBeEven(at, t) && !g.walksEvenly(at, t) {
@@ -247,7 +247,7 @@ func (g *gen) store(place ir.Expr, value ir.Expr) {
 			if p, ok := g.goesPast(ix); ok && g.width(t) == widthOf(g.bytes) {
 				g.pastStores = append(g.pastStores, p)
 				g.each(func(u int) {
-					g.op(pick(t, x86.VMOVNTPSStore, x86.VMOVNTPDStore), g.width(t), x86.MemArg(g.copyMem(at, u)), x86.RegArg(v[u]))
+					g.Op(pick(t, x86.VMOVNTPSStore, x86.VMOVNTPDStore), g.width(t), x86.MemArg(g.copyMem(at, u)), x86.RegArg(v[u]))
 				})
 				return
 			}
@@ -307,14 +307,14 @@ func (g *gen) storeUniform(place, value ir.Expr) {
 	m := g.scalarAddress(place)
 	if t.IsFloat() {
 		v := g.vec(value)[0]
-		g.op(map[bool]x86.Op{true: x86.VMOVSSStore, false: x86.VMOVSDStore}[t.Size == 4], x86.W128, x86.MemArg(m), x86.RegArg(v))
+		g.Op(map[bool]x86.Op{true: x86.VMOVSSStore, false: x86.VMOVSDStore}[t.Size == 4], x86.W128, x86.MemArg(m), x86.RegArg(v))
 		return
 	}
 	if g.single && g.updateInPlace(m, place, value) {
 		return
 	}
 	op := map[int64]x86.Op{1: x86.MOVBStore, 2: x86.MOVWStore, 4: x86.MOVLStore, 8: x86.MOVQStore}[int64(t.Size)]
-	g.op(op, x86.W128, x86.MemArg(m), x86.RegArg(g.gpLow(value)))
+	g.Op(op, x86.W128, x86.MemArg(m), x86.RegArg(g.gpLow(value)))
 }
 
 func (g *gen) storeVector(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
@@ -324,14 +324,14 @@ func (g *gen) storeVector(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
 		return
 	}
 	if g.exec == nil {
-		g.op(pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.MemArg(m), x86.RegArg(v))
+		g.Op(pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.MemArg(m), x86.RegArg(v))
 		return
 	}
 	if g.avx512 {
-		g.emit(x86.I(pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.MemArg(m), x86.RegArg(v)).Masked(g.exec[u], false))
+		g.Emit(x86.I(pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.MemArg(m), x86.RegArg(v)).Masked(g.exec[u], false))
 		return
 	}
-	g.op(pick(t, x86.VMASKMOVPSStore, x86.VMASKMOVPDStore), w, x86.MemArg(m), x86.RegArg(g.maskFor(g.exec[u], t)), x86.RegArg(v))
+	g.Op(pick(t, x86.VMASKMOVPSStore, x86.VMASKMOVPDStore), w, x86.MemArg(m), x86.RegArg(g.maskFor(g.exec[u], t)), x86.RegArg(v))
 }
 
 func (g *gen) storeSmall(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
@@ -351,7 +351,7 @@ func (g *gen) storeSmall(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
 	if g.exec != nil {
 		in = in.Masked(g.exec[u], false)
 	}
-	g.emit(in)
+	g.Emit(in)
 }
 
 // scatter writes elements anywhere.
@@ -387,6 +387,6 @@ func (g *gen) scatter(at target, v []x86.Reg, t *ir.Type) {
 		} else {
 			g.maskMove(m, g.maskAll())
 		}
-		g.emit(x86.I(op, w, x86.MemArg(x86.Indexed(at.mem.Base, at.index[u], at.scale, at.mem.Disp)), x86.RegArg(v[u])).Masked(m, false))
+		g.Emit(x86.I(op, w, x86.MemArg(x86.Indexed(at.mem.Base, at.index[u], at.scale, at.mem.Disp)), x86.RegArg(v[u])).Masked(m, false))
 	})
 }

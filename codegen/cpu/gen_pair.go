@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -30,12 +31,12 @@ func (g *gen) spreadHome(from *home, t *ir.Type) *home {
 	if t.Kind == ir.Bool {
 		h.masks = make([]x86.Reg, g.unroll)
 		all := g.newMask()
-		none := g.newLabel()
+		none := g.NewLabel()
 		g.maskMove(all, g.maskNone())
-		g.op(x86.TESTQ, x86.W128, x86.RegArg(from.gp), x86.RegArg(from.gp))
-		g.jump(condE, none)
+		g.Op(x86.TESTQ, x86.W128, x86.RegArg(from.gp), x86.RegArg(from.gp))
+		g.Jump(mach.CondE, none)
 		g.maskMove(all, g.maskAll())
-		g.place(none)
+		g.Place(none)
 		for u := range h.masks {
 			h.masks[u] = g.newMask()
 			g.maskMove(h.masks[u], all)
@@ -104,8 +105,8 @@ func (g *gen) closePair(x *sum) {
 	g.setFirst(x.outer, x.inner.vec[0], x.t)
 	if i.t.Kind == ir.Bool {
 		g.maskBits(x86.AX, i.inner.masks[0])
-		g.op(x86.MOVQStore, x86.W128, x86.RegArg(i.outer.gp), x86.RegArg(x86.AX))
-		g.op(x86.ANDQImm8, x86.W128, x86.RegArg(i.outer.gp), x86.ImmArg(1))
+		g.Op(x86.MOVQStore, x86.W128, x86.RegArg(i.outer.gp), x86.RegArg(x86.AX))
+		g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(i.outer.gp), x86.ImmArg(1))
 		return
 	}
 	g.setFirst(i.outer, i.inner.vec[0], i.t)
@@ -114,16 +115,16 @@ func (g *gen) closePair(x *sum) {
 // turned is v with its lanes moved down by some, those that fall out coming in at the top.
 func (g *gen) turned(v x86.Reg, by int, t *ir.Type) x86.Reg {
 	size := container(t)
-	w, d := widthOf(g.lanes*size), g.vector()
-	g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(v))
-	g.op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+g.lanes*size))), x86.RegArg(v))
-	g.op(x86.VMOVUPS, w, x86.RegArg(d), x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+by*size))))
+	w, d := widthOf(g.lanes*size), g.NewVector()
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(v))
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+g.lanes*size))), x86.RegArg(v))
+	g.Op(x86.VMOVUPS, w, x86.RegArg(d), x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+by*size))))
 	return d
 }
 
 // maskVector holds 0 and 1 in 32-bit lanes, vectorMask what is not 0.
 func (g *gen) maskVector(m x86.Reg) x86.Reg {
-	d := g.vector()
+	d := g.NewVector()
 	g.move(d, g.constVector(0, 4))
 	g.blend(d, g.constVector(1, 4), m, ir.Int32Type)
 	return d
@@ -141,9 +142,9 @@ func (g *gen) setFirst(h *home, a x86.Reg, t *ir.Type) {
 	}
 	for _, d := range h.vec {
 		if t.Size == 8 {
-			g.op(x86.VBROADCASTSD, max(g.width(t), x86.W256), x86.RegArg(d), x86.RegArg(a))
+			g.Op(x86.VBROADCASTSD, max(g.width(t), x86.W256), x86.RegArg(d), x86.RegArg(a))
 		} else {
-			g.op(x86.VBROADCASTSS, g.width(t), x86.RegArg(d), x86.RegArg(a))
+			g.Op(x86.VBROADCASTSS, g.width(t), x86.RegArg(d), x86.RegArg(a))
 		}
 	}
 }
@@ -157,14 +158,14 @@ func (g *gen) combineMasks(op ir.Op, x, y x86.Reg) x86.Reg {
 
 // finishBool combines all lanes with the value from before.
 func (g *gen) finishBool(x *sum) {
-	bits, end := x.inner.masks[0], g.newLabel()
+	bits, end := x.inner.masks[0], g.NewLabel()
 	if x.op == ir.LAnd {
 		bits = g.maskXor(bits, g.maskAll())
 	}
 	g.anyLane([]x86.Reg{bits})
-	g.jump(condE, end)
+	g.Jump(mach.CondE, end)
 	g.setGeneral(x.outer.gp, map[bool]int64{true: 0, false: 1}[x.op == ir.LAnd])
-	g.place(end)
+	g.Place(end)
 }
 
 // repeated is the identity as 32 or 64 bits full of elements.
@@ -192,53 +193,53 @@ func (g *gen) openArray(x *sum, r ir.Reduction) {
 // closeArray adds the arrays of all lanes to that from before, element by element.
 func (g *gen) closeArray(x *sum) {
 	size := int64(x.t.Size)
-	from, to, left := g.general(), g.general(), g.general()
+	from, to, left := g.NewGeneral(), g.NewGeneral(), g.NewGeneral()
 	g.move(from, x.inner.gp)
 	g.move(to, x.outer.gp)
 	g.setGeneral(left, x.n)
-	top := g.newLabel()
-	g.place(top)
-	a := g.vector()
+	top := g.NewLabel()
+	g.Place(top)
+	a := g.NewVector()
 	g.loadVector(a, x86.At(from, 0), x.t, 0)
 	for u := int64(1); u < x.inner.per/int64(g.lanes); u++ {
-		b := g.vector()
+		b := g.NewVector()
 		g.loadVector(b, x86.At(from, int32(u*int64(g.lanes)*size)), x.t, 0)
 		g.combine(x, a, a, b, g.width(x.t))
 	}
 	a = g.foldLanes(x, a)
-	b := g.vector()
+	b := g.NewVector()
 	g.loadOne(b, x86.At(to, 0), x.t)
 	g.combine(x, b, b, a, x86.W128)
 	g.storeOne(x86.At(to, 0), b, x.t)
 	g.addConst(from, size*x.inner.per)
 	g.addConst(to, size)
-	g.op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
-	g.again(condNE, top)
+	g.Op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
+	g.JumpBack(mach.CondNE, top)
 }
 
 // loadOne and storeOne move one element between memory and the first lane.
 func (g *gen) loadOne(d x86.Reg, m x86.Mem, t *ir.Type) {
 	switch {
 	case t.Size == 8:
-		g.op(x86.VMOVSDLoad, x86.W128, x86.RegArg(d), x86.MemArg(m))
+		g.Op(x86.VMOVSDLoad, x86.W128, x86.RegArg(d), x86.MemArg(m))
 	case t.Size == 4:
-		g.op(x86.VMOVSSLoad, x86.W128, x86.RegArg(d), x86.MemArg(m))
+		g.Op(x86.VMOVSSLoad, x86.W128, x86.RegArg(d), x86.MemArg(m))
 	default:
-		r := g.general()
-		g.op(smallLoad(t), x86.W128, x86.RegArg(r), x86.MemArg(m))
-		g.op(x86.VMOVD, x86.W128, x86.RegArg(d), x86.RegArg(r))
+		r := g.NewGeneral()
+		g.Op(smallLoad(t), x86.W128, x86.RegArg(r), x86.MemArg(m))
+		g.Op(x86.VMOVD, x86.W128, x86.RegArg(d), x86.RegArg(r))
 	}
 }
 
 func (g *gen) storeOne(m x86.Mem, v x86.Reg, t *ir.Type) {
 	switch {
 	case t.Size == 8:
-		g.op(x86.VMOVSDStore, x86.W128, x86.MemArg(m), x86.RegArg(v))
+		g.Op(x86.VMOVSDStore, x86.W128, x86.MemArg(m), x86.RegArg(v))
 	case t.Size == 4:
-		g.op(x86.VMOVSSStore, x86.W128, x86.MemArg(m), x86.RegArg(v))
+		g.Op(x86.VMOVSSStore, x86.W128, x86.MemArg(m), x86.RegArg(v))
 	default:
-		r := g.general()
-		g.op(x86.VMOVDStore, x86.W128, x86.RegArg(r), x86.RegArg(v))
-		g.op(laneStores[int64(t.Size)], x86.W128, x86.MemArg(m), x86.RegArg(r))
+		r := g.NewGeneral()
+		g.Op(x86.VMOVDStore, x86.W128, x86.RegArg(r), x86.RegArg(v))
+		g.Op(laneStores[int64(t.Size)], x86.W128, x86.MemArg(m), x86.RegArg(r))
 	}
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -41,15 +42,15 @@ func (g *gen) vecPower(e *ir.Math) []x86.Reg {
 			hard = g.maskAnd(hard, g.exec[u])
 		}
 		g.anyLane([]x86.Reg{hard})
-		back := g.newLabel()
+		back := g.NewLabel()
 		base, exponent, result := x[u], y[u], out[u]
-		g.jump(condNE, g.outOfLine(func() {
-			slow := g.vector()
+		g.Jump(mach.CondNE, g.outOfLine(func() {
+			slow := g.NewVector()
 			g.callLanes(slow, []x86.Reg{base, exponent}, n, hard, false)
 			g.blend(result, slow, hard, e.T)
-			g.jump(always, back)
+			g.Jump(mach.Always, back)
 		}))
-		g.place(back)
+		g.Place(back)
 	}
 	return out
 }

@@ -38,13 +38,13 @@ func (g *gen) record(list []ir.Stmt) int {
 	if len(pieces) == len(moves) {
 		return 0 // as many loads of pieces as of fields
 	}
-	old := g.at
-	g.at = list[0].Pos()
+	old := g.At
+	g.At = list[0].Pos()
 	at := g.target(first.place)
 	g.each(func(u int) { g.checkNow(at, u) })
 	at.mem.Disp -= int32(first.offset)
 	g.loadRecords(at, moves, pieces)
-	g.at = old
+	g.At = old
 	return len(moves)
 }
 
@@ -89,9 +89,9 @@ func (g *gen) loadRecords(at target, moves []fieldMove, pieces map[recordPiece][
 
 // intoRows puts the piece of a lane into the vectors that hold those of every per-th lane; lanes come in order.
 func (g *gen) intoRows(rows []x86.Reg, lane, per int, m x86.Mem) []x86.Reg {
-	r := g.vector()
+	r := g.NewVector()
 	if lane < per {
-		g.op(x86.VMOVUPS, x86.W128, x86.RegArg(r), x86.MemArg(m))
+		g.Op(x86.VMOVUPS, x86.W128, x86.RegArg(r), x86.MemArg(m))
 		return append(rows, r)
 	}
 	insert := x86.VINSERTF128
@@ -99,7 +99,7 @@ func (g *gen) intoRows(rows []x86.Reg, lane, per int, m x86.Mem) []x86.Reg {
 		insert = x86.VINSERTF32X4
 	}
 	w := widthOf(g.lanes * pieceBytes / per)
-	g.op(insert, max(w, x86.W256), x86.RegArg(r), x86.RegArg(rows[lane%per]), x86.MemArg(m), x86.ImmArg(int64(lane/per)))
+	g.Op(insert, max(w, x86.W256), x86.RegArg(r), x86.RegArg(rows[lane%per]), x86.MemArg(m), x86.ImmArg(int64(lane/per)))
 	rows[lane%per] = r
 	return rows
 }

@@ -126,7 +126,7 @@ func (g *gen) combine(x *sum, d, a, b x86.Reg, w x86.Width) {
 		g.mulLong(d, a, b, w)
 		return
 	}
-	g.op(op, w, x86.RegArg(d), x86.RegArg(a), x86.RegArg(b))
+	g.Op(op, w, x86.RegArg(d), x86.RegArg(a), x86.RegArg(b))
 	if x.t.Size < 4 && (x.op == ir.Add || x.op == ir.Mul) {
 		g.wrapWidth(d, x.t, w)
 	}
@@ -178,7 +178,7 @@ func (g *gen) closeReductions(sums []*sum) {
 // foldLanes combines the lanes of a into the first, as a tree.
 func (g *gen) foldLanes(x *sum, a x86.Reg) x86.Reg {
 	for bytes := g.lanes * container(x.t); bytes > container(x.t); bytes /= 2 {
-		h, d := g.vector(), g.vector()
+		h, d := g.NewVector(), g.NewVector()
 		g.upperHalf(h, a, bytes)
 		g.combine(x, d, a, h, widthOf(bytes/2))
 		a = d
@@ -190,15 +190,15 @@ func (g *gen) foldLanes(x *sum, a x86.Reg) x86.Reg {
 func (g *gen) upperHalf(h, a x86.Reg, bytes int) {
 	switch {
 	case bytes == 64:
-		g.op(x86.VEXTRACTF64X4, x86.W512, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(1))
+		g.Op(x86.VEXTRACTF64X4, x86.W512, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(1))
 	case bytes == 32 && g.avx512:
-		g.op(x86.VEXTRACTF32X4, x86.W256, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(1))
+		g.Op(x86.VEXTRACTF32X4, x86.W256, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(1))
 	case bytes == 32:
-		g.op(x86.VEXTRACTF128, x86.W256, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(1))
+		g.Op(x86.VEXTRACTF128, x86.W256, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(1))
 	case bytes == 16:
-		g.op(x86.VPSHUFD, x86.W128, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(0x4E))
+		g.Op(x86.VPSHUFD, x86.W128, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(0x4E))
 	default:
-		g.op(x86.VPSHUFD, x86.W128, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(0xB1))
+		g.Op(x86.VPSHUFD, x86.W128, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(0xB1))
 	}
 }
 
@@ -206,24 +206,24 @@ func (g *gen) upperHalf(h, a x86.Reg, bytes int) {
 func (g *gen) finish(x *sum, a x86.Reg) {
 	w := g.width(x.t)
 	if x.outer.vec != nil {
-		all := g.vector()
+		all := g.NewVector()
 		if x.t.Size == 8 {
-			g.op(x86.VBROADCASTSD, max(w, x86.W256), x86.RegArg(all), x86.RegArg(a))
+			g.Op(x86.VBROADCASTSD, max(w, x86.W256), x86.RegArg(all), x86.RegArg(a))
 		} else {
-			g.op(x86.VBROADCASTSS, w, x86.RegArg(all), x86.RegArg(a))
+			g.Op(x86.VBROADCASTSS, w, x86.RegArg(all), x86.RegArg(a))
 		}
 		for _, o := range x.outer.vec {
 			g.combine(x, o, o, all, w)
 		}
 		return
 	}
-	v := g.vector()
+	v := g.NewVector()
 	g.broadcastGeneral(v, x.outer.gp, container(x.t), x86.W128)
 	g.combine(x, v, v, a, x86.W128)
 	if x.t.Size == 8 {
-		g.op(x86.VMOVQStore, x86.W128, x86.RegArg(x.outer.gp), x86.RegArg(v))
+		g.Op(x86.VMOVQStore, x86.W128, x86.RegArg(x.outer.gp), x86.RegArg(v))
 	} else {
-		g.op(x86.VMOVDStore, x86.W128, x86.RegArg(x.outer.gp), x86.RegArg(v))
+		g.Op(x86.VMOVDStore, x86.W128, x86.RegArg(x.outer.gp), x86.RegArg(v))
 		g.normalise(x.outer.gp, x.t)
 	}
 }

@@ -94,14 +94,14 @@ func (g *gen) piece(list []ir.Stmt) int {
 		return 0
 	}
 	a.at.mem.Disp += int32(first.offset/pieceBytes*pieceBytes - first.offset)
-	old := g.at
-	g.at = list[0].Pos()
+	old := g.At
+	g.At = list[0].Pos()
 	if first.load {
 		g.loadPiece(a, moves)
 	} else {
 		g.storePiece(a, moves)
 	}
-	g.at = old
+	g.At = old
 	return len(moves)
 }
 
@@ -143,14 +143,14 @@ func (g *gen) loadPiece(a apart, moves []fieldMove) {
 	g.each(func(u int) {
 		rows := make([]x86.Reg, per)
 		for k := range rows {
-			rows[k] = g.vector()
-			g.op(x86.VMOVUPS, x86.W128, x86.RegArg(rows[k]), x86.MemArg(g.quarter(a, u, k)))
+			rows[k] = g.NewVector()
+			g.Op(x86.VMOVUPS, x86.W128, x86.RegArg(rows[k]), x86.MemArg(g.quarter(a, u, k)))
 			for q := 1; q < g.lanes/per; q++ {
-				x, insert := g.vector(), x86.VINSERTF128
+				x, insert := g.NewVector(), x86.VINSERTF128
 				if g.avx512 {
 					insert = x86.VINSERTF32X4
 				}
-				g.op(insert, a.w, x86.RegArg(x), x86.RegArg(rows[k]), x86.MemArg(g.quarter(a, u, q*per+k)), x86.ImmArg(int64(q)))
+				g.Op(insert, a.w, x86.RegArg(x), x86.RegArg(rows[k]), x86.MemArg(g.quarter(a, u, q*per+k)), x86.ImmArg(int64(q)))
 				rows[k] = x
 			}
 		}
@@ -174,13 +174,13 @@ func (g *gen) storePiece(a apart, moves []fieldMove) {
 			rows[i] = columns[i][u]
 		}
 		for k, r := range g.turn(rows, a.w) {
-			g.op(x86.VMOVUPSStore, x86.W128, x86.MemArg(g.quarter(a, u, k)), x86.RegArg(r))
+			g.Op(x86.VMOVUPSStore, x86.W128, x86.MemArg(g.quarter(a, u, k)), x86.RegArg(r))
 			for q := 1; q < g.lanes/per; q++ {
 				extract, w := x86.VEXTRACTF128, x86.W256
 				if g.avx512 {
 					extract, w = x86.VEXTRACTF32X4, a.w
 				}
-				g.op(extract, w, x86.MemArg(g.quarter(a, u, q*per+k)), x86.RegArg(r), x86.ImmArg(int64(q)))
+				g.Op(extract, w, x86.MemArg(g.quarter(a, u, q*per+k)), x86.RegArg(r), x86.ImmArg(int64(q)))
 			}
 		}
 	})
@@ -189,8 +189,8 @@ func (g *gen) storePiece(a apart, moves []fieldMove) {
 // turn exchanges rows and columns, in every 16 bytes of four vectors of 32-bit lanes or two of 64-bit ones.
 func (g *gen) turn(x []x86.Reg, w x86.Width) []x86.Reg {
 	two := func(op x86.Op, x, y x86.Reg) x86.Reg {
-		r := g.vector()
-		g.op(op, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		r := g.NewVector()
+		g.Op(op, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 		return r
 	}
 	if len(x) == 2 {

@@ -3,6 +3,7 @@ package cpu
 import (
 	"maps"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -32,7 +33,7 @@ func (g *gen) tryVectors(s ir.Stmt) {
 // attempt selects s and takes all back where that is refused.
 func (g *gen) attempt(s ir.Stmt) (why *Refusal) {
 	then := g.context()
-	steps, fails, sites, past, loops, notes := g.size(), len(g.fails), len(g.sites), len(g.pastStores), len(g.loops), len(g.notes)
+	steps, fails, sites, past, loops, notes := g.Len(), len(g.fails), len(g.sites), len(g.pastStores), len(g.loops), len(g.notes)
 	defer func() {
 		r := recover()
 		if r == nil {
@@ -42,7 +43,7 @@ func (g *gen) attempt(s ir.Stmt) (why *Refusal) {
 		if !ok || g.serialBase > 0 {
 			panic(r)
 		}
-		g.truncate(steps)
+		g.Truncate(steps)
 		g.fails, g.sites, g.pastStores, g.loops, g.notes = g.fails[:fails], g.sites[:sites], g.pastStores[:past], g.loops[:loops], g.notes[:notes]
 		g.enterContext(then)
 		why = refusal
@@ -57,8 +58,8 @@ func (g *gen) serial(list ...ir.Stmt) {
 		g.refuse(list[0].Pos(), "lanes in lanes")
 	}
 	values := g.laneValues(list)
-	base, number := g.general(), g.constGeneral(0)
-	g.op(x86.MOVQ, x86.W128, x86.RegArg(base), blockWord(wordScratch))
+	base, number := g.NewGeneral(), g.constGeneral(0)
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(base), blockWord(wordScratch))
 	for _, x := range values {
 		g.storeLanes(x, base)
 	}
@@ -67,13 +68,13 @@ func (g *gen) serial(list ...ir.Stmt) {
 	g.homes = maps.Clone(g.homes)
 	g.shapes, g.exec, g.prefix, g.split, g.shared, g.unroll, g.serialBase = nil, nil, x86.NoReg, false, nil, 1, len(g.loops)+1
 	g.pointer = map[string]x86.Reg{} // rows that loops inside of the lanes loop walk begin at the first lane
-	top, next, end := g.newLabel(), g.newLabel(), g.newLabel()
-	g.place(top)
-	g.op(x86.TESTQ, x86.W128, x86.RegArg(bits), x86.RegArg(bits))
-	g.jump(condE, end)
-	g.op(x86.MOVQStore, x86.W128, x86.RegArg(x86.CX), x86.RegArg(bits))
-	g.op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1))
-	g.jump(condE, next)
+	top, next, end := g.NewLabel(), g.NewLabel(), g.NewLabel()
+	g.Place(top)
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(bits), x86.RegArg(bits))
+	g.Jump(mach.CondE, end)
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.CX), x86.RegArg(bits))
+	g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1))
+	g.Jump(mach.CondE, next)
 	for _, x := range values {
 		g.enterLane(x, base, number)
 	}
@@ -81,8 +82,8 @@ func (g *gen) serial(list ...ir.Stmt) {
 	for _, x := range values {
 		g.leaveLane(x, base, number)
 	}
-	g.place(next)
-	g.op(x86.SHRQ, x86.W128, x86.RegArg(bits), x86.ImmArg(1))
+	g.Place(next)
+	g.Op(x86.SHRQ, x86.W128, x86.RegArg(bits), x86.ImmArg(1))
 	g.addConst(number, 1)
 	for _, x := range values {
 		switch {
@@ -92,8 +93,8 @@ func (g *gen) serial(list ...ir.Stmt) {
 			g.addConst(x.own.gp, int64(x.v.Type.Elem.Size))
 		}
 	}
-	g.again(always, top)
-	g.place(end)
+	g.JumpBack(mach.Always, top)
+	g.Place(end)
 	g.enterContext(old)
 	for _, x := range values {
 		g.loadLanes(x, base)
@@ -125,7 +126,7 @@ func (g *gen) laneValues(list []ir.Stmt) []*laneValue {
 		s := g.shapes.of[v]
 		switch {
 		case h.per > 0:
-			x.own = &home{gp: g.general(), length: h.length, per: h.per, alone: true}
+			x.own = &home{gp: g.NewGeneral(), length: h.length, per: h.per, alone: true}
 			g.move(x.own.gp, h.gp)
 		case h.masks != nil:
 			x.at, g.scratch = g.scratch, g.scratch+roundUp(int64(4*g.lanes*g.wanted), scratchAlign)
@@ -135,7 +136,7 @@ func (g *gen) laneValues(list []ir.Stmt) []*laneValue {
 			if x.assigned {
 				g.refuse(v.At, "%s is counted by the lanes", v.Name)
 			}
-			x.kept, x.stride = g.general(), s.stride
+			x.kept, x.stride = g.NewGeneral(), s.stride
 			g.move(x.kept, h.gp)
 		case x.assigned:
 			x.kept = g.copyOfHome(h)
@@ -159,11 +160,11 @@ func without(list []ir.Stmt, d *ir.Decl) []ir.Stmt {
 
 func (g *gen) copyOfHome(h *home) x86.Reg {
 	if h.vec != nil {
-		r := g.vector()
+		r := g.NewVector()
 		g.move(r, h.vec[0])
 		return r
 	}
-	r := g.general()
+	r := g.NewGeneral()
 	g.move(r, h.gp)
 	return r
 }
@@ -175,10 +176,10 @@ func (g *gen) storeLanes(x *laneValue, base x86.Reg) {
 	}
 	g.each(func(u int) {
 		if x.home.masks != nil {
-			g.op(x86.VMOVUPSStore, widthOf(4*g.lanes), g.laneSlot(x, base, u), x86.RegArg(g.maskVector(x.home.masks[u])))
+			g.Op(x86.VMOVUPSStore, widthOf(4*g.lanes), g.laneSlot(x, base, u), x86.RegArg(g.maskVector(x.home.masks[u])))
 			return
 		}
-		g.op(x86.VMOVUPSStore, g.width(x.v.Type), g.laneSlot(x, base, u), x86.RegArg(x.home.vec[u]))
+		g.Op(x86.VMOVUPSStore, g.width(x.v.Type), g.laneSlot(x, base, u), x86.RegArg(x.home.vec[u]))
 	})
 }
 
@@ -193,20 +194,20 @@ func (g *gen) loadLanes(x *laneValue, base x86.Reg) {
 		return
 	}
 	g.each(func(u int) {
-		d := g.vector()
+		d := g.NewVector()
 		if x.home.masks != nil {
-			g.op(x86.VMOVUPS, widthOf(4*g.lanes), x86.RegArg(d), g.laneSlot(x, base, u))
+			g.Op(x86.VMOVUPS, widthOf(4*g.lanes), x86.RegArg(d), g.laneSlot(x, base, u))
 			g.maskMove(x.home.masks[u], g.vectorMask(d))
 			return
 		}
-		g.op(x86.VMOVUPS, g.width(x.v.Type), x86.RegArg(d), g.laneSlot(x, base, u))
+		g.Op(x86.VMOVUPS, g.width(x.v.Type), x86.RegArg(d), g.laneSlot(x, base, u))
 		g.move(x.home.vec[u], d)
 	})
 }
 
 // execBits has a bit for every lane of every copy that is on.
 func (g *gen) execBits() x86.Reg {
-	bits := g.general()
+	bits := g.NewGeneral()
 	total := g.lanes * g.unroll
 	if g.exec == nil {
 		g.setGeneral(bits, int64(uint64(1)<<total-1))
@@ -214,9 +215,9 @@ func (g *gen) execBits() x86.Reg {
 	}
 	g.setGeneral(bits, 0)
 	for u := g.unroll - 1; u >= 0; u-- {
-		g.op(x86.SHLQ, x86.W128, x86.RegArg(bits), x86.ImmArg(int64(g.lanes)))
+		g.Op(x86.SHLQ, x86.W128, x86.RegArg(bits), x86.ImmArg(int64(g.lanes)))
 		g.maskBits(x86.AX, g.exec[u])
-		g.op(x86.ORQ, x86.W128, x86.RegArg(bits), x86.RegArg(x86.AX))
+		g.Op(x86.ORQ, x86.W128, x86.RegArg(bits), x86.RegArg(x86.AX))
 	}
 	return bits
 }
@@ -229,16 +230,16 @@ func (g *gen) enterLane(x *laneValue, base, number x86.Reg) {
 		g.homes[x.v] = x.own
 		return
 	case x.at < 0 && x.home.vec != nil:
-		x.own = &home{gp: x86.NoReg, length: x86.NoReg, vec: []x86.Reg{g.vector()}, alike: true}
+		x.own = &home{gp: x86.NoReg, length: x86.NoReg, vec: []x86.Reg{g.NewVector()}, alike: true}
 		g.move(x.own.vec[0], x.kept)
 	case x.at < 0:
-		x.own = &home{gp: g.general(), length: x86.NoReg}
+		x.own = &home{gp: g.NewGeneral(), length: x86.NoReg}
 		g.move(x.own.gp, x.kept)
 	case t.IsFloat():
-		x.own = &home{gp: x86.NoReg, length: x86.NoReg, vec: []x86.Reg{g.vector()}, alike: true}
+		x.own = &home{gp: x86.NoReg, length: x86.NoReg, vec: []x86.Reg{g.NewVector()}, alike: true}
 		g.loadBroadcast(x.own.vec[0], x86.Indexed(base, number, uint8(t.Size), int32(x.at)), t)
 	default:
-		x.own = &home{gp: g.general(), length: x86.NoReg}
+		x.own = &home{gp: g.NewGeneral(), length: x86.NoReg}
 		op := x86.MOVL
 		switch {
 		case container(t) == 8:
@@ -246,7 +247,7 @@ func (g *gen) enterLane(x *laneValue, base, number x86.Reg) {
 		case t.IsSigned():
 			op = x86.MOVLQSX
 		}
-		g.op(op, x86.W128, x86.RegArg(x.own.gp), x86.MemArg(x86.Indexed(base, number, uint8(container(t)), int32(x.at))))
+		g.Op(op, x86.W128, x86.RegArg(x.own.gp), x86.MemArg(x86.Indexed(base, number, uint8(container(t)), int32(x.at))))
 	}
 	g.homes[x.v] = x.own
 }
@@ -262,11 +263,11 @@ func (g *gen) leaveLane(x *laneValue, base, number x86.Reg) {
 	case x.at < 0:
 		g.agreed(x)
 	case t.IsFloat():
-		g.op(map[bool]x86.Op{true: x86.VMOVSSStore, false: x86.VMOVSDStore}[t.Size == 4], x86.W128, slot, x86.RegArg(x.own.vec[0]))
+		g.Op(map[bool]x86.Op{true: x86.VMOVSSStore, false: x86.VMOVSDStore}[t.Size == 4], x86.W128, slot, x86.RegArg(x.own.vec[0]))
 	case container(t) == 8:
-		g.op(x86.MOVQStore, x86.W128, slot, x86.RegArg(x.own.gp))
+		g.Op(x86.MOVQStore, x86.W128, slot, x86.RegArg(x.own.gp))
 	default:
-		g.op(x86.MOVLStore, x86.W128, slot, x86.RegArg(x.own.gp))
+		g.Op(x86.MOVLStore, x86.W128, slot, x86.RegArg(x.own.gp))
 	}
 }
 

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -21,13 +22,13 @@ func (g *gen) vecShift(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 			g.move(d, s.extended(s.shiftRight(x, c), s.cBits(1<<(63-c))))
 		case e.Op == ir.Shr && e.T.IsSigned() && (container(e.T) == 4 || g.avx512):
 			c = min(c, bits-1)
-			g.op(pick(e.T, x86.VPSRAD, x86.VPSRAQ), w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
+			g.Op(pick(e.T, x86.VPSRAD, x86.VPSRAQ), w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
 		case c >= bits:
 			g.move(d, g.constVector(0, container(e.T)))
 		case e.Op == ir.Shr:
-			g.op(pick(e.T, x86.VPSRLD, x86.VPSRLQ), w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
+			g.Op(pick(e.T, x86.VPSRLD, x86.VPSRLQ), w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
 		default:
-			g.op(pick(e.T, x86.VPSLLD, x86.VPSLLQ), w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
+			g.Op(pick(e.T, x86.VPSLLD, x86.VPSLLQ), w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
 			g.wrap(d, e.T)
 		}
 	})
@@ -52,16 +53,16 @@ func (g *gen) shiftByVector(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	return g.lift(dst, x, by, func(d, x, n x86.Reg) {
 		switch {
 		case e.Op == ir.Shl:
-			g.op(pick(e.T, x86.VPSLLVD, x86.VPSLLVQ), s.w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(n))
+			g.Op(pick(e.T, x86.VPSLLVD, x86.VPSLLVQ), s.w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(n))
 			g.wrap(d, e.T)
 		case !signed:
-			g.op(pick(e.T, x86.VPSRLVD, x86.VPSRLVQ), s.w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(n))
+			g.Op(pick(e.T, x86.VPSRLVD, x86.VPSRLVQ), s.w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(n))
 		case container(e.T) == 4 || g.avx512:
-			g.op(pick(e.T, x86.VPSRAVD, x86.VPSRAVQ), s.w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(n))
+			g.Op(pick(e.T, x86.VPSRAVD, x86.VPSRAVQ), s.w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(n))
 		default: // AVX2 shifts no signs into these: what is above the sign is shifted in as zeros
-			sign, shifted := s.signs(x), s.vector()
-			g.op(x86.VPSRLVQ, s.w, x86.RegArg(shifted), x86.RegArg(s.xor(x, x86.RegArg(sign))), x86.RegArg(n))
-			g.op(x86.VXORPS, s.w, x86.RegArg(d), x86.RegArg(shifted), x86.RegArg(sign))
+			sign, shifted := s.signs(x), s.NewVector()
+			g.Op(x86.VPSRLVQ, s.w, x86.RegArg(shifted), x86.RegArg(s.xor(x, x86.RegArg(sign))), x86.RegArg(n))
+			g.Op(x86.VXORPS, s.w, x86.RegArg(d), x86.RegArg(shifted), x86.RegArg(sign))
 		}
 	})
 }
@@ -77,14 +78,14 @@ func (g *gen) checkCounts(e *ir.Binary, by []x86.Reg) {
 		all = g.orWhereOn(all, n, u, t)
 	}
 	if g.avx512 {
-		m := g.mask()
-		g.op(intCompareOp(t), w, x86.RegArg(m), x86.RegArg(all), x86.RegArg(g.constVector(0, container(t))), x86.ImmArg(1))
-		g.op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
+		m := g.NewMask()
+		g.Op(intCompareOp(t), w, x86.RegArg(m), x86.RegArg(all), x86.RegArg(g.constVector(0, container(t))), x86.ImmArg(1))
+		g.Op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
 	} else {
-		g.op(pick(t, x86.VMOVMSKPS, x86.VMOVMSKPD), w, x86.RegArg(x86.AX), x86.RegArg(all))
-		g.op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
+		g.Op(pick(t, x86.VMOVMSKPS, x86.VMOVMSKPD), w, x86.RegArg(x86.AX), x86.RegArg(all))
+		g.Op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
 	}
-	g.failAlways(condNE, ir.CountCheck, e)
+	g.failAlways(mach.CondNE, ir.CountCheck, e)
 }
 
 // orWhereOn is all or x in the lanes of copy u that are on, and all in the others; NoReg is 0.
@@ -95,32 +96,32 @@ func (g *gen) orWhereOn(all, x x86.Reg, u int, t *ir.Type) x86.Reg {
 		return x
 	case g.exec == nil || !g.avx512:
 		if g.exec != nil {
-			on := g.vector()
-			g.op(x86.VPAND, w, x86.RegArg(on), x86.RegArg(x), x86.RegArg(g.maskFor(g.exec[u], t)))
+			on := g.NewVector()
+			g.Op(x86.VPAND, w, x86.RegArg(on), x86.RegArg(x), x86.RegArg(g.maskFor(g.exec[u], t)))
 			x = on
 		}
 		if all == x86.NoReg {
 			return x
 		}
-		r := g.vector()
-		g.op(x86.VORPS, w, x86.RegArg(r), x86.RegArg(all), x86.RegArg(x))
+		r := g.NewVector()
+		g.Op(x86.VORPS, w, x86.RegArg(r), x86.RegArg(all), x86.RegArg(x))
 		return r
 	case all == x86.NoReg:
-		all = g.vector()
-		g.emit(x86.I(pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.RegArg(all), x86.RegArg(x)).Masked(g.exec[u], true))
+		all = g.NewVector()
+		g.Emit(x86.I(pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.RegArg(all), x86.RegArg(x)).Masked(g.exec[u], true))
 		return all
 	}
-	g.emit(x86.I(pick(t, x86.VPORD, x86.VPORQ), w, x86.RegArg(all), x86.RegArg(all), x86.RegArg(x)).Masked(g.exec[u], false))
+	g.Emit(x86.I(pick(t, x86.VPORD, x86.VPORQ), w, x86.RegArg(all), x86.RegArg(all), x86.RegArg(x)).Masked(g.exec[u], false))
 	return all
 }
 
 // failAlways ends the launch where the flags say k: the second operand of e fails a check.
-func (g *gen) failAlways(k cond, check ir.CheckKind, e *ir.Binary) {
+func (g *gen) failAlways(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 	n := g.arithSite(check, e)
-	g.jump(k, g.outOfLine(func() {
-		g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
-		g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
-		g.ret()
+	g.Jump(k, g.outOfLine(func() {
+		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
+		g.Op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
+		g.Return()
 	}))
 }
 
@@ -135,30 +136,30 @@ func (g *gen) countsFor(by []x86.Reg, from, to *ir.Type) []x86.Reg {
 	w := g.width(from)
 	return g.lift(nil, by, by, func(d, n, _ x86.Reg) {
 		if g.avx512 {
-			short := g.vector()
-			g.op(x86.VPMINUQ, w, x86.RegArg(short), x86.RegArg(n), x86.RegArg(g.constVector(64, 8)))
-			g.op(x86.VPMOVQD, w, x86.RegArg(d), x86.RegArg(short))
+			short := g.NewVector()
+			g.Op(x86.VPMINUQ, w, x86.RegArg(short), x86.RegArg(n), x86.RegArg(g.constVector(64, 8)))
+			g.Op(x86.VPMOVQD, w, x86.RegArg(d), x86.RegArg(short))
 			return
 		}
 		s := series{g, ir.Uint64Type, w}
-		none, fits := g.constVector(0, 8), g.vector()
-		g.op(x86.VPCMPEQD, w, x86.RegArg(fits), x86.RegArg(s.shiftRight(n, 32)), x86.RegArg(none)) // of its lower half
-		rest := g.vector()
-		g.op(x86.VPANDN, w, x86.RegArg(rest), x86.RegArg(fits), x86.RegArg(g.allOnes(w)))
+		none, fits := g.constVector(0, 8), g.NewVector()
+		g.Op(x86.VPCMPEQD, w, x86.RegArg(fits), x86.RegArg(s.shiftRight(n, 32)), x86.RegArg(none)) // of its lower half
+		rest := g.NewVector()
+		g.Op(x86.VPANDN, w, x86.RegArg(rest), x86.RegArg(fits), x86.RegArg(g.allOnes(w)))
 		g.move(d, g.narrowMask(s.or(n, x86.RegArg(rest))))
 	})
 }
 
 // signs has all bits set in the lanes of x that are below 0.
 func (s series) signs(x x86.Reg) x86.Reg {
-	r := s.vector()
+	r := s.NewVector()
 	switch {
 	case container(s.t) == 4:
-		s.op(x86.VPSRAD, s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(31))
+		s.Op(x86.VPSRAD, s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(31))
 	case s.avx512:
-		s.op(x86.VPSRAQ, s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(63))
+		s.Op(x86.VPSRAQ, s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(63))
 	default:
-		s.op(x86.VPCMPGTQ, s.w, x86.RegArg(r), x86.RegArg(s.constVector(0, 8)), x86.RegArg(x))
+		s.Op(x86.VPCMPGTQ, s.w, x86.RegArg(r), x86.RegArg(s.constVector(0, 8)), x86.RegArg(x))
 	}
 	return r
 }
@@ -170,8 +171,8 @@ const mostCount = 64
 func (g *gen) sameCount(e *ir.Binary) []x86.Reg {
 	n := g.gp(e.Y)
 	if e.Y.Type().IsSigned() && e.Checked {
-		g.op(x86.TESTQ, x86.W128, x86.RegArg(n), x86.RegArg(n))
-		g.failIf(condL, ir.CountCheck, e)
+		g.Op(x86.TESTQ, x86.W128, x86.RegArg(n), x86.RegArg(n))
+		g.failIf(mach.CondL, ir.CountCheck, e)
 	}
 	if r, ok := g.spreads[countKey(e)]; ok {
 		return g.same(r)
@@ -180,10 +181,10 @@ func (g *gen) sameCount(e *ir.Binary) []x86.Reg {
 }
 
 func (g *gen) countVector(e *ir.Binary, n x86.Reg) x86.Reg {
-	limit, count, by := g.constGeneral(mostCount), g.general(), g.vector()
+	limit, count, by := g.constGeneral(mostCount), g.NewGeneral(), g.NewVector()
 	g.move(count, n)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(count), x86.RegArg(limit))
-	g.op(x86.CMOVQHI, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+	g.Op(x86.CMOVQHI, x86.W128, x86.RegArg(count), x86.RegArg(limit))
 	g.broadcastGeneral(by, count, container(e.T), g.width(e.T))
 	return by
 }

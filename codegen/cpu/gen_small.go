@@ -21,11 +21,11 @@ func (g *gen) vecLow(e ir.Expr) []x86.Reg {
 		if e.Op == ir.Shl {
 			if c, constant := constInt(e.Y); constant && c >= 0 && c < 8*int64(t.Size) {
 				x := g.vecLow(e.X)
-				return g.lift(nil, x, x, func(d, x, _ x86.Reg) { g.op(x86.VPSLLD, w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c)) })
+				return g.lift(nil, x, x, func(d, x, _ x86.Reg) { g.Op(x86.VPSLLD, w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c)) })
 			}
 		}
 		if ok {
-			return g.lift(nil, g.vecLow(e.X), g.vecLow(e.Y), func(d, x, y x86.Reg) { g.op(p.single, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y)) })
+			return g.lift(nil, g.vecLow(e.X), g.vecLow(e.Y), func(d, x, y x86.Reg) { g.Op(p.single, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y)) })
 		}
 	case *ir.Convert:
 		from := e.X.Type()
@@ -50,22 +50,22 @@ func (g *gen) lowHalves(d, x x86.Reg) {
 		g.move(d, g.narrowMask(x))
 		return
 	}
-	g.op(x86.VPMOVQD, widthOf(g.lanes*8), x86.RegArg(d), x86.RegArg(x))
+	g.Op(x86.VPMOVQD, widthOf(g.lanes*8), x86.RegArg(d), x86.RegArg(x))
 }
 
 // storeSmallTogether writes neighbouring elements of one or two bytes without AVX-512, all of them.
 func (g *gen) storeSmallTogether(m x86.Mem, v x86.Reg, t *ir.Type) {
 	size, w := int64(t.Size), g.width(t)
-	x := g.vector()
-	g.op(x86.VPSHUFB, w, x86.RegArg(x), x86.RegArg(v), x86.RegArg(g.pattern(lowBytes(w.Bytes(), size), 1)))
+	x := g.NewVector()
+	g.Op(x86.VPSHUFB, w, x86.RegArg(x), x86.RegArg(v), x86.RegArg(g.pattern(lowBytes(w.Bytes(), size), 1)))
 	if w == x86.W256 {
-		high, both := g.vector(), g.vector()
-		g.op(x86.VEXTRACTF128, x86.W256, x86.RegArg(high), x86.RegArg(x), x86.ImmArg(1))
-		g.op(map[int64]x86.Op{1: x86.VUNPCKLPS, 2: x86.VUNPCKLPD}[size], x86.W128, x86.RegArg(both), x86.RegArg(x), x86.RegArg(high))
+		high, both := g.NewVector(), g.NewVector()
+		g.Op(x86.VEXTRACTF128, x86.W256, x86.RegArg(high), x86.RegArg(x), x86.ImmArg(1))
+		g.Op(map[int64]x86.Op{1: x86.VUNPCKLPS, 2: x86.VUNPCKLPD}[size], x86.W128, x86.RegArg(both), x86.RegArg(x), x86.RegArg(high))
 		x = both
 	}
 	store := map[int64]x86.Op{4: x86.VMOVSSStore, 8: x86.VMOVSDStore, 16: x86.VMOVUPSStore}[int64(g.lanes)*size]
-	g.op(store, x86.W128, x86.MemArg(m), x86.RegArg(x))
+	g.Op(store, x86.W128, x86.MemArg(m), x86.RegArg(x))
 }
 
 // lowBytes brings the lower size bytes of each 4 together, within 16.
@@ -112,9 +112,9 @@ func (g *gen) loadSmallApart(a smallApart) []x86.Reg {
 	out := g.vectors(g.unroll)
 	pattern := g.pattern(g.smallBytes(a), 1)
 	g.each(func(u int) {
-		g.op(x86.VPSHUFB, a.w, x86.RegArg(out[u]), x86.RegArg(g.loadSixteens(a, u)), x86.RegArg(pattern))
+		g.Op(x86.VPSHUFB, a.w, x86.RegArg(out[u]), x86.RegArg(g.loadSixteens(a, u)), x86.RegArg(pattern))
 		if a.t.IsSigned() {
-			g.op(x86.VPSRAD, a.w, x86.RegArg(out[u]), x86.RegArg(out[u]), x86.ImmArg(32-8*int64(a.t.Size)))
+			g.Op(x86.VPSRAD, a.w, x86.RegArg(out[u]), x86.RegArg(out[u]), x86.ImmArg(32-8*int64(a.t.Size)))
 		}
 		if g.exec != nil {
 			g.clearOff(out[u], g.exec[u], a.apart)
@@ -154,14 +154,14 @@ func (g *gen) smallBytes(a smallApart) []int64 {
 
 // loadSixteens loads them.
 func (g *gen) loadSixteens(a smallApart, u int) x86.Reg {
-	m, x := g.lowest(a.apart, u), g.vector()
+	m, x := g.lowest(a.apart, u), g.NewVector()
 	if a.span < 16 {
-		high := g.vector()
-		g.op(x86.VMOVSDLoad, x86.W128, x86.RegArg(x), x86.MemArg(m))
-		g.op(x86.VMOVSDLoad, x86.W128, x86.RegArg(high), x86.MemArg(m.Plus(a.span-8)))
-		g.op(x86.VUNPCKLPD, x86.W128, x86.RegArg(x), x86.RegArg(x), x86.RegArg(high))
+		high := g.NewVector()
+		g.Op(x86.VMOVSDLoad, x86.W128, x86.RegArg(x), x86.MemArg(m))
+		g.Op(x86.VMOVSDLoad, x86.W128, x86.RegArg(high), x86.MemArg(m.Plus(a.span-8)))
+		g.Op(x86.VUNPCKLPD, x86.W128, x86.RegArg(x), x86.RegArg(x), x86.RegArg(high))
 	} else {
-		g.op(x86.VMOVUPS, x86.W128, x86.RegArg(x), x86.MemArg(m.Plus(g.startOf(a, 0))))
+		g.Op(x86.VMOVUPS, x86.W128, x86.RegArg(x), x86.MemArg(m.Plus(g.startOf(a, 0))))
 	}
 	for q := 1; q < g.lanes/4; q++ {
 		from := x86.RegArg(x)
@@ -172,8 +172,8 @@ func (g *gen) loadSixteens(a smallApart, u int) x86.Reg {
 		if g.avx512 {
 			insert = x86.VINSERTF32X4
 		}
-		y := g.vector()
-		g.op(insert, a.w, x86.RegArg(y), x86.RegArg(x), from, x86.ImmArg(int64(q)))
+		y := g.NewVector()
+		g.Op(insert, a.w, x86.RegArg(y), x86.RegArg(x), from, x86.ImmArg(int64(q)))
 		x = y
 	}
 	return x

@@ -38,7 +38,7 @@ func (g *gen) spreadOperands(f *loopFrame, e *ir.Binary) {
 	case e.Op == ir.Shl || e.Op == ir.Shr:
 		if _, constant := constInt(e.Y); y == uniform && !constant && g.invariant(f, e.Y) {
 			if key := countKey(e); g.spreads[key] == 0 {
-				g.spreads[key] = g.spillFirst(g.countVector(e, g.gp(e.Y)))
+				g.spreads[key] = g.SpillFirst(g.countVector(e, g.gp(e.Y)))
 			}
 		}
 	case e.Op == ir.Div || e.Op == ir.Rem:
@@ -56,9 +56,9 @@ func (g *gen) spreadOne(f *loopFrame, e ir.Expr) {
 	if _, ok := g.spreads[key]; ok {
 		return
 	}
-	r := g.vector()
+	r := g.NewVector()
 	g.broadcastGeneral(r, g.gp(e), container(e.Type()), g.width(e.Type()))
-	g.spreads[key] = g.spillFirst(r)
+	g.spreads[key] = g.SpillFirst(r)
 }
 
 // invariant tells the integers that can be computed before the loop.

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -14,8 +15,8 @@ type loopFrame struct {
 	varying bool      // lanes leave at different times: live and skip are masks
 	live    []x86.Reg // lanes that have not left the loop
 	skip    []x86.Reg // lanes that have not left this iteration
-	breakTo label
-	nextTo  label
+	breakTo mach.Label
+	nextTo  mach.Label
 	changes *ir.VarSet // variables that the loop changes, for hoisting
 	hoists  bool
 	counter *ir.Var
@@ -47,11 +48,11 @@ func (g *gen) declare(v *ir.Var) *home {
 			h.masks[u] = g.newMask()
 		}
 	case t.IsFloat() && s.kind == uniform:
-		h.vec, h.alike = []x86.Reg{g.vector()}, true
+		h.vec, h.alike = []x86.Reg{g.NewVector()}, true
 	case t.IsScalar() && (t.IsFloat() || s.kind == varying):
 		h.vec = g.vectors(g.unroll)
 	case t.IsScalar():
-		h.gp = g.general()
+		h.gp = g.NewGeneral()
 	default:
 		g.refuse(v.At, "%s", localRefusal(v))
 	}
@@ -78,7 +79,7 @@ func localRefusal(v *ir.Var) string {
 // their frames, from which the list around narrows again.
 func (g *gen) list(body []ir.Stmt) {
 	exec, split := g.exec, g.split
-	end, jumps := g.newLabel(), false
+	end, jumps := g.NewLabel(), false
 	for len(body) > 0 {
 		if n := g.piece(body); n > 0 {
 			body = body[n:]
@@ -89,12 +90,12 @@ func (g *gen) list(body []ir.Stmt) {
 		g.stmt(s)
 		if g.shapes != nil && len(body) > 0 && escapes(s) && g.afterEscape() && g.needsLane(body) {
 			g.anyLane(g.exec)
-			g.jump(condE, end)
+			g.Jump(mach.CondE, end)
 			jumps = true
 		}
 	}
 	if jumps {
-		g.place(end)
+		g.Place(end)
 	}
 	g.exec, g.split = exec, split
 }
@@ -132,9 +133,9 @@ func (g *gen) needsLane(body []ir.Stmt) bool {
 }
 
 func (g *gen) stmt(s ir.Stmt) {
-	old := g.at
-	g.at = s.Pos()
-	defer func() { g.at = old }()
+	old := g.At
+	g.At = s.Pos()
+	defer func() { g.At = old }()
 	if g.shapes != nil {
 		g.tryVectors(s)
 		return
@@ -178,9 +179,9 @@ func (g *gen) returnKernel(s *ir.Return) {
 	if g.inLoop || g.shapes != nil {
 		g.refuse(s.At, "return out of a parallel loop")
 	}
-	g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(statusReturned))
-	g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
-	g.ret()
+	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(statusReturned))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
+	g.Return()
 }
 
 func (g *gen) decl(s *ir.Decl) {
@@ -251,15 +252,15 @@ func (g *gen) branchStmt(s *ir.If) {
 	if g.single && g.shapes == nil && g.serialBase == 0 && g.branchSingle(s) {
 		return
 	}
-	other, end := g.newLabel(), g.newLabel()
+	other, end := g.NewLabel(), g.NewLabel()
 	g.branch(s.Cond, false, other)
 	g.list(s.Then)
 	if len(s.Else) > 0 {
-		g.jump(always, end)
+		g.Jump(mach.Always, end)
 	}
-	g.place(other)
+	g.Place(other)
 	g.list(s.Else)
-	g.place(end)
+	g.Place(end)
 }
 
 // maskedIf runs both sides, each in the lanes that take it, and jumps over a side that no lane takes.
@@ -271,11 +272,11 @@ func (g *gen) maskedIf(s *ir.If) {
 			return
 		}
 		g.narrow(masks)
-		skip := g.newLabel()
+		skip := g.NewLabel()
 		g.anyLane(g.exec)
-		g.jump(condE, skip)
+		g.Jump(mach.CondE, skip)
 		g.list(body)
-		g.place(skip)
+		g.Place(skip)
 		g.exec, g.split = old, split
 	}
 	if len(s.Else) > 0 || g.changesMask(s.Then, cond) { // the then side may change what the condition was made of
@@ -307,7 +308,7 @@ func (g *gen) block(s *ir.Block) {
 		g.list(s.Body)
 		return
 	}
-	f := &loopFrame{label: s.Label, block: true, breakTo: g.newLabel()}
+	f := &loopFrame{label: s.Label, block: true, breakTo: g.NewLabel()}
 	f.varying = g.shapes != nil && (&shapeWalk{shapes: g.shapes}).leavesSplit(s.Body)
 	if f.varying {
 		f.live = g.copyMasks()
@@ -315,7 +316,7 @@ func (g *gen) block(s *ir.Block) {
 	g.loops = append(g.loops, f)
 	g.list(s.Body)
 	g.loops = g.loops[:len(g.loops)-1]
-	g.place(f.breakTo)
+	g.Place(f.breakTo)
 }
 
 // copyMasks returns fresh masks that hold the lanes that are on.
@@ -344,9 +345,9 @@ func (g *gen) leave(l *ir.Label, next bool) {
 		}
 		if !f.varying {
 			if next {
-				g.jump(always, f.nextTo)
+				g.Jump(mach.Always, f.nextTo)
 			} else {
-				g.jump(always, f.breakTo)
+				g.Jump(mach.Always, f.breakTo)
 			}
 			return
 		}
@@ -368,5 +369,5 @@ func (g *gen) leave(l *ir.Label, next bool) {
 		}
 		return
 	}
-	g.refuse(g.at, "a jump out of the vector loop is not supported")
+	g.refuse(g.At, "a jump out of the vector loop is not supported")
 }

@@ -61,7 +61,7 @@ func (g *gen) spread(e ir.Expr, s shape) []x86.Reg {
 	if r, ok := g.spreads[spreadKey(e)]; ok && s.kind == uniform {
 		return g.same(r)
 	}
-	base := g.vector()
+	base := g.NewVector()
 	g.broadcastGeneral(base, g.gp(e), size, w)
 	if s.kind == uniform {
 		return g.same(base)
@@ -75,9 +75,9 @@ func (g *gen) spread(e ir.Expr, s shape) []x86.Reg {
 		from := base
 		if u > 0 {
 			from = out[u]
-			g.op(add, w, x86.RegArg(from), x86.RegArg(base), x86.RegArg(g.constVector(uint64(int64(u)*int64(g.lanes)*s.stride), size)))
+			g.Op(add, w, x86.RegArg(from), x86.RegArg(base), x86.RegArg(g.constVector(uint64(int64(u)*int64(g.lanes)*s.stride), size)))
 		}
-		g.op(add, w, x86.RegArg(out[u]), x86.RegArg(from), x86.RegArg(g.iotaVector(s.stride, size)))
+		g.Op(add, w, x86.RegArg(out[u]), x86.RegArg(from), x86.RegArg(g.iotaVector(s.stride, size)))
 	})
 	return out
 }
@@ -93,7 +93,7 @@ func (g *gen) into(dst []x86.Reg) []x86.Reg {
 // lift runs a two-operand operation on every copy, once where the operands are the same for all.
 func (g *gen) lift(dst []x86.Reg, x, y []x86.Reg, f func(d, x, y x86.Reg)) []x86.Reg {
 	if dst == nil && allSame(x) && allSame(y) && g.unroll > 1 {
-		d := g.vector()
+		d := g.NewVector()
 		f(d, x[0], y[0])
 		return g.same(d)
 	}
@@ -119,12 +119,12 @@ func (g *gen) vecUnary(dst []x86.Reg, e *ir.Unary) []x86.Reg {
 		switch {
 		case e.Op == ir.Neg && t.IsFloat():
 			sign := g.constVector(1<<(8*uint(t.Size)-1), int(t.Size))
-			g.op(x86.VXORPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(sign))
+			g.Op(x86.VXORPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(sign))
 		case e.Op == ir.Neg:
-			g.op(pick(t, x86.VPSUBD, x86.VPSUBQ), w, x86.RegArg(d), x86.RegArg(g.constVector(0, container(t))), x86.RegArg(x))
+			g.Op(pick(t, x86.VPSUBD, x86.VPSUBQ), w, x86.RegArg(d), x86.RegArg(g.constVector(0, container(t))), x86.RegArg(x))
 			g.wrap(d, t)
 		case e.Op == ir.Com:
-			g.op(x86.VXORPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(g.allOnes(w)))
+			g.Op(x86.VXORPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(g.allOnes(w)))
 			g.wrap(d, t)
 		default:
 			g.refuse(e.At, "operator %s is not supported yet in vector code", e.Op)
@@ -152,8 +152,8 @@ func (g *gen) wrapWidth(d x86.Reg, t *ir.Type, w x86.Width) {
 	if t.IsSigned() {
 		right = x86.VPSRAD
 	}
-	g.op(x86.VPSLLD, w, x86.RegArg(d), x86.RegArg(d), x86.ImmArg(n))
-	g.op(right, w, x86.RegArg(d), x86.RegArg(d), x86.ImmArg(n))
+	g.Op(x86.VPSLLD, w, x86.RegArg(d), x86.RegArg(d), x86.ImmArg(n))
+	g.Op(right, w, x86.RegArg(d), x86.RegArg(d), x86.ImmArg(n))
 }
 
 type opPair struct{ single, double x86.Op }
@@ -181,11 +181,11 @@ func (g *gen) vecBinary(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 				x := g.vec(e.X)
 				y := mem()
 				dst = g.into(dst)
-				g.each(func(u int) { g.op(op, w, x86.RegArg(dst[u]), x86.RegArg(x[u]), y[u]) })
+				g.each(func(u int) { g.Op(op, w, x86.RegArg(dst[u]), x86.RegArg(x[u]), y[u]) })
 				return dst
 			}
 		}
-		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y x86.Reg) { g.op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y)) })
+		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y x86.Reg) { g.Op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y)) })
 	}
 	return g.vecInteger(dst, e)
 }
@@ -207,13 +207,13 @@ func (g *gen) vecInteger(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 				g.mulLong(d, x, y, w)
 				return
 			}
-			g.op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
+			g.Op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
 			g.wrap(d, e.T)
 		})
 	}
 	switch e.Op {
 	case ir.AndNot:
-		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y x86.Reg) { g.op(x86.VANDNPS, w, x86.RegArg(d), x86.RegArg(y), x86.RegArg(x)) })
+		return g.lift(dst, g.vec(e.X), g.vec(e.Y), func(d, x, y x86.Reg) { g.Op(x86.VANDNPS, w, x86.RegArg(d), x86.RegArg(y), x86.RegArg(x)) })
 	case ir.Shl, ir.Shr:
 		return g.vecShift(dst, e)
 	case ir.Div, ir.Rem:
@@ -254,33 +254,33 @@ func (g *gen) mulShort(e *ir.Binary, d, x, y x86.Reg) bool {
 	w := g.width(e.T)
 	switch {
 	case small && other:
-		g.op(x86.VPMULUDQ, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
+		g.Op(x86.VPMULUDQ, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
 		return true
 	case !small && !other || g.avx512:
 		return false
 	case small:
 		x, y = y, x
 	}
-	high, low := g.vector(), g.vector()
-	g.op(x86.VPSRLQ, w, x86.RegArg(high), x86.RegArg(x), x86.ImmArg(32))
-	g.op(x86.VPMULUDQ, w, x86.RegArg(high), x86.RegArg(high), x86.RegArg(y))
-	g.op(x86.VPSLLQ, w, x86.RegArg(high), x86.RegArg(high), x86.ImmArg(32))
-	g.op(x86.VPMULUDQ, w, x86.RegArg(low), x86.RegArg(x), x86.RegArg(y))
-	g.op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(low), x86.RegArg(high))
+	high, low := g.NewVector(), g.NewVector()
+	g.Op(x86.VPSRLQ, w, x86.RegArg(high), x86.RegArg(x), x86.ImmArg(32))
+	g.Op(x86.VPMULUDQ, w, x86.RegArg(high), x86.RegArg(high), x86.RegArg(y))
+	g.Op(x86.VPSLLQ, w, x86.RegArg(high), x86.RegArg(high), x86.ImmArg(32))
+	g.Op(x86.VPMULUDQ, w, x86.RegArg(low), x86.RegArg(x), x86.RegArg(y))
+	g.Op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(low), x86.RegArg(high))
 	return true
 }
 
 // mulLong is the low half of a product of 64-bit lanes, from products of 32-bit halves.
 func (g *gen) mulLong(d, x, y x86.Reg, w x86.Width) {
-	xh, yh, a, b, low := g.vector(), g.vector(), g.vector(), g.vector(), g.vector()
-	g.op(x86.VPSRLQ, w, x86.RegArg(xh), x86.RegArg(x), x86.ImmArg(32))
-	g.op(x86.VPSRLQ, w, x86.RegArg(yh), x86.RegArg(y), x86.ImmArg(32))
-	g.op(x86.VPMULUDQ, w, x86.RegArg(a), x86.RegArg(xh), x86.RegArg(y))
-	g.op(x86.VPMULUDQ, w, x86.RegArg(b), x86.RegArg(x), x86.RegArg(yh))
-	g.op(x86.VPMULUDQ, w, x86.RegArg(low), x86.RegArg(x), x86.RegArg(y))
-	g.op(x86.VPADDQ, w, x86.RegArg(a), x86.RegArg(a), x86.RegArg(b))
-	g.op(x86.VPSLLQ, w, x86.RegArg(a), x86.RegArg(a), x86.ImmArg(32))
-	g.op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(low), x86.RegArg(a))
+	xh, yh, a, b, low := g.NewVector(), g.NewVector(), g.NewVector(), g.NewVector(), g.NewVector()
+	g.Op(x86.VPSRLQ, w, x86.RegArg(xh), x86.RegArg(x), x86.ImmArg(32))
+	g.Op(x86.VPSRLQ, w, x86.RegArg(yh), x86.RegArg(y), x86.ImmArg(32))
+	g.Op(x86.VPMULUDQ, w, x86.RegArg(a), x86.RegArg(xh), x86.RegArg(y))
+	g.Op(x86.VPMULUDQ, w, x86.RegArg(b), x86.RegArg(x), x86.RegArg(yh))
+	g.Op(x86.VPMULUDQ, w, x86.RegArg(low), x86.RegArg(x), x86.RegArg(y))
+	g.Op(x86.VPADDQ, w, x86.RegArg(a), x86.RegArg(a), x86.RegArg(b))
+	g.Op(x86.VPSLLQ, w, x86.RegArg(a), x86.RegArg(a), x86.ImmArg(32))
+	g.Op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(low), x86.RegArg(a))
 }
 
 // product takes x*y apart, through a conversion that changes nothing.
@@ -333,7 +333,7 @@ func (g *gen) multiplyAdd(dst []x86.Reg, x, y, z ir.Expr) []x86.Reg {
 		b = regArgs(g.vec(y))
 	}
 	acc := g.accumulator(dst, s, z, a, b)
-	g.each(func(u int) { g.op(op, w, x86.RegArg(acc[u]), x86.RegArg(a[u]), b[u]) })
+	g.each(func(u int) { g.Op(op, w, x86.RegArg(acc[u]), x86.RegArg(a[u]), b[u]) })
 	return acc
 }
 
@@ -443,19 +443,19 @@ func (g *gen) vecMath(dst []x86.Reg, e *ir.Math) []x86.Reg {
 	}
 	switch e.Fn {
 	case ir.Sqrt:
-		return one(func(d, x x86.Reg) { g.op(pick(e.T, x86.VSQRTPS, x86.VSQRTPD), w, x86.RegArg(d), x86.RegArg(x)) })
+		return one(func(d, x x86.Reg) { g.Op(pick(e.T, x86.VSQRTPS, x86.VSQRTPD), w, x86.RegArg(d), x86.RegArg(x)) })
 	case ir.Rsqrt:
 		return g.rsqrt(dst, e)
 	case ir.Abs:
 		m := g.constVector(1<<(8*uint(e.T.Size)-1)-1, int(e.T.Size))
-		return one(func(d, x x86.Reg) { g.op(x86.VANDPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(m)) })
+		return one(func(d, x x86.Reg) { g.Op(x86.VANDPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(m)) })
 	case ir.Floor, ir.Ceil, ir.Trunc, ir.RoundToEven:
 		mode := map[ir.MathFn]int64{ir.Floor: 9, ir.Ceil: 10, ir.Trunc: 11, ir.RoundToEven: 8}[e.Fn]
 		op := pick(e.T, x86.VROUNDPS, x86.VROUNDPD)
 		if g.avx512 {
 			op = pick(e.T, x86.VRNDSCALEPS, x86.VRNDSCALEPD)
 		}
-		return one(func(d, x x86.Reg) { g.op(op, w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(mode)) })
+		return one(func(d, x x86.Reg) { g.Op(op, w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(mode)) })
 	case ir.FMA:
 		return g.multiplyAdd(dst, e.Args[0], e.Args[1], e.Args[2])
 	case ir.IMin, ir.IMax, ir.FMin, ir.FMax:
@@ -486,9 +486,9 @@ func (g *gen) rsqrt(dst []x86.Reg, e *ir.Math) []x86.Reg {
 	one := g.constVector(map[int]uint64{4: uint64(math.Float32bits(1)), 8: math.Float64bits(1)}[int(t.Size)], int(t.Size))
 	if !g.kernel.Target.FastMath || !g.avx512 && t.Size == 8 {
 		return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
-			s := g.vector()
-			g.op(pick(t, x86.VSQRTPS, x86.VSQRTPD), w, x86.RegArg(s), x86.RegArg(x))
-			g.op(pick(t, x86.VDIVPS, x86.VDIVPD), w, x86.RegArg(d), x86.RegArg(one), x86.RegArg(s))
+			s := g.NewVector()
+			g.Op(pick(t, x86.VSQRTPS, x86.VSQRTPD), w, x86.RegArg(s), x86.RegArg(x))
+			g.Op(pick(t, x86.VDIVPS, x86.VDIVPD), w, x86.RegArg(d), x86.RegArg(one), x86.RegArg(s))
 		})
 	}
 	estimate, steps := x86.VRSQRTPS, 1
@@ -507,17 +507,17 @@ func (g *gen) rsqrt(dst []x86.Reg, e *ir.Math) []x86.Reg {
 			x = s.copy(given)
 			s.choose(x, s.mul(given, s.at(1<<24)), small)
 		}
-		y := g.vector()
-		g.op(estimate, w, x86.RegArg(y), x86.RegArg(x))
+		y := g.NewVector()
+		g.Op(estimate, w, x86.RegArg(y), x86.RegArg(x))
 		for i := range steps { // y += y/2 * (1 - x*y*y)
-			r, next := g.vector(), g.vector()
+			r, next := g.NewVector(), g.NewVector()
 			if i == steps-1 && d != x && d != given {
 				next = d
 			}
-			g.op(pick(t, x86.VMULPS, x86.VMULPD), w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
-			g.op(pick(t, x86.VFNMADD213PS, x86.VFNMADD213PD), w, x86.RegArg(r), x86.RegArg(y), x86.RegArg(one))
-			g.op(pick(t, x86.VMULPS, x86.VMULPD), w, x86.RegArg(next), x86.RegArg(y), x86.RegArg(half))
-			g.op(pick(t, x86.VFMADD213PS, x86.VFMADD213PD), w, x86.RegArg(next), x86.RegArg(r), x86.RegArg(y))
+			g.Op(pick(t, x86.VMULPS, x86.VMULPD), w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+			g.Op(pick(t, x86.VFNMADD213PS, x86.VFNMADD213PD), w, x86.RegArg(r), x86.RegArg(y), x86.RegArg(one))
+			g.Op(pick(t, x86.VMULPS, x86.VMULPD), w, x86.RegArg(next), x86.RegArg(y), x86.RegArg(half))
+			g.Op(pick(t, x86.VFMADD213PS, x86.VFMADD213PD), w, x86.RegArg(next), x86.RegArg(r), x86.RegArg(y))
 			y = next
 		}
 		if !g.avx512 {
@@ -533,7 +533,7 @@ func (g *gen) rsqrtSpecials(y, x x86.Reg, t *ir.Type, w x86.Width) {
 	if g.avx512 {
 		// By class of x, 4 bits each: quiet NaN, signalling NaN, 0, 1, -Inf, +Inf, negative, positive.
 		const classes = 2 | 2<<4 | 6<<8 | 3<<16 | 8<<20 | 3<<24
-		g.op(pick(t, x86.VFIXUPIMMPS, x86.VFIXUPIMMPD), w, x86.RegArg(y), x86.RegArg(x), x86.RegArg(g.constVector(classes, int(t.Size))), x86.ImmArg(0))
+		g.Op(pick(t, x86.VFIXUPIMMPS, x86.VFIXUPIMMPD), w, x86.RegArg(y), x86.RegArg(x), x86.RegArg(g.constVector(classes, int(t.Size))), x86.ImmArg(0))
 		return
 	}
 	s := series{g, t, w}
@@ -572,30 +572,30 @@ func (g *gen) minMax(d, x, y x86.Reg, least bool, t *ir.Type, w x86.Width) {
 			cmp = ir.Lt
 		}
 		m := g.compareAVX2(cmp, t, x, y, w)
-		g.op(x86.VPBLENDVB, w, x86.RegArg(d), x86.RegArg(y), x86.RegArg(x), x86.RegArg(m))
+		g.Op(x86.VPBLENDVB, w, x86.RegArg(d), x86.RegArg(y), x86.RegArg(x), x86.RegArg(m))
 		return
 	}
-	g.op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
+	g.Op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
 }
 
 // floatMinMax: the instruction returns its second operand when the two are equal or one is a NaN. Both orders are combined: equal bits
 // or signs by or (min) and and (max), and a NaN of either wins by adding the two.
 func (g *gen) floatMinMax(d, x, y x86.Reg, least bool, t *ir.Type, w x86.Width) {
-	a, b, s := g.vector(), g.vector(), g.vector()
+	a, b, s := g.NewVector(), g.NewVector(), g.NewVector()
 	op, merge := pick(t, x86.VMAXPS, x86.VMAXPD), x86.VANDPS
 	if least {
 		op, merge = pick(t, x86.VMINPS, x86.VMINPD), x86.VORPS
 	}
-	g.op(op, w, x86.RegArg(a), x86.RegArg(x), x86.RegArg(y))
-	g.op(op, w, x86.RegArg(b), x86.RegArg(y), x86.RegArg(x))
-	g.op(merge, w, x86.RegArg(a), x86.RegArg(a), x86.RegArg(b))
-	g.op(pick(t, x86.VADDPS, x86.VADDPD), w, x86.RegArg(s), x86.RegArg(x), x86.RegArg(y))
+	g.Op(op, w, x86.RegArg(a), x86.RegArg(x), x86.RegArg(y))
+	g.Op(op, w, x86.RegArg(b), x86.RegArg(y), x86.RegArg(x))
+	g.Op(merge, w, x86.RegArg(a), x86.RegArg(a), x86.RegArg(b))
+	g.Op(pick(t, x86.VADDPS, x86.VADDPD), w, x86.RegArg(s), x86.RegArg(x), x86.RegArg(y))
 	m := g.newMask()
-	g.op(pick(t, x86.VCMPPS, x86.VCMPPD), w, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(3))
+	g.Op(pick(t, x86.VCMPPS, x86.VCMPPD), w, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(3))
 	if g.avx512 {
-		g.emit(x86.I(pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.RegArg(a), x86.RegArg(s)).Masked(m, false))
+		g.Emit(x86.I(pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.RegArg(a), x86.RegArg(s)).Masked(m, false))
 		g.move(d, a)
 		return
 	}
-	g.op(x86.VPBLENDVB, w, x86.RegArg(d), x86.RegArg(a), x86.RegArg(s), x86.RegArg(m))
+	g.Op(x86.VPBLENDVB, w, x86.RegArg(d), x86.RegArg(a), x86.RegArg(s), x86.RegArg(m))
 }

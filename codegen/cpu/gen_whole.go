@@ -40,8 +40,8 @@ func (s series) toLong(x x86.Reg, to *ir.Type) x86.Reg {
 	case s.avx512 && to.Kind == ir.Uint64:
 		return s.toUnsigned(x)
 	case s.avx512:
-		r = s.vector()
-		s.op(x86.VCVTTPD2QQ, s.w, x86.RegArg(r), x86.RegArg(x))
+		r = s.NewVector()
+		s.Op(x86.VCVTTPD2QQ, s.w, x86.RegArg(r), x86.RegArg(x))
 	default:
 		l := series{s.gen, ir.Uint64Type, s.w}
 		var exponent, sign x86.Reg
@@ -51,7 +51,7 @@ func (s series) toLong(x x86.Reg, to *ir.Type) x86.Reg {
 	if to.Size == 8 {
 		return r
 	}
-	d := s.vector()
+	d := s.NewVector()
 	s.lowHalves(d, r)
 	return d
 }
@@ -61,8 +61,8 @@ func (s series) toUnsigned(x x86.Reg) x86.Reg {
 	large := s.compareTo(x, s.at(1<<63), cmpNLT) // NaN too
 	y := s.copy(x)
 	s.choose(y, s.sub(x, s.at(1<<63)), large)
-	r := s.vector()
-	s.op(x86.VCVTTPD2QQ, s.w, x86.RegArg(r), x86.RegArg(y))
+	r := s.NewVector()
+	s.Op(x86.VCVTTPD2QQ, s.w, x86.RegArg(r), x86.RegArg(y))
 	s.choose(r, s.or(r, s.atBits(1<<63)), large)
 	return r
 }
@@ -79,9 +79,9 @@ func (s series) whole(x x86.Reg) (v, exponent, sign x86.Reg) {
 	hidden := uint64(1) << mantissa
 	exponent = s.subInts(s.and(s.shiftRight(x, mantissa), s.atBits(1<<(width-1-mantissa)-1)), s.cBits(uint64(bias+mantissa)))
 	m := s.or(s.and(x, s.atBits(hidden-1)), s.atBits(hidden))
-	left, right := s.vector(), s.vector()
-	s.op(pick(s.t, x86.VPSLLVD, x86.VPSLLVQ), s.w, x86.RegArg(left), x86.RegArg(m), x86.RegArg(exponent))
-	s.op(pick(s.t, x86.VPSRLVD, x86.VPSRLVQ), s.w, x86.RegArg(right), x86.RegArg(m), x86.RegArg(s.subInts(s.cBits(0), exponent)))
+	left, right := s.NewVector(), s.NewVector()
+	s.Op(pick(s.t, x86.VPSLLVD, x86.VPSLLVQ), s.w, x86.RegArg(left), x86.RegArg(m), x86.RegArg(exponent))
+	s.Op(pick(s.t, x86.VPSRLVD, x86.VPSRLVQ), s.w, x86.RegArg(right), x86.RegArg(m), x86.RegArg(s.subInts(s.cBits(0), exponent)))
 	sign = s.signs(x)
 	v = s.subInts(s.xor(s.or(left, x86.RegArg(right)), x86.RegArg(sign)), sign)
 	return v, exponent, sign
@@ -94,7 +94,7 @@ func (s series) limitWhole(v, exponent, sign x86.Reg, unsigned bool) {
 	if unsigned {
 		most = s.addInts(s.cBits(11), sign)
 	}
-	m := s.vector()
-	s.op(x86.VPCMPGTQ, s.w, x86.RegArg(m), x86.RegArg(exponent), x86.RegArg(most))
-	s.op(x86.VPBLENDVB, s.w, x86.RegArg(v), x86.RegArg(v), x86.RegArg(s.cBits(math.Float64bits(math.Copysign(0, -1)))), x86.RegArg(m))
+	m := s.NewVector()
+	s.Op(x86.VPCMPGTQ, s.w, x86.RegArg(m), x86.RegArg(exponent), x86.RegArg(most))
+	s.Op(x86.VPBLENDVB, s.w, x86.RegArg(v), x86.RegArg(v), x86.RegArg(s.cBits(math.Float64bits(math.Copysign(0, -1)))), x86.RegArg(m))
 }

@@ -39,7 +39,7 @@ func (g *gen) words(t *ir.Type) series {
 func (g *gen) rotateCounts(e *ir.Math) []x86.Reg {
 	k, t := e.Args[1], e.T
 	if g.shape(k).kind == uniform {
-		by := g.vector()
+		by := g.NewVector()
 		g.broadcastGeneral(by, g.gp(k), container(t), g.width(t))
 		return g.same(by)
 	}
@@ -56,9 +56,9 @@ func (g *gen) rotateCounts(e *ir.Math) []x86.Reg {
 // rotateBy turns the lower width bits of every lane. A shift by all of them leaves nothing.
 func (s series) rotateBy(x, n x86.Reg, width int64) x86.Reg {
 	n = s.and(n, s.atBits(uint64(width-1)))
-	left, right := s.vector(), s.vector()
-	s.op(pick(s.t, x86.VPSLLVD, x86.VPSLLVQ), s.w, x86.RegArg(left), x86.RegArg(x), x86.RegArg(n))
-	s.op(pick(s.t, x86.VPSRLVD, x86.VPSRLVQ), s.w, x86.RegArg(right), x86.RegArg(x), x86.RegArg(s.subInts(s.cBits(uint64(width)), n)))
+	left, right := s.NewVector(), s.NewVector()
+	s.Op(pick(s.t, x86.VPSLLVD, x86.VPSLLVQ), s.w, x86.RegArg(left), x86.RegArg(x), x86.RegArg(n))
+	s.Op(pick(s.t, x86.VPSRLVD, x86.VPSRLVQ), s.w, x86.RegArg(right), x86.RegArg(x), x86.RegArg(s.subInts(s.cBits(uint64(width)), n)))
 	y := s.or(left, x86.RegArg(right))
 	if width < 8*int64(s.t.Size) {
 		y = s.and(y, s.atBits(1<<width-1))
@@ -68,8 +68,8 @@ func (s series) rotateBy(x, n x86.Reg, width int64) x86.Reg {
 
 // product32 multiplies the lower halves of 64-bit lanes.
 func (s series) product32(x, y x86.Reg) x86.Reg {
-	r := s.vector()
-	s.op(x86.VPMULUDQ, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+	r := s.NewVector()
+	s.Op(x86.VPMULUDQ, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 	return r
 }
 

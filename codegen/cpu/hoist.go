@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -81,10 +82,10 @@ func (g *gen) hoistRow(root *home, size int64, terms []term, key string) {
 	p := g.sum(terms)
 	switch size {
 	case 1, 2, 4, 8:
-		g.op(x86.LEAQ, x86.W128, x86.RegArg(p), x86.MemArg(x86.Indexed(root.gp, p, uint8(size), 0)))
+		g.Op(x86.LEAQ, x86.W128, x86.RegArg(p), x86.MemArg(x86.Indexed(root.gp, p, uint8(size), 0)))
 	default:
-		g.op(x86.IMUL3Q, x86.W128, x86.RegArg(p), x86.RegArg(p), x86.ImmArg(size))
-		g.op(x86.ADDQ, x86.W128, x86.RegArg(p), x86.RegArg(root.gp))
+		g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(p), x86.RegArg(p), x86.ImmArg(size))
+		g.Op(x86.ADDQ, x86.W128, x86.RegArg(p), x86.RegArg(root.gp))
 	}
 	g.pointer[k] = p
 }
@@ -142,7 +143,7 @@ func (g *gen) markSafe(s *ir.For) {
 
 // precheck tests, before the main loop, the first and the last index of every affine access whose other terms the loop does not change;
 // where one is out of range it jumps to the loop that checks lane by lane.
-func (g *gen) precheck(s *ir.For, f *loopFrame, left x86.Reg, step int64, tail label) {
+func (g *gen) precheck(s *ir.For, f *loopFrame, left x86.Reg, step int64, tail mach.Label) {
 	g.safe = map[*ir.Index]bool{}
 	seen := map[string]bool{}
 	ir.Inspect(s.Body, nil, func(e ir.Expr) {
@@ -174,7 +175,7 @@ func (g *gen) precheck(s *ir.For, f *loopFrame, left x86.Reg, step int64, tail l
 }
 
 // precheckOnce tests an index against a length, unless that was done before.
-func (g *gen) precheckOnce(seen map[string]bool, of string, length x86.Reg, l linear, sh shape, left x86.Reg, tail label) {
+func (g *gen) precheckOnce(seen map[string]bool, of string, length x86.Reg, l linear, sh shape, left x86.Reg, tail mach.Label) {
 	_, all := l.part(func(ir.Expr) bool { return true })
 	key := fmt.Sprint(of, all, l.c)
 	if !seen[key] {
@@ -196,14 +197,14 @@ func (g *gen) onlyLane(l linear, f *loopFrame, lane *ir.Var) bool {
 	return true
 }
 
-func (g *gen) precheckOne(length x86.Reg, l linear, left x86.Reg, stride int64, tail label) {
+func (g *gen) precheckOne(length x86.Reg, l linear, left x86.Reg, stride int64, tail mach.Label) {
 	first := g.indexValue(l)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(length))
-	g.jump(condAE, tail)
-	last := g.general()
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(length))
+	g.Jump(mach.CondAE, tail)
+	last := g.NewGeneral()
 	g.times(last, left, stride)
-	g.op(x86.ADDQ, x86.W128, x86.RegArg(last), x86.RegArg(first))
+	g.Op(x86.ADDQ, x86.W128, x86.RegArg(last), x86.RegArg(first))
 	g.addConst(last, -stride)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(last), x86.RegArg(length))
-	g.jump(condAE, tail)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(last), x86.RegArg(length))
+	g.Jump(mach.CondAE, tail)
 }

@@ -40,8 +40,8 @@ func (g *gen) openLeague(s *stage, f frame) {
 		switch n := g.arrays[v]; {
 		case n > 0:
 			x.t, x.n, x.at = v.Type.Elem, n, g.scratch
-			h := &home{gp: g.general(), length: g.constGeneral(n)}
-			g.op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(wordScratch))
+			h := &home{gp: g.NewGeneral(), length: g.constGeneral(n)}
+			g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(wordScratch))
 			g.addConst(h.gp, x.at)
 			g.scratch += roundUp(n*int64(x.t.Size), scratchAlign)
 			g.fillArray(h, x.t, n, g.constVector(g.repeated(r, x.t), max(4, int(x.t.Size))))

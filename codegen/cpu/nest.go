@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -94,26 +95,26 @@ func (c *compiler) nestedStages(code *Code) error {
 }
 
 // shareFrom emits the way out to Go where the loop is long enough.
-func (g *gen) shareFrom(s *ir.For) (after label, ok bool) {
+func (g *gen) shareFrom(s *ir.For) (after mach.Label, ok bool) {
 	i := slices.IndexFunc(g.nested, func(n *stage) bool { return n != nil && n.loop == s && !n.refused })
 	if i < 0 || g.inLoop || g.shapes != nil {
 		return 0, false
 	}
 	n := g.nested[i]
 	step, _ := constStep(s)
-	lo := g.general()
+	lo := g.NewGeneral()
 	g.move(lo, g.gpOutside(s.Lo))
 	trips := g.trips(s, lo, step)
-	cold, after := g.newLabel(), g.newLabel()
+	cold, after := g.NewLabel(), g.NewLabel()
 	k := g.newSite(site{kind: siteShare, stage: i})
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(trips), blockWord(n.threshold))
-	g.jump(condGE, cold)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(trips), blockWord(n.threshold))
+	g.Jump(mach.CondGE, cold)
 	g.later(cold, func() {
 		g.storeFree(n)
-		g.op(x86.MOVQStore, x86.W128, blockWord(wordTrips), x86.RegArg(trips))
+		g.Op(x86.MOVQStore, x86.W128, blockWord(wordTrips), x86.RegArg(trips))
 		g.yield(k)
 		g.loadChanged(n)
-		g.jump(always, after)
+		g.Jump(mach.Always, after)
 	})
 	g.note("the loop at %s, inside sequential code, is shared by idle workers where it takes long enough", s.At)
 	return after, true

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -15,9 +16,9 @@ func (g *gen) proveNest(outer *ir.For) {
 		if !ok || !g.lanesFor[inner] || !g.provable(outer, inner) {
 			continue
 		}
-		flag, fail := g.general(), g.newLabel()
+		flag, fail := g.NewGeneral(), g.NewLabel()
 		g.setGeneral(flag, 0)
-		first, last := g.general(), g.general()
+		first, last := g.NewGeneral(), g.NewGeneral()
 		g.move(first, g.gp(outer.Lo))
 		g.move(last, g.gp(outer.Hi))
 		g.addConst(last, -step)
@@ -32,20 +33,20 @@ func (g *gen) proveNest(outer *ir.For) {
 		}
 		delete(g.homes, outer.Var)
 		g.setGeneral(flag, 1)
-		g.place(fail)
+		g.Place(fail)
 		g.proved[inner] = flag
 	}
 }
 
 // proveRow makes the checks of one row of the inner loop.
-func (g *gen) proveRow(inner *ir.For, fail label) {
+func (g *gen) proveRow(inner *ir.For, fail mach.Label) {
 	step, _ := constStep(inner)
 	g.shapes = analyseShapes(inner, step)
-	base := g.general()
+	base := g.NewGeneral()
 	g.move(base, g.gpOutside(inner.Lo))
 	left := g.trips(inner, base, step)
-	g.op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
-	g.jump(condLE, fail)
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
+	g.Jump(mach.CondLE, fail)
 	g.homes[inner.Var] = &home{gp: base, length: x86.NoReg}
 	f := &loopFrame{counter: inner.Var, changes: g.changedIn(inner)}
 	g.shared = map[string]x86.Reg{}
@@ -55,11 +56,11 @@ func (g *gen) proveRow(inner *ir.For, fail label) {
 }
 
 // fits jumps to fail unless r is a small number: products of two such do not wrap.
-func (g *gen) fits(r x86.Reg, fail label) {
-	low := g.general()
-	g.op(x86.MOVLQSX, x86.W128, x86.RegArg(low), x86.RegArg(r))
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(low), x86.RegArg(r))
-	g.jump(condNE, fail)
+func (g *gen) fits(r x86.Reg, fail mach.Label) {
+	low := g.NewGeneral()
+	g.Op(x86.MOVLQSX, x86.W128, x86.RegArg(low), x86.RegArg(r))
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(low), x86.RegArg(r))
+	g.Jump(mach.CondNE, fail)
 }
 
 // provable tells whether the bounds of the inner loop are fixed in the outer one, and every affine access is affine in both counters with

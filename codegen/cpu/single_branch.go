@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -24,7 +25,7 @@ func (g *gen) branchSingle(s *ir.If) bool {
 	case len(s.Then) == 1:
 		g.branch(s.Cond, true, to)
 	default:
-		behind := g.newLabel()
+		behind := g.NewLabel()
 		g.branch(s.Cond, true, behind)
 		g.later(behind, func() { g.list(s.Then) })
 	}
@@ -32,7 +33,7 @@ func (g *gen) branchSingle(s *ir.If) bool {
 }
 
 // jumpTarget is where a break or continue goes.
-func (g *gen) jumpTarget(s ir.Stmt) (label, bool) {
+func (g *gen) jumpTarget(s ir.Stmt) (mach.Label, bool) {
 	var l *ir.Label
 	next := false
 	switch s := s.(type) {
@@ -65,7 +66,7 @@ const (
 	mostOperations = 4
 )
 
-var taking = map[cond]x86.Op{condB: x86.CMOVQCS, condAE: x86.CMOVQCC, condE: x86.CMOVQEQ, condNE: x86.CMOVQNE, condBE: x86.CMOVQLS, condA: x86.CMOVQHI, condL: x86.CMOVQLT, condGE: x86.CMOVQGE, condLE: x86.CMOVQLE, condG: x86.CMOVQGT}
+var taking = map[mach.Cond]x86.Op{mach.CondB: x86.CMOVQCS, mach.CondAE: x86.CMOVQCC, mach.CondE: x86.CMOVQEQ, mach.CondNE: x86.CMOVQNE, mach.CondBE: x86.CMOVQLS, mach.CondA: x86.CMOVQHI, mach.CondL: x86.CMOVQLT, mach.CondGE: x86.CMOVQGE, mach.CondLE: x86.CMOVQLE, mach.CondG: x86.CMOVQGT}
 
 // takeOne computes both sides and moves on a condition, where both only assign plain integers to variables.
 func (g *gen) takeOne(s *ir.If) bool {
@@ -88,7 +89,7 @@ func (g *gen) takeOne(s *ir.If) bool {
 	values := func(side []*ir.Assign) []x86.Reg {
 		var out []x86.Reg
 		for _, a := range side {
-			r := g.general()
+			r := g.NewGeneral()
 			g.move(r, g.gp(a.Value))
 			out = append(out, r)
 		}
@@ -97,23 +98,23 @@ func (g *gen) takeOne(s *ir.If) bool {
 	thens, others := values(then), values(other)
 	x := g.gp(c.X)
 	if v, isConst := constInt(c.Y); isConst && v == int64(int32(v)) {
-		g.op(x86.CMPQImm, x86.W128, x86.RegArg(x), x86.ImmArg(v))
+		g.Op(x86.CMPQImm, x86.W128, x86.RegArg(x), x86.ImmArg(v))
 	} else {
-		g.op(x86.CMPQ, x86.W128, x86.RegArg(x), x86.RegArg(g.gp(c.Y)))
+		g.Op(x86.CMPQ, x86.W128, x86.RegArg(x), x86.RegArg(g.gp(c.Y)))
 	}
 	for i, a := range then { // moves leave the flags as they are
-		g.op(taking[k], x86.W128, x86.RegArg(g.placeHome(a).gp), x86.RegArg(g.otherwise(a, other, others, k, thens[i])))
+		g.Op(taking[k], x86.W128, x86.RegArg(g.placeHome(a).gp), x86.RegArg(g.otherwise(a, other, others, k, thens[i])))
 	}
 	for i, a := range other {
 		if !assigns(then, a) {
-			g.op(taking[k.not()], x86.W128, x86.RegArg(g.placeHome(a).gp), x86.RegArg(others[i]))
+			g.Op(taking[k.Not()], x86.W128, x86.RegArg(g.placeHome(a).gp), x86.RegArg(others[i]))
 		}
 	}
 	return true
 }
 
 // otherwise moves what the other side makes of the variable of a, where it makes something of it, and returns what this side does.
-func (g *gen) otherwise(a *ir.Assign, other []*ir.Assign, others []x86.Reg, k cond, value x86.Reg) x86.Reg {
+func (g *gen) otherwise(a *ir.Assign, other []*ir.Assign, others []x86.Reg, k mach.Cond, value x86.Reg) x86.Reg {
 	for i, o := range other {
 		if o.Place.(*ir.Ref).Var == a.Place.(*ir.Ref).Var {
 			g.move(g.placeHome(a).gp, others[i])
@@ -223,10 +224,10 @@ func (g *gen) updateInPlace(m x86.Mem, place, value ir.Expr) bool {
 		if e.Op == ir.Sub {
 			c = -c
 		}
-		g.op(map[bool]x86.Op{true: x86.ADDLImm, false: x86.ADDQImm}[t.Size == 4], x86.W128, x86.MemArg(m), x86.ImmArg(c))
+		g.Op(map[bool]x86.Op{true: x86.ADDLImm, false: x86.ADDQImm}[t.Size == 4], x86.W128, x86.MemArg(m), x86.ImmArg(c))
 		return true
 	}
-	g.op(memoryOps[e.Op][min(1, t.Size/8)], x86.W128, x86.MemArg(m), x86.RegArg(g.gp(e.Y)))
+	g.Op(memoryOps[e.Op][min(1, t.Size/8)], x86.W128, x86.MemArg(m), x86.RegArg(g.gp(e.Y)))
 	return true
 }
 
@@ -252,7 +253,7 @@ func (g *gen) timesAndMore(r x86.Reg, e *ir.Binary) bool {
 		return false
 	}
 	v := g.gp(x)
-	g.op(x86.LEAQ, x86.W128, x86.RegArg(r), x86.MemArg(x86.Indexed(v, v, uint8(c-1), int32(disp))))
+	g.Op(x86.LEAQ, x86.W128, x86.RegArg(r), x86.MemArg(x86.Indexed(v, v, uint8(c-1), int32(disp))))
 	return true
 }
 
@@ -268,9 +269,9 @@ func (g *gen) gpLow(e ir.Expr) x86.Reg {
 		}
 	case *ir.Binary:
 		if op, ok := generalOps[e.Op]; ok && e.T.IsInteger() && e.T.Kind != ir.Bool {
-			r := g.general()
+			r := g.NewGeneral()
 			g.move(r, g.gpLow(e.X))
-			g.op(op, x86.W128, x86.RegArg(r), x86.RegArg(g.gpLow(e.Y)))
+			g.Op(op, x86.W128, x86.RegArg(r), x86.RegArg(g.gpLow(e.Y)))
 			return r
 		}
 	}

@@ -1,13 +1,14 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // checkRounds checks the accesses of an innermost loop of single numbers before its rounds, where their indices grow with the counter: the first
 // and the last of each. Where one is out of range, rounds with checks run instead, out of line.
-func (g *gen) checkRounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k cond) {
+func (g *gen) checkRounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k mach.Cond) {
 	if !g.single || g.shapes != nil || step != 1 || s.Rel != ir.Lt || !innermost(s.Body) {
 		return
 	}
@@ -15,9 +16,9 @@ func (g *gen) checkRounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k 
 	if len(checked) == 0 {
 		return
 	}
-	slow, count := g.newLabel(), g.general()
+	slow, count := g.NewLabel(), g.NewGeneral()
 	g.move(count, hi)
-	g.op(x86.SUBQ, x86.W128, x86.RegArg(count), x86.RegArg(i))
+	g.Op(x86.SUBQ, x86.W128, x86.RegArg(count), x86.RegArg(i))
 	seen := map[string]bool{}
 	g.shared = map[string]x86.Reg{}
 	for _, ix := range checked {
@@ -27,10 +28,10 @@ func (g *gen) checkRounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k 
 	g.shared = nil
 	g.later(slow, func() {
 		inner := *f
-		inner.nextTo = g.newLabel()
+		inner.nextTo = g.NewLabel()
 		g.loops[len(g.loops)-1] = &inner
-		g.rounds(s, &inner, i, hi, step, k, g.newLabel())
-		g.jump(always, f.breakTo)
+		g.rounds(s, &inner, i, hi, step, k, g.NewLabel())
+		g.Jump(mach.Always, f.breakTo)
 	})
 	safe := make(map[*ir.Index]bool, len(g.safe)+len(checked))
 	for ix := range g.safe {

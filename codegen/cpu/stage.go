@@ -226,19 +226,19 @@ func (g *gen) loadWord(v *ir.Var, word int) *home {
 	h := &home{gp: x86.NoReg, length: x86.NoReg}
 	switch t := v.Type; {
 	case t.Kind == ir.Slice:
-		h.gp, h.length = g.general(), g.general()
-		g.op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(word))
-		g.op(x86.MOVQ, x86.W128, x86.RegArg(h.length), blockWord(word+1))
+		h.gp, h.length = g.NewGeneral(), g.NewGeneral()
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(word))
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.length), blockWord(word+1))
 	case t.IsFloat():
-		h.vec, h.alike = []x86.Reg{g.vector()}, true
+		h.vec, h.alike = []x86.Reg{g.NewVector()}, true
 		if t.Size == 8 {
-			g.op(x86.VBROADCASTSD, max(x86.W256, widthOf(g.bytes)), x86.RegArg(h.vec[0]), blockWord(word))
+			g.Op(x86.VBROADCASTSD, max(x86.W256, widthOf(g.bytes)), x86.RegArg(h.vec[0]), blockWord(word))
 		} else {
-			g.op(x86.VBROADCASTSS, widthOf(g.bytes), x86.RegArg(h.vec[0]), blockWord(word))
+			g.Op(x86.VBROADCASTSS, widthOf(g.bytes), x86.RegArg(h.vec[0]), blockWord(word))
 		}
 	case t.IsScalar():
-		h.gp = g.general()
-		g.op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(word))
+		h.gp = g.NewGeneral()
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(word))
 	default:
 		g.refuse(v.At, "%s of type %s is not supported yet in vector code", v.Name, t)
 	}
@@ -266,14 +266,14 @@ func (g *gen) leaveStage(s *stage, f frame) {
 func (g *gen) storeWord(h *home, t *ir.Type, word int) {
 	switch {
 	case t.Kind == ir.Slice:
-		g.op(x86.MOVQStore, x86.W128, blockWord(word), x86.RegArg(h.gp))
-		g.op(x86.MOVQStore, x86.W128, blockWord(word+1), x86.RegArg(h.length))
+		g.Op(x86.MOVQStore, x86.W128, blockWord(word), x86.RegArg(h.gp))
+		g.Op(x86.MOVQStore, x86.W128, blockWord(word+1), x86.RegArg(h.length))
 	case h.vec != nil && t.Size == 8:
-		g.op(x86.VMOVQStore, x86.W128, blockWord(word), x86.RegArg(h.vec[0]))
+		g.Op(x86.VMOVQStore, x86.W128, blockWord(word), x86.RegArg(h.vec[0]))
 	case h.vec != nil:
-		g.op(x86.VMOVDStore, x86.W128, blockWord(word), x86.RegArg(h.vec[0]))
+		g.Op(x86.VMOVDStore, x86.W128, blockWord(word), x86.RegArg(h.vec[0]))
 	default:
-		g.op(x86.MOVQStore, x86.W128, blockWord(word), x86.RegArg(h.gp))
+		g.Op(x86.MOVQStore, x86.W128, blockWord(word), x86.RegArg(h.gp))
 	}
 }
 

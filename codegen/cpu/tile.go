@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -285,14 +286,14 @@ func (j *jamming) join(rows [][]ir.Stmt) []ir.Stmt {
 func (g *gen) tiled(t *tile) {
 	step, _ := constStep(t.rows)
 	lo, hi := g.homes[g.tripLo].gp, g.homes[g.tripHi].gp
-	rest := g.newLabel()
-	whole := g.general()
+	rest := g.NewLabel()
+	whole := g.NewGeneral()
 	g.move(whole, hi)
-	g.op(x86.SUBQ, x86.W128, x86.RegArg(whole), x86.RegArg(lo))
-	g.op(x86.ANDQImm, x86.W128, x86.RegArg(whole), x86.ImmArg(-int64(t.most)))
-	g.op(x86.TESTQ, x86.W128, x86.RegArg(whole), x86.RegArg(whole))
-	g.jump(condLE, rest)
-	g.op(x86.ADDQ, x86.W128, x86.RegArg(whole), x86.RegArg(lo))
+	g.Op(x86.SUBQ, x86.W128, x86.RegArg(whole), x86.RegArg(lo))
+	g.Op(x86.ANDQImm, x86.W128, x86.RegArg(whole), x86.ImmArg(-int64(t.most)))
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(whole), x86.RegArg(whole))
+	g.Jump(mach.CondLE, rest)
+	g.Op(x86.ADDQ, x86.W128, x86.RegArg(whole), x86.RegArg(lo))
 	end := g.variable(g.tripHi)
 	g.homes[end] = &home{gp: whole, length: x86.NoReg}
 	g.proveCorners(t, g.between(t.rows, g.tripLo, end), rest)
@@ -308,8 +309,8 @@ func (g *gen) tiled(t *tile) {
 	g.unroll = t.copies
 	g.forStmt(&lanes)
 	g.unroll, g.round = unroll, max(round, int64(t.most))
-	g.op(x86.MOVQStore, x86.W128, blockWord(wordLo), x86.RegArg(whole))
-	g.place(rest)
+	g.Op(x86.MOVQStore, x86.W128, blockWord(wordLo), x86.RegArg(whole))
+	g.Place(rest)
 	g.loadAgain()
 }
 
@@ -319,8 +320,8 @@ func (g *gen) loadAgain() {
 		g.homes[v] = g.loadWord(v, g.frame.word[v])
 	}
 	for word, v := range []*ir.Var{wordLo: g.tripLo, wordHi: g.tripHi} {
-		h := &home{gp: g.general(), length: x86.NoReg}
-		g.op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(word))
+		h := &home{gp: g.NewGeneral(), length: x86.NoReg}
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(word))
 		g.homes[v] = h
 	}
 }
@@ -375,7 +376,7 @@ type ends struct{ lo, hi x86.Reg }
 
 // proveCorners jumps to fail unless all accesses of the tile are in range for all iterations. rows is its outer loop restricted to those that
 // are to run.
-func (g *gen) proveCorners(t *tile, rows *ir.For, fail label) {
+func (g *gen) proveCorners(t *tile, rows *ir.For, fail mach.Label) {
 	counters, of := t.counters(), map[*ir.Var]ends{}
 	counters[t.rows.Var] = rows
 	changes := g.changedIn(t.rows)
@@ -405,8 +406,8 @@ func (g *gen) proveCorners(t *tile, rows *ir.For, fail label) {
 			first, last := of[v].lo, of[v].hi
 			if y != nil {
 				f := g.fitting(y, small, fail)
-				g.op(x86.TESTQ, x86.W128, x86.RegArg(f), x86.RegArg(f))
-				g.jump(condL, fail)
+				g.Op(x86.TESTQ, x86.W128, x86.RegArg(f), x86.RegArg(f))
+				g.Jump(mach.CondL, fail)
 				first, last = g.product(first, f), g.product(last, f)
 			}
 			if term.coef < 0 {
@@ -418,15 +419,15 @@ func (g *gen) proveCorners(t *tile, rows *ir.For, fail label) {
 		length := g.homes[ix.X.(*ir.Ref).Var].length
 		for _, r := range []x86.Reg{lo, hi} {
 			g.addConst(r, l.c)
-			g.op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(length))
-			g.jump(condAE, fail)
+			g.Op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(length))
+			g.Jump(mach.CondAE, fail)
 		}
 	})
 	g.shared = nil
 }
 
 // fitting is the value of e, which is a small number from here on.
-func (g *gen) fitting(e ir.Expr, small map[string]x86.Reg, fail label) x86.Reg {
+func (g *gen) fitting(e ir.Expr, small map[string]x86.Reg, fail mach.Label) x86.Reg {
 	key := exprKey(e)
 	if r, ok := small[key]; ok {
 		return r
@@ -438,30 +439,30 @@ func (g *gen) fitting(e ir.Expr, small map[string]x86.Reg, fail label) x86.Reg {
 }
 
 func (g *gen) product(x, y x86.Reg) x86.Reg {
-	r := g.general()
+	r := g.NewGeneral()
 	g.move(r, x)
-	g.op(x86.IMULQ, x86.W128, x86.RegArg(r), x86.RegArg(y))
+	g.Op(x86.IMULQ, x86.W128, x86.RegArg(r), x86.RegArg(y))
 	return r
 }
 
 // addTimes adds coef*x to d.
 func (g *gen) addTimes(d, x x86.Reg, coef int64) {
 	if coef != 1 {
-		y := g.general()
-		g.op(x86.IMUL3Q, x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(coef))
+		y := g.NewGeneral()
+		g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(coef))
 		x = y
 	}
-	g.op(x86.ADDQ, x86.W128, x86.RegArg(d), x86.RegArg(x))
+	g.Op(x86.ADDQ, x86.W128, x86.RegArg(d), x86.RegArg(x))
 }
 
 // endsOf computes the ends of a counter; it jumps to fail where there are no iterations, or the numbers are large.
-func (g *gen) endsOf(s *ir.For, fail label) ends {
+func (g *gen) endsOf(s *ir.For, fail mach.Label) ends {
 	step, _ := constStep(s)
 	from, to := s.Lo, s.Hi
 	if step < 0 {
 		from, to = to, from
 	}
-	e := ends{lo: g.general(), hi: g.general()}
+	e := ends{lo: g.NewGeneral(), hi: g.NewGeneral()}
 	g.move(e.lo, g.gp(from))
 	g.move(e.hi, g.gp(to))
 	if s.Rel == ir.Lt {
@@ -471,7 +472,7 @@ func (g *gen) endsOf(s *ir.For, fail label) ends {
 	}
 	g.fits(e.lo, fail)
 	g.fits(e.hi, fail)
-	g.op(x86.CMPQ, x86.W128, x86.RegArg(e.lo), x86.RegArg(e.hi))
-	g.jump(condG, fail)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(e.lo), x86.RegArg(e.hi))
+	g.Jump(mach.CondG, fail)
 	return e
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -29,7 +30,7 @@ const (
 )
 
 // blockLayout is what register allocation and linking need to know of the block.
-var blockLayout = layout{spill: spillArea, mostSpill: mostSpill, resume: 8 * wordResume}
+var blockLayout = mach.Layout{SpillAt: spillArea, MostSpill: mostSpill, ResumeAt: 8 * wordResume}
 
 // A siteKind says what a status other than done means.
 type siteKind uint8
@@ -60,7 +61,7 @@ type site struct {
 }
 
 func (g *gen) newSite(s site) int {
-	s.at = g.at
+	s.at = g.At
 	g.sites = append(g.sites, s)
 	return len(g.sites)
 }
@@ -75,11 +76,11 @@ func (g *gen) arithSite(check ir.CheckKind, e *ir.Binary) int {
 // yield returns to Go with a site; when Go resumes the code, everything is as before but AX and CX.
 func (g *gen) yield(n int) {
 	if g.yieldTo < 0 {
-		g.yieldTo, g.resumeAt = g.newLabel(), g.newLabel()
+		g.yieldTo, g.resumeAt = g.NewLabel(), g.NewLabel()
 	}
-	g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
-	g.op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
-	g.call(g.yieldTo)
+	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
+	g.Call(g.yieldTo)
 }
 
 // Generated code lets others have their turn after so many rounds of inner loops: at first, and within which bounds their number follows the
@@ -107,14 +108,14 @@ func (g *gen) pausePoint() { g.pause(1) }
 
 // pause is a pausePoint that stands for so many rounds.
 func (g *gen) pause(rounds int64) {
-	back, cold := g.newLabel(), g.newLabel()
+	back, cold := g.NewLabel(), g.NewLabel()
 	n := g.newSite(site{kind: sitePause})
-	g.op(x86.ADDQImm, x86.W128, blockWord(wordBudget), x86.ImmArg(-rounds))
-	g.jump(condS, cold)
-	g.place(back)
+	g.Op(x86.ADDQImm, x86.W128, blockWord(wordBudget), x86.ImmArg(-rounds))
+	g.Jump(mach.CondS, cold)
+	g.Place(back)
 	g.later(cold, func() {
 		g.yield(n)
-		g.jump(always, back)
+		g.Jump(mach.Always, back)
 	})
 }
 
@@ -142,32 +143,32 @@ func (g *gen) yieldRoutines() {
 	at := func(base, i, size int) x86.Arg { return x86.MemArg(x86.At(x86.DI, int32(base+i*size))) }
 	generals, vectors, masks := g.savedRegs()
 	w := widthOf(g.bytes)
-	g.place(g.yieldTo)
-	g.popAX() // the return address
-	g.op(x86.MOVQStore, x86.W128, blockWord(wordResume), x86.RegArg(x86.AX))
+	g.Place(g.yieldTo)
+	g.PopAX() // the return address
+	g.Op(x86.MOVQStore, x86.W128, blockWord(wordResume), x86.RegArg(x86.AX))
 	for i, r := range generals {
-		g.op(x86.MOVQStore, x86.W128, at(savedGeneral, i, 8), x86.RegArg(r))
+		g.Op(x86.MOVQStore, x86.W128, at(savedGeneral, i, 8), x86.RegArg(r))
 	}
 	for i, r := range masks {
-		g.op(x86.KMOVQGet, x86.W128, x86.RegArg(x86.AX), x86.RegArg(r))
-		g.op(x86.MOVQStore, x86.W128, at(savedMasks, i, 8), x86.RegArg(x86.AX))
+		g.Op(x86.KMOVQGet, x86.W128, x86.RegArg(x86.AX), x86.RegArg(r))
+		g.Op(x86.MOVQStore, x86.W128, at(savedMasks, i, 8), x86.RegArg(x86.AX))
 	}
 	for i, r := range vectors {
-		g.op(x86.VMOVUPSStore, w, at(savedVectors, i, 64), x86.RegArg(r))
+		g.Op(x86.VMOVUPSStore, w, at(savedVectors, i, 64), x86.RegArg(r))
 	}
-	g.ret()
-	g.place(g.resumeAt)
+	g.Return()
+	g.Place(g.resumeAt)
 	for i, r := range generals {
-		g.op(x86.MOVQ, x86.W128, x86.RegArg(r), at(savedGeneral, i, 8))
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), at(savedGeneral, i, 8))
 	}
 	for i, r := range masks {
-		g.op(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), at(savedMasks, i, 8))
-		g.op(x86.KMOVQSet, x86.W128, x86.RegArg(r), x86.RegArg(x86.AX))
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), at(savedMasks, i, 8))
+		g.Op(x86.KMOVQSet, x86.W128, x86.RegArg(r), x86.RegArg(x86.AX))
 	}
 	for i, r := range vectors {
-		g.op(x86.VMOVUPS, w, x86.RegArg(r), at(savedVectors, i, 64))
+		g.Op(x86.VMOVUPS, w, x86.RegArg(r), at(savedVectors, i, 64))
 	}
-	g.resume()
+	g.Resume()
 }
 
 // inGo lets Go compute something of one or two numbers in the lanes that are on: what has no vector code, and where that of others does not
@@ -232,30 +233,30 @@ func foldMath(e *ir.Math) func(x, y ir.Bits) (ir.Bits, error) {
 func (g *gen) callLanes(out x86.Reg, x []x86.Reg, n int, on x86.Reg, one bool) {
 	s := &g.sites[n-1]
 	for i, r := range x {
-		g.op(x86.VMOVUPSStore, g.width(s.args[i]), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8*i)))), x86.RegArg(r))
+		g.Op(x86.VMOVUPSStore, g.width(s.args[i]), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8*i)))), x86.RegArg(r))
 	}
 	switch {
 	case one:
-		g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1))
+		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1))
 	case on != x86.NoReg:
 		g.maskBits(x86.AX, on)
 	default:
-		g.op(x86.MOVQImm, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1<<g.lanes-1))
+		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1<<g.lanes-1))
 	}
-	g.op(x86.MOVQStore, x86.W128, blockWord(wordBits), x86.RegArg(x86.AX))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(wordBits), x86.RegArg(x86.AX))
 	g.yield(n)
 	if one {
 		g.broadcastLane(out, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), s.t)
 		return
 	}
-	g.op(x86.VMOVUPS, g.width(s.t), x86.RegArg(out), x86.MemArg(x86.At(x86.DI, 8*wordLanes)))
+	g.Op(x86.VMOVUPS, g.width(s.t), x86.RegArg(out), x86.MemArg(x86.At(x86.DI, 8*wordLanes)))
 }
 
 func (g *gen) broadcastLane(d x86.Reg, from x86.Arg, t *ir.Type) {
 	if container(t) == 8 {
-		g.op(x86.VBROADCASTSD, max(g.width(t), x86.W256), x86.RegArg(d), from)
+		g.Op(x86.VBROADCASTSD, max(g.width(t), x86.W256), x86.RegArg(d), from)
 	} else {
-		g.op(x86.VBROADCASTSS, g.width(t), x86.RegArg(d), from)
+		g.Op(x86.VBROADCASTSS, g.width(t), x86.RegArg(d), from)
 	}
 }
 

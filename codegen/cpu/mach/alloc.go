@@ -1,4 +1,4 @@
-package cpu
+package mach
 
 import (
 	"fmt"
@@ -7,74 +7,79 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/x86"
 )
 
-// A file is the registers of one machine that the allocator may hand out, and those kept back to move spilled values.
-type file struct {
+// A RegisterFile is the registers of one machine that the allocator may hand out, and those kept
+// back to move spilled values.
+type RegisterFile struct {
 	free    [3][]x86.Reg
 	scratch [3][]x86.Reg
 	whole   [3]bool   // none of the class is kept back: no value of it may be spilled
 	width   x86.Width // of a spilled vector
 }
 
-// takeBack hands out the registers of a class that are kept back to move spilled values, but for AX.
-func (f *file) takeBack(k class) {
+// takeBack hands out the registers of a class that are kept back to move spilled values, but for
+// AX.
+func (f *RegisterFile) takeBack(k Class) {
 	if n := len(f.free[k]); n > 1 {
 		f.free[k] = append(slices.Clone(f.free[k]), slices.DeleteFunc(slices.Clone(f.scratch[k]), func(r x86.Reg) bool { return r == x86.AX })...)
 		f.whole[k] = true
 	}
 }
 
-// registers returns the register file of a machine with AVX-512 (32 vectors, masks) or AVX2. DI holds the argument
-// block, AX, CX and, where there are divisions, DX serve selection itself, SP and BP belong to Go.
-func registers(avx512, divides bool, w x86.Width) file {
-	f := file{width: w}
-	f.free[general] = []x86.Reg{x86.BX, x86.SI, x86.R8, x86.R(9), x86.R(10), x86.R(11), x86.R(12), x86.R(13)}
+// Registers returns the register file of a machine with AVX-512 (32 vectors, masks) or AVX2. DI
+// holds the argument block, AX, CX and, where there are divisions, DX serve selection itself, SP
+// and BP belong to Go.
+func Registers(avx512, divides bool, w x86.Width) RegisterFile {
+	f := RegisterFile{width: w}
+	f.free[General] = []x86.Reg{x86.BX, x86.SI, x86.R8, x86.R(9), x86.R(10), x86.R(11), x86.R(12), x86.R(13)}
 	if !divides {
-		f.free[general] = append(f.free[general], x86.DX)
+		f.free[General] = append(f.free[General], x86.DX)
 	}
-	f.scratch[general] = []x86.Reg{x86.R(14), x86.R(15), x86.AX}
+	f.scratch[General] = []x86.Reg{x86.R(14), x86.R(15), x86.AX}
 	vectors, keep := 16, 4 // a blend of AVX names four vectors
 	if avx512 {
 		vectors = 32
 	}
 	for i := range vectors {
 		if i < vectors-keep {
-			f.free[vector] = append(f.free[vector], x86.V(i))
+			f.free[Vector] = append(f.free[Vector], x86.V(i))
 		} else {
-			f.scratch[vector] = append(f.scratch[vector], x86.V(i))
+			f.scratch[Vector] = append(f.scratch[Vector], x86.V(i))
 		}
 	}
 	for i := 1; i < 5; i++ {
-		f.free[mask] = append(f.free[mask], x86.K(i))
+		f.free[Mask] = append(f.free[Mask], x86.K(i))
 	}
-	f.scratch[mask] = []x86.Reg{x86.K(5), x86.K(6), x86.K(7)}
+	f.scratch[Mask] = []x86.Reg{x86.K(5), x86.K(6), x86.K(7)}
 	return f
 }
 
 // hotMask is the weight of a mask that is set and used in a loop inside another.
 const hotMask = 2 * 8 * 8
 
-// keepOne leaves one register of each class to hand out.
-func (f *file) keepOne() {
+// KeepOne leaves one register of each class to hand out, so that nearly every value is spilled: for
+// tests.
+func (f *RegisterFile) KeepOne() {
 	for k := range f.free {
 		f.free[k] = f.free[k][:1]
 	}
 }
 
-// allocate gives every virtual register a machine register or a spill slot, by linear scan over covering intervals, and
-// rewrites the code. It returns how many vectors had to be spilled, and masks that are used in loops inside loops, each use of which
-// goes through memory and a general register.
+// Allocate gives every virtual register a machine register or a spill slot, by linear scan over
+// covering intervals, and rewrites the code. It returns how many vectors had to be spilled, and
+// masks that are used in loops inside loops, each use of which goes through memory and a general
+// register.
 //
-// Source: Poletto and Sarkar, "Linear Scan Register Allocation", TOPLAS 1999, section 4; differs: the victim is the
-// interval that is used least, loops counting more, not the one that ends last.
-func (c *vcode) allocate(f file) (spilled, masks int, err error) {
+// Source: Poletto and Sarkar, "Linear Scan Register Allocation", TOPLAS 1999, section 4; differs:
+// the victim is the interval that is used least, loops counting more, not the one that ends last.
+func (c *Code) Allocate(f RegisterFile) (spilled, masks int, err error) {
 	all := c.intervals()
 	slices.SortStableFunc(all, func(a, b interval) int { return a.lo - b.lo })
 	tried := f // where no value of a class is spilled, nothing needs the registers that are kept back for that
 	if c.near {
-		tried.takeBack(general)
+		tried.takeBack(General)
 	}
-	tried.takeBack(vector)
-	tried.takeBack(mask)
+	tried.takeBack(Vector)
+	tried.takeBack(Mask)
 	for {
 		spills, fits := [3]int{}, true
 		spilled, masks, spills, err = c.scan(slices.Clone(all), tried)
@@ -89,8 +94,9 @@ func (c *vcode) allocate(f file) (spilled, masks int, err error) {
 	}
 }
 
-// scan hands out the registers. Where a class of which none is kept back needs more, it only says how many slots each class has.
-func (c *vcode) scan(all []interval, f file) (spilled, masks int, spills [3]int, err error) {
+// scan hands out the registers. Where a class of which none is kept back needs more, it only says
+// how many slots each class has.
+func (c *Code) scan(all []interval, f RegisterFile) (spilled, masks int, spills [3]int, err error) {
 	byReg := make([]*interval, len(c.classes))
 	var slots [3][]int // by class: the last step of the last value that each slot held
 	var active [3][]*interval
@@ -112,7 +118,7 @@ func (c *vcode) scan(all []interval, f file) (spilled, masks int, spills [3]int,
 		victim := v
 		at := -1
 		for j, a := range active[k] {
-			if c.near && k == general && a.rarer(victim) || (!c.near || k != general) && a.cheaper(victim) {
+			if c.near && k == General && a.rarer(victim) || (!c.near || k != General) && a.cheaper(victim) {
 				victim, at = a, j
 			}
 		}
@@ -122,18 +128,18 @@ func (c *vcode) scan(all []interval, f file) (spilled, masks int, spills [3]int,
 		}
 		victim.takeSlot(&slots[k])
 		switch {
-		case k == vector && c.yields[victim.reg]: // as was meant
-		case k == vector:
+		case k == Vector && c.yields[victim.reg]: // as was meant
+		case k == Vector:
 			spilled++
-		case k == mask && victim.weight >= hotMask:
+		case k == Mask && victim.weight >= hotMask:
 			masks++
 		}
 	}
-	narrow := len(slots[general]) + len(slots[mask])
-	if need := 8*narrow + f.width.Bytes()*len(slots[vector]); need > c.layout.mostSpill {
-		return spilled, masks, spills, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, a block has %d at most", narrow+len(slots[vector]), need, c.layout.mostSpill)
+	narrow := len(slots[General]) + len(slots[Mask])
+	if need := 8*narrow + f.width.Bytes()*len(slots[Vector]); need > c.layout.MostSpill {
+		return spilled, masks, spills, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, a block has %d at most", narrow+len(slots[Vector]), need, c.layout.MostSpill)
 	} else {
-		c.spill = need
+		c.SpillBytes = need
 	}
 	for k := range slots {
 		spills[k] = len(slots[k])
@@ -143,16 +149,16 @@ func (c *vcode) scan(all []interval, f file) (spilled, masks int, spills [3]int,
 			return spilled, masks, spills, nil
 		}
 	}
-	behind := f.width.Bytes() * len(slots[vector])
+	behind := f.width.Bytes() * len(slots[Vector])
 	for i := range all { // slots become offsets: whole vectors, which begin where no line is split, then 8 bytes each
 		v := &all[i]
 		k := c.classes[v.reg-x86.FirstVirtual]
 		switch {
 		case v.slot < 0:
-		case k == vector:
+		case k == Vector:
 			v.slot *= f.width.Bytes()
-		case k == mask:
-			v.slot = behind + 8*(len(slots[general])+v.slot)
+		case k == Mask:
+			v.slot = behind + 8*(len(slots[General])+v.slot)
 		default:
 			v.slot = behind + 8*v.slot
 		}
@@ -177,8 +183,9 @@ func (v *interval) takeSlot(slots *[]int) {
 	*slots = append(*slots, v.hi)
 }
 
-// takeOver gives v the register of the value that it is a copy of, where that one ends with the copy.
-func (c *vcode) takeOver(v *interval, byReg []*interval, active []*interval) bool {
+// takeOver gives v the register of the value that it is a copy of, where that one ends with the
+// copy.
+func (c *Code) takeOver(v *interval, byReg []*interval, active []*interval) bool {
 	at := v.lo
 	if c.near {
 		at = c.order[at]
@@ -212,12 +219,14 @@ func isCopy(s *step) bool {
 	return false
 }
 
-// cheaper tells whether spilling v costs less than spilling w; of equals the one that ends last goes.
+// cheaper tells whether spilling v costs less than spilling w; of equals the one that ends last
+// goes.
 func (v *interval) cheaper(w *interval) bool {
 	return v.weight < w.weight || v.weight == w.weight && v.hi > w.hi
 }
 
-// rarer is cheaper for code of single numbers: a number that is used at once frees nothing, and would only go to memory and back.
+// rarer is cheaper for code of single numbers: a number that is used at once frees nothing, and
+// would only go to memory and back.
 func (v *interval) rarer(w *interval) bool {
 	x, y := v.weight, w.weight
 	if v.hi-v.lo < shortLife {
@@ -244,8 +253,9 @@ func expire(active []*interval, free []x86.Reg, at int) ([]*interval, []x86.Reg)
 	return kept, free
 }
 
-// settle replaces virtual registers where none is spilled, and leaves out copies of a register to itself.
-func (c *vcode) settle(byReg []*interval) {
+// settle replaces virtual registers where none is spilled, and leaves out copies of a register to
+// itself.
+func (c *Code) settle(byReg []*interval) {
 	kept := c.steps[:0]
 	for i := range c.steps {
 		s := &c.steps[i]
@@ -272,9 +282,10 @@ func (s *step) place(byReg []*interval) (left bool) {
 	return left
 }
 
-// rewrite replaces virtual registers; a spilled one is used where it is in memory if the instruction can, else loaded into a scratch register
-// before its use and stored after its definition.
-func (c *vcode) rewrite(byReg []*interval, f file) {
+// rewrite replaces virtual registers; a spilled one is used where it is in memory if the
+// instruction can, else loaded into a scratch register before its use and stored after its
+// definition.
+func (c *Code) rewrite(byReg []*interval, f RegisterFile) {
 	out := make([]step, 0, len(c.steps)*5/4)
 	taken, read := map[x86.Reg]x86.Reg{}, map[x86.Reg]bool{}
 	for i := range c.steps {
@@ -323,13 +334,14 @@ func (c *vcode) rewrite(byReg []*interval, f file) {
 	c.steps = out
 }
 
-// inMemory lets s use spilled general registers where they are: as what it moves from or to, or as its second operand.
-func (c *vcode) inMemory(s *step, byReg []*interval) {
+// inMemory lets s use spilled general registers where they are: as what it moves from or to, or as
+// its second operand.
+func (c *Code) inMemory(s *step, byReg []*interval) {
 	if s.kind != stepInst || s.Mask != x86.NoReg {
 		return
 	}
 	slot := func(a *x86.Arg) (x86.Arg, bool) {
-		if a.Kind != x86.ArgReg || !a.Reg.IsVirtual() || c.classes[a.Reg-x86.FirstVirtual] != general || byReg[a.Reg-x86.FirstVirtual].slot < 0 {
+		if a.Kind != x86.ArgReg || !a.Reg.IsVirtual() || c.classes[a.Reg-x86.FirstVirtual] != General || byReg[a.Reg-x86.FirstVirtual].slot < 0 {
 			return x86.Arg{}, false
 		}
 		return c.slotAt(byReg[a.Reg-x86.FirstVirtual].slot), true
@@ -361,27 +373,27 @@ func (c *vcode) inMemory(s *step, byReg []*interval) {
 }
 
 // slotAt is the address of a spill slot.
-func (c *vcode) slotAt(offset int) x86.Arg {
-	return x86.MemArg(x86.At(x86.DI, int32(c.layout.spill+offset)))
+func (c *Code) slotAt(offset int) x86.Arg {
+	return x86.MemArg(x86.At(x86.DI, int32(c.layout.SpillAt+offset)))
 }
 
-func (c *vcode) spillLoad(k class, p x86.Reg, slot int, w x86.Width, s *step) []step {
+func (c *Code) spillLoad(k Class, p x86.Reg, slot int, w x86.Width, s *step) []step {
 	line := func(op x86.Op, w x86.Width, args ...x86.Arg) step { return step{Inst: x86.I(op, w, args...), at: s.at} }
 	switch k {
-	case general:
+	case General:
 		return []step{line(x86.MOVQ, x86.W128, x86.RegArg(p), c.slotAt(slot))}
-	case vector:
+	case Vector:
 		return []step{line(x86.VMOVUPS, w, x86.RegArg(p), c.slotAt(slot))}
 	}
 	return []step{line(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), c.slotAt(slot)), line(x86.KMOVQSet, x86.W128, x86.RegArg(p), x86.RegArg(x86.AX))}
 }
 
-func (c *vcode) spillStore(k class, p x86.Reg, slot int, w x86.Width, s *step) []step {
+func (c *Code) spillStore(k Class, p x86.Reg, slot int, w x86.Width, s *step) []step {
 	line := func(op x86.Op, w x86.Width, args ...x86.Arg) step { return step{Inst: x86.I(op, w, args...), at: s.at} }
 	switch k {
-	case general:
+	case General:
 		return []step{line(x86.MOVQStore, x86.W128, c.slotAt(slot), x86.RegArg(p))}
-	case vector:
+	case Vector:
 		return []step{line(x86.VMOVUPSStore, w, c.slotAt(slot), x86.RegArg(p))}
 	}
 	return []step{line(x86.KMOVQGet, x86.W128, x86.RegArg(x86.AX), x86.RegArg(p)), line(x86.MOVQStore, x86.W128, c.slotAt(slot), x86.RegArg(x86.AX))}

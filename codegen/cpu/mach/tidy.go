@@ -1,12 +1,15 @@
-package cpu
+package mach
 
-import "slices"
+import (
+	"slices"
 
-import "github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+)
 
-// Code for single numbers is selected expression by expression. Tidying takes out of it what straight code has computed, loaded or checked
-// before, and the copies between a variable and what is assigned to it. Code for lanes is not tidied: there, a spilled vector costs more than
-// an instruction.
+// Code for single numbers is selected expression by expression. Tidying takes out of it what
+// straight code has computed, loaded or checked before, and the copies between a variable and what
+// is assigned to it. Code for lanes is not tidied: there, a spilled vector costs more than an
+// instruction.
 
 // A valueKey tells what an instruction computes, by the numbers of the values that it reads.
 type valueKey struct {
@@ -24,12 +27,13 @@ type valueKey struct {
 // A fact is a jump that is not taken: the compare before it, and its condition.
 type fact struct {
 	key valueKey
-	k   cond
+	k   Cond
 }
 
-// numbering gives numbers to values, the same to those that are equal, along code that is only entered at its beginning.
+// numbering gives numbers to values, the same to those that are equal, along code that is only
+// entered at its beginning.
 type numbering struct {
-	*vcode
+	*Code
 	full          x86.Width // of a copied vector
 	of            map[x86.Reg]int64
 	next          int64
@@ -45,9 +49,10 @@ type numbering struct {
 	fixed         map[x86.Reg]int64 // registers that are only ever set to one constant
 }
 
-// tidy is for code of single numbers before register allocation; entries are labels that Go enters at, and routines.
-func (c *vcode) tidy(full x86.Width, entries ...label) {
-	n := &numbering{vcode: c, full: full, of: map[x86.Reg]int64{}, known: map[valueKey]int64{}, holders: map[int64][]x86.Reg{}, most: map[int64]int64{}, constant: map[int64]int64{}, facts: map[fact]bool{}, gone: make([]bool, len(c.steps))}
+// Tidy is for code of single numbers before register allocation; entries are labels that Go enters
+// at, and routines.
+func (c *Code) Tidy(full x86.Width, entries ...Label) {
+	n := &numbering{Code: c, full: full, of: map[x86.Reg]int64{}, known: map[valueKey]int64{}, holders: map[int64][]x86.Reg{}, most: map[int64]int64{}, constant: map[int64]int64{}, facts: map[fact]bool{}, gone: make([]bool, len(c.steps))}
 	n.forward()
 	c.drop(n.gone)
 	c.drop(c.unreachable(entries))
@@ -59,8 +64,9 @@ func (c *vcode) tidy(full x86.Width, entries ...label) {
 	c.near = true
 }
 
-// comparedBefore are the comparisons with 0 of what a logical operation has just made: it has set the same flags.
-func (c *vcode) comparedBefore() []bool {
+// comparedBefore are the comparisons with 0 of what a logical operation has just made: it has set
+// the same flags.
+func (c *Code) comparedBefore() []bool {
 	gone := make([]bool, len(c.steps))
 	for i := range c.steps {
 		s := &c.steps[i]
@@ -85,7 +91,7 @@ func (c *vcode) comparedBefore() []bool {
 }
 
 // drop removes steps.
-func (c *vcode) drop(gone []bool) {
+func (c *Code) drop(gone []bool) {
 	kept, cold := c.steps[:0], c.cold
 	for i, s := range c.steps {
 		if gone[i] {
@@ -143,7 +149,7 @@ func (n *numbering) forward() {
 // jumps leaves out a jump that is known not to be taken.
 func (n *numbering) jumps(i int) {
 	s := &n.steps[i]
-	if s.cond == always {
+	if s.cond == Always {
 		n.reset()
 		return
 	}
@@ -158,8 +164,9 @@ func (n *numbering) jumps(i int) {
 	n.facts[f] = true
 }
 
-// below tells whether the compare says that a value with a bound lies under a constant, and the jump is for when it does not.
-func (n *numbering) below(k cond) bool {
+// below tells whether the compare says that a value with a bound lies under a constant, and the
+// jump is for when it does not.
+func (n *numbering) below(k Cond) bool {
 	most, ok := n.most[n.compared.x[0]]
 	if !ok {
 		return false
@@ -174,9 +181,9 @@ func (n *numbering) below(k cond) bool {
 		return false
 	}
 	switch k {
-	case condAE, condGE:
+	case CondAE, CondGE:
 		return limit >= 0 && most < limit
-	case condA, condG:
+	case CondA, CondG:
 		return limit >= 0 && most <= limit
 	}
 	return false
@@ -227,7 +234,7 @@ func (n *numbering) set(r x86.Reg, v int64) {
 }
 
 // holder is the register that has had the value for longest, if one still has it.
-func (n *numbering) holder(v int64, k class) (x86.Reg, bool) {
+func (n *numbering) holder(v int64, k Class) (x86.Reg, bool) {
 	for _, r := range n.holders[v] {
 		if n.of[r] == v && n.classes[r-x86.FirstVirtual] == k {
 			return r, true
@@ -242,7 +249,7 @@ func (n *numbering) substitute(s *step) {
 		return // its registers must differ
 	}
 	s.visit(func(r *x86.Reg, use, def bool) {
-		if !use || def || !r.IsVirtual() || n.classes[*r-x86.FirstVirtual] == mask {
+		if !use || def || !r.IsVirtual() || n.classes[*r-x86.FirstVirtual] == Mask {
 			return
 		}
 		if h, ok := n.holder(n.value(*r), n.classes[*r-x86.FirstVirtual]); ok {
@@ -276,7 +283,7 @@ func (n *numbering) inst(i int) {
 		n.fresh(s.Args[2].Reg)
 	}
 	switch {
-	case !d.IsVirtual() || n.classes[d-x86.FirstVirtual] == mask:
+	case !d.IsVirtual() || n.classes[d-x86.FirstVirtual] == Mask:
 		n.fresh(d)
 	case isCopy(s) && (s.Op == x86.MOVQStore || s.Width == n.full):
 		n.set(d, n.value(s.Args[1].Reg))
@@ -318,7 +325,7 @@ func (n *numbering) compute(i int, d x86.Reg, key valueKey) {
 	}
 	if h, ok := n.holder(v, n.classes[d-x86.FirstVirtual]); ok && (!s.setsFlags() || !n.flagsRead(i)) {
 		at := s.at
-		if n.classes[d-x86.FirstVirtual] == general {
+		if n.classes[d-x86.FirstVirtual] == General {
 			*s = step{Inst: x86.I(x86.MOVQStore, x86.W128, x86.RegArg(d), x86.RegArg(h)), at: at}
 		} else {
 			*s = step{Inst: x86.I(x86.VMOVUPSStore, n.full, x86.RegArg(d), x86.RegArg(h)), at: at}
@@ -385,7 +392,8 @@ func (n *numbering) keyOf(s *step) valueKey {
 	return k
 }
 
-// stores forgets what was loaded from the memory that s may write to: the argument block, or all else.
+// stores forgets what was loaded from the memory that s may write to: the argument block, or all
+// else.
 func (n *numbering) stores(s *step) {
 	if s.Args[0].Mem.Base == x86.DI {
 		n.block++
@@ -408,7 +416,8 @@ func (s *step) compares() bool {
 	return false
 }
 
-// pure tells whether the first operand becomes a function of the others, or of itself and the others, and of nothing else.
+// pure tells whether the first operand becomes a function of the others, or of itself and the
+// others, and of nothing else.
 func (s *step) pure() bool {
 	return s.Mask == x86.NoReg && !s.isGather() && !s.readsFlags() && s.Op != x86.MULQ
 }
@@ -429,7 +438,7 @@ func (s *step) setsFlags() bool {
 }
 
 // flagsRead tells whether the flags that step i leaves may be used.
-func (c *vcode) flagsRead(i int) bool {
+func (c *Code) flagsRead(i int) bool {
 	for j := i + 1; j < len(c.steps); j++ {
 		switch s := &c.steps[j]; s.kind {
 		case stepInst:
@@ -450,13 +459,13 @@ func (c *vcode) flagsRead(i int) bool {
 }
 
 // unreachable are the steps that nothing leads to any more: reports of checks that are left out.
-func (c *vcode) unreachable(entries []label) []bool {
+func (c *Code) unreachable(entries []Label) []bool {
 	blocks := c.blocks()
 	gone := make([]bool, len(c.steps))
 	for i := range gone {
 		gone[i] = true
 	}
-	starts := map[label]int{}
+	starts := map[Label]int{}
 	for b := range blocks {
 		for i := blocks[b].lo; i < blocks[b].hi && c.steps[i].kind == stepLabel; i++ {
 			starts[c.steps[i].label] = b
@@ -488,7 +497,7 @@ func (c *vcode) unreachable(entries []label) []bool {
 }
 
 // dead are the steps whose results nothing reads.
-func (c *vcode) dead() []bool {
+func (c *Code) dead() []bool {
 	blocks := c.blocks()
 	c.solve(blocks)
 	gone := make([]bool, len(c.steps))
@@ -515,8 +524,9 @@ func (c *vcode) dead() []bool {
 	return gone
 }
 
-// useless tells whether step i does nothing that is seen: it writes a register that is not read, or flags that are not.
-func (c *vcode) useless(i int, live bitset) bool {
+// useless tells whether step i does nothing that is seen: it writes a register that is not read, or
+// flags that are not.
+func (c *Code) useless(i int, live bitset) bool {
 	s := &c.steps[i]
 	if s.kind != stepInst {
 		return false
@@ -535,8 +545,9 @@ func (c *vcode) useless(i int, live bitset) bool {
 
 func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
 
-// merge lets values be made in the registers that they are copied to, where nothing sees these in between.
-func (c *vcode) merge() {
+// merge lets values be made in the registers that they are copied to, where nothing sees these in
+// between.
+func (c *Code) merge() {
 	blocks := c.blocks()
 	c.solve(blocks)
 	starts := make([]int, c.labels)
@@ -559,10 +570,10 @@ func (c *vcode) merge() {
 			continue
 		}
 		to, from := s.Args[0].Reg, s.Args[1].Reg
-		if !to.IsVirtual() || !from.IsVirtual() || to == from || c.classes[to-x86.FirstVirtual] != c.classes[from-x86.FirstVirtual] || c.classes[to-x86.FirstVirtual] == mask {
+		if !to.IsVirtual() || !from.IsVirtual() || to == from || c.classes[to-x86.FirstVirtual] != c.classes[from-x86.FirstVirtual] || c.classes[to-x86.FirstVirtual] == Mask {
 			continue
 		}
-		clear := func(l label) bool { return !blocks[starts[l]].in.has(int(to - x86.FirstVirtual)) }
+		clear := func(l Label) bool { return !blocks[starts[l]].in.has(int(to - x86.FirstVirtual)) }
 		left, end := c.readLater(i, to, from)
 		j, ok := c.madeFor(i, to, from, count[from-x86.FirstVirtual]-left, clear)
 		if !ok {
@@ -580,13 +591,14 @@ func (c *vcode) merge() {
 	}
 }
 
-// readLater counts how often from is read in straight code behind the copy, as long as neither register changes, and says where last.
-func (c *vcode) readLater(i int, to, from x86.Reg) (count, last int) {
+// readLater counts how often from is read in straight code behind the copy, as long as neither
+// register changes, and says where last.
+func (c *Code) readLater(i int, to, from x86.Reg) (count, last int) {
 	last = i
 	for j := i + 1; j < len(c.steps); j++ {
 		s := &c.steps[j]
 		switch {
-		case s.kind == stepJump && s.cond != always:
+		case s.kind == stepJump && s.cond != Always:
 			continue
 		case s.kind != stepInst && s.kind != stepDivide && s.kind != stepUDivide || s.kind == stepInst && s.isGather():
 			return count, last
@@ -609,15 +621,16 @@ func (c *vcode) readLater(i int, to, from x86.Reg) (count, last int) {
 	return count, last
 }
 
-// madeFor finds the step that begins to make what step i copies: from there on, nothing else has to do with either register.
-func (c *vcode) madeFor(i int, to, from x86.Reg, uses int, clear func(label) bool) (begin int, ok bool) {
+// madeFor finds the step that begins to make what step i copies: from there on, nothing else has to
+// do with either register.
+func (c *Code) madeFor(i int, to, from x86.Reg, uses int, clear func(Label) bool) (begin int, ok bool) {
 	uses-- // by the copy
 	for j := i - 1; j >= 0; j-- {
 		s := &c.steps[j]
 		switch s.kind {
 		case stepInst, stepDivide, stepUDivide:
 		case stepJump:
-			if s.cond == always || !clear(s.label) {
+			if s.cond == Always || !clear(s.label) {
 				return 0, false
 			}
 			continue

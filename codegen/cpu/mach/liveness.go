@@ -1,4 +1,4 @@
-package cpu
+package mach
 
 import (
 	"math/bits"
@@ -39,7 +39,7 @@ type span struct {
 }
 
 // blocks cuts the code at labels and jumps.
-func (c *vcode) blocks() []span {
+func (c *Code) blocks() []span {
 	at := make([]int, c.labels) // label -> block
 	var out []span
 	lo := 0
@@ -61,7 +61,7 @@ func (c *vcode) blocks() []span {
 	cut(len(c.steps))
 	for b := range out {
 		last := &c.steps[out[b].hi-1]
-		falls := last.kind != stepReturn && last.kind != stepResume && !(last.kind == stepJump && last.cond == always)
+		falls := last.kind != stepReturn && last.kind != stepResume && !(last.kind == stepJump && last.cond == Always)
 		if falls && b+1 < len(out) {
 			out[b].next = append(out[b].next, b+1)
 		}
@@ -72,7 +72,8 @@ func (c *vcode) blocks() []span {
 	return out
 }
 
-// An interval is the stretch of code over which a virtual register holds a value, with what it costs to spill it.
+// An interval is the stretch of code over which a virtual register holds a value, with what it
+// costs to spill it.
 type interval struct {
 	reg    x86.Reg
 	lo, hi int // steps, inclusive
@@ -82,7 +83,7 @@ type interval struct {
 }
 
 // intervals computes one covering interval for every virtual register that is used.
-func (c *vcode) intervals() []interval {
+func (c *Code) intervals() []interval {
 	blocks := c.blocks()
 	c.solve(blocks)
 	all := make([]interval, len(c.classes))
@@ -125,9 +126,10 @@ func (c *vcode) intervals() []interval {
 	return used
 }
 
-// lay puts the blocks into the order in which registers are given out, and returns where each begins: as they stand, or each that is seldom
-// run behind the first jump to it, so that what only a report needs does not occupy a register from there to the end of the code.
-func (c *vcode) lay(blocks []span) (begins []int) {
+// lay puts the blocks into the order in which registers are given out, and returns where each
+// begins: as they stand, or each that is seldom run behind the first jump to it, so that what only
+// a report needs does not occupy a register from there to the end of the code.
+func (c *Code) lay(blocks []span) (begins []int) {
 	begins = make([]int, len(blocks))
 	if !c.near {
 		for b := range blocks {
@@ -167,7 +169,7 @@ func (v *interval) cover(i int) {
 }
 
 // solve fills in and out of every block: backward dataflow to a fixed point.
-func (c *vcode) solve(blocks []span) {
+func (c *Code) solve(blocks []span) {
 	use := make([]bitset, len(blocks))
 	def := make([]bitset, len(blocks))
 	words := (len(c.classes) + 63) / 64
@@ -209,7 +211,7 @@ func (c *vcode) solve(blocks []span) {
 }
 
 // loopDepth counts, for every block, the loops around it.
-func (c *vcode) loopDepth(blocks []span) []int {
+func (c *Code) loopDepth(blocks []span) []int {
 	depth := make([]int, len(blocks))
 	for b := range blocks {
 		if !c.steps[blocks[b].hi-1].back {

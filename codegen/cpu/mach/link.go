@@ -1,4 +1,4 @@
-package cpu
+package mach
 
 import (
 	"encoding/binary"
@@ -19,13 +19,13 @@ type Line struct {
 type fixup struct {
 	at     int // of the 32-bit field
 	end    int // of the instruction
-	label  label
+	label  Label
 	pool   int // offset in the pool, when isPool
 	isPool bool
 }
 
-// link encodes allocated code: instructions, then the constant pool, with all distances filled in.
-func (c *vcode) link() (code []byte, lines []Line, places []int, err error) {
+// Link encodes allocated code: instructions, then the constant pool, with all distances filled in.
+func (c *Code) Link() (code []byte, lines []Line, places []int, err error) {
 	places = make([]int, c.labels)
 	tops := c.loopTops()
 	var fixups []fixup
@@ -46,7 +46,7 @@ func (c *vcode) link() (code []byte, lines []Line, places []int, err error) {
 		if fix != nil {
 			fixups = append(fixups, *fix)
 		}
-		if c.text && (len(code) > start || s.kind == stepLabel) {
+		if c.Listing && (len(code) > start || s.kind == stepLabel) {
 			lines = append(lines, Line{Offset: start, At: s.at, Text: c.line(s)})
 		}
 	}
@@ -66,7 +66,7 @@ func (c *vcode) link() (code []byte, lines []Line, places []int, err error) {
 }
 
 // loopTops are the labels that loops go back to.
-func (c *vcode) loopTops() []bool {
+func (c *Code) loopTops() []bool {
 	tops := make([]bool, c.labels)
 	for i := range c.steps {
 		if c.steps[i].back {
@@ -88,7 +88,7 @@ func pad(code []byte, size int) []byte {
 	return code
 }
 
-func (c *vcode) encode(code []byte, s *step, places []int) ([]byte, *fixup, error) {
+func (c *Code) encode(code []byte, s *step, places []int) ([]byte, *fixup, error) {
 	switch s.kind {
 	case stepLabel:
 		places[s.label] = len(code)
@@ -96,7 +96,7 @@ func (c *vcode) encode(code []byte, s *step, places []int) ([]byte, *fixup, erro
 	case stepReturn:
 		return append(code, 0xC5, 0xF8, 0x77, 0xC3), nil, nil // VZEROUPPER, RET
 	case stepJump:
-		if s.cond == always {
+		if s.cond == Always {
 			code = append(code, 0xE9)
 		} else {
 			code = append(code, 0x0F, 0x80|byte(s.cond))
@@ -111,7 +111,7 @@ func (c *vcode) encode(code []byte, s *step, places []int) ([]byte, *fixup, erro
 	case stepFence:
 		return append(code, 0x0F, 0xAE, 0xF8), nil, nil
 	case stepResume:
-		return binary.LittleEndian.AppendUint32(append(code, 0xFF, 0xA7), uint32(c.layout.resume)), nil, nil // JMP through the block in DI
+		return binary.LittleEndian.AppendUint32(append(code, 0xFF, 0xA7), uint32(c.layout.ResumeAt)), nil, nil // JMP through the block in DI
 	case stepDivide:
 		code = append(code, 0x48, 0x99) // CQO
 		code, err := x86.Append(code, x86.I(x86.IDIVQ, x86.W128, s.Args[0]))
@@ -148,11 +148,11 @@ func (s *step) immBytes() int {
 	return 0
 }
 
-var condNames = map[cond]string{condB: "JCS", condAE: "JCC", condE: "JEQ", condNE: "JNE", condBE: "JLS", condA: "JHI", condS: "JMI",
-	condL: "JLT", condGE: "JGE", condLE: "JLE", condG: "JGT", always: "JMP"}
+var condNames = map[Cond]string{CondB: "JCS", CondAE: "JCC", CondE: "JEQ", CondNE: "JNE", CondBE: "JLS", CondA: "JHI", CondS: "JMI",
+	CondL: "JLT", CondGE: "JGE", CondLE: "JLE", CondG: "JGT", Always: "JMP"}
 
 // line is the text of a step.
-func (c *vcode) line(s *step) string {
+func (c *Code) line(s *step) string {
 	switch s.kind {
 	case stepLabel:
 		return fmt.Sprintf("L%d:", s.label)
@@ -167,7 +167,7 @@ func (c *vcode) line(s *step) string {
 	case stepFence:
 		return "\tSFENCE"
 	case stepResume:
-		return fmt.Sprintf("\tJMP %d(DI)", c.layout.resume)
+		return fmt.Sprintf("\tJMP %d(DI)", c.layout.ResumeAt)
 	case stepDivide:
 		return "\tCQO; IDIVQ " + s.Args[0].Reg.Name(x86.W128)
 	case stepUDivide:
@@ -180,7 +180,7 @@ func (c *vcode) line(s *step) string {
 }
 
 // String lists the code as it stands, virtual or not.
-func (c *vcode) String() string {
+func (c *Code) String() string {
 	var b strings.Builder
 	for i := range c.steps {
 		b.WriteString(c.line(&c.steps[i]))

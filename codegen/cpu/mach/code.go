@@ -1,0 +1,223 @@
+package mach
+
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A Class is a register class.
+type Class uint8
+
+const (
+	General Class = iota // 64 bits: integers and addresses
+	Vector               // XMM, YMM and ZMM
+	Mask                 // K registers, of AVX-512 alone
+)
+
+// A Cond is the condition code of a jump, as the low half of its opcode.
+type Cond uint8
+
+const (
+	CondB  Cond = 2 // unsigned below
+	CondAE Cond = 3 // unsigned above or equal
+	CondE  Cond = 4
+	CondNE Cond = 5
+	CondBE Cond = 6  // unsigned below or equal
+	CondA  Cond = 7  // unsigned above
+	CondS  Cond = 8  // negative
+	CondL  Cond = 12 // signed less
+	CondGE Cond = 13
+	CondLE Cond = 14
+	CondG  Cond = 15 // signed greater
+	Always Cond = 16 // an unconditional jump
+)
+
+// Not is the opposite condition.
+func (c Cond) Not() Cond { return c ^ 1 }
+
+// A Label is a place in the code that jumps go to.
+type Label int
+
+// A Code is code over virtual registers, before register allocation.
+type Code struct {
+	steps      []step
+	classes    []Class // of virtual register i
+	labels     int
+	pool       []byte           // constants, behind the code
+	vex        bool             // nothing may need AVX-512
+	cold       int              // the first step of what is seldom run; 0: nothing is
+	near       bool             // registers are given out as if what is seldom run stood behind the jumps to it
+	order      []int            // then, the steps in that order
+	yields     map[x86.Reg]bool // registers that are given up before others: their values are as good in memory
+	SpillBytes int              // bytes of spilled values
+	At         ir.Pos           // of the steps that are added
+	entry      []step           // in front of all others, when the code is finished
+	layout     Layout
+	Listing    bool // link writes lines of text
+}
+
+// A Layout says where code finds what it keeps in the block of memory that DI points to.
+type Layout struct {
+	SpillAt   int // bytes before spilled values
+	MostSpill int // bytes that these may take
+	ResumeAt  int // bytes before the address to go on at after a yield
+}
+
+// New is empty code for a processor with AVX-512 or, with vex, without; steps is how many it may
+// have.
+func New(l Layout, vex bool, steps int) Code {
+	return Code{layout: l, vex: vex, steps: make([]step, 0, steps)}
+}
+
+func (c *Code) reg(k Class) x86.Reg {
+	c.classes = append(c.classes, k)
+	return x86.FirstVirtual + x86.Reg(len(c.classes)-1)
+}
+
+// NewGeneral returns a fresh virtual register for an integer or an address.
+func (c *Code) NewGeneral() x86.Reg { return c.reg(General) }
+
+// NewVector returns a fresh virtual vector register.
+func (c *Code) NewVector() x86.Reg { return c.reg(Vector) }
+
+// NewMask returns a fresh virtual mask register.
+func (c *Code) NewMask() x86.Reg { return c.reg(Mask) }
+
+// NewLabel returns a label that stands nowhere yet.
+func (c *Code) NewLabel() Label {
+	c.labels++
+	return Label(c.labels - 1)
+}
+
+// Emit adds an instruction.
+func (c *Code) Emit(in x86.Inst) { c.steps = append(c.steps, step{Inst: in, at: c.At}) }
+
+// Op adds an instruction on whole general registers, or a vector instruction of width w.
+func (c *Code) Op(op x86.Op, w x86.Width, args ...x86.Arg) { c.Emit(x86.I(op, w, args...)) }
+
+// Place lets the label stand here.
+func (c *Code) Place(l Label) {
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepLabel, label: l, at: c.At})
+}
+
+// JumpBack jumps back to where a loop begins: what is in between counts more when registers are
+// short.
+func (c *Code) JumpBack(k Cond, l Label) {
+	c.Jump(k, l)
+	c.steps[len(c.steps)-1].back = true
+}
+
+// Jump jumps to l on condition k.
+func (c *Code) Jump(k Cond, l Label) {
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepJump, cond: k, label: l, at: c.At})
+}
+
+// Return leaves the code, with the upper halves of vectors clean.
+func (c *Code) Return() {
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepReturn, at: c.At})
+}
+
+// Call calls a routine of this code, which leaves every register but AX and CX.
+func (c *Code) Call(l Label) {
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepCall, label: l, at: c.At})
+}
+
+// plain adds a step that has no operands and belongs to no line.
+func (c *Code) plain(k stepKind) {
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: k})
+}
+
+// PopAX takes the return address off the stack.
+func (c *Code) PopAX() { c.plain(stepPop) }
+
+// Resume jumps to where the block says that the code goes on.
+func (c *Code) Resume() { c.plain(stepResume) }
+
+// Fence makes stores past the caches seen before what follows.
+func (c *Code) Fence() { c.plain(stepFence) }
+
+// DivideSigned divides AX by r: the quotient is in AX, the remainder in DX.
+func (c *Code) DivideSigned(r x86.Reg) {
+	c.steps = append(c.steps, step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(r)), kind: stepDivide, at: c.At})
+}
+
+// DivideUnsigned divides AX by r; short says that both are numbers of 32 bits.
+func (c *Code) DivideUnsigned(r x86.Reg, short bool) {
+	c.steps = append(c.steps, step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(r)), kind: stepUDivide, short: short, at: c.At})
+}
+
+// Divides tells whether the code uses AX and DX for divisions.
+func (c *Code) Divides() bool {
+	for i := range c.steps {
+		if k := c.steps[i].kind; k == stepDivide || k == stepUDivide {
+			return true
+		}
+	}
+	return false
+}
+
+// Len is the number of steps.
+func (c *Code) Len() int { return len(c.steps) }
+
+// Truncate takes back all steps from the n-th on.
+func (c *Code) Truncate(n int) { c.steps = c.steps[:n] }
+
+// AtEntry adds the steps that f adds to the entry instead: they run once, before all others.
+func (c *Code) AtEntry(f func()) {
+	steps := c.steps
+	c.steps = c.entry
+	f()
+	c.entry, c.steps = c.steps, steps
+}
+
+// LoadAtEntry sets r from the pool once, at the entry.
+func (c *Code) LoadAtEntry(op x86.Op, w x86.Width, r x86.Reg, offset int) {
+	c.entry = append(c.entry, step{Inst: x86.I(op, w, x86.RegArg(r), PoolAt(offset))})
+}
+
+// SeldomFromHere says that what follows is seldom run: reports of failed checks, routines.
+func (c *Code) SeldomFromHere() { c.cold = len(c.steps) }
+
+// JoinEntry puts the entry in front of all else; it returns how many steps the code has without it.
+func (c *Code) JoinEntry() (size int) {
+	size = len(c.steps)
+	c.cold += len(c.entry)
+	c.steps, c.entry = append(c.entry, c.steps...), nil
+	return size
+}
+
+// ClassOf is the class of a virtual register.
+func (c *Code) ClassOf(r x86.Reg) Class { return c.classes[r-x86.FirstVirtual] }
+
+// SpillFirst marks a register whose value is better in memory than that of a register which changes
+// in each round: it is loaded as fast as it is made.
+func (c *Code) SpillFirst(r x86.Reg) x86.Reg {
+	if c.yields == nil {
+		c.yields = map[x86.Reg]bool{}
+	}
+	c.yields[r] = true
+	return r
+}
+
+// PoolWord adds a constant to the pool and returns its offset.
+func (c *Code) PoolWord(bits uint64, size int) int {
+	c.AlignPool(size)
+	at := len(c.pool)
+	for i := range size {
+		c.pool = append(c.pool, byte(bits>>(8*i)))
+	}
+	return at
+}
+
+// AlignPool lets the next constant begin at a multiple of size bytes, and returns its offset.
+func (c *Code) AlignPool(size int) int {
+	for len(c.pool)%size != 0 {
+		c.pool = append(c.pool, 0)
+	}
+	return len(c.pool)
+}
+
+// PoolAt is the constant at an offset of the pool.
+func PoolAt(offset int) x86.Arg {
+	return x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(offset)})
+}
