@@ -8,17 +8,6 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A Refusal says why a kernel has no vectorised variant, and where: its Go function runs instead.
-type Refusal struct {
-	Kernel string
-	At     ir.Pos
-	Why    string
-}
-
-func (r *Refusal) Error() string {
-	return fmt.Sprintf("%s: %s has no vectorised variant: %s", r.At, r.Kernel, r.Why)
-}
-
 // The argument block that code gets in DI, in words of 8 bytes: the range of iterations, the result, the parameters.
 const (
 	wordLo      = 0

@@ -41,11 +41,6 @@ func (g *gen) leavesMasked(s ir.Stmt) bool {
 	return false
 }
 
-func constStep(s *ir.For) (int64, bool) {
-	c, ok := constInt(s.Step)
-	return c, ok && c != 0
-}
-
 // uniformFor counts in a general register.
 func (g *gen) uniformFor(s *ir.For) {
 	step, ok := constStep(s)

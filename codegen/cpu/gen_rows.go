@@ -8,8 +8,6 @@ import (
 // Fields of structs that lie in one piece of 16 bytes are loaded and stored so, a piece for each lane, and turned: four vectors that hold four pieces
 // each, of every fourth lane, are the four fields of all lanes after eight operations, and the other way round.
 
-const pieceBytes = 16
-
 // A fieldMove is a statement that loads a field into a new variable, or stores a variable to one.
 type fieldMove struct {
 	place  ir.Expr

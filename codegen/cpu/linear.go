@@ -99,16 +99,6 @@ func inOrder(b *ir.Binary) ir.Expr {
 	return &ir.Binary{Op: ir.Mul, X: b.Y, Y: b.X, T: b.T, At: b.At}
 }
 
-// exprKey tells expressions apart, variables by their identity.
-func exprKey(e ir.Expr) string {
-	var b strings.Builder
-	for _, v := range ir.ExprVars(e).List() {
-		b.WriteByte('#')
-		b.WriteString(strconv.Itoa(v.ID))
-	}
-	return ir.ExprString(e) + b.String()
-}
-
 // part is the terms for which keep holds, as a sum without a constant, and its key.
 func (l linear) part(keep func(ir.Expr) bool) (terms []term, key string) {
 	var b strings.Builder

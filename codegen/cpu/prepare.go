@@ -378,11 +378,6 @@ func mergeDecls(body []ir.Stmt) []ir.Stmt {
 	return list(r.CopyStmts(body))
 }
 
-func isRef(e ir.Expr, v *ir.Var) bool {
-	r, ok := e.(*ir.Ref)
-	return ok && r.Var == v
-}
-
 func reductionsIn(s ir.Stmt) []ir.Reduction {
 	if d := ir.DirectiveOf(s); d != nil {
 		return d.Reductions

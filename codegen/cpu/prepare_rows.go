@@ -424,3 +424,6 @@ func (w *row) replaced(list []ir.Stmt) []ir.Stmt {
 	}}
 	return r.CopyStmts(list)
 }
+
+// pieceBytes is how much of an element code for lanes moves at once.
+const pieceBytes = 16

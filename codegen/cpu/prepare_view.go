@@ -72,8 +72,6 @@ func (p *preparation) ownSlices(params []*ir.Var, body []ir.Stmt) []ir.Stmt {
 	return append(out, r.CopyStmts(body)...)
 }
 
-func number(n int64, at ir.Pos) ir.Expr { return &ir.Const{T: ir.IntType, Bits: uint64(n), At: at} }
-
 // plus is x + y, or x - y, of ints, computed where both are constants.
 func plus(op ir.Op, x, y ir.Expr) ir.Expr {
 	a, okA := constInt(x)
@@ -105,16 +103,6 @@ func (p *preparation) checked(x, limit ir.Expr, name string, at ir.Pos) ir.Expr 
 	}
 	p.names[at] = name
 	return &ir.Binary{Op: within, X: x, Y: limit, T: ir.IntType, At: at}
-}
-
-func toInt(e ir.Expr) ir.Expr {
-	if e.Type().Kind == ir.Int64 {
-		return e
-	}
-	if c, ok := e.(*ir.Const); ok {
-		return number(int64(c.Bits), c.At)
-	}
-	return &ir.Convert{T: ir.IntType, X: e, At: e.Pos()}
 }
 
 // of is the view that a slice-valued expression is; ok is false where it is not known what it is a part of.

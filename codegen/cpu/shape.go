@@ -114,30 +114,6 @@ func (w *shapeWalk) list(body []ir.Stmt, split bool) {
 	}
 }
 
-// escapes tells whether s holds a break or continue that leaves s.
-func escapes(s ir.Stmt) bool {
-	inner := map[*ir.Label]bool{}
-	found := false
-	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
-		switch s := s.(type) {
-		case *ir.For:
-			inner[s.Label] = true
-		case *ir.While:
-			inner[s.Label] = true
-		case *ir.Block:
-			inner[s.Label] = true
-		case *ir.Break:
-			found = found || !inner[s.Label]
-		case *ir.Continue:
-			found = found || !inner[s.Label]
-		case *ir.Return:
-			found = true
-		}
-		return true
-	})
-	return found
-}
-
 // splits tells whether s holds a condition that varies.
 func (w *shapeWalk) splits(s ir.Stmt) bool {
 	found := false
@@ -270,15 +246,4 @@ func (s *shapes) convert(e *ir.Convert) shape {
 		return x
 	}
 	return shape{kind: varying}
-}
-
-// wide tells the 64-bit integers, in which indices are computed.
-func wide(t *ir.Type) bool { return t.Kind == ir.Int64 || t.Kind == ir.Uint64 }
-
-func constInt(e ir.Expr) (int64, bool) {
-	c, ok := e.(*ir.Const)
-	if !ok || !c.T.IsInteger() {
-		return 0, false
-	}
-	return int64(c.Bits), true
 }

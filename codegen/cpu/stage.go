@@ -40,17 +40,6 @@ func (s *stage) at() ir.Pos {
 	return s.body[0].Pos()
 }
 
-// parallel tells the loops that a directive lets run on several workers.
-func parallel(s ir.Stmt) (*ir.For, bool) {
-	f, ok := s.(*ir.For)
-	return f, ok && freed(f)
-}
-
-func freed(f *ir.For) bool {
-	d := f.Directive
-	return d != nil && d.Parts&(ir.Parallel|ir.Teams|ir.Workshare|ir.Loop|ir.Distribute|ir.Simd) != 0
-}
-
 // A count is how many iterations a loop has, in terms that need no code: the difference of two words of the block, or constants, over a step.
 type count struct {
 	lo, hi         int // words; 0: the constants
