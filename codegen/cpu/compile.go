@@ -267,7 +267,7 @@ func (g *gen) sequentialStage(s *stage, f frame) {
 	if s.next == nil {
 		return
 	}
-	step, ok := constStep(s.next)
+	step, ok := ir.ConstStep(s.next)
 	if !ok || s.next.Rel == ir.Ne {
 		g.refuse(s.next.At, "the parallel loop needs a constant step and <, <=, > or >=: write its end so")
 	}
@@ -310,7 +310,7 @@ func (g *gen) parallelStage(s *stage, f frame) {
 // chooseInside decides for every outermost freed loop in body.
 func (g *gen) chooseInside(body []ir.Stmt) {
 	for _, s := range body {
-		if f, ok := parallel(s); ok {
+		if f, ok := ir.ParallelLoop(s); ok {
 			if !g.holdsLanes(f) {
 				g.lanesFor[g.chooseLanes(f)] = true
 			}
@@ -354,7 +354,7 @@ func (g *gen) done() {
 
 // cut returns the loop restricted to the iterations that the block names.
 func (g *gen) cut(s *ir.For) *ir.For {
-	_, ok := constStep(s)
+	_, ok := ir.ConstStep(s)
 	if !ok || s.Rel == ir.Ne {
 		g.refuse(s.At, "the parallel loop needs a constant step and <, <=, > or >=: write its end so")
 	}
@@ -371,12 +371,12 @@ func (g *gen) cut(s *ir.For) *ir.For {
 
 // between is the loop from iteration lo on up to hi.
 func (g *gen) between(s *ir.For, lo, hi *ir.Var) *ir.For {
-	step, _ := constStep(s)
+	step, _ := ir.ConstStep(s)
 	at := func(trip *ir.Var) ir.Expr {
 		t := ir.IntType // wide enough for the end of the last step
 		n := &ir.Binary{Op: ir.Mul, X: &ir.Ref{Var: trip, At: s.At}, Y: &ir.Const{T: t, Bits: uint64(step), At: s.At}, T: t, At: s.At}
 		var lo ir.Expr = &ir.Convert{T: t, X: s.Lo, At: s.At}
-		if c, ok := constInt(s.Lo); ok {
+		if c, ok := ir.ConstInt(s.Lo); ok {
 			lo = &ir.Const{T: t, Bits: uint64(c), At: s.At}
 		}
 		return &ir.Binary{Op: ir.Add, X: lo, Y: n, T: t, At: s.At}
@@ -434,7 +434,7 @@ func (g *gen) chooseLanes(parallel *ir.For) *ir.For {
 // laneCost weighs the accesses of a loop as lanes: neighbours and one element for all are cheap, everything else is a gather; loops inside
 // count more.
 func laneCost(f *ir.For) float64 {
-	step, ok := constStep(f)
+	step, ok := ir.ConstStep(f)
 	if !ok || f.Rel == ir.Ne {
 		return 1e18
 	}
@@ -484,7 +484,7 @@ func accessCost(s *shapes, ix *ir.Index) float64 {
 
 // laneBytes is the size of the widest value that differs between lanes: it decides how many lanes a vector has.
 func laneBytes(f *ir.For) int {
-	step, _ := constStep(f)
+	step, _ := ir.ConstStep(f)
 	s := analyseShapes(f, step)
 	size := 4
 	var value func(e ir.Expr)
@@ -584,7 +584,7 @@ func plainElement(e ir.Expr, s *shapes) bool {
 	switch e := e.(type) {
 	case *ir.Index:
 		if s.shape(e.I).kind == varying {
-			_, isConst := constInt(e.I)
+			_, isConst := ir.ConstInt(e.I)
 			return isConst
 		}
 		return e.X.Type().Kind == ir.Slice || plainElement(e.X, s)

@@ -15,8 +15,8 @@ type copyLoop struct {
 
 // copyOf tells whether the loop only copies from one slice of the frame to another.
 func copyOf(s *ir.For, f frame) (c copyLoop, ok bool) {
-	step, isConst := constStep(s)
-	lo, hasLo := constInt(s.Lo)
+	step, isConst := ir.ConstStep(s)
+	lo, hasLo := ir.ConstInt(s.Lo)
 	if !isConst || step != 1 || !hasLo || lo < 0 || len(s.Body) != 1 || len(reductionsOf(s)) > 0 {
 		return c, false
 	}
@@ -26,7 +26,7 @@ func copyOf(s *ir.For, f frame) (c copyLoop, ok bool) {
 	}
 	to, isTo := a.Place.(*ir.Index)
 	from, isFrom := a.Value.(*ir.Index)
-	if !isTo || !isFrom || !isRef(to.I, s.Var) || !isRef(from.I, s.Var) || !ir.Same(to.Type(), from.Type()) {
+	if !isTo || !isFrom || !ir.IsRef(to.I, s.Var) || !ir.IsRef(from.I, s.Var) || !ir.Same(to.Type(), from.Type()) {
 		return c, false
 	}
 	x, isX := to.X.(*ir.Ref)

@@ -53,13 +53,13 @@ func (g *gen) accessOf(e ir.Expr) access {
 				}
 				return access{at: g.bytewise(p, terms, size), root: root, size: 1, inner: inner}
 			}
-			if c, ok := constInt(p.I); ok {
+			if c, ok := ir.ConstInt(p.I); ok {
 				inner += c * size
 			} else {
-				i := toInt(p.I)
+				i := ir.ToInt(p.I)
 				if p.Checked {
 					g.names[p.At] = ir.Source(p.X)
-					i = &ir.Binary{Op: within, X: i, Y: number(p.X.Type().Len, p.At), T: ir.IntType, At: p.At}
+					i = &ir.Binary{Op: within, X: i, Y: ir.IntConst(p.X.Type().Len, p.At), T: ir.IntType, At: p.At}
 				}
 				terms = append(terms, scaled(i, size))
 			}
@@ -72,7 +72,7 @@ func (g *gen) accessOf(e ir.Expr) access {
 
 // bytewise is an index that counts bytes: that of a slice element and those of arrays in it.
 func (g *gen) bytewise(p *ir.Index, terms []ir.Expr, size int64) *ir.Index {
-	i := toInt(p.I)
+	i := ir.ToInt(p.I)
 	if p.Checked && !g.safe[p] && !g.always[p] {
 		g.names[p.At] = ir.Source(p.X)
 		i = &ir.Binary{Op: within, X: i, Y: &ir.Len{X: p.X, At: p.At}, T: ir.IntType, At: p.At}
@@ -233,11 +233,11 @@ func (g *gen) gatherTarget(a access) target {
 // gatherIndex computes index vectors, 4 bytes a lane where the Go index is an int32 made wide, and checks them.
 func (g *gen) gatherIndex(a access) target {
 	index := a.at.I
-	if c, ok := index.(*ir.Convert); ok && wide(c.T) && c.X.Type().IsInteger() && c.X.Type().IsSigned() && c.X.Type().Size <= 4 {
+	if c, ok := index.(*ir.Convert); ok && ir.IsWide(c.T) && c.X.Type().IsInteger() && c.X.Type().IsSigned() && c.X.Type().Size <= 4 {
 		index = c.X
 	}
 	if index.Type().Kind == ir.Uint32 {
-		index = toInt(index)
+		index = ir.ToInt(index)
 	}
 	t := target{mem: x86.At(a.root.gp, int32(a.inner)), root: a.root, size4: container(index.Type()) == 4, scale: 1, even: g.shapes != nil && g.shapes.computed(index)}
 	t.index = g.vec(index)

@@ -48,7 +48,7 @@ func rotation(e *ir.Math) (k int64, ok bool) {
 	if e.Fn != ir.RotateLeft {
 		return 0, false
 	}
-	return constInt(e.Args[1])
+	return ir.ConstInt(e.Args[1])
 }
 
 func (s series) subInts(x, y x86.Reg) x86.Reg { return s.two(x86.VPSUBD, x86.VPSUBQ, x, x86.RegArg(y)) }

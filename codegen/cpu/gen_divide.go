@@ -17,7 +17,7 @@ const magic = 0x4338000000000000
 // vecDivide is x / y or x % y in every lane that is on. A divisor of 0 in one of them ends the launch.
 func (g *gen) vecDivide(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	t := e.T
-	c, constant := constInt(e.Y)
+	c, constant := ir.ConstInt(e.Y)
 	switch {
 	case t.Size < 4:
 		return g.divideShort(dst, e)

@@ -135,7 +135,7 @@ func (g *gen) divideShort(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 		g.move(d, whole)
 		g.wrap(d, e.T)
 	}
-	if c, ok := constInt(e.Y); ok && c != 0 {
+	if c, ok := ir.ConstInt(e.Y); ok && c != 0 {
 		return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 			finish(d, s.mul(s.toSingle(x), s.at(float64(above32(c)))), func() x86.Reg { return g.constVector(uint64(c), 4) }, x)
 		})

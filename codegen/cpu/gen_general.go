@@ -102,7 +102,7 @@ func (g *gen) gpBinary(e *ir.Binary) x86.Reg {
 			return r
 		}
 		g.move(r, g.gp(e.X))
-		c, isConst := constInt(e.Y)
+		c, isConst := ir.ConstInt(e.Y)
 		if imm := generalImms[e.Op]; isConst && imm != x86.NoOp && c == int64(int32(c)) {
 			g.Op(imm, x86.W128, x86.RegArg(r), x86.ImmArg(c))
 		} else if isConst && g.single && c != int64(int32(c)) {
@@ -136,17 +136,17 @@ func unit(e *ir.Binary) (ir.Expr, bool) {
 	if !ok {
 		return nil, false
 	}
-	if c, ok := constInt(e.Y); ok && c == neutral {
+	if c, ok := ir.ConstInt(e.Y); ok && c == neutral {
 		return e.X, true
 	}
-	if c, ok := constInt(e.X); ok && c == neutral && e.Op != ir.Sub {
+	if c, ok := ir.ConstInt(e.X); ok && c == neutral && e.Op != ir.Sub {
 		return e.Y, true
 	}
 	return nil, false
 }
 
 func (g *gen) gpShift(e *ir.Binary) x86.Reg {
-	c, ok := constInt(e.Y)
+	c, ok := ir.ConstInt(e.Y)
 	if !ok || c < 0 {
 		return g.gpShiftBy(e)
 	}
@@ -210,7 +210,7 @@ func (g *gen) failIf(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 // gpDivide divides. The instruction faults for a divisor of 0, which is an error, and for the least integer by -1, which is avoided.
 func (g *gen) gpDivide(e *ir.Binary) x86.Reg {
 	x, r := g.gp(e.X), g.NewGeneral()
-	if c, ok := constInt(e.Y); ok && c != 0 && c != -1 {
+	if c, ok := ir.ConstInt(e.Y); ok && c != 0 && c != -1 {
 		g.divide(e, x, g.constGeneral(c), r)
 		return r
 	}
@@ -410,7 +410,7 @@ func (g *gen) branchBinary(e *ir.Binary, when bool, to mach.Label) bool {
 		k = unsignedConds[e.Op]
 	}
 	x := g.gp(e.X)
-	if c, isConst := constInt(e.Y); isConst && c == int64(int32(c)) {
+	if c, isConst := ir.ConstInt(e.Y); isConst && c == int64(int32(c)) {
 		g.Op(x86.CMPQImm, x86.W128, x86.RegArg(x), x86.ImmArg(c))
 	} else {
 		g.Op(x86.CMPQ, x86.W128, x86.RegArg(x), x86.RegArg(g.gp(e.Y)))

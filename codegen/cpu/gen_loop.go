@@ -34,7 +34,7 @@ func (g *gen) forStmt(s *ir.For) {
 // and the loop must see that.
 func (g *gen) leavesMasked(s ir.Stmt) bool {
 	for _, f := range g.loops {
-		if f.varying && escapes(s) {
+		if f.varying && ir.LeavesLoop(s) {
 			return true
 		}
 	}
@@ -43,7 +43,7 @@ func (g *gen) leavesMasked(s ir.Stmt) bool {
 
 // uniformFor counts in a general register.
 func (g *gen) uniformFor(s *ir.For) {
-	step, ok := constStep(s)
+	step, ok := ir.ConstStep(s)
 	if !ok {
 		g.refuse(s.At, "a loop inside the one whose iterations are lanes needs a constant step: count in ones, and multiply")
 	}
@@ -235,7 +235,7 @@ func (g *gen) maskedLoop(s *ir.While) {
 // lanesLoop is the loop whose iterations become lanes: full vectors, unrolled, without masks; then the rest under a mask of the lanes
 // that are in range.
 func (g *gen) lanesLoop(s *ir.For) {
-	step, ok := constStep(s)
+	step, ok := ir.ConstStep(s)
 	if !ok || s.Rel == ir.Ne {
 		g.refuse(s.At, "a vector loop needs a constant step and <, <=, > or >=")
 	}

@@ -251,7 +251,7 @@ func (g *gen) boolMath(e *ir.Math) []x86.Reg {
 	infinite := func(sign int) ir.Expr {
 		return compare(ir.Eq, x, &ir.Const{T: t, Bits: bits(math.Inf(sign)), At: e.At})
 	}
-	sign := func(op ir.Op) ir.Expr { return compare(op, e.Args[1], number(0, e.At)) }
+	sign := func(op ir.Op) ir.Expr { return compare(op, e.Args[1], ir.IntConst(0, e.At)) }
 	logic := func(op ir.Op, x, y ir.Expr) ir.Expr { return &ir.Binary{Op: op, X: x, Y: y, T: ir.BoolType, At: e.At} }
 	switch e.Fn {
 	case ir.IsNaN:

@@ -276,8 +276,8 @@ func placeIndex(place ir.Expr) ir.Expr {
 		if p.X.Type().Kind == ir.Slice {
 			return p.I
 		}
-		if _, ok := constInt(p.I); !ok {
-			return &ir.Binary{Op: ir.Add, X: toInt(placeIndex(p.X)), Y: toInt(p.I), T: ir.IntType, At: p.At}
+		if _, ok := ir.ConstInt(p.I); !ok {
+			return &ir.Binary{Op: ir.Add, X: ir.ToInt(placeIndex(p.X)), Y: ir.ToInt(p.I), T: ir.IntType, At: p.At}
 		}
 		return placeIndex(p.X)
 	case *ir.Member:

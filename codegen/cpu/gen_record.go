@@ -53,7 +53,7 @@ func recordOf(list []ir.Stmt) []fieldMove {
 	var out []fieldMove
 	for _, s := range list {
 		m, ok := fieldMoveOf(s)
-		if !ok || !m.load || len(out) > 0 && (m.slice != out[0].slice || exprKey(m.index.I) != exprKey(out[0].index.I)) {
+		if !ok || !m.load || len(out) > 0 && (m.slice != out[0].slice || ir.ExprKey(m.index.I) != ir.ExprKey(out[0].index.I)) {
 			break
 		}
 		out = append(out, m)

@@ -53,7 +53,7 @@ func fieldMoveOf(s ir.Stmt) (m fieldMove, ok bool) {
 				m.slice, m.index = r.Var, p
 				return m, m.offset%int64(t.Size) == 0
 			}
-			c, constant := constInt(p.I)
+			c, constant := ir.ConstInt(p.I)
 			if !constant {
 				return m, false
 			}
@@ -113,7 +113,7 @@ func piecesOf(list []ir.Stmt) []fieldMove {
 		}
 		if len(out) > 0 {
 			first, last := out[0], out[len(out)-1]
-			if m.load != first.load || m.slice != first.slice || exprKey(m.index.I) != exprKey(first.index.I) || m.place.Type().Size != first.place.Type().Size ||
+			if m.load != first.load || m.slice != first.slice || ir.ExprKey(m.index.I) != ir.ExprKey(first.index.I) || m.place.Type().Size != first.place.Type().Size ||
 				m.offset/pieceBytes != first.offset/pieceBytes || m.offset <= last.offset {
 				break
 			}

@@ -8,7 +8,7 @@ import (
 
 // vecShift shifts by constants; counts past the width give what Go gives.
 func (g *gen) vecShift(dst []x86.Reg, e *ir.Binary) []x86.Reg {
-	c, ok := constInt(e.Y)
+	c, ok := ir.ConstInt(e.Y)
 	if !ok || c < 0 {
 		return g.shiftByVector(dst, e)
 	}

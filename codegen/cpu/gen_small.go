@@ -19,7 +19,7 @@ func (g *gen) vecLow(e ir.Expr) []x86.Reg {
 	case *ir.Binary:
 		p, ok := intOps[e.Op]
 		if e.Op == ir.Shl {
-			if c, constant := constInt(e.Y); constant && c >= 0 && c < 8*int64(t.Size) {
+			if c, constant := ir.ConstInt(e.Y); constant && c >= 0 && c < 8*int64(t.Size) {
 				x := g.vecLow(e.X)
 				return g.lift(nil, x, x, func(d, x, _ x86.Reg) { g.Op(x86.VPSLLD, w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c)) })
 			}

@@ -9,10 +9,10 @@ import (
 
 // Integers that a loop over lanes does not change are brought into all lanes once, before it, where vectors are combined with them.
 
-func spreadKey(e ir.Expr) string { return fmt.Sprint(container(e.Type()), exprKey(e)) }
+func spreadKey(e ir.Expr) string { return fmt.Sprint(container(e.Type()), ir.ExprKey(e)) }
 
 // countKey names counts of shifts, in lanes of the number that is shifted.
-func countKey(e *ir.Binary) string { return fmt.Sprint("<<", container(e.T), exprKey(e.Y)) }
+func countKey(e *ir.Binary) string { return fmt.Sprint("<<", container(e.T), ir.ExprKey(e.Y)) }
 
 // spreadAhead makes these vectors. Nothing that may fail is computed here: a count of a shift is checked where the shift is.
 func (g *gen) spreadAhead(f *loopFrame, body []ir.Stmt) {
@@ -36,7 +36,7 @@ func (g *gen) spreadOperands(f *loopFrame, e *ir.Binary) {
 	switch {
 	case !e.X.Type().IsInteger() || !e.Y.Type().IsInteger() || x == uniform && y == uniform || e.T.IsInteger() && g.shape(e).kind != varying || e.Op == within:
 	case e.Op == ir.Shl || e.Op == ir.Shr:
-		if _, constant := constInt(e.Y); y == uniform && !constant && g.invariant(f, e.Y) {
+		if _, constant := ir.ConstInt(e.Y); y == uniform && !constant && g.invariant(f, e.Y) {
 			if key := countKey(e); g.spreads[key] == 0 {
 				g.spreads[key] = g.SpillFirst(g.countVector(e, g.gp(e.Y)))
 			}
@@ -88,12 +88,12 @@ func (g *gen) notNegative(e ir.Expr) bool {
 		if g.shapes == nil || e.Var != g.shapes.lane || g.shapes.step <= 0 || g.parallelLanes == nil || g.parallelLanes.Var != e.Var {
 			return false
 		}
-		lo, ok := constInt(g.parallelLo)
-		return ok && lo >= 0 && wide(e.Var.Type)
+		lo, ok := ir.ConstInt(g.parallelLo)
+		return ok && lo >= 0 && ir.IsWide(e.Var.Type)
 	case *ir.Binary:
 		return e.Op == ir.And && (g.notNegative(e.X) || g.notNegative(e.Y))
 	case *ir.Convert:
-		return wide(e.T) && below32(e)
+		return ir.IsWide(e.T) && below32(e)
 	}
 	return false
 }

@@ -88,7 +88,7 @@ func (g *gen) list(body []ir.Stmt) {
 		s := body[0]
 		body = body[1:]
 		g.stmt(s)
-		if g.shapes != nil && len(body) > 0 && escapes(s) && g.afterEscape() && g.needsLane(body) {
+		if g.shapes != nil && len(body) > 0 && ir.LeavesLoop(s) && g.afterEscape() && g.needsLane(body) {
 			g.anyLane(g.exec)
 			g.Jump(mach.CondE, end)
 			jumps = true

@@ -241,7 +241,7 @@ func below32(e ir.Expr) bool {
 		case ir.And:
 			return below32(e.X) || below32(e.Y)
 		case ir.Shr:
-			c, ok := constInt(e.Y)
+			c, ok := ir.ConstInt(e.Y)
 			return ok && (c >= 32 && !e.T.IsSigned() || below32(e.X))
 		}
 	}

@@ -122,8 +122,8 @@ func (g *gen) markSafe(s *ir.For) {
 	if !ok || s.Rel != ir.Lt {
 		return
 	}
-	lo, ok := constInt(s.Lo)
-	step, ok2 := constStep(s)
+	lo, ok := ir.ConstInt(s.Lo)
+	step, ok2 := ir.ConstStep(s)
 	root, ok3 := length.X.(*ir.Ref)
 	if !ok || !ok2 || !ok3 || lo < 0 || step < 0 || ir.Assigned(s.Body).Has(root.Var) {
 		return
@@ -169,7 +169,7 @@ func (g *gen) precheck(s *ir.For, f *loopFrame, left x86.Reg, step int64, tail m
 			g.precheckOnce(seen, strconv.Itoa(root.Var.ID), g.homes[root.Var].length, l, g.shape(ix.I), left, tail)
 		}
 		for _, w := range l.withins {
-			g.precheckOnce(seen, exprKey(w.Y), g.gpOutside(w.Y), linearOf(w.X), g.shape(w.X), left, tail)
+			g.precheckOnce(seen, ir.ExprKey(w.Y), g.gpOutside(w.Y), linearOf(w.X), g.shape(w.X), left, tail)
 		}
 	})
 }

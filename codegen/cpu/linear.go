@@ -30,11 +30,11 @@ func linearOf(e ir.Expr) linear {
 }
 
 func (l *linear) add(e ir.Expr, coef int64) {
-	if c, ok := constInt(e); ok {
+	if c, ok := ir.ConstInt(e); ok {
 		l.c += coef * c
 		return
 	}
-	if b, ok := e.(*ir.Binary); ok && wide(b.T) {
+	if b, ok := e.(*ir.Binary); ok && ir.IsWide(b.T) {
 		switch b.Op {
 		case within:
 			l.withins = append(l.withins, b)
@@ -49,11 +49,11 @@ func (l *linear) add(e ir.Expr, coef int64) {
 			l.add(b.Y, -coef)
 			return
 		case ir.Mul:
-			if c, ok := constInt(b.Y); ok {
+			if c, ok := ir.ConstInt(b.Y); ok {
 				l.add(b.X, coef*c)
 				return
 			}
-			if c, ok := constInt(b.X); ok {
+			if c, ok := ir.ConstInt(b.X); ok {
 				l.add(b.Y, coef*c)
 				return
 			}
@@ -63,7 +63,7 @@ func (l *linear) add(e ir.Expr, coef int64) {
 			e = inOrder(b)
 		}
 	}
-	key := exprKey(e)
+	key := ir.ExprKey(e)
 	for i := range l.terms {
 		if l.terms[i].key == key {
 			l.terms[i].coef += coef
@@ -79,7 +79,7 @@ func (l *linear) distribute(x, y ir.Expr, coef int64) bool {
 	if ok && sum.Op == within {
 		return false // checked once, where it is
 	}
-	if !ok || sum.Op != ir.Add && sum.Op != ir.Sub || !wide(sum.T) {
+	if !ok || sum.Op != ir.Add && sum.Op != ir.Sub || !ir.IsWide(sum.T) {
 		return false
 	}
 	times := func(e ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Mul, X: e, Y: y, T: sum.T, At: sum.At} }
@@ -93,7 +93,7 @@ func (l *linear) distribute(x, y ir.Expr, coef int64) bool {
 
 // inOrder writes a product with its factors in one order.
 func inOrder(b *ir.Binary) ir.Expr {
-	if exprKey(b.X) <= exprKey(b.Y) {
+	if ir.ExprKey(b.X) <= ir.ExprKey(b.Y) {
 		return b
 	}
 	return &ir.Binary{Op: ir.Mul, X: b.Y, Y: b.X, T: b.T, At: b.At}

@@ -25,11 +25,11 @@ const (
 // nestedIn returns stages of the parallel loops in sequential code that may be shared.
 func (c *compiler) nestedIn(body []ir.Stmt) (out []*stage) {
 	ir.WalkStmts(body, func(s ir.Stmt) bool {
-		f, ok := parallel(s)
+		f, ok := ir.ParallelLoop(s)
 		if !ok {
 			return true
 		}
-		if _, fixed := constStep(f); fixed && f.Rel != ir.Ne && !slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), c.staysHere) {
+		if _, fixed := ir.ConstStep(f); fixed && f.Rel != ir.Ne && !slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), c.staysHere) {
 			out = append(out, &stage{loop: f, body: []ir.Stmt{f}, nested: true, alone: hasAtomics(f)})
 		}
 		return false
@@ -101,7 +101,7 @@ func (g *gen) shareFrom(s *ir.For) (after mach.Label, ok bool) {
 		return 0, false
 	}
 	n := g.nested[i]
-	step, _ := constStep(s)
+	step, _ := ir.ConstStep(s)
 	lo := g.NewGeneral()
 	g.move(lo, g.gpOutside(s.Lo))
 	trips := g.trips(s, lo, step)

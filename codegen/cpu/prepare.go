@@ -113,11 +113,11 @@ func (p *preparation) reduceThrough(s ir.Stmt) []ir.Stmt {
 
 // through returns f with v in the place of place.
 func through(f *ir.For, place ir.Expr, v *ir.Var) *ir.For {
-	key := exprKey(place)
+	key := ir.ExprKey(place)
 	r := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 		switch e.(type) {
 		case *ir.Index, *ir.Member:
-			if exprKey(e) == key {
+			if ir.ExprKey(e) == key {
 				return &ir.Ref{Var: v, At: e.Pos()}
 			}
 		}
@@ -130,7 +130,7 @@ func through(f *ir.For, place ir.Expr, v *ir.Var) *ir.For {
 // a pointer parameter is one.
 func isPart(place ir.Expr) bool {
 	if ix, ok := place.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
-		if _, fixed := constInt(ix.I); fixed {
+		if _, fixed := ir.ConstInt(ix.I); fixed {
 			return true
 		}
 	}
@@ -333,7 +333,7 @@ func mergeDecls(body []ir.Stmt) []ir.Stmt {
 		out := make([]ir.Stmt, 0, len(body))
 		for _, s := range body {
 			for _, v := range ir.Used([]ir.Stmt{s}).List() {
-				if a, ok := s.(*ir.Assign); ok && isRef(a.Place, v) && !ir.ExprVars(a.Value).Has(v) {
+				if a, ok := s.(*ir.Assign); ok && ir.IsRef(a.Place, v) && !ir.ExprVars(a.Value).Has(v) {
 					continue
 				}
 				delete(waiting, v)

@@ -60,9 +60,9 @@ func jumpsTo(body []ir.Stmt, l *ir.Label) bool {
 
 // constantTrips lists the counter's values of a loop with constant bounds.
 func constantTrips(f *ir.For) (values []int64, ok bool) {
-	lo, ok1 := constInt(f.Lo)
-	hi, ok2 := constInt(f.Hi)
-	step, ok3 := constStep(f)
+	lo, ok1 := ir.ConstInt(f.Lo)
+	hi, ok2 := ir.ConstInt(f.Hi)
+	step, ok3 := ir.ConstStep(f)
 	if !ok1 || !ok2 || !ok3 {
 		return nil, false
 	}
@@ -97,8 +97,8 @@ func foldConstants(body []ir.Stmt) []ir.Stmt {
 
 // foldWithin takes away a check that a constant passes.
 func foldWithin(b *ir.Binary) ir.Expr {
-	x, okX := constInt(b.X)
-	n, okN := constInt(b.Y)
+	x, okX := ir.ConstInt(b.X)
+	n, okN := ir.ConstInt(b.Y)
 	if okX && okN && 0 <= x && x < n {
 		return b.X
 	}
@@ -173,7 +173,7 @@ func variableIndex(body []ir.Stmt, v *ir.Var) bool {
 	found := false
 	ir.Inspect(body, nil, func(e ir.Expr) {
 		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Array && ir.RootVar(ix.X) == v {
-			if c, ok := constInt(ix.I); !ok || c < 0 || c >= ix.X.Type().Len {
+			if c, ok := ir.ConstInt(ix.I); !ok || c < 0 || c >= ix.X.Type().Len {
 				found = true
 			}
 		}
@@ -235,7 +235,7 @@ func (a *aggregates) part(e ir.Expr) (*ir.Var, int) {
 	case *ir.Index:
 		if e.X.Type().Kind == ir.Array {
 			if v, n := a.part(e.X); v != nil {
-				c, _ := constInt(e.I)
+				c, _ := ir.ConstInt(e.I)
 				return v, n + int(c)*leafCount(e.Type())
 			}
 		}

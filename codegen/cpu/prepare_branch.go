@@ -28,12 +28,12 @@ func liftable(f *ir.If) bool {
 			case *ir.If:
 				found = found || liftable(s)
 			case *ir.For:
-				if _, ok := parallel(s); ok {
+				if _, ok := ir.ParallelLoop(s); ok {
 					found = true
 					good = good && !mayFail(s.Lo) && !mayFail(s.Hi) && s.Rel != ir.Ne
 				}
 			}
-			good = good && !escapes(s)
+			good = good && !ir.LeavesLoop(s)
 		}
 	}
 	return found && good
@@ -86,7 +86,7 @@ func (p *preparation) lifted(f *ir.If, on ir.Expr) []ir.Stmt {
 func (p *preparation) guarded(list []ir.Stmt, on *ir.Ref) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range list {
-		if f, ok := parallel(s); ok {
+		if f, ok := ir.ParallelLoop(s); ok {
 			out = append(out, p.guardedLoop(f, on)...)
 			continue
 		}

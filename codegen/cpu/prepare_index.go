@@ -6,7 +6,7 @@ import "github.com/gompss/gompss/codegen/ir"
 // they are neighbours.
 func (p *preparation) namedIndices(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
-		if f, ok := parallel(s); ok {
+		if f, ok := ir.ParallelLoop(s); ok {
 			f.Body = p.nameIndices(f)
 		}
 		return []ir.Stmt{s}
@@ -65,7 +65,7 @@ func namedIndex(e ir.Expr, changed *ir.VarSet) (key string, ok bool) {
 		return "", false
 	}
 	b, ok := ix.I.(*ir.Binary)
-	if !ok || !wide(b.T) {
+	if !ok || !ir.IsWide(b.T) {
 		return "", false
 	}
 	pieces := false
@@ -84,7 +84,7 @@ func namedIndex(e ir.Expr, changed *ir.VarSet) (key string, ok bool) {
 	if !pieces {
 		return "", false
 	}
-	return exprKey(b), true
+	return ir.ExprKey(b), true
 }
 
 // evaluatedFirst lists the parts of s that are evaluated whatever the conditions are, before anything else that s does.

@@ -87,11 +87,11 @@ func (a *aggregates) elementOf(l leaf, indices []*ir.Index, e ir.Expr) ir.Expr {
 	if len(indices) == 1 {
 		return &ir.Index{X: array, I: indices[0].I, Checked: indices[0].Checked, At: indices[0].At}
 	}
-	sum := number(0, e.Pos())
+	sum := ir.IntConst(0, e.Pos())
 	for i, ix := range indices {
-		x := toInt(ix.I)
+		x := ir.ToInt(ix.I)
 		if ix.Checked {
-			x = a.checked(x, number(l.dims[i], ix.At), ir.Source(ix.X), ix.At)
+			x = a.checked(x, ir.IntConst(l.dims[i], ix.At), ir.Source(ix.X), ix.At)
 		}
 		stride := int64(1)
 		for _, d := range l.dims[i+1:] {
@@ -103,13 +103,13 @@ func (a *aggregates) elementOf(l leaf, indices []*ir.Index, e ir.Expr) ir.Expr {
 }
 
 func scaled(x ir.Expr, by int64) ir.Expr {
-	if c, ok := constInt(x); ok {
-		return number(c*by, x.Pos())
+	if c, ok := ir.ConstInt(x); ok {
+		return ir.IntConst(c*by, x.Pos())
 	}
 	if by == 1 {
 		return x
 	}
-	return &ir.Binary{Op: ir.Mul, X: x, Y: number(by, x.Pos()), T: ir.IntType, At: x.Pos()}
+	return &ir.Binary{Op: ir.Mul, X: x, Y: ir.IntConst(by, x.Pos()), T: ir.IntType, At: x.Pos()}
 }
 
 // declareKept declares the leaves, all zero, and then gives them their values.
@@ -148,14 +148,14 @@ func (a *aggregates) copyParts(to, from ir.Expr, t *ir.Type, at ir.Pos) []ir.Stm
 	case ir.Array:
 		if a.leaves[ir.RootVar(to)] != nil || a.leaves[ir.RootVar(from)] != nil { // scalars have no number
 			for i := range t.Len {
-				out = append(out, a.copyParts(&ir.Index{X: to, I: number(i, at), At: at}, &ir.Index{X: from, I: number(i, at), At: at}, t.Elem, at)...)
+				out = append(out, a.copyParts(&ir.Index{X: to, I: ir.IntConst(i, at), At: at}, &ir.Index{X: from, I: ir.IntConst(i, at), At: at}, t.Elem, at)...)
 			}
 			return out
 		}
 		k := a.local("k", ir.IntType, at)
 		i := &ir.Ref{Var: k, At: at}
 		body := a.copyParts(&ir.Index{X: to, I: i, At: at}, &ir.Index{X: from, I: i, At: at}, t.Elem, at)
-		return []ir.Stmt{&ir.For{Var: k, Lo: number(0, at), Hi: number(t.Len, at), Step: number(1, at), Rel: ir.Lt, Body: body, At: at}}
+		return []ir.Stmt{&ir.For{Var: k, Lo: ir.IntConst(0, at), Hi: ir.IntConst(t.Len, at), Step: ir.IntConst(1, at), Rel: ir.Lt, Body: body, At: at}}
 	}
 	return []ir.Stmt{&ir.Assign{Place: a.expr(to), Value: a.expr(from), At: at}}
 }

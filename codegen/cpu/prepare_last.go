@@ -37,8 +37,8 @@ func (p *preparation) lasts(body []ir.Stmt) []ir.Stmt {
 
 // stamped is the body of f with its own copy of v, each setting of which notes the iteration.
 func stamped(f *ir.For, v, own, at *ir.Var) []ir.Stmt {
-	order := toInt(&ir.Ref{Var: f.Var, At: f.At})
-	if step, ok := constStep(f); ok && step < 0 {
+	order := ir.ToInt(&ir.Ref{Var: f.Var, At: f.At})
+	if step, ok := ir.ConstStep(f); ok && step < 0 {
 		order = &ir.Unary{Op: ir.Com, X: order, At: f.At}
 	}
 	r := &ir.Rewrite{Var: func(x *ir.Var) *ir.Var {
@@ -50,9 +50,9 @@ func stamped(f *ir.For, v, own, at *ir.Var) []ir.Stmt {
 		sets := false
 		switch s := s.(type) {
 		case *ir.Assign:
-			sets = isRef(s.Place, own)
+			sets = ir.IsRef(s.Place, own)
 		case *ir.Atomic:
-			sets = s.Old != nil && isRef(s.Old, own) || isRef(s.Place, own)
+			sets = s.Old != nil && ir.IsRef(s.Old, own) || ir.IsRef(s.Place, own)
 		case *ir.For:
 			for _, red := range reductionsIn(s) {
 				sets = sets || ir.RootVar(red.Place) == own || red.Index != nil && ir.RootVar(red.Index) == own

@@ -9,14 +9,14 @@ import (
 // steps counts the parallel loops whose step is not constant: k runs from 0 below the number of iterations.
 func (p *preparation) steps(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
-		f, ok := parallel(s)
+		f, ok := ir.ParallelLoop(s)
 		if ok && f.Var.Type.Kind == ir.Uint64 && (pastInt64(f.Lo) || pastInt64(f.Hi)) {
 			p.fail(f.At, "the loop over "+f.Var.Name+" goes past the largest int64: count from 0 and add")
 		}
 		if !ok || f.Rel == ir.Ne || f.Directive.Collapse > 1 {
 			return []ir.Stmt{s}
 		}
-		if step, ok := constStep(f); ok && max(step, -step) <= maxShortStep {
+		if step, ok := ir.ConstStep(f); ok && max(step, -step) <= maxShortStep {
 			return []ir.Stmt{s}
 		}
 		return p.counted(f)
@@ -29,7 +29,7 @@ const maxShortStep = 1 << 24
 
 // pastInt64 tells a constant that an int64 does not hold, or hardly.
 func pastInt64(e ir.Expr) bool {
-	c, ok := constInt(e)
+	c, ok := ir.ConstInt(e)
 	return ok && (c < 0 || c > math.MaxInt64/2)
 }
 
@@ -42,8 +42,8 @@ func (p *preparation) counted(f *ir.For) []ir.Stmt {
 		return &ir.Ref{Var: v, At: at}
 	}
 	lo, step := hold("_from", f.Lo), hold("_step", f.Step)
-	from, to := toInt(lo), toInt(hold("_to", f.Hi))
-	by := toInt(step)
+	from, to := ir.ToInt(lo), ir.ToInt(hold("_to", f.Hi))
+	by := ir.ToInt(step)
 	if f.Rel == ir.Gt || f.Rel == ir.Ge {
 		from, to = to, from
 		by = &ir.Unary{Op: ir.Neg, X: by, At: at}
@@ -53,15 +53,15 @@ func (p *preparation) counted(f *ir.For) []ir.Stmt {
 	if f.Rel == ir.Le || f.Rel == ir.Ge {
 		op = ir.Le
 	} else {
-		distance = &ir.Binary{Op: ir.Sub, X: distance, Y: number(1, at), T: ir.IntType, At: at}
+		distance = &ir.Binary{Op: ir.Sub, X: distance, Y: ir.IntConst(1, at), T: ir.IntType, At: at}
 	}
 	n := p.local(f.Var.Name+"_count", ir.IntType, at)
 	p.names[at] = "the step of the loop over " + f.Var.Name + ", less 1"
-	by = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{by, number(1<<62, at)}, T: ir.IntType, At: at} // longer ones end as soon
-	less := &ir.Binary{Op: ir.Sub, X: by, Y: number(1, at), T: ir.IntType, At: at}
-	checked := &ir.Binary{Op: within, X: less, Y: number(1<<62, at), T: ir.IntType, At: at} // a step of zero, or away from the end, would never arrive
-	divisor := &ir.Binary{Op: ir.Add, X: checked, Y: number(1, at), T: ir.IntType, At: at}
-	count := &ir.Binary{Op: ir.Add, X: &ir.Binary{Op: ir.Div, X: distance, Y: divisor, T: ir.IntType, At: at}, Y: number(1, at), T: ir.IntType, At: at}
+	by = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{by, ir.IntConst(1<<62, at)}, T: ir.IntType, At: at} // longer ones end as soon
+	less := &ir.Binary{Op: ir.Sub, X: by, Y: ir.IntConst(1, at), T: ir.IntType, At: at}
+	checked := &ir.Binary{Op: within, X: less, Y: ir.IntConst(1<<62, at), T: ir.IntType, At: at} // a step of zero, or away from the end, would never arrive
+	divisor := &ir.Binary{Op: ir.Add, X: checked, Y: ir.IntConst(1, at), T: ir.IntType, At: at}
+	count := &ir.Binary{Op: ir.Add, X: &ir.Binary{Op: ir.Div, X: distance, Y: divisor, T: ir.IntType, At: at}, Y: ir.IntConst(1, at), T: ir.IntType, At: at}
 	out = append(out, &ir.Decl{Var: n, At: at}, &ir.If{Cond: &ir.Binary{Op: op, X: from, Y: to, T: ir.BoolType, At: at},
 		Then: []ir.Stmt{&ir.Assign{Place: &ir.Ref{Var: n, At: at}, Value: count, At: at}}, At: at})
 	k := p.local("k", ir.IntType, at)
@@ -71,7 +71,7 @@ func (p *preparation) counted(f *ir.For) []ir.Stmt {
 	}
 	value := &ir.Binary{Op: ir.Add, X: lo, Y: &ir.Binary{Op: ir.Mul, X: times, Y: step, T: f.Var.Type, At: at}, T: f.Var.Type, At: at}
 	c := *f
-	c.Var, c.Lo, c.Hi, c.Step, c.Rel = k, number(0, at), &ir.Ref{Var: n, At: at}, number(1, at), ir.Lt
+	c.Var, c.Lo, c.Hi, c.Step, c.Rel = k, ir.IntConst(0, at), &ir.Ref{Var: n, At: at}, ir.IntConst(1, at), ir.Lt
 	c.Body = append([]ir.Stmt{&ir.Decl{Var: f.Var, Init: value, At: at}}, f.Body...)
 	return append(out, &c)
 }
@@ -119,7 +119,7 @@ func (p *preparation) strided(c *ir.Construct) []ir.Stmt {
 				return []ir.Stmt{s}
 			}
 		}
-		if byThread || escapes(f) {
+		if byThread || ir.LeavesLoop(f) {
 			return []ir.Stmt{s}
 		}
 		f.Step = &ir.Const{T: f.Var.Type, Bits: 1, At: f.At}
@@ -137,11 +137,11 @@ func (p *preparation) countedWhile(w *ir.While, begin map[*ir.Var]ir.Expr) (*ir.
 	}
 	i, ok := cond.X.(*ir.Ref)
 	next, ok2 := w.Post[0].(*ir.Assign)
-	if !ok || !ok2 || begin[i.Var] == nil || !isRef(next.Place, i.Var) {
+	if !ok || !ok2 || begin[i.Var] == nil || !ir.IsRef(next.Place, i.Var) {
 		return nil, false
 	}
 	sum, ok := next.Value.(*ir.Binary)
-	if !ok || sum.Op != ir.Add || !isRef(sum.X, i.Var) || mayFail(cond.Y) {
+	if !ok || sum.Op != ir.Add || !ir.IsRef(sum.X, i.Var) || mayFail(cond.Y) {
 		return nil, false
 	}
 	changed := ir.Assigned(w.Body)

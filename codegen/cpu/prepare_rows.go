@@ -15,11 +15,11 @@ import (
 // rowFields makes the fields of the elements that iterations own variables.
 func (p *preparation) rowFields(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
-		f, ok := parallel(s)
+		f, ok := ir.ParallelLoop(s)
 		if !ok || f.Directive.Collapse > 1 || assignsTo(f.Body, f.Var) || !plainRows(f.Body) {
 			return []ir.Stmt{s}
 		}
-		step, constant := constStep(f)
+		step, constant := ir.ConstStep(f)
 		if !constant || step == 0 {
 			return []ir.Stmt{s}
 		}
@@ -160,7 +160,7 @@ func (w *row) begin() (before, inside []ir.Stmt, ok bool) {
 		if w.always(s) {
 			return list[:i:i], wrap(list[i:]), true
 		}
-		if escapes(s) || w.usedIn([]ir.Stmt{s}) {
+		if ir.LeavesLoop(s) || w.usedIn([]ir.Stmt{s}) {
 			return nil, nil, false
 		}
 	}
@@ -190,10 +190,10 @@ func (w *row) always(s ir.Stmt) bool {
 func (w *row) isElement(ix *ir.Index) bool {
 	r, ok := ix.X.(*ir.Ref)
 	i := ix.I
-	if c, wider := i.(*ir.Convert); wider && wide(c.T) && c.X.Type().IsInteger() {
+	if c, wider := i.(*ir.Convert); wider && ir.IsWide(c.T) && c.X.Type().IsInteger() {
 		i = c.X
 	}
-	return ok && r.Var == w.slice && isRef(i, w.f.Var)
+	return ok && r.Var == w.slice && ir.IsRef(i, w.f.Var)
 }
 
 // offsetOf is where a scalar lies in the iteration's own element; ok is false for other places.
@@ -210,7 +210,7 @@ func (w *row) offsetOf(e ir.Expr) (offset int64, ok bool) {
 				}
 				return offset, ok
 			}
-			c, constant := constInt(p.I)
+			c, constant := ir.ConstInt(p.I)
 			if !constant || c < 0 || c >= p.X.Type().Len {
 				return 0, false
 			}
@@ -395,7 +395,7 @@ func scalarPlaces(at ir.Expr, t *ir.Type, lo, hi int64) []ir.Expr {
 	case ir.Array:
 		size := int64(t.Elem.Size)
 		for i := lo / size; i*size < hi; i++ {
-			out = append(out, scalarPlaces(&ir.Index{X: at, I: number(i, at.Pos()), At: at.Pos()}, t.Elem, lo-i*size, hi-i*size)...)
+			out = append(out, scalarPlaces(&ir.Index{X: at, I: ir.IntConst(i, at.Pos()), At: at.Pos()}, t.Elem, lo-i*size, hi-i*size)...)
 		}
 	default:
 		out = append(out, at)

@@ -74,13 +74,13 @@ func (p *preparation) ownSlices(params []*ir.Var, body []ir.Stmt) []ir.Stmt {
 
 // plus is x + y, or x - y, of ints, computed where both are constants.
 func plus(op ir.Op, x, y ir.Expr) ir.Expr {
-	a, okA := constInt(x)
-	b, okB := constInt(y)
+	a, okA := ir.ConstInt(x)
+	b, okB := ir.ConstInt(y)
 	switch {
 	case okA && okB && op == ir.Add:
-		return number(a+b, x.Pos())
+		return ir.IntConst(a+b, x.Pos())
 	case okA && okB:
-		return number(a-b, x.Pos())
+		return ir.IntConst(a-b, x.Pos())
 	case okB && b == 0:
 		return x
 	case okA && a == 0 && op == ir.Add:
@@ -90,14 +90,14 @@ func plus(op ir.Op, x, y ir.Expr) ir.Expr {
 }
 
 func isZero(e ir.Expr) bool {
-	c, ok := constInt(e)
+	c, ok := ir.ConstInt(e)
 	return ok && c == 0
 }
 
 // checked is x with the check that it is below limit.
 func (p *preparation) checked(x, limit ir.Expr, name string, at ir.Pos) ir.Expr {
-	a, okA := constInt(x)
-	b, okB := constInt(limit)
+	a, okA := ir.ConstInt(x)
+	b, okB := ir.ConstInt(limit)
 	if okA && okB && 0 <= a && a < b {
 		return x
 	}
@@ -116,7 +116,7 @@ func (v *views) of(e ir.Expr, out *[]ir.Stmt) (*view, bool) {
 			return nil, false
 		}
 		n := &ir.Len{X: e, At: e.At}
-		return &view{base: e, off: number(0, e.At), n: n, cap: v.capacity(e, n)}, true
+		return &view{base: e, off: ir.IntConst(0, e.At), n: n, cap: v.capacity(e, n)}, true
 	case *ir.Reslice:
 		return v.part(e, out)
 	}
@@ -141,23 +141,23 @@ func (v *views) capacity(e *ir.Ref, n ir.Expr) ir.Expr {
 func (v *views) part(e *ir.Reslice, out *[]ir.Stmt) (*view, bool) {
 	var from *view
 	if t := e.X.Type(); t.Kind == ir.Array {
-		n := number(t.Len, e.At)
-		from = &view{base: e.X, off: number(0, e.At), n: n, cap: n}
+		n := ir.IntConst(t.Len, e.At)
+		from = &view{base: e.X, off: ir.IntConst(0, e.At), n: n, cap: n}
 	} else if x, ok := v.of(e.X, out); ok {
 		from = x
 	} else {
 		return nil, false
 	}
 	name := ir.Source(e)
-	lo, hi, most := number(0, e.At), from.n, from.cap
+	lo, hi, most := ir.IntConst(0, e.At), from.n, from.cap
 	if e.Max != nil {
-		most = v.once(v.limited(e, toInt(e.Max), from.cap, name), out)
+		most = v.once(v.limited(e, ir.ToInt(e.Max), from.cap, name), out)
 	}
 	if e.Hi != nil {
-		hi = v.once(v.limited(e, toInt(e.Hi), most, name), out)
+		hi = v.once(v.limited(e, ir.ToInt(e.Hi), most, name), out)
 	}
 	if e.Lo != nil {
-		lo = v.once(v.limited(e, toInt(e.Lo), hi, name), out)
+		lo = v.once(v.limited(e, ir.ToInt(e.Lo), hi, name), out)
 	}
 	return &view{base: from.base, off: plus(ir.Add, from.off, lo), n: plus(ir.Sub, hi, lo), cap: plus(ir.Sub, most, lo)}, true
 }
@@ -176,21 +176,21 @@ func (v *views) limited(e *ir.Reslice, x, limit ir.Expr, name string) ir.Expr {
 		return x
 	}
 	v.bounds[e.At] = true
-	return v.checked(x, plus(ir.Add, limit, number(1, e.At)), name, e.At)
+	return v.checked(x, plus(ir.Add, limit, ir.IntConst(1, e.At)), name, e.At)
 }
 
 // element is element i of a view.
 func (v *views) element(x *view, i ir.Expr, checked bool, name string, at ir.Pos) ir.Expr {
-	if whole, ok := x.n.(*ir.Len); ok && isZero(x.off) && exprKey(whole.X) == exprKey(x.base) {
+	if whole, ok := x.n.(*ir.Len); ok && isZero(x.off) && ir.ExprKey(whole.X) == ir.ExprKey(x.base) {
 		return &ir.Index{X: (&ir.Rewrite{}).CopyExpr(x.base), I: i, Checked: checked, At: at}
 	}
 	if checked {
 		if u, ok := unsigned64(i); ok {
 			i = u
 		}
-		i = v.checked(toInt(i), x.n, name, at)
+		i = v.checked(ir.ToInt(i), x.n, name, at)
 	}
-	return &ir.Index{X: (&ir.Rewrite{}).CopyExpr(x.base), I: plus(ir.Add, x.off, toInt(i)), At: at}
+	return &ir.Index{X: (&ir.Rewrite{}).CopyExpr(x.base), I: plus(ir.Add, x.off, ir.ToInt(i)), At: at}
 }
 
 // unsigned64 makes an int of a uint: the bits stay, and what is too large is below zero.
@@ -221,7 +221,7 @@ func (v *views) expr(e ir.Expr) ir.Expr {
 	case *ir.Cap:
 		if w, ok := v.of(e.X, nil); ok {
 			if r, ok := e.X.(*ir.Reslice); ok && r.Checked && r.Hi != nil && r.Lo == nil {
-				return plus(ir.Add, w.cap, v.checked(number(0, e.At), plus(ir.Add, w.n, number(1, e.At)), ir.Source(r), r.At)) // the end counts, too
+				return plus(ir.Add, w.cap, v.checked(ir.IntConst(0, e.At), plus(ir.Add, w.n, ir.IntConst(1, e.At)), ir.Source(r), r.At)) // the end counts, too
 			}
 			return w.cap
 		}
@@ -240,7 +240,7 @@ func (v *views) expr(e ir.Expr) ir.Expr {
 
 func sameLen(n ir.Expr, e *ir.Len) bool {
 	l, ok := n.(*ir.Len)
-	return ok && exprKey(l) == exprKey(e)
+	return ok && ir.ExprKey(l) == ir.ExprKey(e)
 }
 
 func (v *views) stmt(s ir.Stmt) []ir.Stmt {
@@ -262,7 +262,7 @@ func (v *views) stmt(s ir.Stmt) []ir.Stmt {
 
 // fixed returns e as an expression whose value stays, with the declaration that it may need.
 func (v *views) fixed(e ir.Expr, name string, out *[]ir.Stmt) ir.Expr {
-	if _, ok := constInt(e); ok {
+	if _, ok := ir.ConstInt(e); ok {
 		return e
 	}
 	if r, ok := e.(*ir.Ref); ok && !v.assigned[r.Var] {
@@ -348,7 +348,7 @@ func (v *views) declareLater(s *ir.Decl) []ir.Stmt {
 	if base == nil {
 		return []ir.Stmt{s}
 	}
-	x, none := v.variables(s, base), number(0, s.At)
+	x, none := v.variables(s, base), ir.IntConst(0, s.At)
 	v.slices[s.Var] = x
 	return v.bind(x, &view{off: none, n: none, cap: none}, s.Var.Name, true, s.At)
 }
@@ -385,7 +385,7 @@ func (v *views) assign(s *ir.Assign, x *ir.Var) []ir.Stmt {
 	if have == nil || !ok || !have.vars {
 		return []ir.Stmt{s}
 	}
-	if exprKey(have.base) != exprKey(w.base) {
+	if ir.ExprKey(have.base) != ir.ExprKey(w.base) {
 		v.fail(s.At, fmt.Sprintf("%s is a part of %s here and of %s elsewhere, and code for lanes must know the slice that it reads: use one variable for each, or an index into the whole",
 			x.Name, ir.Source(w.base), ir.Source(have.base)))
 		return nil
@@ -409,7 +409,7 @@ func (v *views) point(s *ir.Decl) []ir.Stmt {
 			return nil
 		}
 		if x.Var.Type.Kind == ir.Slice { // a pointer parameter, see pointers
-			v.places[s.Var] = &ir.Index{X: x, I: number(0, x.At), Checked: true, At: x.At}
+			v.places[s.Var] = &ir.Index{X: x, I: ir.IntConst(0, x.At), Checked: true, At: x.At}
 			return nil
 		}
 	}

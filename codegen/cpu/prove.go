@@ -10,7 +10,7 @@ import (
 // index that is affine in both counters is extreme at the corners. Where the corners are in range, the checks before every single row are
 // stepped over.
 func (g *gen) proveNest(outer *ir.For) {
-	step, _ := constStep(outer)
+	step, _ := ir.ConstStep(outer)
 	for _, s := range outer.Body {
 		inner, ok := s.(*ir.For)
 		if !ok || !g.lanesFor[inner] || !g.provable(outer, inner) {
@@ -40,7 +40,7 @@ func (g *gen) proveNest(outer *ir.For) {
 
 // proveRow makes the checks of one row of the inner loop.
 func (g *gen) proveRow(inner *ir.For, fail mach.Label) {
-	step, _ := constStep(inner)
+	step, _ := ir.ConstStep(inner)
 	g.shapes = analyseShapes(inner, step)
 	base := g.NewGeneral()
 	g.move(base, g.gpOutside(inner.Lo))
@@ -70,7 +70,7 @@ func (g *gen) provable(outer, inner *ir.For) bool {
 	fixed := func(e ir.Expr) bool {
 		return (&loopFrame{changes: changes}).fixed(e)
 	}
-	step, ok := constStep(inner)
+	step, ok := ir.ConstStep(inner)
 	if !ok || !fixed(inner.Lo) || !fixed(inner.Hi) {
 		return false
 	}
@@ -85,7 +85,7 @@ func (g *gen) provable(outer, inner *ir.For) bool {
 			return
 		}
 		for _, t := range linearOf(ix.I).terms {
-			if isRef(t.expr, inner.Var) || isRef(t.expr, outer.Var) || fixed(t.expr) {
+			if ir.IsRef(t.expr, inner.Var) || ir.IsRef(t.expr, outer.Var) || fixed(t.expr) {
 				continue
 			}
 			if x, y, ok := factorsOf(t.expr, outer.Var); !ok || x == nil || !fixed(y) {
@@ -99,13 +99,13 @@ func (g *gen) provable(outer, inner *ir.For) bool {
 // factorsOf takes v*y apart.
 func factorsOf(e ir.Expr, v *ir.Var) (x, y ir.Expr, ok bool) {
 	b, ok := e.(*ir.Binary)
-	if !ok || b.Op != ir.Mul || !wide(b.T) {
+	if !ok || b.Op != ir.Mul || !ir.IsWide(b.T) {
 		return nil, nil, false
 	}
-	if isRef(b.X, v) && !ir.ExprVars(b.Y).Has(v) {
+	if ir.IsRef(b.X, v) && !ir.ExprVars(b.Y).Has(v) {
 		return b.X, b.Y, true
 	}
-	if isRef(b.Y, v) && !ir.ExprVars(b.X).Has(v) {
+	if ir.IsRef(b.Y, v) && !ir.ExprVars(b.X).Has(v) {
 		return b.Y, b.X, true
 	}
 	return nil, nil, false
@@ -121,8 +121,8 @@ func (g *gen) factors(outer, inner *ir.For) []ir.Expr {
 			return
 		}
 		for _, t := range linearOf(ix.I).terms {
-			if _, y, ok := factorsOf(t.expr, outer.Var); ok && !seen[exprKey(y)] && g.known([]term{{expr: y}}) {
-				seen[exprKey(y)] = true
+			if _, y, ok := factorsOf(t.expr, outer.Var); ok && !seen[ir.ExprKey(y)] && g.known([]term{{expr: y}}) {
+				seen[ir.ExprKey(y)] = true
 				out = append(out, y)
 			}
 		}

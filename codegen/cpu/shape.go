@@ -108,7 +108,7 @@ func (w *shapeWalk) raise(v *ir.Var, to shape) {
 func (w *shapeWalk) list(body []ir.Stmt, split bool) {
 	for _, s := range body {
 		w.stmt(s, split)
-		if !split && escapes(s) && w.splits(s) {
+		if !split && ir.LeavesLoop(s) && w.splits(s) {
 			split = true // lanes that left are off in what follows
 		}
 	}
@@ -181,7 +181,7 @@ func (w *shapeWalk) stmt(s ir.Stmt, split bool) {
 // leavesSplit tells whether lanes may leave the loop at different times.
 func (w *shapeWalk) leavesSplit(body []ir.Stmt) bool {
 	for _, s := range body {
-		if escapes(s) && w.splits(s) {
+		if ir.LeavesLoop(s) && w.splits(s) {
 			return true
 		}
 	}
@@ -216,7 +216,7 @@ func (s *shapes) binary(e *ir.Binary) shape {
 	if x.kind == uniform && y.kind == uniform {
 		return shape{}
 	}
-	if x.kind == varying || y.kind == varying || !wide(e.T) {
+	if x.kind == varying || y.kind == varying || !ir.IsWide(e.T) {
 		return shape{kind: varying}
 	}
 	switch e.Op {
@@ -225,10 +225,10 @@ func (s *shapes) binary(e *ir.Binary) shape {
 	case ir.Sub:
 		return affineShape(x.stride - y.stride)
 	case ir.Mul:
-		if c, ok := constInt(e.Y); ok {
+		if c, ok := ir.ConstInt(e.Y); ok {
 			return affineShape(x.stride * c)
 		}
-		if c, ok := constInt(e.X); ok {
+		if c, ok := ir.ConstInt(e.X); ok {
 			return affineShape(y.stride * c)
 		}
 	}
@@ -239,7 +239,7 @@ func (s *shapes) binary(e *ir.Binary) shape {
 // wrapping.
 func (s *shapes) convert(e *ir.Convert) shape {
 	x := s.shape(e.X)
-	if x.kind == affine && wide(e.T) && e.X.Type().IsInteger() {
+	if x.kind == affine && ir.IsWide(e.T) && e.X.Type().IsInteger() {
 		return x
 	}
 	if x.kind == uniform {

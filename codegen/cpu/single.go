@@ -57,7 +57,7 @@ func (c *compiler) single(loop *ir.For) (why string, ok bool) {
 		return fmt.Sprintf("the loop at %s runs one iteration after the other: it was asked for", loop.At), true
 	}
 	d := loop.Directive
-	step, constant := constStep(loop)
+	step, constant := ir.ConstStep(loop)
 	if !constant || loop.Rel == ir.Ne || d == nil || d.Parts&ir.Simd != 0 || d.Simdlen > 0 || d.Collapse > 1 || !c.onlyArrays(d.Reductions) || len(d.Lastprivate) > 0 || !plainInside(loop) {
 		return "", false
 	}
@@ -204,7 +204,7 @@ func (w *weighing) operation(e *ir.Binary, sum *weight) {
 		sum.add(50, 8)
 	case e.Op == ir.Div || e.Op == ir.Rem:
 		sum.add(20, 8)
-	case e.Op == ir.Mul && wide(e.T) && !w.avx512 && w.shape(e).kind == varying:
+	case e.Op == ir.Mul && ir.IsWide(e.T) && !w.avx512 && w.shape(e).kind == varying:
 		w.lacks(e)
 		sum.add(8, 1)
 	default:
@@ -213,7 +213,7 @@ func (w *weighing) operation(e *ir.Binary, sum *weight) {
 }
 
 func isConstInt(e ir.Expr) bool {
-	_, ok := constInt(e)
+	_, ok := ir.ConstInt(e)
 	return ok
 }
 

@@ -97,7 +97,7 @@ func (g *gen) takeOne(s *ir.If) bool {
 	}
 	thens, others := values(then), values(other)
 	x := g.gp(c.X)
-	if v, isConst := constInt(c.Y); isConst && v == int64(int32(v)) {
+	if v, isConst := ir.ConstInt(c.Y); isConst && v == int64(int32(v)) {
 		g.Op(x86.CMPQImm, x86.W128, x86.RegArg(x), x86.ImmArg(v))
 	} else {
 		g.Op(x86.CMPQ, x86.W128, x86.RegArg(x), x86.RegArg(g.gp(c.Y)))
@@ -180,7 +180,7 @@ func plainValue(e ir.Expr, left *int) bool {
 		case ir.Mul:
 			return plainValue(e.X, left) && plainValue(e.Y, left)
 		case ir.Shl, ir.Shr:
-			_, isConst := constInt(e.Y)
+			_, isConst := ir.ConstInt(e.Y)
 			return isConst && plainValue(e.X, left)
 		}
 	}
@@ -217,10 +217,10 @@ func (g *gen) updateInPlace(m x86.Mem, place, value ir.Expr) bool {
 		return false
 	}
 	from, ok := e.X.(*ir.Index)
-	if !ok || exprKey(from) != exprKey(place) {
+	if !ok || ir.ExprKey(from) != ir.ExprKey(place) {
 		return false
 	}
-	if c, ok := constInt(e.Y); ok && c == int64(int32(c)) && c != -1<<31 {
+	if c, ok := ir.ConstInt(e.Y); ok && c == int64(int32(c)) && c != -1<<31 {
 		if e.Op == ir.Sub {
 			c = -c
 		}
@@ -234,7 +234,7 @@ func (g *gen) updateInPlace(m x86.Mem, place, value ir.Expr) bool {
 // timesAndMore computes x*3, x*5 and x*9, and that with a constant added, as an address.
 func (g *gen) timesAndMore(r x86.Reg, e *ir.Binary) bool {
 	disp := int64(0)
-	if c, ok := constInt(e.Y); ok && e.Op == ir.Add && c == int64(int32(c)) {
+	if c, ok := ir.ConstInt(e.Y); ok && e.Op == ir.Add && c == int64(int32(c)) {
 		disp = c
 		if e, ok = e.X.(*ir.Binary); !ok || e.T.Size < 8 {
 			return false
@@ -244,9 +244,9 @@ func (g *gen) timesAndMore(r x86.Reg, e *ir.Binary) bool {
 		return false
 	}
 	c, x := int64(0), e.X
-	if v, ok := constInt(e.Y); ok {
+	if v, ok := ir.ConstInt(e.Y); ok {
 		c = v
-	} else if v, ok := constInt(e.X); ok {
+	} else if v, ok := ir.ConstInt(e.X); ok {
 		c, x = v, e.Y
 	}
 	if c != 3 && c != 5 && c != 9 {

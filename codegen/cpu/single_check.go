@@ -23,7 +23,7 @@ func (g *gen) checkRounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k 
 	g.shared = map[string]x86.Reg{}
 	for _, ix := range checked {
 		l, root := linearOf(ix.I), ix.X.(*ir.Ref)
-		g.precheckOnce(seen, root.Var.Name+exprKey(root), g.homes[root.Var].length, l, affineShape(1), count, slow)
+		g.precheckOnce(seen, root.Var.Name+ir.ExprKey(root), g.homes[root.Var].length, l, affineShape(1), count, slow)
 	}
 	g.shared = nil
 	g.later(slow, func() {

@@ -55,11 +55,11 @@ func (s *stage) countable(f frame) bool {
 	}
 	c := count{set: true, inclusive: s.next.Rel == ir.Le || s.next.Rel == ir.Ge}
 	var ok bool
-	if c.step, ok = constStep(s.next); !ok || s.next.Rel == ir.Ne {
+	if c.step, ok = ir.ConstStep(s.next); !ok || s.next.Rel == ir.Ne {
 		return false
 	}
 	term := func(e ir.Expr, word *int, value *int64) bool {
-		if c, ok := constInt(e); ok {
+		if c, ok := ir.ConstInt(e); ok {
 			*value = c
 			return true
 		}
@@ -70,7 +70,7 @@ func (s *stage) countable(f frame) bool {
 				return true
 			}
 		case *ir.Ref:
-			if wide(e.Var.Type) && f.word[e.Var] > 0 {
+			if ir.IsWide(e.Var.Type) && f.word[e.Var] > 0 {
 				*word = f.word[e.Var]
 				return true
 			}
@@ -119,7 +119,7 @@ func split(body []ir.Stmt) []*stage {
 	var out []*stage
 	seq := &stage{}
 	for _, s := range body {
-		if f, ok := parallel(s); ok {
+		if f, ok := ir.ParallelLoop(s); ok {
 			seq.next = f
 			out = append(out, seq, &stage{loop: f, body: []ir.Stmt{f}, alone: hasAtomics(f)})
 			seq = &stage{}

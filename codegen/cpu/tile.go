@@ -59,7 +59,7 @@ func (t *tile) jams(body []ir.Stmt, fixed func(ir.Expr) bool) bool {
 				return false
 			}
 		case *ir.For:
-			if _, ok := constStep(s); !ok || s.Rel == ir.Ne || len(reductionsOf(s)) > 0 || !fixed(s.Lo) || !fixed(s.Hi) || !t.jams(s.Body, fixed) {
+			if _, ok := ir.ConstStep(s); !ok || s.Rel == ir.Ne || len(reductionsOf(s)) > 0 || !fixed(s.Lo) || !fixed(s.Hi) || !t.jams(s.Body, fixed) {
 				return false
 			}
 		default:
@@ -200,7 +200,7 @@ func (j *jamming) share(body []ir.Stmt) []ir.Stmt {
 		}
 		with := map[string]*ir.Var{}
 		j.sharedLoads([]ir.Stmt{s}, func(ix *ir.Index) {
-			key := exprKey(ix)
+			key := ir.ExprKey(ix)
 			if with[key] != nil {
 				return
 			}
@@ -210,7 +210,7 @@ func (j *jamming) share(body []ir.Stmt) []ir.Stmt {
 		})
 		swap := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 			if ix, ok := e.(*ir.Index); ok {
-				if v := with[exprKey(ix)]; v != nil {
+				if v := with[ir.ExprKey(ix)]; v != nil {
 					return &ir.Ref{Var: v, At: ix.At}
 				}
 			}
@@ -284,7 +284,7 @@ func (j *jamming) join(rows [][]ir.Stmt) []ir.Stmt {
 // tiled runs as many rows of the chunk as make whole tiles, and leaves the others. The loop over lanes is the outer one here: what all rows
 // read stays in the caches for the next rows.
 func (g *gen) tiled(t *tile) {
-	step, _ := constStep(t.rows)
+	step, _ := ir.ConstStep(t.rows)
 	lo, hi := g.homes[g.tripLo].gp, g.homes[g.tripHi].gp
 	rest := g.NewLabel()
 	whole := g.NewGeneral()
@@ -357,7 +357,7 @@ func (g *gen) cornered(ix *ir.Index, counters map[*ir.Var]*ir.For, fixed func(ir
 
 // counted takes v or v*y apart, where v is a counter.
 func counted(e ir.Expr, counters map[*ir.Var]*ir.For) (v *ir.Var, y ir.Expr, ok bool) {
-	if c, isConvert := e.(*ir.Convert); isConvert && wide(c.T) && c.X.Type().IsInteger() && c.X.Type().IsSigned() {
+	if c, isConvert := e.(*ir.Convert); isConvert && ir.IsWide(c.T) && c.X.Type().IsInteger() && c.X.Type().IsSigned() {
 		e = c.X
 	}
 	if r, isRef := e.(*ir.Ref); isRef {
@@ -386,10 +386,10 @@ func (g *gen) proveCorners(t *tile, rows *ir.For, fail mach.Label) {
 	g.shared = map[string]x86.Reg{}
 	ir.Inspect(t.lanes.Body, nil, func(e ir.Expr) {
 		ix, ok := e.(*ir.Index)
-		if !ok || !ix.Checked || seen[exprKey(ix)] {
+		if !ok || !ix.Checked || seen[ir.ExprKey(ix)] {
 			return
 		}
-		seen[exprKey(ix)] = true
+		seen[ir.ExprKey(ix)] = true
 		lo, hi := g.constGeneral(0), g.constGeneral(0)
 		l := linearOf(ix.I)
 		for _, term := range l.terms {
@@ -428,7 +428,7 @@ func (g *gen) proveCorners(t *tile, rows *ir.For, fail mach.Label) {
 
 // fitting is the value of e, which is a small number from here on.
 func (g *gen) fitting(e ir.Expr, small map[string]x86.Reg, fail mach.Label) x86.Reg {
-	key := exprKey(e)
+	key := ir.ExprKey(e)
 	if r, ok := small[key]; ok {
 		return r
 	}
@@ -457,7 +457,7 @@ func (g *gen) addTimes(d, x x86.Reg, coef int64) {
 
 // endsOf computes the ends of a counter; it jumps to fail where there are no iterations, or the numbers are large.
 func (g *gen) endsOf(s *ir.For, fail mach.Label) ends {
-	step, _ := constStep(s)
+	step, _ := ir.ConstStep(s)
 	from, to := s.Lo, s.Hi
 	if step < 0 {
 		from, to = to, from

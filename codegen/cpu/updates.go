@@ -61,7 +61,7 @@ func (g *gen) updatesOf(f *ir.For) *sharedUpdates {
 			return nil
 		}
 		x := updatedSlice{leagueSum: leagueSum{op: op, t: v.Type.Elem, word: g.frame.word[v]}}
-		x.identity = g.identity(ir.Reduction{Op: op, Place: &ir.Index{X: &ir.Ref{Var: v}, I: number(0, v.At)}, At: v.At})
+		x.identity = g.identity(ir.Reduction{Op: op, Place: &ir.Index{X: &ir.Ref{Var: v}, I: ir.IntConst(0, v.At)}, At: v.At})
 		u.slices = append(u.slices, x)
 	}
 	return u

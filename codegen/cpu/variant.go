@@ -152,7 +152,7 @@ func streamsRows(f *ir.For) bool {
 		return false
 	}
 	inner, ok := f.Body[0].(*ir.For)
-	return ok && freed(inner) && streams(inner)
+	return ok && ir.RunsTogether(inner) && streams(inner)
 }
 
 // rowGoesPast tells whether the store that a loop over lanes inside a parallel loop aligns may leave the caches alone.
@@ -171,10 +171,10 @@ func (g *gen) goesPast(ix *ir.Index) (pastStore, bool) {
 	if ok && ix == g.pastRow && g.exec == nil {
 		return pastStore{word: g.frame.word[root.Var], size: int64(ix.Type().Size), rows: true}, true
 	}
-	if !ok || g.parallelLanes == nil || !isRef(ix.I, g.parallelLanes.Var) || g.arrays[root.Var] > 0 || g.readFrom(root.Var) {
+	if !ok || g.parallelLanes == nil || !ir.IsRef(ix.I, g.parallelLanes.Var) || g.arrays[root.Var] > 0 || g.readFrom(root.Var) {
 		return pastStore{}, false
 	}
-	if lo, ok := constInt(g.parallelLo); !ok || lo != 0 {
+	if lo, ok := ir.ConstInt(g.parallelLo); !ok || lo != 0 {
 		return pastStore{}, false
 	}
 	return pastStore{word: g.frame.word[root.Var], size: int64(ix.Type().Size)}, true
@@ -185,12 +185,12 @@ func (g *gen) readFrom(v *ir.Var) bool {
 	writes, uses := 0, 0
 	ir.Inspect(g.kernel.Body, func(s ir.Stmt) {
 		if a, ok := s.(*ir.Assign); ok {
-			if ix, ok := a.Place.(*ir.Index); ok && isRef(ix.X, v) {
+			if ix, ok := a.Place.(*ir.Index); ok && ir.IsRef(ix.X, v) {
 				writes++
 			}
 		}
 	}, func(e ir.Expr) {
-		if ix, ok := e.(*ir.Index); ok && isRef(ix.X, v) {
+		if ix, ok := e.(*ir.Index); ok && ir.IsRef(ix.X, v) {
 			uses++
 		}
 	})
