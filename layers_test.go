@@ -29,11 +29,13 @@ var layers = map[string][]string{
 	"codegen/cpu/x86": {},
 	// Virtual code, register allocation, linking.
 	"codegen/cpu/mach": {"codegen/ir", "codegen/cpu/x86"},
-	"codegen/cpu":      {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach"},
-	"codegen/cuda":     {"codegen/ir"},
-	"codegen/opencl":   {"codegen/ir"},
-	"codegen/simt":     {"codegen/ir"},
-	"devices":          {"codegen/ir", "deps"},
+	// Loop IR to the loop IR that is selected.
+	"codegen/cpu/prepare": {"codegen/ir"},
+	"codegen/cpu":         {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare"},
+	"codegen/cuda":        {"codegen/ir"},
+	"codegen/opencl":      {"codegen/ir"},
+	"codegen/simt":        {"codegen/ir"},
+	"devices":             {"codegen/ir", "deps"},
 	// Which data are where: decided in coherence, carried out by machine.
 	"internal/coherence": {"devices", "deps"},
 	"internal/machine":   {"internal/coherence", "devices", "codegen/ir", "deps", "trace/probe", "internal/spin"},
@@ -65,7 +67,7 @@ var external = map[string][]string{
 
 // pure names the packages that decide and do not act: they import none of actions.
 var (
-	pure    = []string{"internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach"}
+	pure    = []string{"internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare"}
 	actions = []string{"sync", "sync/atomic", "time", "os", "unsafe"}
 )
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -53,22 +54,22 @@ type Code struct {
 
 // Compile makes machine code of the kernel. The error is a *Refusal where the kernel has a construct without a vector form.
 func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
-	prepared, err := prepare(k)
+	prepared, err := prepare.Kernel(k)
 	if err != nil {
 		return nil, err
 	}
-	stages := split(prepared.kernel.Body)
-	c := &compiler{preparation: prepared, options: o}
+	stages := split(prepared.Kernel.Body)
+	c := &compiler{Result: prepared, options: o}
 	c.frame = c.frameOf(stages)
 	if nested, f := c.nested(stages); len(nested) > 0 {
 		stages, c.frame = append(stages, nested...), f
 	}
-	code = &Code{Kernel: k, options: o, params: prepared.kernel.Params, stages: stages, words: c.frame.size, Width: x86.W256}
+	code = &Code{Kernel: k, options: o, params: prepared.Kernel.Params, stages: stages, words: c.frame.size, Width: x86.W256}
 	if o.AVX512 && o.Width != x86.W256 {
 		code.Width = x86.W512
 	}
 	for i, v := range code.params {
-		if c.caps[v] != nil {
+		if c.Caps[v] != nil {
 			code.caps = append(code.caps, i)
 		}
 	}
@@ -153,7 +154,7 @@ func (c *Code) add(s *stage, g *gen) error {
 }
 
 type compiler struct {
-	*preparation
+	*prepare.Result
 	options Options
 	frame   frame
 	stages  []*stage
@@ -187,7 +188,7 @@ func (c *compiler) stage(s *stage, sites []site) (*gen, error) {
 				continue // too many values for the frame: fewer copies may fit
 			}
 			if !isRefusal(err) {
-				err = &Refusal{Kernel: c.kernel.Name, At: s.at(), Why: "it has too many values at once: " + err.Error()}
+				err = &Refusal{Kernel: c.Kernel.Name, At: s.at(), Why: "it has too many values at once: " + err.Error()}
 			}
 			return nil, err
 		}
@@ -228,9 +229,9 @@ func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g 
 			g, err = nil, refusal
 		}
 	}()
-	g = &gen{Code: mach.New(blockLayout, !c.options.AVX512, max(c.steps, 256)), kernel: c.kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, limits: map[limitKey]x86.Reg{}, pooled: map[constKey]int{},
+	g = &gen{Code: mach.New(blockLayout, !c.options.AVX512, max(c.steps, 256)), kernel: c.Kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, limits: map[limitKey]x86.Reg{}, pooled: map[constKey]int{},
 		prefix: x86.NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]x86.Reg{}, pointer: map[string]x86.Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
-		names: c.names, bounds: c.bounds, nested: c.stages, arrays: c.arrays, scratch: c.frame.scratch}
+		names: c.Names, bounds: c.Bounds, nested: c.stages, arrays: c.Arrays, scratch: c.frame.scratch}
 	g.Listing = c.options.text
 	if g.avx512 && c.options.Width != x86.W256 && !single {
 		g.bytes = 64
@@ -559,7 +560,7 @@ func laneBytes(f *ir.For) int {
 		return true
 	})
 	ir.Inspect(f.Body, nil, func(e ir.Expr) { // also those whose value is the same in all lanes: what it is compared with is not
-		if b, ok := e.(*ir.Binary); ok && b.Op == within && (s.shape(b.X).kind == varying || s.shape(b.Y).kind != uniform) {
+		if b, ok := e.(*ir.Binary); ok && b.Op == prepare.Within && (s.shape(b.X).kind == varying || s.shape(b.Y).kind != uniform) {
 			size = 8
 		}
 	})

@@ -1,13 +1,13 @@
 // Package cpu makes vectorised x86-64 machine code of kernels at run time: SPMD on the lanes of AVX-512 or AVX2.
 //
-// A kernel is prepared (prepare.go: calls inlined, pointers and parts of slices made numbers, local arrays and structs cut into scalars or laid into
+// A kernel is prepared (package prepare: calls inlined, pointers and parts of slices made numbers, local arrays and structs cut into scalars or laid into
 // scratch memory, every lane's own side by side: gen_array.go), split into stages (stage.go: parallel loops and
 // what stands between them), selected over virtual registers (gen*.go), allocated by linear scan and linked (package mach) and encoded (package x86).
 // Nests of two parallel loops around others run several rows at once (tile.go), which keeps sums in registers and each of them in its order.
 // A statement that has no vector form runs lane by lane in the vector loop (gen_serial.go), and Code.Notes says so.
 // Elements at constant distances, as the fields of structs, are loaded and stored as whole vectors that are permuted, or lane by lane where the
 // distance is long: gathers and scatters take a cycle or more for an element (gen_apart.go). The fields of an element that only its own iteration
-// touches are variables in that iteration (prepare_rows.go), and pieces of 16 bytes are moved as one (gen_rows.go): a field that the kernel does not
+// touches are variables in that iteration (package prepare), and pieces of 16 bytes are moved as one (gen_rows.go): a field that the kernel does not
 // set may then be stored with the value that it had. Bytes and 16-bit numbers, in lanes of 32 bits, are shuffled within vectors (gen_small.go).
 // Loops whose iterations each walk a row of their own, look up tables or leave loops one by one run without lanes where these would cost more
 // (single.go). Their code is tidied before registers are given out (mach.Code.Tidy): equal values, loads and checks of straight code are made once.

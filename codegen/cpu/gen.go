@@ -4,9 +4,13 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
+
+// A Refusal says why a kernel has no vectorised variant, and where: its Go function runs instead.
+type Refusal = prepare.Refusal
 
 // The argument block that code gets in DI, in words of 8 bytes: the range of iterations, the result, the parameters.
 const (

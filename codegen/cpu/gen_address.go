@@ -3,6 +3,7 @@ package cpu
 import (
 	"math/bits"
 
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -59,9 +60,9 @@ func (g *gen) accessOf(e ir.Expr) access {
 				i := ir.ToInt(p.I)
 				if p.Checked {
 					g.names[p.At] = ir.Source(p.X)
-					i = &ir.Binary{Op: within, X: i, Y: ir.IntConst(p.X.Type().Len, p.At), T: ir.IntType, At: p.At}
+					i = &ir.Binary{Op: prepare.Within, X: i, Y: ir.IntConst(p.X.Type().Len, p.At), T: ir.IntType, At: p.At}
 				}
-				terms = append(terms, scaled(i, size))
+				terms = append(terms, prepare.Scaled(i, size))
 			}
 			x = p.X
 			continue
@@ -75,9 +76,9 @@ func (g *gen) bytewise(p *ir.Index, terms []ir.Expr, size int64) *ir.Index {
 	i := ir.ToInt(p.I)
 	if p.Checked && !g.safe[p] && !g.always[p] {
 		g.names[p.At] = ir.Source(p.X)
-		i = &ir.Binary{Op: within, X: i, Y: &ir.Len{X: p.X, At: p.At}, T: ir.IntType, At: p.At}
+		i = &ir.Binary{Op: prepare.Within, X: i, Y: &ir.Len{X: p.X, At: p.At}, T: ir.IntType, At: p.At}
 	}
-	sum := scaled(i, size)
+	sum := prepare.Scaled(i, size)
 	for _, t := range terms {
 		sum = &ir.Binary{Op: ir.Add, X: sum, Y: t, T: ir.IntType, At: p.At}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -33,7 +34,7 @@ func (s *shapes) computed(e ir.Expr) bool {
 			switch e.Op {
 			case ir.And, ir.AndNot, ir.Shr, ir.Shl, ir.Div, ir.Rem:
 				pieces = true
-			case ir.Add, ir.Sub, ir.Mul, ir.Or, within:
+			case ir.Add, ir.Sub, ir.Mul, ir.Or, prepare.Within:
 			default:
 				return false
 			}

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -88,7 +89,7 @@ func (g *gen) gpBinary(e *ir.Binary) x86.Reg {
 	if e.T.Kind == ir.Bool {
 		return g.boolGeneral(e)
 	}
-	if e.Op == within {
+	if e.Op == prepare.Within {
 		g.checkWithin(e)
 		return g.indexValue(linearOf(e.X))
 	}

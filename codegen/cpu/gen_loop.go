@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -220,7 +221,7 @@ func (g *gen) maskedLoop(s *ir.While) {
 	g.Jump(mach.CondE, end)
 	g.each(func(u int) { g.maskMove(f.skip[u], f.live[u]) })
 	g.list(s.Body)
-	if s.Cond != nil && mayFail(s.Cond) || g.needsLane(s.Post) || g.needsLane(s.Pre) {
+	if s.Cond != nil && prepare.MayFail(s.Cond) || g.needsLane(s.Post) || g.needsLane(s.Pre) {
 		g.anyLane(f.live)
 		g.Jump(mach.CondE, end)
 	}

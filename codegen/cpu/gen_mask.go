@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -319,7 +320,7 @@ func (g *gen) shortCircuit(e *ir.Binary, and bool) []x86.Reg {
 // a value before.
 func (g *gen) under(masks []x86.Reg, e ir.Expr, evaluate func()) {
 	exec, split := g.exec, g.split
-	none, jumps := g.NewLabel(), mayFail(e)
+	none, jumps := g.NewLabel(), prepare.MayFail(e)
 	g.narrow(masks)
 	if jumps {
 		g.anyLane(g.exec)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -29,8 +30,8 @@ func (g *gen) record(list []ir.Stmt) int {
 	pieces := map[recordPiece][]int{}
 	for i, m := range moves {
 		t := m.place.Type()
-		p := recordPiece{m.offset / pieceBytes * pieceBytes, int64(t.Size)}
-		if p.start+pieceBytes > int64(m.index.Type().Size) || g.shapes.of[m.v].kind != varying || g.lanes*int(t.Size) < pieceBytes || g.width(t).Bytes() != g.lanes*int(t.Size) {
+		p := recordPiece{m.offset / prepare.PieceBytes * prepare.PieceBytes, int64(t.Size)}
+		if p.start+prepare.PieceBytes > int64(m.index.Type().Size) || g.shapes.of[m.v].kind != varying || g.lanes*int(t.Size) < prepare.PieceBytes || g.width(t).Bytes() != g.lanes*int(t.Size) {
 			return 0
 		}
 		pieces[p] = append(pieces[p], i)
@@ -75,7 +76,7 @@ func (g *gen) loadRecords(at target, moves []fieldMove, pieces map[recordPiece][
 		g.lanesOut(at, u, func(lane int, index x86.Reg) {
 			m := x86.Indexed(at.mem.Base, index, at.scale, at.mem.Disp)
 			for k, p := range order {
-				rows[k] = g.intoRows(rows[k], lane, int(pieceBytes/p.size), m.Plus(p.start))
+				rows[k] = g.intoRows(rows[k], lane, int(prepare.PieceBytes/p.size), m.Plus(p.start))
 			}
 		})
 		for k, p := range order {
@@ -98,7 +99,7 @@ func (g *gen) intoRows(rows []x86.Reg, lane, per int, m x86.Mem) []x86.Reg {
 	if g.avx512 {
 		insert = x86.VINSERTF32X4
 	}
-	w := widthOf(g.lanes * pieceBytes / per)
+	w := widthOf(g.lanes * prepare.PieceBytes / per)
 	g.Op(insert, max(w, x86.W256), x86.RegArg(r), x86.RegArg(rows[lane%per]), x86.MemArg(m), x86.ImmArg(int64(lane/per)))
 	rows[lane%per] = r
 	return rows

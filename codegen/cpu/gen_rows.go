@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -32,7 +33,7 @@ func fieldMoveOf(s ir.Stmt) (m fieldMove, ok bool) {
 	default:
 		return m, false
 	}
-	if m.place == nil || !isPlace(m.place) {
+	if m.place == nil || !prepare.IsElement(m.place) {
 		return m, false
 	}
 	t := m.place.Type()
@@ -79,7 +80,7 @@ func (g *gen) piece(list []ir.Stmt) int {
 	}
 	first, t := moves[0], moves[0].place.Type()
 	h, sh := g.homes[first.slice], g.shape(first.index.I)
-	if h == nil || h.per > 0 || sh.kind != affine || !first.load && len(moves) != pieceBytes/int(t.Size) || g.lanes*int(t.Size) < pieceBytes || g.width(t).Bytes() != g.lanes*int(t.Size) {
+	if h == nil || h.per > 0 || sh.kind != affine || !first.load && len(moves) != prepare.PieceBytes/int(t.Size) || g.lanes*int(t.Size) < prepare.PieceBytes || g.width(t).Bytes() != g.lanes*int(t.Size) {
 		return 0
 	}
 	for _, m := range moves {
@@ -91,7 +92,7 @@ func (g *gen) piece(list []ir.Stmt) int {
 	if !ok {
 		return 0
 	}
-	a.at.mem.Disp += int32(first.offset/pieceBytes*pieceBytes - first.offset)
+	a.at.mem.Disp += int32(first.offset/prepare.PieceBytes*prepare.PieceBytes - first.offset)
 	old := g.At
 	g.At = list[0].Pos()
 	if first.load {
@@ -114,10 +115,10 @@ func piecesOf(list []ir.Stmt) []fieldMove {
 		if len(out) > 0 {
 			first, last := out[0], out[len(out)-1]
 			if m.load != first.load || m.slice != first.slice || ir.ExprKey(m.index.I) != ir.ExprKey(first.index.I) || m.place.Type().Size != first.place.Type().Size ||
-				m.offset/pieceBytes != first.offset/pieceBytes || m.offset <= last.offset {
+				m.offset/prepare.PieceBytes != first.offset/prepare.PieceBytes || m.offset <= last.offset {
 				break
 			}
-		} else if (m.offset/pieceBytes+1)*pieceBytes > int64(m.index.Type().Size) {
+		} else if (m.offset/prepare.PieceBytes+1)*prepare.PieceBytes > int64(m.index.Type().Size) {
 			break // it goes past the end of the element
 		}
 		out = append(out, m)
@@ -133,7 +134,7 @@ func (g *gen) quarter(a apart, u, n int) x86.Mem {
 // loadPiece declares the variables of the moves with what the lanes have in the piece.
 func (g *gen) loadPiece(a apart, moves []fieldMove) {
 	size := int64(a.t.Size)
-	per := int(pieceBytes / size)
+	per := int(prepare.PieceBytes / size)
 	var homes []*home
 	for _, m := range moves {
 		homes = append(homes, g.declare(m.v))
@@ -154,7 +155,7 @@ func (g *gen) loadPiece(a apart, moves []fieldMove) {
 		}
 		columns := g.turn(rows, a.w)
 		for i, m := range moves {
-			g.move(homes[i].vec[u], columns[m.offset%pieceBytes/size])
+			g.move(homes[i].vec[u], columns[m.offset%prepare.PieceBytes/size])
 		}
 	})
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -34,7 +35,7 @@ func (g *gen) spreadAhead(f *loopFrame, body []ir.Stmt) {
 func (g *gen) spreadOperands(f *loopFrame, e *ir.Binary) {
 	x, y := g.shape(e.X).kind, g.shape(e.Y).kind
 	switch {
-	case !e.X.Type().IsInteger() || !e.Y.Type().IsInteger() || x == uniform && y == uniform || e.T.IsInteger() && g.shape(e).kind != varying || e.Op == within:
+	case !e.X.Type().IsInteger() || !e.Y.Type().IsInteger() || x == uniform && y == uniform || e.T.IsInteger() && g.shape(e).kind != varying || e.Op == prepare.Within:
 	case e.Op == ir.Shl || e.Op == ir.Shr:
 		if _, constant := ir.ConstInt(e.Y); y == uniform && !constant && g.invariant(f, e.Y) {
 			if key := countKey(e); g.spreads[key] == 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -128,7 +129,7 @@ func (g *gen) needsLane(body []ir.Stmt) bool {
 				needs = needs || h != nil && h.masks == nil && (h.vec == nil || h.alike)
 			}
 		}
-	}, func(e ir.Expr) { needs = needs || failsHere(e) })
+	}, func(e ir.Expr) { needs = needs || prepare.FailsHere(e) })
 	return needs
 }
 

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -191,7 +192,7 @@ func (g *gen) vecBinary(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 }
 
 func (g *gen) vecInteger(dst []x86.Reg, e *ir.Binary) []x86.Reg {
-	if e.Op == within {
+	if e.Op == prepare.Within {
 		x := g.vec(e.X)
 		g.checkVectors(g.withinAccess(e), x, g.vec(e.Y))
 		return x

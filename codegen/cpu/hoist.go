@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -22,7 +23,7 @@ func (f *loopFrame) fixed(e ir.Expr) bool {
 		case *ir.Index:
 			memory = true // what the loop may store to
 		case *ir.Binary:
-			memory = memory || x.Checked || x.Op == within // what fails where it stands, if it is reached
+			memory = memory || x.Checked || x.Op == prepare.Within // what fails where it stands, if it is reached
 		}
 		return true
 	})

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -36,7 +37,7 @@ func (l *linear) add(e ir.Expr, coef int64) {
 	}
 	if b, ok := e.(*ir.Binary); ok && ir.IsWide(b.T) {
 		switch b.Op {
-		case within:
+		case prepare.Within:
 			l.withins = append(l.withins, b)
 			l.add(b.X, coef)
 			return
@@ -76,7 +77,7 @@ func (l *linear) add(e ir.Expr, coef int64) {
 // distribute adds (a + b)*y as a*y + b*y, so that neighbouring rows share their product.
 func (l *linear) distribute(x, y ir.Expr, coef int64) bool {
 	sum, ok := x.(*ir.Binary)
-	if ok && sum.Op == within {
+	if ok && sum.Op == prepare.Within {
 		return false // checked once, where it is
 	}
 	if !ok || sum.Op != ir.Add && sum.Op != ir.Sub || !ir.IsWide(sum.T) {

@@ -54,7 +54,7 @@ func (s *stage) sharing() string {
 
 // aliasesUpdates tells the loops whose atomics change local arrays that were made before the loop: each worker has arrays of its own.
 func (c *compiler) aliasesUpdates(f *ir.For) bool {
-	return slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), func(v *ir.Var) bool { return c.arrays[v] > 0 })
+	return slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), func(v *ir.Var) bool { return c.Arrays[v] > 0 })
 }
 
 func (o Options) workers() int64 {

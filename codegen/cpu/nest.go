@@ -54,7 +54,7 @@ func (c *compiler) nested(stages []*stage) (out []*stage, f frame) {
 
 // staysHere tells the variables that have no word: arrays in the memory of the launch.
 func (c *compiler) staysHere(v *ir.Var) bool {
-	return c.arrays[v] > 0 || v.Space != ir.Param && !v.Type.IsScalar()
+	return c.Arrays[v] > 0 || v.Space != ir.Param && !v.Type.IsScalar()
 }
 
 // addNested gives words to what the nested stages use and to their thresholds.

@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/cpu/prepare"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // A shapeKind says how a value differs between the lanes of a vector.
 type shapeKind uint8
@@ -210,7 +213,7 @@ func (s *shapes) shape(e ir.Expr) shape {
 
 func (s *shapes) binary(e *ir.Binary) shape {
 	x, y := s.shape(e.X), s.shape(e.Y)
-	if e.Op == within {
+	if e.Op == prepare.Within {
 		return x
 	}
 	if x.kind == uniform && y.kind == uniform {

@@ -99,7 +99,7 @@ func (w *weighing) reason(times float64) string {
 func (c *compiler) onlyArrays(reductions []ir.Reduction) bool {
 	for _, r := range reductions {
 		ref, ok := r.Place.(*ir.Ref)
-		if !ok || c.arrays[ref.Var] == 0 || ref.Var.Type.Elem.Kind == ir.Bool {
+		if !ok || c.Arrays[ref.Var] == 0 || ref.Var.Type.Elem.Kind == ir.Bool {
 			return false
 		}
 	}

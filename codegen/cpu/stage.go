@@ -149,7 +149,7 @@ type frame struct {
 
 // frameOf gives words to the parameters, and to the variables of the top level that two stages use; arrays get memory, too.
 func (c *compiler) frameOf(stages []*stage) frame {
-	k := c.kernel
+	k := c.Kernel
 	f := frame{word: map[*ir.Var]int{}, size: wordParams, place: map[*ir.Var]int64{}}
 	put := func(v *ir.Var) {
 		f.word[v] = f.size
@@ -162,7 +162,7 @@ func (c *compiler) frameOf(stages []*stage) frame {
 		put(v)
 	}
 	for _, v := range k.Params {
-		if capacity := c.caps[v]; capacity != nil {
+		if capacity := c.Caps[v]; capacity != nil {
 			put(capacity)
 		}
 	}
@@ -180,7 +180,7 @@ func (c *compiler) frameOf(stages []*stage) frame {
 			if d, ok := st.(*ir.Decl); ok && seen[d.Var] > 0 {
 				if _, ok := f.word[d.Var]; !ok {
 					put(d.Var)
-					if n, ok := c.arrays[d.Var]; ok {
+					if n, ok := c.Arrays[d.Var]; ok {
 						f.place[d.Var] = f.scratch
 						f.scratch += roundUp(n*int64(d.Var.Type.Elem.Size), scratchAlign)
 					}

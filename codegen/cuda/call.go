@@ -44,7 +44,7 @@ func (p *printer) declaredOld(list []ir.Stmt) *ir.Atomic {
 	}
 	d, isDecl := list[0].(*ir.Decl)
 	a, isAtomic := list[1].(*ir.Atomic)
-	if !isDecl || !isAtomic || d.Init != nil || p.narrow[d.Var] || !isRef(a.Old, d.Var) {
+	if !isDecl || !isAtomic || d.Init != nil || p.narrow[d.Var] || !ir.IsRef(a.Old, d.Var) {
 		return nil
 	}
 	if v := ir.RootVar(a.Place); v != nil && v.Space == ir.Local {

@@ -37,7 +37,7 @@ func isHead(d *ir.Decl, w *ir.While) bool {
 		return false
 	}
 	post := counting(w)
-	return post != nil && isRef(cond.X, d.Var) && isRef(post.Place, d.Var)
+	return post != nil && ir.IsRef(cond.X, d.Var) && ir.IsRef(post.Place, d.Var)
 }
 
 // counting returns the assignment after each iteration, nil where there is none or more.
@@ -53,11 +53,6 @@ func counting(w *ir.While) *ir.Assign {
 		return nil
 	}
 	return a
-}
-
-func isRef(e ir.Expr, v *ir.Var) bool {
-	r, ok := e.(*ir.Ref)
-	return ok && r.Var == v
 }
 
 // exempt takes the variables that only the heads of their loops change out of the set of changed ones.

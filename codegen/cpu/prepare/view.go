@@ -1,4 +1,4 @@
-package cpu
+package prepare
 
 import (
 	"fmt"
@@ -6,11 +6,13 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// within is X where 0 <= X < Y holds, and the error of an index out of range where it does not: the checks of parts of slices and arrays,
-// whose elements are reached through the whole. It is an operator of this package alone.
-const within ir.Op = 100
+// Within is X where 0 <= X < Y holds, and the error of an index out of range where it does not: the
+// checks of parts of slices and arrays, whose elements are reached through the whole. It is an
+// operator of this package alone.
+const Within ir.Op = 100
 
-// A view is a part of a slice parameter or of an array: element i of it is element off + i of base, for i below n.
+// A view is a part of a slice parameter or of an array: element i of it is element off + i of base,
+// for i below n.
 type view struct {
 	base        ir.Expr // a slice that stays, or a place that is an array
 	off, n, cap ir.Expr
@@ -19,7 +21,7 @@ type view struct {
 
 // views replaces local slices by numbers and local pointers by the places that they point at.
 type views struct {
-	*preparation
+	*Result
 	assigned map[*ir.Var]bool      // more than declared
 	values   map[*ir.Var][]ir.Expr // what slices are set to
 	slices   map[*ir.Var]*view
@@ -27,9 +29,10 @@ type views struct {
 	cuts     map[*ir.Var]bool    // whose capacity may matter
 }
 
-// cutViews leaves no local slice and no local pointer whose memory is known; the selection refuses the others.
-func (p *preparation) cutViews(body []ir.Stmt) []ir.Stmt {
-	v := &views{preparation: p, assigned: map[*ir.Var]bool{}, values: map[*ir.Var][]ir.Expr{}, slices: map[*ir.Var]*view{}, places: map[*ir.Var]ir.Expr{}, cuts: cutSlices(body)}
+// cutViews leaves no local slice and no local pointer whose memory is known; the selection refuses
+// the others.
+func (p *Result) cutViews(body []ir.Stmt) []ir.Stmt {
+	v := &views{Result: p, assigned: map[*ir.Var]bool{}, values: map[*ir.Var][]ir.Expr{}, slices: map[*ir.Var]*view{}, places: map[*ir.Var]ir.Expr{}, cuts: cutSlices(body)}
 	for _, x := range ir.Assigned(body).List() {
 		v.assigned[x] = true
 	}
@@ -51,7 +54,7 @@ func (p *preparation) cutViews(body []ir.Stmt) []ir.Stmt {
 }
 
 // ownSlices lets a kernel assign to a variable of its own instead of a slice parameter.
-func (p *preparation) ownSlices(params []*ir.Var, body []ir.Stmt) []ir.Stmt {
+func (p *Result) ownSlices(params []*ir.Var, body []ir.Stmt) []ir.Stmt {
 	own, assigned := map[*ir.Var]*ir.Var{}, ir.Assigned(body)
 	var out []ir.Stmt
 	for _, v := range params {
@@ -95,17 +98,18 @@ func isZero(e ir.Expr) bool {
 }
 
 // checked is x with the check that it is below limit.
-func (p *preparation) checked(x, limit ir.Expr, name string, at ir.Pos) ir.Expr {
+func (p *Result) checked(x, limit ir.Expr, name string, at ir.Pos) ir.Expr {
 	a, okA := ir.ConstInt(x)
 	b, okB := ir.ConstInt(limit)
 	if okA && okB && 0 <= a && a < b {
 		return x
 	}
-	p.names[at] = name
-	return &ir.Binary{Op: within, X: x, Y: limit, T: ir.IntType, At: at}
+	p.Names[at] = name
+	return &ir.Binary{Op: Within, X: x, Y: limit, T: ir.IntType, At: at}
 }
 
-// of is the view that a slice-valued expression is; ok is false where it is not known what it is a part of.
+// of is the view that a slice-valued expression is; ok is false where it is not known what it is a
+// part of.
 func (v *views) of(e ir.Expr, out *[]ir.Stmt) (*view, bool) {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -128,16 +132,17 @@ func (v *views) capacity(e *ir.Ref, n ir.Expr) ir.Expr {
 	if e.Var.Space != ir.Param || !v.cuts[e.Var] {
 		return n
 	}
-	c := v.caps[e.Var]
+	c := v.Caps[e.Var]
 	if c == nil {
 		c = v.local(e.Var.Name+"_cap", ir.IntType, e.At)
 		c.Space = ir.Param
-		v.caps[e.Var] = c
+		v.Caps[e.Var] = c
 	}
 	return &ir.Ref{Var: c, At: e.At}
 }
 
-// part is the view that e cuts. Where there is a list of statements, the bounds become variables, so that each is computed and checked once.
+// part is the view that e cuts. Where there is a list of statements, the bounds become variables,
+// so that each is computed and checked once.
 func (v *views) part(e *ir.Reslice, out *[]ir.Stmt) (*view, bool) {
 	var from *view
 	if t := e.X.Type(); t.Kind == ir.Array {
@@ -175,7 +180,7 @@ func (v *views) limited(e *ir.Reslice, x, limit ir.Expr, name string) ir.Expr {
 	if !e.Checked {
 		return x
 	}
-	v.bounds[e.At] = true
+	v.Bounds[e.At] = true
 	return v.checked(x, plus(ir.Add, limit, ir.IntConst(1, e.At)), name, e.At)
 }
 
@@ -353,7 +358,8 @@ func (v *views) declareLater(s *ir.Decl) []ir.Stmt {
 	return v.bind(x, &view{off: none, n: none, cap: none}, s.Var.Name, true, s.At)
 }
 
-// baseOf looks for what a slice variable that is set later is a part of: a parameter or a whole local array.
+// baseOf looks for what a slice variable that is set later is a part of: a parameter or a whole
+// local array.
 func (v *views) baseOf(x *ir.Var, depth int) ir.Expr {
 	for _, e := range v.values[x] {
 		for {
@@ -416,7 +422,8 @@ func (v *views) point(s *ir.Decl) []ir.Stmt {
 	return []ir.Stmt{s}
 }
 
-// cutSlices are the slice variables that are cut again, or asked for their capacity, or what others are set to.
+// cutSlices are the slice variables that are cut again, or asked for their capacity, or what others
+// are set to.
 func cutSlices(body []ir.Stmt) map[*ir.Var]bool {
 	out := map[*ir.Var]bool{}
 	ir.Inspect(body, func(s ir.Stmt) {

@@ -1,4 +1,4 @@
-package cpu
+package prepare
 
 import (
 	"math"
@@ -6,8 +6,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// steps counts the parallel loops whose step is not constant: k runs from 0 below the number of iterations.
-func (p *preparation) steps(body []ir.Stmt) []ir.Stmt {
+// steps counts the parallel loops whose step is not constant: k runs from 0 below the number of
+// iterations.
+func (p *Result) steps(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		f, ok := ir.ParallelLoop(s)
 		if ok && f.Var.Type.Kind == ir.Uint64 && (pastInt64(f.Lo) || pastInt64(f.Hi)) {
@@ -24,7 +25,8 @@ func (p *preparation) steps(body []ir.Stmt) []ir.Stmt {
 	return r.CopyStmts(body)
 }
 
-// maxShortStep bounds the steps that may be added to a number of iterations without a thought of the ends of int64.
+// maxShortStep bounds the steps that may be added to a number of iterations without a thought of
+// the ends of int64.
 const maxShortStep = 1 << 24
 
 // pastInt64 tells a constant that an int64 does not hold, or hardly.
@@ -33,7 +35,7 @@ func pastInt64(e ir.Expr) bool {
 	return ok && (c < 0 || c > math.MaxInt64/2)
 }
 
-func (p *preparation) counted(f *ir.For) []ir.Stmt {
+func (p *Result) counted(f *ir.For) []ir.Stmt {
 	at := f.At
 	var out []ir.Stmt
 	hold := func(name string, e ir.Expr) ir.Expr {
@@ -56,10 +58,10 @@ func (p *preparation) counted(f *ir.For) []ir.Stmt {
 		distance = &ir.Binary{Op: ir.Sub, X: distance, Y: ir.IntConst(1, at), T: ir.IntType, At: at}
 	}
 	n := p.local(f.Var.Name+"_count", ir.IntType, at)
-	p.names[at] = "the step of the loop over " + f.Var.Name + ", less 1"
+	p.Names[at] = "the step of the loop over " + f.Var.Name + ", less 1"
 	by = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{by, ir.IntConst(1<<62, at)}, T: ir.IntType, At: at} // longer ones end as soon
 	less := &ir.Binary{Op: ir.Sub, X: by, Y: ir.IntConst(1, at), T: ir.IntType, At: at}
-	checked := &ir.Binary{Op: within, X: less, Y: ir.IntConst(1<<62, at), T: ir.IntType, At: at} // a step of zero, or away from the end, would never arrive
+	checked := &ir.Binary{Op: Within, X: less, Y: ir.IntConst(1<<62, at), T: ir.IntType, At: at} // a step of zero, or away from the end, would never arrive
 	divisor := &ir.Binary{Op: ir.Add, X: checked, Y: ir.IntConst(1, at), T: ir.IntType, At: at}
 	count := &ir.Binary{Op: ir.Add, X: &ir.Binary{Op: ir.Div, X: distance, Y: divisor, T: ir.IntType, At: at}, Y: ir.IntConst(1, at), T: ir.IntType, At: at}
 	out = append(out, &ir.Decl{Var: n, At: at}, &ir.If{Cond: &ir.Binary{Op: op, X: from, Y: to, T: ir.BoolType, At: at},
@@ -76,9 +78,9 @@ func (p *preparation) counted(f *ir.For) []ir.Stmt {
 	return append(out, &c)
 }
 
-// strided makes work-sharing loops of those in a parallel construct that go from the number of the thread in steps of the number of threads:
-// threads run their iterations together, so lanes may.
-func (p *preparation) strided(c *ir.Construct) []ir.Stmt {
+// strided makes work-sharing loops of those in a parallel construct that go from the number of the
+// thread in steps of the number of threads: threads run their iterations together, so lanes may.
+func (p *Result) strided(c *ir.Construct) []ir.Stmt {
 	if c.Directive.Parts&ir.Parallel == 0 {
 		return c.Body
 	}
@@ -130,7 +132,7 @@ func (p *preparation) strided(c *ir.Construct) []ir.Stmt {
 }
 
 // countedWhile is a loop "for ; i < n; i += step" as a counted one.
-func (p *preparation) countedWhile(w *ir.While, begin map[*ir.Var]ir.Expr) (*ir.For, bool) {
+func (p *Result) countedWhile(w *ir.While, begin map[*ir.Var]ir.Expr) (*ir.For, bool) {
 	cond, ok := w.Cond.(*ir.Binary)
 	if !ok || len(w.Pre) > 0 || len(w.Post) != 1 || cond.Op != ir.Lt {
 		return nil, false
@@ -141,7 +143,7 @@ func (p *preparation) countedWhile(w *ir.While, begin map[*ir.Var]ir.Expr) (*ir.
 		return nil, false
 	}
 	sum, ok := next.Value.(*ir.Binary)
-	if !ok || sum.Op != ir.Add || !ir.IsRef(sum.X, i.Var) || mayFail(cond.Y) {
+	if !ok || sum.Op != ir.Add || !ir.IsRef(sum.X, i.Var) || MayFail(cond.Y) {
 		return nil, false
 	}
 	changed := ir.Assigned(w.Body)

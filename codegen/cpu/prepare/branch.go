@@ -1,10 +1,10 @@
-package cpu
+package prepare
 
 import "github.com/gompss/gompss/codegen/ir"
 
-// liftLoops takes the parallel loops out of conditions at the top of a kernel, where all workers may share them: such a loop has no iterations
-// where its condition does not hold.
-func (p *preparation) liftLoops(body []ir.Stmt) []ir.Stmt {
+// liftLoops takes the parallel loops out of conditions at the top of a kernel, where all workers
+// may share them: such a loop has no iterations where its condition does not hold.
+func (p *Result) liftLoops(body []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range body {
 		if f, ok := s.(*ir.If); ok && liftable(f) {
@@ -16,7 +16,8 @@ func (p *preparation) liftLoops(body []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// liftable tells whether f holds a parallel loop at its top, and nothing that a scope or a jump ties to it.
+// liftable tells whether f holds a parallel loop at its top, and nothing that a scope or a jump
+// ties to it.
 func liftable(f *ir.If) bool {
 	found := false
 	good := true
@@ -30,7 +31,7 @@ func liftable(f *ir.If) bool {
 			case *ir.For:
 				if _, ok := ir.ParallelLoop(s); ok {
 					found = true
-					good = good && !mayFail(s.Lo) && !mayFail(s.Hi) && s.Rel != ir.Ne
+					good = good && !MayFail(s.Lo) && !MayFail(s.Hi) && s.Rel != ir.Ne
 				}
 			}
 			good = good && !ir.LeavesLoop(s)
@@ -39,29 +40,29 @@ func liftable(f *ir.If) bool {
 	return found && good
 }
 
-// mayFail tells whether evaluating e where the program does not is an error.
-func mayFail(e ir.Expr) bool {
+// MayFail tells whether evaluating e where the program does not is an error.
+func MayFail(e ir.Expr) bool {
 	fails := false
 	ir.WalkExpr(e, func(x ir.Expr) bool {
-		fails = fails || failsHere(x)
+		fails = fails || FailsHere(x)
 		return !fails
 	})
 	return fails
 }
 
-// failsHere is mayFail for an expression apart from its operands.
-func failsHere(e ir.Expr) bool {
+// FailsHere is MayFail for an expression apart from its operands.
+func FailsHere(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Index, *ir.Deref:
 		return true
 	case *ir.Binary:
-		return e.Checked || e.Op == within
+		return e.Checked || e.Op == Within
 	}
 	return false
 }
 
 // lifted is f as statements of the top that hold where on does; nil: always.
-func (p *preparation) lifted(f *ir.If, on ir.Expr) []ir.Stmt {
+func (p *Result) lifted(f *ir.If, on ir.Expr) []ir.Stmt {
 	c := p.local("holds", ir.BoolType, f.At)
 	holds := &ir.Ref{Var: c, At: f.At}
 	out := []ir.Stmt{&ir.Decl{Var: c, At: f.At}}
@@ -83,7 +84,7 @@ func (p *preparation) lifted(f *ir.If, on ir.Expr) []ir.Stmt {
 	return append(out, p.guarded(f.Else, &ir.Ref{Var: o, At: f.At})...)
 }
 
-func (p *preparation) guarded(list []ir.Stmt, on *ir.Ref) []ir.Stmt {
+func (p *Result) guarded(list []ir.Stmt, on *ir.Ref) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range list {
 		if f, ok := ir.ParallelLoop(s); ok {
@@ -100,7 +101,7 @@ func (p *preparation) guarded(list []ir.Stmt, on *ir.Ref) []ir.Stmt {
 }
 
 // guardedLoop is f with an end that leaves it no iterations where on does not hold.
-func (p *preparation) guardedLoop(f *ir.For, on *ir.Ref) []ir.Stmt {
+func (p *Result) guardedLoop(f *ir.For, on *ir.Ref) []ir.Stmt {
 	end := p.local(f.Var.Name+"_end", f.Hi.Type(), f.At)
 	none := (&ir.Rewrite{}).CopyExpr(f.Lo)
 	one := &ir.Const{T: f.Lo.Type(), Bits: 1, At: f.At}

@@ -1,9 +1,10 @@
-package cpu
+package prepare
 
 import "github.com/gompss/gompss/codegen/ir"
 
-// A leaf is one scalar of the elements of an aggregate that is kept in memory: the fields on the way to it, the lengths of the arrays on the
-// way, and the array that holds all of them in row-major order; without arrays on the way a plain variable.
+// A leaf is one scalar of the elements of an aggregate that is kept in memory: the fields on the
+// way to it, the lengths of the arrays on the way, and the array that holds all of them in
+// row-major order; without arrays on the way a plain variable.
 type leaf struct {
 	fields []int
 	dims   []int64
@@ -29,7 +30,7 @@ func (a *aggregates) keep(v *ir.Var) []leaf {
 					n *= d
 				}
 				x.Type = ir.SliceOf(t)
-				a.arrays[x] = n
+				a.Arrays[x] = n
 			}
 			out = append(out, leaf{fields, dims, x})
 		}
@@ -97,12 +98,13 @@ func (a *aggregates) elementOf(l leaf, indices []*ir.Index, e ir.Expr) ir.Expr {
 		for _, d := range l.dims[i+1:] {
 			stride *= d
 		}
-		sum = plus(ir.Add, sum, scaled(x, stride))
+		sum = plus(ir.Add, sum, Scaled(x, stride))
 	}
 	return &ir.Index{X: array, I: sum, At: e.Pos()}
 }
 
-func scaled(x ir.Expr, by int64) ir.Expr {
+// Scaled is x times a constant, of type int.
+func Scaled(x ir.Expr, by int64) ir.Expr {
 	if c, ok := ir.ConstInt(x); ok {
 		return ir.IntConst(c*by, x.Pos())
 	}
@@ -135,8 +137,8 @@ func (a *aggregates) declareKept(leaves []leaf, s *ir.Decl) []ir.Stmt {
 	return out
 }
 
-// copyParts copies a value of type t scalar by scalar, arrays in loops. Two places of one type are one place or have nothing in common, so
-// that the order does not matter.
+// copyParts copies a value of type t scalar by scalar, arrays in loops. Two places of one type are
+// one place or have nothing in common, so that the order does not matter.
 func (a *aggregates) copyParts(to, from ir.Expr, t *ir.Type, at ir.Pos) []ir.Stmt {
 	var out []ir.Stmt
 	switch t.Kind {

@@ -1,4 +1,4 @@
-package cpu
+package prepare
 
 import (
 	"fmt"
@@ -6,11 +6,13 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// maxUnrolled is how many iterations of a constant loop are written out where it indexes a local array.
+// maxUnrolled is how many iterations of a constant loop are written out where it indexes a local
+// array.
 const maxUnrolled = 32
 
-// unroll writes out the constant loops whose counter indexes a local array, so that its elements become scalars.
-func (p *preparation) unroll(body []ir.Stmt) []ir.Stmt {
+// unroll writes out the constant loops whose counter indexes a local array, so that its elements
+// become scalars.
+func (p *Result) unroll(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		f, ok := s.(*ir.For)
 		if !ok || f.Directive != nil || !indexesArray(f.Body, f.Var) {
@@ -33,7 +35,8 @@ func (p *preparation) unroll(body []ir.Stmt) []ir.Stmt {
 	return r.CopyStmts(body)
 }
 
-// indexesArray tells whether v takes part in an index of an array that is not an element of a slice.
+// indexesArray tells whether v takes part in an index of an array that is not an element of a
+// slice.
 func indexesArray(body []ir.Stmt, v *ir.Var) bool {
 	found := false
 	ir.Inspect(body, nil, func(e ir.Expr) {
@@ -80,7 +83,7 @@ func constantTrips(f *ir.For) (values []int64, ok bool) {
 func foldConstants(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 		if e.Type().IsScalar() {
-			if b, ok := e.(*ir.Binary); ok && b.Op == within {
+			if b, ok := e.(*ir.Binary); ok && b.Op == Within {
 				return foldWithin(b)
 			}
 			switch e.(type) {
@@ -117,17 +120,18 @@ func readsMemory(e ir.Expr) bool {
 	return found
 }
 
-// aggregates are the local arrays and structs that are cut: into scalars, or, where an index is not a constant, into one array in memory for
-// each scalar that an element has.
+// aggregates are the local arrays and structs that are cut: into scalars, or, where an index is not
+// a constant, into one array in memory for each scalar that an element has.
 type aggregates struct {
-	*preparation
+	*Result
 	leaves map[*ir.Var][]*ir.Var // in the order of their places
 	kept   map[*ir.Var][]leaf
 }
 
-// cutAggregates leaves no local array and struct but arrays of scalars in memory, which it makes slice variables of.
-func (p *preparation) cutAggregates(body []ir.Stmt) []ir.Stmt {
-	a := &aggregates{preparation: p, leaves: map[*ir.Var][]*ir.Var{}, kept: map[*ir.Var][]leaf{}}
+// cutAggregates leaves no local array and struct but arrays of scalars in memory, which it makes
+// slice variables of.
+func (p *Result) cutAggregates(body []ir.Stmt) []ir.Stmt {
+	a := &aggregates{Result: p, leaves: map[*ir.Var][]*ir.Var{}, kept: map[*ir.Var][]leaf{}}
 	taken, reduced := ir.AddressTaken(body), reducedVars(body)
 	for _, v := range ir.Declared(body).List() {
 		switch {

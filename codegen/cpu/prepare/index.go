@@ -1,10 +1,10 @@
-package cpu
+package prepare
 
 import "github.com/gompss/gompss/codegen/ir"
 
-// namedIndices gives the indices that are computed by more than sums, and that an iteration uses more than once, a variable: lanes look once whether
-// they are neighbours.
-func (p *preparation) namedIndices(body []ir.Stmt) []ir.Stmt {
+// namedIndices gives the indices that are computed by more than sums, and that an iteration uses
+// more than once, a variable: lanes look once whether they are neighbours.
+func (p *Result) namedIndices(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if f, ok := ir.ParallelLoop(s); ok {
 			f.Body = p.nameIndices(f)
@@ -14,7 +14,7 @@ func (p *preparation) namedIndices(body []ir.Stmt) []ir.Stmt {
 	return r.CopyStmts(body)
 }
 
-func (p *preparation) nameIndices(f *ir.For) []ir.Stmt {
+func (p *Result) nameIndices(f *ir.For) []ir.Stmt {
 	changed := ir.Assigned(f.Body)
 	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
 		if inner, ok := s.(*ir.For); ok {
@@ -58,7 +58,8 @@ func (p *preparation) nameIndices(f *ir.For) []ir.Stmt {
 	return out
 }
 
-// namedIndex is the key of an index that is worth a name, and does not change in the loop after it was computed.
+// namedIndex is the key of an index that is worth a name, and does not change in the loop after it
+// was computed.
 func namedIndex(e ir.Expr, changed *ir.VarSet) (key string, ok bool) {
 	ix, ok := e.(*ir.Index)
 	if !ok || ix.X.Type().Kind != ir.Slice || readsMemory(ix.I) {
@@ -87,7 +88,8 @@ func namedIndex(e ir.Expr, changed *ir.VarSet) (key string, ok bool) {
 	return ir.ExprKey(b), true
 }
 
-// evaluatedFirst lists the parts of s that are evaluated whatever the conditions are, before anything else that s does.
+// evaluatedFirst lists the parts of s that are evaluated whatever the conditions are, before
+// anything else that s does.
 func evaluatedFirst(s ir.Stmt) []ir.Expr {
 	var list, out []ir.Expr
 	switch s := s.(type) {

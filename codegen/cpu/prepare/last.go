@@ -1,12 +1,12 @@
-package cpu
+package prepare
 
 import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// lasts makes of every lastprivate variable a pair that a loop reduces: the number of the latest iteration that has set it, and what it was
-// set to.
-func (p *preparation) lasts(body []ir.Stmt) []ir.Stmt {
+// lasts makes of every lastprivate variable a pair that a loop reduces: the number of the latest
+// iteration that has set it, and what it was set to.
+func (p *Result) lasts(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		f, ok := s.(*ir.For)
 		if !ok || f.Directive == nil || len(f.Directive.Lastprivate) == 0 {

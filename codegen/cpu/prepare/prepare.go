@@ -1,58 +1,93 @@
-package cpu
+package prepare
 
 import "github.com/gompss/gompss/codegen/ir"
 
 // maxStatements bounds what inlining and unrolling may make of a kernel.
 const maxStatements = 4000
 
-// A preparation makes of a kernel one that the selection can take: calls are inlined, short constant loops that index local arrays unrolled,
-// local arrays and structs cut into scalars, and constructs opened - one team of one thread runs them, which every conforming kernel allows.
-type preparation struct {
-	kernel  *ir.Kernel
-	next    int // ID of the next new variable
+// A Result is a kernel that the selection can take, and what it has to know of it.
+type Result struct {
+	Kernel  *ir.Kernel // that is selected
+	next    int        // ID of the next new variable
 	size    int
 	refused *Refusal
-	names   map[ir.Pos]string   // of the slices and arrays whose indices are checked by within
-	bounds  map[ir.Pos]bool     // where within checks a bound of a part, by one more than its limit
-	caps    map[*ir.Var]*ir.Var // the capacities of parameters, where they matter: they come behind the parameters
+	Names   map[ir.Pos]string   // of the slices and arrays whose indices are checked by within
+	Bounds  map[ir.Pos]bool     // where within checks a bound of a part, by one more than its limit
+	Caps    map[*ir.Var]*ir.Var // the capacities of parameters, where they matter: they come behind the parameters
 	pointed map[*ir.Var]bool    // slices that were pointers
-	arrays  map[*ir.Var]int64   // the lengths of local arrays in memory, which are slice variables from here on
+	Arrays  map[*ir.Var]int64   // the lengths of local arrays in memory, which are slice variables from here on
 }
 
-// prepare returns the kernel to select; k is not touched.
-func prepare(k *ir.Kernel) (*preparation, error) {
-	p := &preparation{kernel: k, next: k.NumVars, names: map[ir.Pos]string{}, bounds: map[ir.Pos]bool{}, caps: map[*ir.Var]*ir.Var{}, arrays: map[*ir.Var]int64{}, pointed: map[*ir.Var]bool{}}
+// Kernel prepares k, which stays as it is. The error is a *Refusal.
+func Kernel(k *ir.Kernel) (*Result, error) {
+	p := newResult(k)
 	c := *k
-	c.Body = p.list(k.Body)
-	c.Params, c.Body = p.pointers(k.Params, c.Body)
-	c.Body = p.cutViews(p.ownSlices(c.Params, mergeDecls(c.Body)))
-	c.Body = continues(p.collapsed(p.steps(c.Body)))
-	c.Body = p.privates(c.Body)
-	c.Body = p.unroll(c.Body)
-	c.Body = p.rowFields(p.reduceParts(p.cutAggregates(c.Body)))
-	c.Body = mergeDecls(p.liftLoops(p.lasts(p.namedIndices(c.Body))))
+	for _, pass := range passes {
+		c.Params, c.Body = pass.run(p, c.Params, c.Body)
+	}
 	c.NumVars, c.Funcs = p.next, nil
 	if p.refused != nil {
 		return nil, p.refused
 	}
-	p.kernel = &c
+	p.Kernel = &c
 	return p, nil
 }
 
-func (p *preparation) fail(at ir.Pos, why string) {
+// newResult is the beginning of all: nothing is prepared yet.
+func newResult(k *ir.Kernel) *Result {
+	return &Result{Kernel: k, next: k.NumVars, Names: map[ir.Pos]string{}, Bounds: map[ir.Pos]bool{}, Caps: map[*ir.Var]*ir.Var{}, Arrays: map[*ir.Var]int64{}, pointed: map[*ir.Var]bool{}}
+}
+
+// A pass makes another body of a body, and other parameters of the parameters.
+type pass struct {
+	name string
+	run  func(p *Result, params []*ir.Var, body []ir.Stmt) ([]*ir.Var, []ir.Stmt)
+}
+
+// onBody is a pass that leaves the parameters alone.
+func onBody(name string, run func(p *Result, body []ir.Stmt) []ir.Stmt) pass {
+	return pass{name, func(p *Result, params []*ir.Var, body []ir.Stmt) ([]*ir.Var, []ir.Stmt) {
+		return params, run(p, body)
+	}}
+}
+
+// passes are run in this order.
+var passes = []pass{
+	onBody("inline calls, open constructs", (*Result).list),
+	{"make pointers slices", (*Result).pointers},
+	onBody("merge declarations", func(_ *Result, body []ir.Stmt) []ir.Stmt { return mergeDecls(body) }),
+	{"copy slice parameters that are assigned", func(p *Result, params []*ir.Var, body []ir.Stmt) ([]*ir.Var, []ir.Stmt) {
+		return params, p.ownSlices(params, body)
+	}},
+	onBody("make parts of slices numbers", (*Result).cutViews),
+	onBody("count loops without a constant step", (*Result).steps),
+	onBody("collapse loops", (*Result).collapsed),
+	onBody("make continue a jump out of a block", func(_ *Result, body []ir.Stmt) []ir.Stmt { return continues(body) }),
+	onBody("make private variables", (*Result).privates),
+	onBody("unroll short loops", (*Result).unroll),
+	onBody("cut arrays and structs into scalars", (*Result).cutAggregates),
+	onBody("reduce into variables", (*Result).reduceParts),
+	onBody("make fields of own elements variables", (*Result).rowFields),
+	onBody("name indices", (*Result).namedIndices),
+	onBody("store last private values", (*Result).lasts),
+	onBody("lift loops out of branches", (*Result).liftLoops),
+	onBody("merge declarations", func(_ *Result, body []ir.Stmt) []ir.Stmt { return mergeDecls(body) }),
+}
+
+func (p *Result) fail(at ir.Pos, why string) {
 	if p.refused == nil {
-		p.refused = &Refusal{Kernel: p.kernel.Name, At: at, Why: why}
+		p.refused = &Refusal{Kernel: p.Kernel.Name, At: at, Why: why}
 	}
 }
 
-func (p *preparation) local(name string, t *ir.Type, at ir.Pos) *ir.Var {
+func (p *Result) local(name string, t *ir.Type, at ir.Pos) *ir.Var {
 	p.next++
 	return &ir.Var{Name: name, Type: t, Space: ir.Local, ID: p.next - 1, At: at}
 }
 
-// pointers turns every pointer parameter into a slice of length one, or none for nil, and a reduction into what it points at into one
-// of a variable.
-func (p *preparation) pointers(params []*ir.Var, body []ir.Stmt) ([]*ir.Var, []ir.Stmt) {
+// pointers turns every pointer parameter into a slice of length one, or none for nil, and a
+// reduction into what it points at into one of a variable.
+func (p *Result) pointers(params []*ir.Var, body []ir.Stmt) ([]*ir.Var, []ir.Stmt) {
 	with := map[*ir.Var]*ir.Var{}
 	out := make([]*ir.Var, len(params))
 	for i, v := range params {
@@ -85,13 +120,13 @@ func (p *preparation) pointers(params []*ir.Var, body []ir.Stmt) ([]*ir.Var, []i
 }
 
 // reduceParts is reduceThrough for the elements of local arrays, which are in memory by now.
-func (p *preparation) reduceParts(body []ir.Stmt) []ir.Stmt {
+func (p *Result) reduceParts(body []ir.Stmt) []ir.Stmt {
 	return (&ir.Rewrite{Stmt: p.reduceThrough}).CopyStmts(body)
 }
 
-// reduceThrough lets a loop reduce into variables instead of parts of something - elements, fields -, which are read before and written
-// after it.
-func (p *preparation) reduceThrough(s ir.Stmt) []ir.Stmt {
+// reduceThrough lets a loop reduce into variables instead of parts of something - elements, fields
+// -, which are read before and written after it.
+func (p *Result) reduceThrough(s ir.Stmt) []ir.Stmt {
 	f, ok := s.(*ir.For)
 	if !ok || f.Directive == nil {
 		return []ir.Stmt{s}
@@ -126,8 +161,8 @@ func through(f *ir.For, place ir.Expr, v *ir.Var) *ir.For {
 	return r.CopyStmt(f)[0].(*ir.For)
 }
 
-// isPart reports whether place is a scalar part of something that is known, or an element of a slice, of any type: an array behind
-// a pointer parameter is one.
+// isPart reports whether place is a scalar part of something that is known, or an element of a
+// slice, of any type: an array behind a pointer parameter is one.
 func isPart(place ir.Expr) bool {
 	if ix, ok := place.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
 		if _, fixed := ir.ConstInt(ix.I); fixed {
@@ -149,8 +184,9 @@ func behindPointer(place ir.Expr) bool {
 	return found
 }
 
-// collapsed lets the inner loops of a collapse clause carry the directive, which holds for all of them.
-func (p *preparation) collapsed(body []ir.Stmt) []ir.Stmt {
+// collapsed lets the inner loops of a collapse clause carry the directive, which holds for all of
+// them.
+func (p *Result) collapsed(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		f, ok := s.(*ir.For)
 		if !ok || f.Directive == nil || f.Directive.Collapse < 2 {
@@ -169,8 +205,8 @@ func (p *preparation) collapsed(body []ir.Stmt) []ir.Stmt {
 	return r.CopyStmts(body)
 }
 
-// continues makes every continue of a counted loop a jump to the end of a block around the loop's body, which lanes may reach at different
-// times.
+// continues makes every continue of a counted loop a jump to the end of a block around the loop's
+// body, which lanes may reach at different times.
 func continues(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		f, ok := s.(*ir.For)
@@ -194,7 +230,7 @@ func continues(body []ir.Stmt) []ir.Stmt {
 }
 
 // list copies statements, with calls inlined and constructs and plain blocks opened.
-func (p *preparation) list(body []ir.Stmt) []ir.Stmt {
+func (p *Result) list(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if p.size++; p.size > maxStatements {
 			p.fail(s.Pos(), "the kernel is too large with its calls inlined")
@@ -218,7 +254,7 @@ func (p *preparation) list(body []ir.Stmt) []ir.Stmt {
 }
 
 // inline is the body of the function called, between assignments of arguments and results.
-func (p *preparation) inline(c *ir.Call) []ir.Stmt {
+func (p *Result) inline(c *ir.Call) []ir.Stmt {
 	if p.refused != nil {
 		return nil
 	}
@@ -261,8 +297,9 @@ func (p *preparation) inline(c *ir.Call) []ir.Stmt {
 	return append(out, body...)
 }
 
-// results assigns what a return returns; through temporaries where there are several, which may be read by one another.
-func (p *preparation) results(c *ir.Call, r *ir.Return) []ir.Stmt {
+// results assigns what a return returns; through temporaries where there are several, which may be
+// read by one another.
+func (p *Result) results(c *ir.Call, r *ir.Return) []ir.Stmt {
 	var first, then []ir.Stmt
 	for i, e := range r.Results {
 		if c.Results[i] == nil {
@@ -279,8 +316,9 @@ func (p *preparation) results(c *ir.Call, r *ir.Return) []ir.Stmt {
 	return append(first, then...)
 }
 
-// privates gives every iteration of a loop its own copies of the variables that private and firstprivate name.
-func (p *preparation) privates(body []ir.Stmt) []ir.Stmt {
+// privates gives every iteration of a loop its own copies of the variables that private and
+// firstprivate name.
+func (p *Result) privates(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		f, ok := s.(*ir.For)
 		if !ok || f.Directive == nil || len(f.Directive.Private)+len(f.Directive.Firstprivate) == 0 {
@@ -310,8 +348,8 @@ func (p *preparation) privates(body []ir.Stmt) []ir.Stmt {
 	return r.CopyStmts(body)
 }
 
-// mergeDecls moves a declaration without a value down to the one assignment of its variable in the same list, so that its shape is that
-// of the value: the results of inlined calls.
+// mergeDecls moves a declaration without a value down to the one assignment of its variable in the
+// same list, so that its shape is that of the value: the results of inlined calls.
 func mergeDecls(body []ir.Stmt) []ir.Stmt {
 	assigned := map[*ir.Var]int{}
 	ir.WalkStmts(body, func(s ir.Stmt) bool {

@@ -1,4 +1,4 @@
-package cpu
+package prepare
 
 import (
 	"cmp"
@@ -8,12 +8,14 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// An iteration that reads and writes the fields of one element of a slice of structs again and again, under conditions too, gathers and scatters them
-// each time. Where nothing else in the loop can touch that element, its fields are variables in the iteration: loaded before the first use, stored behind
-// the last, and then in such an order that the code for lanes can move 16 bytes of a row at once (gen_rows.go).
+// An iteration that reads and writes the fields of one element of a slice of structs again and
+// again, under conditions too, gathers and scatters them each time. Where nothing else in the loop
+// can touch that element, its fields are variables in the iteration: loaded before the first use,
+// stored behind the last, and then in such an order that the code for lanes can move 16 bytes of a
+// row at once (gen_rows.go).
 
 // rowFields makes the fields of the elements that iterations own variables.
-func (p *preparation) rowFields(body []ir.Stmt) []ir.Stmt {
+func (p *Result) rowFields(body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		f, ok := ir.ParallelLoop(s)
 		if !ok || f.Directive.Collapse > 1 || assignsTo(f.Body, f.Var) || !plainRows(f.Body) {
@@ -67,7 +69,8 @@ func elementSlices(body []ir.Stmt) []*ir.Var {
 	return set.List()
 }
 
-// sharesMemory tells whether elements of two different slices may lie in the same memory: slices of one type, or of arrays in elements of the other.
+// sharesMemory tells whether elements of two different slices may lie in the same memory: slices of
+// one type, or of arrays in elements of the other.
 func sharesMemory(x, y *ir.Type) bool { return holds(x, y) || holds(y, x) }
 
 // holds tells whether y is x or the type of the elements of an array in it.
@@ -101,25 +104,26 @@ type rowField struct {
 
 // A row is what the iterations of one loop do with their elements of one slice.
 type row struct {
-	*preparation
+	*Result
 	f      *ir.For
 	slice  *ir.Var
 	index  *ir.Index // of an access
 	fields map[int64]*rowField
 }
 
-// ownRow is the body of f, with variables for the fields of the elements of x where that is right and of use.
-func (p *preparation) ownRow(f *ir.For, x *ir.Var) []ir.Stmt {
+// ownRow is the body of f, with variables for the fields of the elements of x where that is right
+// and of use.
+func (p *Result) ownRow(f *ir.For, x *ir.Var) []ir.Stmt {
 	t := x.Type.Elem
 	if t.Kind != ir.Struct && t.Kind != ir.Array || ir.Declared(f.Body).Has(x) || assignsTo(f.Body, x) {
 		return f.Body
 	}
 	for _, y := range elementSlices(f.Body) {
-		if y != x && p.arrays[y] == 0 && (sharesMemory(t, y.Type.Elem) || p.pointed[y]) {
+		if y != x && p.Arrays[y] == 0 && (sharesMemory(t, y.Type.Elem) || p.pointed[y]) {
 			return f.Body
 		}
 	}
-	w := &row{preparation: p, f: f, slice: x, fields: map[int64]*rowField{}}
+	w := &row{Result: p, f: f, slice: x, fields: map[int64]*rowField{}}
 	before, inside, ok := w.begin()
 	if !ok || !w.collect() {
 		return f.Body
@@ -146,7 +150,8 @@ func (p *preparation) ownRow(f *ir.For, x *ir.Var) []ir.Stmt {
 	return out
 }
 
-// begin parts the body where the first statement stands that uses the element whatever the conditions are; nothing before it may use it, or leave.
+// begin parts the body where the first statement stands that uses the element whatever the
+// conditions are; nothing before it may use it, or leave.
 func (w *row) begin() (before, inside []ir.Stmt, ok bool) {
 	list := w.f.Body
 	wrap := func(rest []ir.Stmt) []ir.Stmt { return rest }
@@ -222,11 +227,12 @@ func (w *row) offsetOf(e ir.Expr) (offset int64, ok bool) {
 	}
 }
 
-// collect finds the fields that the loop uses; it is false where some access is to another element, or to more than a scalar.
+// collect finds the fields that the loop uses; it is false where some access is to another element,
+// or to more than a scalar.
 func (w *row) collect() bool {
 	elements, scalars := 0, 0
 	note := func(e ir.Expr) *rowField {
-		if !isPlace(e) || !e.Type().IsScalar() {
+		if !IsElement(e) || !e.Type().IsScalar() {
 			return nil
 		}
 		offset, ok := w.offsetOf(e)
@@ -261,7 +267,8 @@ func (w *row) collect() bool {
 	return elements == scalars && len(w.fields) > 0
 }
 
-func isPlace(e ir.Expr) bool {
+// IsElement tells the places that are a field or an element of something.
+func IsElement(e ir.Expr) bool {
 	switch e.(type) {
 	case *ir.Member, *ir.Index:
 		return true
@@ -281,7 +288,7 @@ func (w *row) usesIn(list []ir.Stmt) float64 {
 	for _, s := range list {
 		ir.StmtExprs(s, func(e ir.Expr) {
 			ir.WalkExpr(e, func(e ir.Expr) bool {
-				if isPlace(e) && e.Type().IsScalar() {
+				if IsElement(e) && e.Type().IsScalar() {
 					if _, ok := w.offsetOf(e); ok {
 						n++
 					}
@@ -301,12 +308,13 @@ func (w *row) usesIn(list []ir.Stmt) float64 {
 	return n
 }
 
-// moves counts the loads before and the stores behind the body; those of a piece that is moved as one count half.
+// moves counts the loads before and the stores behind the body; those of a piece that is moved as
+// one count half.
 func (w *row) moves() float64 {
 	loads, stores := map[int64]int{}, map[int64]int{}
 	for _, x := range w.fields {
-		loads[x.offset/pieceBytes] += map[bool]int{true: 1}[x.load]
-		stores[x.offset/pieceBytes] += map[bool]int{true: int(x.v.Type.Size)}[x.store]
+		loads[x.offset/PieceBytes] += map[bool]int{true: 1}[x.load]
+		stores[x.offset/PieceBytes] += map[bool]int{true: int(x.v.Type.Size)}[x.store]
 	}
 	n := 0.0
 	for _, k := range loads {
@@ -314,7 +322,7 @@ func (w *row) moves() float64 {
 	}
 	for _, x := range w.fields {
 		if x.store {
-			n += map[bool]float64{true: 0.5, false: 1}[stores[x.offset/pieceBytes] == pieceBytes]
+			n += map[bool]float64{true: 0.5, false: 1}[stores[x.offset/PieceBytes] == PieceBytes]
 		}
 	}
 	return n
@@ -325,7 +333,7 @@ func (w *row) setFirst(x *rowField) bool {
 	uses := func(e ir.Expr) bool {
 		found := false
 		ir.WalkExpr(e, func(e ir.Expr) bool {
-			if isPlace(e) && e.Type().IsScalar() {
+			if IsElement(e) && e.Type().IsScalar() {
 				offset, ok := w.offsetOf(e)
 				found = found || ok && offset == x.offset
 			}
@@ -350,14 +358,14 @@ func (w *row) wholePieces() {
 	t := w.slice.Type.Elem
 	var bases []int64 // of the pieces in which there are fields
 	for offset := range w.fields {
-		bases = append(bases, offset/pieceBytes*pieceBytes)
+		bases = append(bases, offset/PieceBytes*PieceBytes)
 	}
 	slices.Sort(bases)
 	for _, base := range slices.Compact(bases) {
-		if base+pieceBytes > int64(t.Size) {
+		if base+PieceBytes > int64(t.Size) {
 			continue
 		}
-		inside := scalarPlaces(w.index, t, base, base+pieceBytes)
+		inside := scalarPlaces(w.index, t, base, base+PieceBytes)
 		stored, fits, size := 0, true, int64(0)
 		for i, e := range inside {
 			offset, _ := w.offsetOf(e)
@@ -367,7 +375,7 @@ func (w *row) wholePieces() {
 				stored++
 			}
 		}
-		if !fits || int64(len(inside))*size != pieceBytes || 2*stored < len(inside) {
+		if !fits || int64(len(inside))*size != PieceBytes || 2*stored < len(inside) {
 			continue
 		}
 		for _, e := range inside {
@@ -415,7 +423,7 @@ func (w *row) sorted() []*rowField {
 // replaced is the list with variables for the fields.
 func (w *row) replaced(list []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
-		if isPlace(e) && e.Type().IsScalar() {
+		if IsElement(e) && e.Type().IsScalar() {
 			if offset, ok := w.offsetOf(e); ok {
 				return &ir.Ref{Var: w.fields[offset].v, At: e.Pos()}
 			}
@@ -425,5 +433,5 @@ func (w *row) replaced(list []ir.Stmt) []ir.Stmt {
 	return r.CopyStmts(list)
 }
 
-// pieceBytes is how much of an element code for lanes moves at once.
-const pieceBytes = 16
+// PieceBytes is how much of an element code for lanes moves at once.
+const PieceBytes = 16
