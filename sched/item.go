@@ -76,28 +76,28 @@ type Item struct {
 	// Who stops it then puts into Took what it would have taken, and pushes it again.
 	Limit time.Duration
 
-	runs   [MaxKinds]expected // by kind, as of Push
-	need   [MaxKinds]int32
-	needs  bool // some need is not zero
-	state  itemState
-	at     PlaceID // Queued: the place it was meant for; InFlight: where it runs
-	order  uint64
-	passed int32
-	short  bool          // was refused for want of tokens since it was pushed
-	expect time.Duration // what it takes of its place, in a ledger
-	own    time.Duration // and of that the time that it runs
-	flying bool          // and counted as in flight there
-	trial  bool          // and as one whose time is not known
-	moves  bool          // and as one for which something is moved there
-	homed  bool          // counted among those that make at their home there
-	back   PlaceID       // of a trial on the host: where it runs if that is stopped, and one more; 0 for none
-	kept   time.Duration // and what is kept free for it there
-	again  bool          // meant for a place where it is known to be slow, to see whether it still is
-	counts counts        // its time, where it is learned
-	lane   *lane
-	seen   []probe.Candidate // what the policy saw when it was pushed
-	prev   *Item
-	next   *Item
+	runs     [MaxKinds]expected // by kind, as of Push
+	need     [MaxKinds]int32
+	needs    bool // some need is not zero
+	state    itemState
+	at       PlaceID // Queued: the place it was meant for; InFlight: where it runs
+	order    uint64
+	passed   int32
+	short    bool          // was refused for want of tokens since it was pushed
+	expect   time.Duration // what it takes of its place, in a ledger
+	run      time.Duration // and of that the time that it runs
+	counted  bool          // and counted as in flight there
+	trial    bool          // and as one whose time is not known
+	moves    bool          // and as one for which something is moved there
+	owned    bool          // counted among those that make at their home there
+	fallback PlaceID       // of a trial on the host: where it runs if that is stopped, and one more; 0 for none
+	reserved time.Duration // and what is kept free for it there
+	retrial  bool          // meant for a place where it is known to be slow, to see whether it still is
+	weight   weight        // its time, where it is learned
+	lane     *lane
+	seen     []probe.Candidate // what the policy saw when it was pushed
+	prev     *Item
+	next     *Item
 }
 
 // An expected is how long an item runs on a kind of device, if that is known.

@@ -52,8 +52,8 @@ func (s *State) moving(n deps.Bytes, p PlaceID) time.Duration {
 	return l.During(n)
 }
 
-// hidden returns what of the wait for copies to p counts: a link that is not known may be a good one.
-func (s *State) hidden(wait time.Duration, p PlaceID) time.Duration {
+// visibleWait returns what of the wait for copies to p counts: a link that is not known may be a good one.
+func (s *State) visibleWait(wait time.Duration, p PlaceID) time.Duration {
 	if s.linkOf(p).Known() {
 		return wait
 	}

@@ -106,7 +106,7 @@ func (m *model) pop(t *rapid.T, p PlaceID) {
 	offers, reserved := m.s.Offers(p), m.s.pools[m.s.pool[p]].reserved != nil
 	it := m.s.PopAfter(p, m.made) // which may run already, or be over
 	if it == nil {
-		require.False(t, offers && !reserved && m.s.finder != nil, "it offers what it does not give")
+		require.False(t, offers && !reserved && m.s.peeker != nil, "it offers what it does not give")
 		return
 	}
 	require.True(t, offers, "it gives what it does not offer")

@@ -32,28 +32,28 @@ type Learner interface {
 	Done(it *Item)
 }
 
-// A granter is a policy that is told of items that run somewhere without having been pushed.
-type granter interface {
+// A grantObserver is a policy that is told of items that run somewhere without having been pushed.
+type grantObserver interface {
 	Granted(it *Item, p PlaceID)
 }
 
-// A chainer is a policy under which a worker may run what it has just made ready before what was ready earlier.
-type chainer interface {
-	// take takes out an item that was pushed, for p to run it now, and reports whether it did.
-	take(it *Item, p PlaceID) bool
+// A localPopper is a policy under which a worker may run what it has just made ready before what was ready earlier.
+type localPopper interface {
+	// popLocal takes out an item that was pushed, for p to run it now, and reports whether it did.
+	popLocal(it *Item, p PlaceID) bool
 }
 
-// A placer is a policy that can say whether an item may be launched at a place before its predecessors are finished, which
+// An earlyPlacer is a policy that can say whether an item may be launched at a place before its predecessors are finished, which
 // passes over the queues of the policy.
-type placer interface {
+type earlyPlacer interface {
 	// agrees reports whether nothing that is known speaks against p, and whether all is known that it takes to say so. it is not pushed, and
 	// it starts at p or elsewhere when its predecessors are finished, so that what places have to do until then does not count.
 	agrees(it *Item, p PlaceID) (agrees, known bool)
 }
 
-// A finder is a policy that can say what Pop would give p, and keeps it.
-type finder interface {
-	find(p PlaceID) *Item
+// A peeker is a policy that can say what Pop would give p, and keeps it.
+type peeker interface {
+	peek(p PlaceID) *Item
 }
 
 // A State is what a policy may see of the machine.
@@ -61,7 +61,7 @@ type State struct {
 	Places []Place
 	Seed   uint64
 	Times  *Times // what has been learned
-	places []inPlace
+	places []placeLoad
 	idle   atomic.Uint64 // the places with nothing in flight
 	pools  []pool
 	pool   []int          // by place
@@ -163,10 +163,10 @@ func (f *fifo) Push(it *Item) {
 	f.items.push(it, priority)
 }
 
-func (f *fifo) find(p PlaceID) *Item { return f.items.first(f.state, p) }
+func (f *fifo) peek(p PlaceID) *Item { return f.items.first(f.state, p) }
 
 func (f *fifo) Pop(p PlaceID) *Item {
-	it := f.find(p)
+	it := f.peek(p)
 	if it != nil {
 		it.remove()
 	}

@@ -27,20 +27,20 @@ type Options struct {
 // A Scheduler holds the ready items. See the package comment for its rules.
 type Scheduler struct {
 	State
-	policy  Policy
-	learner Learner // policy, if it is one
-	granter granter // policy, if it is one
-	viewer  viewer  // policy, if it is one
-	chainer chainer // policy, if it is one
-	finder  finder  // policy, if it is one
-	chained uint32  // how often PopAfter was asked
-	watched bool
-	name    string
-	ledger  *ledger       // of policy, if it has one
-	retired atomic.Uint64 // PlaceSet
-	_       [128]byte     // who goes past the lock reads what comes before
-	order   uint64
-	_       [128]byte
+	policy        Policy
+	learner       Learner       // policy, if it is one
+	grantObserver grantObserver // policy, if it is one
+	explainer     explainer     // policy, if it is one
+	localPopper   localPopper   // policy, if it is one
+	peeker        peeker        // policy, if it is one
+	chained       uint32        // how often PopAfter was asked
+	watched       bool
+	name          string
+	loads         *loadEstimator // of policy, if it has one
+	retired       atomic.Uint64  // PlaceSet
+	_             [128]byte      // who goes past the lock reads what comes before
+	order         uint64
+	_             [128]byte
 }
 
 // New returns a scheduler without items.
@@ -51,7 +51,7 @@ func New(o Options) (*Scheduler, error) {
 	if o.Policy == "" {
 		o.Policy = DefaultPolicy
 	}
-	s := &Scheduler{name: o.Policy, watched: o.Watched, State: State{Places: o.Places, Seed: o.Seed, places: make([]inPlace, len(o.Places)), Times: o.Times, links: linksOf(o.Places)}}
+	s := &Scheduler{name: o.Policy, watched: o.Watched, State: State{Places: o.Places, Seed: o.Seed, places: make([]placeLoad, len(o.Places)), Times: o.Times, links: linksOf(o.Places)}}
 	s.idle.Store(1<<len(o.Places) - 1)
 	if s.Times == nil {
 		s.Times = &Times{}
@@ -64,15 +64,15 @@ func New(o Options) (*Scheduler, error) {
 		return nil, err
 	}
 	s.learner, _ = s.policy.(Learner)
-	if g, ok := s.policy.(*guard); ok && !g.learns() {
+	if g, ok := s.policy.(*policySandbox); ok && !g.learns() {
 		s.learner = nil
 	}
-	s.granter, _ = s.policy.(granter)
-	s.viewer, _ = s.policy.(viewer)
-	s.chainer, _ = s.policy.(chainer)
-	s.finder, _ = s.policy.(finder)
-	if l, ok := s.policy.(interface{ book() *ledger }); ok {
-		s.ledger = l.book()
+	s.grantObserver, _ = s.policy.(grantObserver)
+	s.explainer, _ = s.policy.(explainer)
+	s.localPopper, _ = s.policy.(localPopper)
+	s.peeker, _ = s.policy.(peeker)
+	if l, ok := s.policy.(interface{ book() *loadEstimator }); ok {
+		s.loads = l.book()
 	}
 	return s, nil
 }
@@ -139,9 +139,9 @@ func (s *Scheduler) Push(it *Item) bool {
 	}
 	s.order++
 	it.state, it.order, it.passed, it.short = queued, s.order, 0, false
-	s.look(it)
+	s.recordCandidates(it)
 	s.policy.Push(it)
-	s.mean(it)
+	s.markChosen(it)
 	return true
 }
 
@@ -165,10 +165,10 @@ func (s *Scheduler) Offers(p PlaceID) bool {
 	switch {
 	case s.policy.Len() == 0:
 		return false
-	case s.finder == nil || t.reserved != nil:
+	case s.peeker == nil || t.reserved != nil:
 		return true
 	}
-	return s.finder.find(p) != nil
+	return s.peeker.peek(p) != nil
 }
 
 // chainFairness is how often PopAfter takes the earliest item nevertheless, so that no item waits for the end of a long chain.
@@ -177,10 +177,10 @@ const chainFairness = 61
 // PopAfter is Pop for one of the workers of p, which has just made next ready: that goes before items of its priority that came earlier,
 // where the policy leaves that open, as what it touches is still in the worker's caches. next may be nil, or taken meanwhile.
 func (s *Scheduler) PopAfter(p PlaceID, next *Item) *Item {
-	if next == nil || next.state != queued || s.chainer == nil || s.pools[s.pool[p]].reserved != nil {
+	if next == nil || next.state != queued || s.localPopper == nil || s.pools[s.pool[p]].reserved != nil {
 		return s.Pop(p)
 	}
-	if s.chained++; s.chained%chainFairness == 0 || next.needs && !s.pools[s.pool[p]].spare(next, s.pool[p]) || !s.chainer.take(next, p) {
+	if s.chained++; s.chained%chainFairness == 0 || next.needs && !s.pools[s.pool[p]].spare(next, s.pool[p]) || !s.localPopper.popLocal(next, p) {
 		return s.Pop(p)
 	}
 	s.grant(next, p)
@@ -197,7 +197,7 @@ func (s *Scheduler) grant(it *Item, p PlaceID) {
 		panic("gompss: bug: sched: a policy popped an item that was not pushed or not admitted")
 	}
 	it.state, it.at = inFlight, p
-	s.more(p)
+	s.countIn(p)
 }
 
 // unreserve forgets that it waits for tokens.
@@ -228,7 +228,7 @@ func (s *Scheduler) Follows(it *Item, p PlaceID) bool {
 // Agrees reports whether the policy agrees that items like it are launched at p before their predecessors are finished, and
 // whether it knows how long they run there. A policy that weighs nothing agrees always.
 func (s *Scheduler) Agrees(it *Item, p PlaceID) (agrees, known bool) {
-	if of, weighs := s.policy.(placer); weighs {
+	if of, weighs := s.policy.(earlyPlacer); weighs {
 		return of.agrees(it, p)
 	}
 	return true, true
@@ -248,9 +248,9 @@ func (s *Scheduler) Grant(it *Item, p PlaceID) {
 // start puts it in flight at p, past the policy.
 func (s *Scheduler) start(it *Item, p PlaceID) {
 	it.state, it.at, it.seen = inFlight, p, it.seen[:0]
-	s.more(p)
-	if s.granter != nil {
-		s.granter.Granted(it, p)
+	s.countIn(p)
+	if s.grantObserver != nil {
+		s.grantObserver.Granted(it, p)
 	}
 }
 
@@ -266,7 +266,7 @@ func (s *Scheduler) Done(it *Item) {
 	if it.needs {
 		s.pools[k].free += int(it.need[k])
 	}
-	s.fewer(it.at)
+	s.countOut(it.at)
 	it.state = idle
 	if s.learner != nil {
 		s.learner.Done(it)

@@ -16,11 +16,11 @@ import (
 
 // Times is what has been learned of how long tasks run: for each version of a task (its kernel), kind of device and size class,
 // which is the power of two of the bytes that it works on. Devices of one kind learn together. The zero Times knows nothing.
-// Not safe for concurrent use, but for what Scheduler.GrantBeside looks up.
+// Not safe for concurrent use, but for what Scheduler.GrantUnlocked looks up.
 type Times struct {
 	known atomic.Pointer[map[timeKey]*history] // replaced, never changed
-	// lately has some of them that were asked for: most tasks are like others before them, and to compare is less than to look up.
-	lately [8]struct {
+	// cache has some of them that were asked for: most tasks are like others before them, and to compare is less than to look up.
+	cache [8]struct {
 		key timeKey
 		of  *history
 	}
@@ -55,12 +55,12 @@ const (
 	outlierRun    = 4
 )
 
-// After settled durations only one of learnEach counts, learnPart one after the other: what is known does not change, and there are many.
+// After settled durations only one of learnEach counts, learnBlock one after the other: what is known does not change, and there are many.
 // Of outliers it is seen whether they come in a row.
 const (
-	settled   = 4 * keptTimes
-	learnEach = 8
-	learnPart = 32
+	settled    = 4 * keptTimes
+	learnEach  = 8
+	learnBlock = 32
 )
 
 // A history is the latest durations of one key, those of items that ran beside each other as one share. What is expected is their mean,
@@ -68,36 +68,36 @@ const (
 // and it is their sum that keeps the accelerator busy. An outlier that is long counts as outlierFactor times the median, so that a few of
 // them among many do not keep others from it.
 type history struct {
-	took []share // a ring once it is full
-	next int
-	odd  []time.Duration // outliers since the last that was none
+	samplesKept []sample // a ring once it is full
+	next        int
+	outliers    []time.Duration // outliers since the last that was none
 	// What others look up beside the lock.
 	median  atomic.Int64 // nanoseconds
-	middle  atomic.Int64 // the mean
+	mean    atomic.Int64 // the mean
 	samples atomic.Int64
 	alone   atomic.Bool // nothing was moved for the items that it is of
 }
 
 func (h *history) expected() expected {
 	n := h.samples.Load()
-	return expected{run: time.Duration(h.middle.Load()), median: time.Duration(h.median.Load()), samples: n, known: n >= fewTimes, alone: h.alone.Load() && n >= aloneTimes}
+	return expected{run: time.Duration(h.mean.Load()), median: time.Duration(h.median.Load()), samples: n, known: n >= fewTimes, alone: h.alone.Load() && n >= aloneTimes}
 }
 
 // forget makes room for the first time that has no moving in it. Where the host tells when a kernel was over, its time begins when it was
 // enqueued, behind its copies; and before the first copies memory is locked, which takes seconds where a kernel takes a millisecond.
 func (h *history) forget() {
-	h.took, h.next, h.odd = h.took[:0], 0, h.odd[:0]
+	h.samplesKept, h.next, h.outliers = h.samplesKept[:0], 0, h.outliers[:0]
 	h.samples.Store(min(h.samples.Load(), fewTimes-1))
 	h.alone.Store(true)
 }
 
-// A share is the durations of up to shareMost items that ran beside each other, or of one that ran alone.
-type share struct{ sum, items time.Duration }
+// A sample is the durations of up to maxSampleItems items that ran beside each other, or of one that ran alone.
+type sample struct{ sum, items time.Duration }
 
-// shareMost is how many durations are one share at the most.
-const shareMost = 8
+// maxSampleItems is how many durations are one share at the most.
+const maxSampleItems = 8
 
-func (s share) mean() time.Duration { return s.sum / s.items }
+func (s sample) mean() time.Duration { return s.sum / s.items }
 
 func keyFor(it *Item, kind devices.Kind) timeKey {
 	return timeKey{it.Version, kind, int8(bits.Len64(uint64(it.Work)))}
@@ -106,7 +106,7 @@ func keyFor(it *Item, kind devices.Kind) timeKey {
 // of returns the history of it on a kind, nil if it has never run there.
 func (t *Times) of(it *Item, kind devices.Kind) *history {
 	k := keyFor(it, kind)
-	l := &t.lately[(len(k.version)+len(k.kind)+int(k.class))%len(t.lately)]
+	l := &t.cache[(len(k.version)+len(k.kind)+int(k.class))%len(t.cache)]
 	if l.of == nil || l.key != k {
 		l.key, l.of = k, t.all()[k]
 	}
@@ -141,19 +141,19 @@ func (t *Times) expected(it *Item, kind devices.Kind) expected {
 
 // Learn notes how long an item ran on a kind of device.
 func (t *Times) Learn(it *Item, kind devices.Kind, took time.Duration) {
-	t.learn(it, kind, took, countsAsEver)
+	t.learn(it, kind, took, weightOne)
 }
 
-// counts says how the time of an item counts that is learned.
-type counts uint8
+// weight says how the time of an item counts that is learned.
+type weight uint8
 
 const (
-	countsAsEver  counts = iota // as the next one
-	countsForEach               // for learnEach of which others were left out
-	countsInRow                 // to see whether outliers come in a row
+	weightOne   weight = iota // as the next one
+	weightBlock               // for learnEach of which others were left out
+	weightNone                // to see whether outliers come in a row
 )
 
-func (t *Times) learn(it *Item, kind devices.Kind, took time.Duration, as counts) {
+func (t *Times) learn(it *Item, kind devices.Kind, took time.Duration, as weight) {
 	h := t.of(it, kind)
 	if h == nil {
 		h = &history{}
@@ -174,100 +174,100 @@ func (t *Times) learn(it *Item, kind devices.Kind, took time.Duration, as counts
 }
 
 // add notes a duration; beside says that it began when others had begun and ended when the one before it had ended.
-func (h *history) add(took time.Duration, as counts, beside bool) {
+func (h *history) add(took time.Duration, as weight, beside bool) {
 	var samples int64
 	switch as {
-	case countsAsEver:
+	case weightOne:
 		samples = h.samples.Add(1)
-	case countsForEach:
+	case weightBlock:
 		samples = h.samples.Add(learnEach)
 	default:
 		samples = h.samples.Load()
 	}
-	enters := samples <= settled || as == countsForEach || as == countsAsEver && samples/learnPart%learnEach == 0
-	if beside && (!enters || as == countsAsEver && h.join(took)) {
+	enters := samples <= settled || as == weightBlock || as == weightOne && samples/learnBlock%learnEach == 0
+	if beside && (!enters || as == weightOne && h.extend(took)) {
 		return
 	}
 	median := time.Duration(h.median.Load())
 	odd := !beside && isOutlier(took, median)
-	if !enters && len(h.odd) == 0 && !odd {
+	if !enters && len(h.outliers) == 0 && !odd {
 		return // as ever
 	}
 	if odd = odd && samples > fewTimes; !odd {
-		h.odd = h.odd[:0]
-	} else if h.odd = append(h.odd, took); len(h.odd) == outlierRun {
-		h.change()
+		h.outliers = h.outliers[:0]
+	} else if h.outliers = append(h.outliers, took); len(h.outliers) == outlierRun {
+		h.restart()
 		return
 	} else {
 		took = min(took, outlierFactor*median)
 	}
 	if enters {
-		h.keep(share{took, 1})
+		h.addSample(sample{took, 1})
 	}
 }
 
-// keep puts a share in the place of the oldest.
-func (h *history) keep(s share) {
-	if len(h.took) < keptTimes {
-		h.took = append(h.took, s)
+// addSample puts a share in the place of the oldest.
+func (h *history) addSample(s sample) {
+	if len(h.samplesKept) < keptTimes {
+		h.samplesKept = append(h.samplesKept, s)
 	} else {
-		h.took[h.next] = s
+		h.samplesKept[h.next] = s
 		h.next = (h.next + 1) % keptTimes
 	}
-	h.sum()
+	h.summarise()
 }
 
-// change forgets all but the outliers.
-func (h *history) change() {
-	h.took, h.next = h.took[:0], 0
-	for _, t := range h.odd {
-		h.took = append(h.took, share{t, 1})
+// restart forgets all but the outliers.
+func (h *history) restart() {
+	h.samplesKept, h.next = h.samplesKept[:0], 0
+	for _, t := range h.outliers {
+		h.samplesKept = append(h.samplesKept, sample{t, 1})
 	}
-	h.odd = h.odd[:0]
-	h.sum()
+	h.outliers = h.outliers[:0]
+	h.summarise()
 }
 
-// join adds a duration to the latest share, if that has room.
-func (h *history) join(took time.Duration) bool {
-	if len(h.took) == 0 {
+// extend adds a duration to the latest share, if that has room.
+func (h *history) extend(took time.Duration) bool {
+	if len(h.samplesKept) == 0 {
 		return false
 	}
-	last := &h.took[(h.next+len(h.took)-1)%len(h.took)]
-	if last.items == shareMost {
+	last := &h.samplesKept[(h.next+len(h.samplesKept)-1)%len(h.samplesKept)]
+	if last.items == maxSampleItems {
 		return false
 	}
 	last.sum += took
 	last.items++
-	h.sum()
+	h.summarise()
 	return true
 }
 
-// sum sets the median and the mean; or, where all of them have moving in them, the least, which is the nearest to what it runs.
-func (h *history) sum() {
+// summarise sets the median and the mean; or, where all of them have moving in them, the least, which is the nearest to what it runs.
+func (h *history) summarise() {
 	var room [keptTimes]time.Duration
 	sorted := room[:0]
-	for _, s := range h.took {
+	for _, s := range h.samplesKept {
 		sorted = append(sorted, s.mean())
 	}
 	slices.Sort(sorted)
 	median := sorted[len(sorted)/2]
-	var all share
-	for _, s := range h.took {
+	var all sample
+	for _, s := range h.samplesKept {
 		all.sum += min(s.sum, s.items*outlierFactor*median)
 		all.items += s.items
 	}
 	h.median.Store(int64(median))
 	if !h.alone.Load() {
-		h.middle.Store(int64(sorted[0]))
+		h.mean.Store(int64(sorted[0]))
 		return
 	}
-	h.middle.Store(int64(all.mean()))
+	h.mean.Store(int64(all.mean()))
 }
 
 // kept returns the durations that are written to a file, oldest first: those of items that ran beside others are as good as alike.
 func (h *history) kept() (list []int64) {
-	for i := range h.took {
-		s := h.took[(h.next+i)%len(h.took)]
+	for i := range h.samplesKept {
+		s := h.samplesKept[(h.next+i)%len(h.samplesKept)]
 		if s.items > 1 {
 			s.sum, s.items = h.expected().run, 1
 		}

@@ -29,7 +29,7 @@ func TestWhatRunsBesideOthersIsExpectedByItsMean(t *testing.T) {
 		}
 		r.Shuffle(12, func(i, j int) { told[4+i], told[4+j] = told[4+j], told[4+i] })
 		for _, o := range told {
-			h.add(o.took, countsAsEver, o.beside)
+			h.add(o.took, weightOne, o.beside)
 		}
 		require.InDelta(t, 11, h.expected().run.Seconds()*1e3, 5, "round %d: 44 ms for four", round)
 	}

@@ -21,7 +21,7 @@ func newVersioning(s *State) Policy {
 
 func (v *versioning) Push(it *Item) {
 	v.pushes++
-	it.again = false
+	it.retrial = false
 	p := v.explore(it)
 	if p < 0 {
 		v.locality.Push(it)
@@ -32,17 +32,17 @@ func (v *versioning) Push(it *Item) {
 
 // explore returns where it is tried again, or -1.
 func (v *versioning) explore(it *Item) PlaceID {
-	if v.pushes%exploreEach != 0 || it.back > 0 || it.Version == "" || it.Allowed.Len() == 1 {
+	if v.pushes%exploreEach != 0 || it.fallback > 0 || it.Version == "" || it.Allowed.Len() == 1 {
 		return -1
 	}
-	v.ask(it)
-	rare, n := v.rarest(it, v.candidates(it))
-	if rare < 0 || n < fewTimes || v.hopeless(it, rare) || v.noTrial(it, rare) {
+	v.readTimes(it)
+	rare, n := v.leastSampled(it, v.candidates(it))
+	if rare < 0 || n < fewTimes || v.movesTooMuch(it, rare) || v.refusesTrial(it, rare) {
 		return -1
 	}
-	it.again = true
+	it.retrial = true
 	if rest := it.Allowed.Without(rare); v.state.Places[rare].Host && rest != 0 {
-		v.keep(it, v.place(it, rest))
+		v.reserve(it, v.place(it, rest))
 	}
 	return rare
 }

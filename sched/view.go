@@ -10,15 +10,15 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A viewer is a policy that can say what it goes by, before it is given an item.
-type viewer interface {
+// An explainer is a policy that can say what it goes by, before it is given an item.
+type explainer interface {
 	// view returns how many items wait for p, how long it has to do with them and with what it runs, and how long this one is
 	// expected to run there.
 	view(it *Item, p PlaceID) (queued int, ahead, run time.Duration, known bool)
 }
 
-// look notes what the policy sees of the places that it is about to choose from.
-func (s *Scheduler) look(it *Item) {
+// recordCandidates notes what the policy sees of the places that it is about to choose from.
+func (s *Scheduler) recordCandidates(it *Item) {
 	it.seen = it.seen[:0]
 	if !s.watched || it.Allowed.Len() < 2 {
 		return
@@ -28,18 +28,18 @@ func (s *Scheduler) look(it *Item) {
 		rest = rest.Without(p)
 		k := s.pool[p]
 		c := probe.Candidate{Place: int16(p), Missing: it.missing(p), Load: int32(s.Load(p)), Need: it.need[k], Free: int32(s.pools[k].free)}
-		if s.viewer != nil {
-			queued, ahead, run, known := s.viewer.view(it, p)
+		if s.explainer != nil {
+			queued, ahead, run, known := s.explainer.view(it, p)
 			c.Queued, c.Ahead, c.Run, c.Known = int32(queued), max(0, ahead), run, known
 		}
 		it.seen = append(it.seen, c)
 	}
 }
 
-// mean notes which place the policy meant it for.
-func (s *Scheduler) mean(it *Item) {
+// markChosen notes which place the policy meant it for.
+func (s *Scheduler) markChosen(it *Item) {
 	for i := range it.seen {
-		it.seen[i].Meant = s.viewer != nil && PlaceID(it.seen[i].Place) == it.at
+		it.seen[i].Meant = s.explainer != nil && PlaceID(it.seen[i].Place) == it.at
 	}
 }
 
@@ -49,7 +49,7 @@ func (it *Item) Seen() []probe.Candidate { return it.seen }
 
 func (l *locality) view(it *Item, p PlaceID) (queued int, ahead, run time.Duration, known bool) {
 	run, known = l.state.Times.Expect(it, l.state.Places[p].Kind)
-	return l.queues[p].len, l.busy(p), run, known
+	return l.queues[p].len, l.load(p), run, known
 }
 
 // A Learned is what has been learned of one version on one kind of device, for one size.
@@ -69,12 +69,12 @@ type Learned struct {
 func (t *Times) List() []Learned {
 	var out []Learned
 	for k, h := range t.all() {
-		if len(h.took) == 0 {
+		if len(h.samplesKept) == 0 {
 			continue
 		}
 		e := h.expected()
-		l := Learned{Version: k.version, Kind: k.kind, Samples: e.samples, Kept: len(h.took), Middle: e.run, Least: h.took[0].mean()}
-		for _, x := range h.took {
+		l := Learned{Version: k.version, Kind: k.kind, Samples: e.samples, Kept: len(h.samplesKept), Middle: e.run, Least: h.samplesKept[0].mean()}
+		for _, x := range h.samplesKept {
 			l.Least, l.Most = min(l.Least, x.mean()), max(l.Most, x.mean())
 		}
 		if k.class > 0 {

@@ -134,7 +134,7 @@ func (rt *Runtime) leavesBeside(r *record) bool {
 	if rt.learned.on {
 		r.item.Took = rt.timeOf(r, p)
 	}
-	if !rt.sched.DoneBeside(&r.item) {
+	if !rt.sched.DoneUnlocked(&r.item) {
 		return false
 	}
 	rt.counts.end(p)

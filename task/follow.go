@@ -203,7 +203,7 @@ func (rt *Runtime) joinBehind(r *record, p sched.PlaceID, id uint64, a *agreemen
 
 // grantFollower grants r, which follows at p and needs no tokens, to that.
 func (rt *Runtime) grantFollower(r *record, p sched.PlaceID) {
-	if rt.sched.GrantBeside(&r.item, p) {
+	if rt.sched.GrantUnlocked(&r.item, p) {
 		rt.counts.grantBeside(p)
 		return
 	}

@@ -86,7 +86,7 @@ func (c *counts) grant(p sched.PlaceID) {
 	c.most[of] = max(c.most[of], n)
 }
 
-// grantBeside is grant for who shares nothing with other places, and does not know how many there are in all.
+// grantUnlocked is grant for who shares nothing with other places, and does not know how many there are in all.
 func (c *counts) grantBeside(p sched.PlaceID) { c.held[p].n.Add(1) }
 
 func (c *counts) end(p sched.PlaceID) { c.held[p].n.Add(-1) }

@@ -12,7 +12,7 @@ import (
 // positions are names of files, without a folder, before a line.
 var positions = regexp.MustCompile(`(?m)(^|[\s("])([^\s/\\:()"]+\.go:\d)`)
 
-// inPlace puts dir before the positions in text.
+// placeLoad puts dir before the positions in text.
 func inPlace(dir string, text []byte) []byte {
 	if dir == "." {
 		return text

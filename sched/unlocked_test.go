@@ -39,12 +39,12 @@ func TestPastTheLock(t *testing.T) {
 		all.Go(func() {
 			for range 2000 {
 				it := knownItem(s)
-				if !s.GrantBeside(it, p) {
+				if !s.GrantUnlocked(it, p) {
 					t.Error("it is known how long it takes")
 					return
 				}
 				it.Took = 10 * time.Microsecond
-				if s.DoneBeside(it) {
+				if s.DoneUnlocked(it) {
 					beside[p]++
 					continue
 				}
@@ -69,8 +69,8 @@ func TestPastTheLock(t *testing.T) {
 	require.Zero(t, s.Len())
 	for p := PlaceID(1); p <= 2; p++ {
 		require.Zero(t, s.Load(p))
-		require.Zero(t, s.flying(p))
-		require.Zero(t, s.going(p))
+		require.Zero(t, s.inFlightLoad(p))
+		require.Zero(t, s.inFlightRuns(p))
 		require.Equal(t, 2000-2000/learnEach, beside[p], "each %d-th is learned", learnEach)
 	}
 	require.Equal(t, PlaceSet(0b111), s.Idle())
@@ -86,9 +86,9 @@ func TestWhatGoesPastIsLearned(t *testing.T) {
 		}
 		for k, s := range both {
 			it := knownItem(s)
-			require.True(t, s.GrantBeside(it, 1))
+			require.True(t, s.GrantUnlocked(it, 1))
 			it.Took = took
-			if k == 0 || !s.DoneBeside(it) {
+			if k == 0 || !s.DoneUnlocked(it) {
 				s.Done(it)
 			}
 		}
@@ -102,17 +102,17 @@ func TestWhatGoesPastIsLearned(t *testing.T) {
 // TestTheSchedulerHearsOf has the policy told of what it has to know: items with tokens, and those whose time is not known or learned each time.
 func TestTheSchedulerHearsOf(t *testing.T) {
 	s := newKnowing(t, 10*time.Microsecond, fewTimes-1)
-	require.False(t, s.GrantBeside(knownItem(s), 1), "little is known")
+	require.False(t, s.GrantUnlocked(knownItem(s), 1), "little is known")
 	s = newKnowing(t, time.Millisecond, settled+1)
 	it := knownItem(s)
-	require.True(t, s.GrantBeside(it, 1))
+	require.True(t, s.GrantUnlocked(it, 1))
 	require.Equal(t, PlaceSet(0b101), s.Idle())
-	require.Equal(t, time.Millisecond, s.going(1))
+	require.Equal(t, time.Millisecond, s.inFlightRuns(1))
 	it.Took = time.Millisecond
-	require.False(t, s.DoneBeside(it), "few take so long")
+	require.False(t, s.DoneUnlocked(it), "few take so long")
 	s.Done(it)
 	tokens := &Item{Version: "k", Work: 1 << 10}
 	require.NoError(t, s.Prepare(tokens, 0b110, []Tokens{{Kind: "sim", Count: 1}}))
-	require.False(t, s.GrantBeside(tokens, 1))
+	require.False(t, s.GrantUnlocked(tokens, 1))
 	require.Zero(t, s.Load(1))
 }

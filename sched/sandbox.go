@@ -28,8 +28,8 @@ func (e *PolicyError) Unwrap() error {
 	return err
 }
 
-// A guard is a policy of Register, which may break in any call, under the lock of the scheduler's owner. It knows itself what was pushed.
-type guard struct {
+// A policySandbox is a policy of Register, which may break in any call, under the lock of the scheduler's owner. It knows itself what was pushed.
+type policySandbox struct {
 	name  string
 	inner Policy // nil once it has broken
 	state *State
@@ -39,8 +39,8 @@ type guard struct {
 }
 
 // openGuarded opens a policy of Register.
-func openGuarded(name string, open func(*State) Policy, s *State, broke func(error)) (g *guard, err error) {
-	g = &guard{name: name, state: s, items: map[*Item]struct{}{}, after: fifo{state: s}, broke: broke}
+func openGuarded(name string, open func(*State) Policy, s *State, broke func(error)) (g *policySandbox, err error) {
+	g = &policySandbox{name: name, state: s, items: map[*Item]struct{}{}, after: fifo{state: s}, broke: broke}
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PolicyError{Policy: name, Method: "constructor", What: fmt.Sprintf("panic: %v", v), Value: v, Stack: debug.Stack()}
@@ -53,7 +53,7 @@ func openGuarded(name string, open func(*State) Policy, s *State, broke func(err
 }
 
 // call calls f, which calls a method of inner, and reports whether that came back.
-func (g *guard) call(method string, f func()) (fine bool) {
+func (g *policySandbox) call(method string, f func()) (fine bool) {
 	if g.inner == nil {
 		return false
 	}
@@ -69,12 +69,12 @@ func (g *guard) call(method string, f func()) (fine bool) {
 }
 
 // inOrder returns the items in the order in which they came.
-func (g *guard) inOrder() []*Item {
+func (g *policySandbox) inOrder() []*Item {
 	return slices.SortedFunc(maps.Keys(g.items), func(a, b *Item) int { return cmp.Compare(a.order, b.order) })
 }
 
 // fail takes over from inner.
-func (g *guard) fail(e *PolicyError) {
+func (g *policySandbox) fail(e *PolicyError) {
 	g.inner = nil
 	for _, it := range g.inOrder() {
 		it.prev, it.next, it.lane = nil, nil, nil
@@ -85,7 +85,7 @@ func (g *guard) fail(e *PolicyError) {
 	}
 }
 
-func (g *guard) Push(it *Item) {
+func (g *policySandbox) Push(it *Item) {
 	if g.inner == nil {
 		g.after.Push(it)
 	}
@@ -93,7 +93,7 @@ func (g *guard) Push(it *Item) {
 	g.call("Push", func() { g.inner.Push(it) })
 }
 
-func (g *guard) Pop(p PlaceID) *Item {
+func (g *policySandbox) Pop(p PlaceID) *Item {
 	var it *Item
 	if g.call("Pop", func() { it = g.inner.Pop(p) }) && it != nil && g.wrong(it, p) == "" {
 		delete(g.items, it)
@@ -112,7 +112,7 @@ func (g *guard) Pop(p PlaceID) *Item {
 }
 
 // wrong says why an item cannot be granted to p, "" if it can.
-func (g *guard) wrong(it *Item, p PlaceID) string {
+func (g *policySandbox) wrong(it *Item, p PlaceID) string {
 	if _, ours := g.items[it]; !ours {
 		return "returned an item that it does not have"
 	}
@@ -126,7 +126,7 @@ func (g *guard) wrong(it *Item, p PlaceID) string {
 	return ""
 }
 
-func (g *guard) Remove(it *Item) {
+func (g *policySandbox) Remove(it *Item) {
 	if !g.call("Remove", func() { g.inner.Remove(it) }) {
 		g.after.Remove(it)
 	}
@@ -134,19 +134,19 @@ func (g *guard) Remove(it *Item) {
 }
 
 // Each is not asked of inner, and neither is Len: the guard knows.
-func (g *guard) Each(f func(*Item)) {
+func (g *policySandbox) Each(f func(*Item)) {
 	for _, it := range g.inOrder() {
 		f(it)
 	}
 }
 
-func (g *guard) Len() int { return len(g.items) }
+func (g *policySandbox) Len() int { return len(g.items) }
 
 // learns reports whether inner is a Learner.
-func (g *guard) learns() bool { _, is := g.inner.(Learner); return is }
+func (g *policySandbox) learns() bool { _, is := g.inner.(Learner); return is }
 
 // Done implements Learner, where inner does.
-func (g *guard) Done(it *Item) {
+func (g *policySandbox) Done(it *Item) {
 	if l, learns := g.inner.(Learner); learns {
 		g.call("Done", func() { l.Done(it) })
 	}
