@@ -9,7 +9,7 @@ import (
 // The words of directives, as in DIALECT.md section 3.
 var (
 	functionWords  = []string{"target", "task", "shape", "let"}
-	statementWords = []string{"teams", "distribute", "parallel", "for", "simd", "loop", "atomic", "single", "masked"}
+	statementWords = []string{"teams", "distribute", "parallel", "for", "simd", "loop", "atomic", "scan", "single", "masked"}
 	directiveWords = slices.Concat(functionWords, statementWords)
 )
 
@@ -18,7 +18,7 @@ var combined = []string{
 	"teams", "teams distribute", "teams distribute simd", "teams distribute parallel for",
 	"teams distribute parallel for simd", "teams loop", "teams parallel", "distribute", "distribute simd",
 	"distribute parallel for", "distribute parallel for simd", "parallel", "parallel for", "parallel for simd",
-	"parallel loop", "for", "for simd", "simd", "loop", "atomic", "single", "masked",
+	"parallel loop", "for", "for simd", "simd", "loop", "atomic", "scan", "single", "masked",
 }
 
 // clausesOf lists the clauses that each directive word takes; a combined form takes those of all its words.
@@ -35,6 +35,7 @@ var clausesOf = map[string][]string{
 	"simd":     {"reduction", "private", "simdlen", "safelen"},
 	"loop":     {"bind", "collapse", "reduction", "private", "lastprivate"},
 	"atomic":   {"read", "write", "update", "capture", "compare"},
+	"scan":     {"inclusive", "exclusive"},
 	"single":   {"nowait"},
 	"masked":   {},
 }
@@ -184,7 +185,7 @@ var foreignClauses = map[string]string{
 
 // exclusive lists pairs of clauses of which the second contradicts the first.
 var exclusive = [][2]string{{"copy_deps", "no_copy_deps"}, {"fastmath", "contract"}, {"read", "write"}, {"read", "update"}, {"read", "capture"},
-	{"read", "compare"}, {"write", "update"}, {"write", "compare"}, {"update", "compare"}}
+	{"read", "compare"}, {"write", "update"}, {"write", "compare"}, {"update", "compare"}, {"inclusive", "exclusive"}}
 
 // conflicts finds clauses that exclude one another and takes the second ones out.
 func conflicts(words []string, lines []*line) []lineError {
@@ -225,7 +226,7 @@ var clauseForms = map[string]string{
 	"mode": "mode(spmd)", "bind": "bind(teams)", "schedule": "schedule(kind, chunk)", "nested": "nested(auto)",
 	"dist_schedule": "dist_schedule(static, chunk)", "collapse": "collapse(2)", "simdlen": "simdlen(8)",
 	"safelen": "safelen(8)", "private": "private(x)", "firstprivate": "firstprivate(x)",
-	"lastprivate": "lastprivate(x)", "shared": "shared(x)",
+	"lastprivate": "lastprivate(x)", "shared": "shared(x)", "inclusive": "inclusive(s)", "exclusive": "exclusive(s)",
 }
 
 func clauseForm(name string) string {

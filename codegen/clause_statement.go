@@ -24,6 +24,7 @@ func (b *builder) directive(d *directive, scopeAt token.Pos) *ir.Directive {
 		r.clause(c)
 	}
 	r.lengths(d)
+	r.scans(d)
 	return r.out
 }
 
@@ -32,6 +33,7 @@ type statementReader struct {
 	out   *ir.Directive
 	seen  map[*ir.Var]string    // the clause that says how a variable is shared
 	parts map[*ir.Var][]ir.Expr // what is reduced of variables of which parts are
+	plain int                   // the number of reduction clauses without inscan
 }
 
 func (r *statementReader) clause(c clause) {
@@ -182,7 +184,13 @@ func (r *statementReader) claim(v *ir.Var, clause string, at piece) bool {
 }
 
 func (r *statementReader) reductions(c clause, what string) {
-	op, items := r.reduction(what, c.args)
+	args, inscan := r.modifier(c.args)
+	if inscan {
+		r.out.Scan = &ir.Scan{At: r.b.pos(c.name.at)}
+	} else {
+		r.plain++
+	}
+	op, items := r.reduction(what, args)
 	if op == ir.MinLoc || op == ir.MaxLoc {
 		r.locations(op, what, items)
 		return

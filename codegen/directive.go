@@ -134,6 +134,7 @@ type directive struct {
 	text  string // all lines without "//omp:", joined by a space
 
 	parted bool // an empty line follows, and then what it may govern
+	before int  // of a scan: how many statements of the loop's body stand in front of it
 }
 
 // words returns the construct words of all lines in order.

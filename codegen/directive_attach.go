@@ -14,13 +14,14 @@ import (
 const prefix = "//omp:"
 
 // attach returns the directives of f by the *ast.FuncDecl or statement that each governs: the one on the line right
-// below the comment. The key of a labelled statement is the statement behind its labels. Directives that govern nothing,
+// below the comment. The key of a labelled statement is the statement behind its labels; that of a scan is the body of the
+// loop that it cuts. Directives that govern nothing,
 // or not what they can govern, and all that is wrong with their text, are in the diagnostics; so is, as a warning, a
 // comment that looks like a directive and is none.
 //
 // The file must have been parsed with comments.
 func attach(fset *token.FileSet, f *ast.File) (map[ast.Node]*directive, []Diagnostic) {
-	a := &attacher{fset: fset, below: map[int]ast.Node{}, busy: map[int]bool{}, found: map[ast.Node]*directive{}}
+	a := &attacher{fset: fset, below: map[int]ast.Node{}, busy: map[int]bool{}, bodies: map[ast.Node]bool{}, found: map[ast.Node]*directive{}}
 	ast.Inspect(f, a.index)
 	for _, g := range f.Comments {
 		a.group(g)
@@ -34,6 +35,9 @@ type attacher struct {
 	busy  map[int]bool     // lines that code starts or ends on
 	found map[ast.Node]*directive
 	diags []Diagnostic
+
+	blocks []ast.Node        // lists of statements, outer ones first
+	bodies map[ast.Node]bool // those that are bodies of loops
 }
 
 // index notes where n starts. Outer nodes come first and win, so that a line belongs to its first statement.
@@ -46,9 +50,15 @@ func (a *attacher) index(n ast.Node) bool {
 		return true
 	case *ast.FuncDecl:
 		a.start(n.Type.Pos(), n)
+	case *ast.ForStmt:
+		a.bodies[n.Body] = true
+	case *ast.RangeStmt:
+		a.bodies[n.Body] = true
 	case *ast.BlockStmt:
+		a.blocks = append(a.blocks, n)
 		a.statements(n.List)
 	case *ast.CaseClause:
+		a.blocks = append(a.blocks, n)
 		a.statements(n.Body)
 	}
 	a.busy[a.lineOf(n.Pos())] = true
@@ -105,7 +115,9 @@ func (a *attacher) group(g *ast.CommentGroup) {
 		}
 		l, errs := parseLine(piece{rest, c.Pos() + token.Pos(len(prefix))}, c.Pos())
 		a.fail(errs...)
-		if l != nil {
+		if l != nil && l.name() == "scan" {
+			a.scan(&directive{at: l.at, lines: []*line{l}, text: strings.TrimSpace(rest)})
+		} else if l != nil {
 			d.lines = append(d.lines, l)
 			texts = append(texts, strings.TrimSpace(rest))
 		}

@@ -59,7 +59,7 @@ func (b *builder) governance(d *directive, s ast.Stmt) governance {
 func (b *builder) loopBody(s *ast.BlockStmt, name string, l *ir.Label, g governance) []ir.Stmt {
 	left, text := b.collapse, b.collapsed
 	b.collapse, b.collapsed = max(g.collapse, 0), g.text
-	list, _ := b.within(exit{name: name, label: l, loop: true, governed: g.text}, func() []ir.Stmt { return b.body(s) })
+	list, _ := b.within(exit{name: name, label: l, loop: true, governed: g.text}, func() []ir.Stmt { return b.phases(s, l, g) })
 	b.collapse, b.collapsed = left, text
 	return list
 }

@@ -23,7 +23,7 @@ func dependsOnPlace(list []ir.Stmt, orphaned map[*ir.Func]bool) bool {
 		case *ir.Construct, *ir.Barrier:
 			depends = true
 		case *ir.For:
-			depends = depends || s.Directive != nil && s.Directive.Parts&^ir.Simd != 0
+			depends = depends || s.Directive != nil && (s.Directive.Parts&^ir.Simd != 0 || s.Directive.Scan != nil)
 		case *ir.Call:
 			depends = depends || orphaned[s.Fn]
 		}

@@ -16,6 +16,9 @@ type threads struct {
 
 // shareLoop lowers a loop whose iterations the threads of the team share out, or with distribute those of all teams.
 func (t *team) shareLoop(s *ir.For) []ir.Stmt {
+	if s.Directive.Scan != nil {
+		return t.shareScan(s)
+	}
 	defer t.inRegion(s)()
 	d := s.Directive
 	grid := d.Parts&ir.Distribute != 0
@@ -545,6 +548,9 @@ func (p *threads) nestedIn(d *ir.Directive, at ir.Pos, name string) *threads {
 
 // share lowers a worksharing loop inside a parallel construct.
 func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
+	if s.Directive.Scan != nil {
+		return p.shareScan(s)
+	}
 	d := s.Directive
 	sp, ok := p.team.nest(s, d.Collapse)
 	if !ok {

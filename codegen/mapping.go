@@ -125,6 +125,7 @@ func (m *mapper) loop(f *ir.For, at level) {
 		m.descriptive(f, at)
 	case d.Parts == ir.Simd && d.Safelen == 0 && at <= inTeam:
 		m.lanes(f, at)
+	case d.Scan != nil: // splitScans has placed it
 	case at == inKernel && d.Parts&(ir.Teams|ir.Distribute) == 0 && d.Parts&(ir.Parallel|ir.Workshare) != 0:
 		m.spread(f)
 	}

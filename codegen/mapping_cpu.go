@@ -11,6 +11,7 @@ func ForCPU(k *ir.Kernel) *ir.Kernel {
 	if describes(k.Funcs) {
 		l.inlineOrphans()
 	}
+	l.orderScans()
 	m.orderIn(l.kernel.Body, inKernel, nil)
 	if k.Target.Present && !anyDirective(k.Body) {
 		m.undirected(l.kernel.Body)
@@ -21,13 +22,13 @@ func ForCPU(k *ir.Kernel) *ir.Kernel {
 	return l.kernel
 }
 
-// describes reports whether functions hold descriptive loops, whose independence is that of the loops around the calls.
+// describes reports whether functions hold scans, or descriptive loops, whose independence is that of the loops around the calls.
 func describes(list []*ir.Func) bool {
 	found := false
 	for _, f := range list {
 		ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
 			d := ir.DirectiveOf(s)
-			found = found || d != nil && d.Parts&ir.Loop != 0
+			found = found || d != nil && (d.Parts&ir.Loop != 0 || d.Scan != nil)
 			return !found
 		})
 	}

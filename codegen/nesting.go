@@ -83,6 +83,7 @@ func (c *nestingCheck) stmt(s ir.Stmt, ctx context) {
 			inside = c.enter(s.Directive, ctx)
 			c.collapse(s)
 			c.distArrays(s)
+			c.scanPlace(s.Directive, ctx)
 		}
 	case *ir.Construct:
 		inside = c.enter(s.Directive, ctx)

@@ -14,12 +14,19 @@ func (c *nestingCheck) reductions(list []ir.Stmt) {
 		if d == nil {
 			return true
 		}
+		if f, ok := s.(*ir.For); ok && d.Scan != nil {
+			c.scan(f)
+		}
 		for _, r := range d.Reductions {
 			check := &reductionCheck{nestingCheck: c, r: r, v: placeVar(r.Place)}
 			if r.Index != nil {
 				check.index = placeVar(r.Index)
 			}
 			if !check.fixedPlace(s, d) {
+				continue
+			}
+			if f, ok := s.(*ir.For); ok && d.Scan != nil {
+				check.phases(f)
 				continue
 			}
 			ir.Lists(s, check.stmts)

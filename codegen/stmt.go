@@ -44,6 +44,7 @@ func (b *builder) stmt(s ast.Stmt, label string) {
 // construct emits a directive that governs the body or loop s as a whole.
 func (b *builder) construct(s ast.Stmt, label string, d *directive) {
 	out := &ir.Construct{Directive: b.directive(d, s.Pos()), At: b.pos(s.Pos())}
+	out.Directive.Scan = nil // reported where the clauses are read
 	b.exits = append(b.exits, exit{governed: d.text})
 	if block, ok := s.(*ast.BlockStmt); ok {
 		out.Body = b.body(block)

@@ -221,7 +221,7 @@ func (t *text) directive(d *Directive) string {
 	c.add("lastprivate", t.vars(d.Lastprivate))
 	c.add("shared", t.vars(d.Shared))
 	for _, r := range d.Reductions {
-		c.add("reduction", t.reduction(r))
+		c.add("reduction", suffix(d.Scan != nil, "inscan, ")+t.reduction(r))
 	}
 	for _, a := range d.DistArrays {
 		c.add(a.Kind.String(), "["+t.expr(a.Chunk, 0)+"]"+t.name(a.Var))

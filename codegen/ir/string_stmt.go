@@ -257,10 +257,30 @@ func (t *text) forLoop(s *For) {
 	}
 	t.line("for %s%s := %s; %s %s %s; %s%s {", i, kind, lo, i, s.Rel, hi, i, step)
 	t.loops = append(t.loops, s.Label)
-	t.body(s.Body)
+	if s.Directive != nil && s.Directive.Scan != nil {
+		t.phases(s)
+	} else {
+		t.body(s.Body)
+	}
 	t.loops = t.loops[:len(t.loops)-1]
 	t.pop()
 	t.line("}")
+}
+
+// phases prints the body of a loop that scans with the directive that cuts it.
+func (t *text) phases(s *For) {
+	word := "inclusive"
+	if s.Directive.Scan.Exclusive {
+		word = "exclusive"
+	}
+	last := len(s.Body) - 1
+	t.push()
+	t.depth++
+	t.stmts(s.Body[:max(last, 0)])
+	t.line("//omp:scan %s", word)
+	t.stmts(s.Body[max(last, 0):])
+	t.depth--
+	t.pop()
 }
 
 func (t *text) step(e Expr) string {

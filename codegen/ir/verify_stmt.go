@@ -128,6 +128,9 @@ func (v *verifier) loop(s *For) {
 		v.fail(s.At, "directive %q in device IR", s.Directive.Text)
 	}
 	v.directive(s.Directive)
+	if s.Directive != nil && s.Directive.Scan != nil {
+		v.scan(s)
+	}
 	for _, e := range []Expr{s.Lo, s.Hi, s.Step} {
 		if v.integer(e, "loop bound") && s.Var != nil && !Same(e.Type(), s.Var.Type) {
 			v.fail(s.At, "loop variable %s is %s, a bound is %s", s.Var.Name, s.Var.Type, e.Type())
@@ -145,6 +148,21 @@ func (v *verifier) loop(s *For) {
 	v.declare(s.Var, s.At, Local)
 	v.within(s.Label, true, func() { v.body(s.Body) })
 	v.close()
+}
+
+// scan checks the two phases of a loop that scans.
+func (v *verifier) scan(s *For) {
+	last := len(s.Body) - 1
+	if last < 0 {
+		v.fail(s.At, "a scan without a second phase")
+		return
+	}
+	if b, ok := s.Body[last].(*Block); !ok || b.Label != nil {
+		v.fail(s.At, "a scan whose second phase is no plain block")
+	}
+	if d := s.Directive; len(d.Reductions) == 0 || d.Collapse > 1 {
+		v.fail(s.At, "a scan of nothing, or of several loops")
+	}
 }
 
 func (v *verifier) jump(l *Label, at Pos, loop bool) {
@@ -253,6 +271,9 @@ func (v *verifier) construct(s *Construct) {
 		v.fail(s.At, "a construct without a directive")
 	}
 	v.directive(s.Directive)
+	if s.Directive != nil && s.Directive.Scan != nil {
+		v.fail(s.At, "a scan that is no loop")
+	}
 	v.body(s.Body)
 }
 
