@@ -399,6 +399,17 @@ var corpus = []corpusCase{
 		return []any{s, s + 3, 0.25, floats[float64](r, s*(s+3)), floats[float64](r, s*(s+3)), floats[float64](r, s*(s+3))}
 	}},
 	{kernel: PrefixStep, args: func(n int, r *rand.Rand) []any { return []any{8, ints[int64](r, n, 99), make([]int64, n)} }},
+	{kernel: PrefixSums, args: func(n int, r *rand.Rand) []any {
+		total := int64(7)
+		return []any{ints[int64](r, n, 99), make([]int64, n), &total}
+	}},
+	{kernel: Compact, args: func(n int, r *rand.Rand) []any {
+		count := 0
+		return []any{floats[float32](r, n), make([]float32, n), &count}
+	}},
+	{kernel: RowScans, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+		return []any{3, n, floats[float32](r, 3*n), make([]float32, 3*n), make([]int32, 3*n), make([]float64, 3*n)}
+	}},
 	{kernel: KMeans, args: func(n int, r *rand.Rand) []any {
 		return []any{3, floats[float32](r, 3*n), floats[float32](r, 15), ints[int32](r, n, 5), make([]int32, 5), make([]int64, 15), make([]int32, 1)}
 	}},

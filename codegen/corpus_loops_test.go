@@ -399,3 +399,63 @@ func MomentTable(x []int32, out []int64) {
 		}
 	}
 }
+
+// PrefixSums leaves in y the sums of x up to each element, and in *total that of all.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) out(y) inout(*total)
+func PrefixSums(x, y []int64, total *int64) {
+	s := *total
+	//omp:teams distribute parallel for reduction(inscan, +: s)
+	for i := range x {
+		s += x[i]
+		//omp:scan inclusive(s)
+		y[i] = s
+	}
+	*total = s
+}
+
+// Compact keeps the positive elements of x, in their order, at the front of y, and counts them.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y, *count)
+func Compact(x, y []float32, count *int) {
+	n := 0
+	//omp:teams loop reduction(inscan, +: n)
+	for i := range x {
+		if x[i] > 0 {
+			y[n] = x[i]
+		}
+		//omp:scan exclusive(n)
+		if x[i] > 0 {
+			n++
+		}
+	}
+	*count = n
+}
+
+// RowScans leaves in each row of a the least element so far, the place of the greatest so far, and the running mean, which
+// threads of one team find for a row.
+//
+//omp:target device(acc, smp)
+//omp:task in(a) out(least, at, mean)
+//omp:shape a [rows][n]
+func RowScans(rows, n int, a []float32, least []float32, at []int32, mean []float64) {
+	//omp:teams distribute
+	for r := 0; r < rows; r++ {
+		low, high, where, sum := float32(100), float32(-100), int32(-1), 0.0
+		//omp:parallel for reduction(inscan, min: low) reduction(inscan, maxloc: high, where) reduction(inscan, +: sum)
+		for i := 0; i < n; i++ {
+			v := a[r*n+i]
+			low = min(low, v)
+			if v > high {
+				high, where = v, int32(i)
+			}
+			sum += float64(v)
+			//omp:scan inclusive(low, high, where, sum)
+			least[r*n+i] = low
+			at[r*n+i] = where
+			mean[r*n+i] = sum / float64(i+1)
+		}
+	}
+}

@@ -15,9 +15,12 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/x86"
 )
 
+const noParallelLoop = "there is no loop whose iterations may run together: write //omp:teams distribute parallel for above one whose iterations are independent"
+
 // scalarKernels are the kernels of the corpus that have no vector code, and what explain says of them.
 var scalarKernels = map[string]string{
-	"Recurrence": "there is no loop whose iterations may run together: write //omp:teams distribute parallel for above one whose iterations are independent",
+	"Recurrence": noParallelLoop,
+	"PrefixSums": noParallelLoop, "Compact": noParallelLoop, // scans run in order on CPUs
 }
 
 // TestNearlyEveryKernelIsVectorCode holds the list of kernels that run as Go functions to the few that have to, on every machine, and the

@@ -58,17 +58,24 @@ func statementsOf(block ast.Node) []ast.Stmt {
 	return nil
 }
 
+// failedScan stands for the scan of a loop whose clauses are wrong, which is reported.
+var failedScan = &ir.Scan{}
+
 // phases builds the body of a loop: where a scan directive cuts it, the second phase is a block at its end.
 func (b *builder) phases(s *ast.BlockStmt, l *ir.Label, g governance) []ir.Stmt {
 	d := b.u.p.directives[s]
 	inscan := g.directive != nil && g.directive.Scan != nil
+	if inscan && g.directive.Scan == failedScan {
+		g.directive.Scan = nil
+		return b.body(s)
+	}
 	switch {
 	case d == nil && !inscan:
 		return b.body(s)
 	case d == nil:
 		b.u.report(Diagnostic{Pos: g.directive.Reductions[0].At, Severity: Error, What: "clause reduction(inscan)",
 			Why: "no //omp:scan cuts the body of the loop", Instead: "write //omp:scan inclusive(...) or exclusive(...) between what updates the variables and what reads them"})
-		g.directive.Scan = nil
+		g.directive.Scan, g.directive.Reductions = nil, nil // the phases are not known
 		return b.body(s)
 	case !inscan:
 		why, instead := "the loop around it has no reduction(inscan, op: ...)", "write one on the directive of the loop"
@@ -88,7 +95,7 @@ func (b *builder) phases(s *ast.BlockStmt, l *ir.Label, g governance) []ir.Stmt 
 	})
 	after := b.list(s.List[d.before:])
 	if !b.scanClause(d, g.directive) {
-		g.directive.Scan = nil
+		g.directive.Scan, g.directive.Reductions = nil, nil
 		return append(before, after...)
 	}
 	return append(before, &ir.Block{Body: after, At: g.directive.Scan.At})
@@ -146,7 +153,7 @@ func (r *statementReader) scans(d *directive) {
 	}
 	fail := func(at ir.Pos, why, instead string) {
 		r.b.u.report(Diagnostic{Pos: at, Severity: Error, What: "clause reduction(inscan)", Why: why, Instead: instead})
-		r.out.Scan = nil
+		r.out.Scan, r.out.Reductions = failedScan, nil
 	}
 	at := r.out.At
 	if len(r.out.Reductions) > 0 {
@@ -168,11 +175,11 @@ func (r *statementReader) scans(d *directive) {
 	p := r.out.Parts
 	switch {
 	case len(r.out.Reductions) == 0:
-		r.out.Scan = nil // reported where it was read
+		r.out.Scan = failedScan // reported where it was read
 	case r.plain > 0:
 		fail(at, "a clause reduction without inscan stands beside it", "write inscan in both, or reduce in another loop")
 	case p&(ir.Workshare|ir.Simd|ir.Loop) == 0:
-		fail(at, "directive "+p.String()+" has no loop whose iterations the threads share", "put it on a for, simd or loop")
+		fail(at, "directive "+p.String()+" gives no thread an iteration of its own", "put it on teams distribute parallel for, for, simd or loop")
 	case p&ir.Distribute != 0 && p&ir.Teams == 0:
 		fail(at, "the teams that share the loop cannot wait for one another inside teams", "write //omp:teams distribute parallel for")
 	case p&ir.Distribute != 0 && p&ir.Parallel == 0:

@@ -187,3 +187,113 @@ func TestEveryScan(t *testing.T) {
 		})
 	}
 }
+
+// A scan of many chunks: sizes around the ends of groups, tiles and chunks, with the operators whose order shows.
+func TestScan_ManyChunks(t *testing.T) {
+	const text = `package k
+
+//omp:target device(acc)
+//omp:task in(x) inout(y, z, at, least, out)
+func K(x, y, z []int64, at []int32, least []float32, out []int64) {
+	s, m, w := out[0], float32(1e9), int32(-1)
+	//omp:teams distribute parallel for reduction(inscan, +: s) reduction(inscan, minloc: m, w) num_teams(5)
+	for i, e := range x {
+		s += e
+		if v := float32(e % 1000003); v < m {
+			m, w = v, int32(i)
+		}
+		//omp:scan inclusive(s, m, w)
+		y[i], least[i], at[i] = s, m, w
+	}
+	out[0], out[1], out[2] = s, int64(w), int64(m)
+	//omp:loop reduction(inscan, ^: s)
+	for i := range x {
+		z[i] = s
+		//omp:scan exclusive(s)
+		s ^= x[i] >> 3
+	}
+	out[3] = s
+}
+`
+	pkg, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+	require.NoError(t, err)
+	for i, n := range []int{4095, 4096, 4097, 8191, 12289, 1<<16 + 3} {
+		l, err := codegen.Lower(pkg.Kernels()[0], codegen.LowerOptions{NoShuffles: i%2 == 1})
+		require.NoError(t, err)
+		program, err := simt.New(l.Program)
+		require.NoError(t, err)
+		r := rand.New(rand.NewPCG(uint64(n), 5))
+		x, y, z, out := ints[int64](r, n, 1<<40), make([]int64, n), make([]int64, n), []int64{5, 0, 0, 0}
+		at, least := make([]int32, n), make([]float32, n)
+		cfg := simt.Config{Teams: 3, Threads: 96, Seed: uint64(i), Races: n < 1<<16}
+		require.NoError(t, runDevice(program, []any{x, y, z, at, least, out}, cfg))
+		s, m, w := int64(5), float32(1e9), int32(-1)
+		for i, e := range x {
+			s += e
+			if v := float32(e % 1000003); v < m {
+				m, w = v, int32(i)
+			}
+			if y[i] != s || at[i] != w || least[i] != m {
+				t.Fatalf("%d of %d: %d %d %v, want %d %d %v", i, n, y[i], at[i], least[i], s, w, m)
+			}
+		}
+		require.Equal(t, []int64{s, int64(w), int64(m)}, out[:3])
+		for i := range x {
+			require.Equal(t, s, z[i])
+			s ^= x[i] >> 3
+		}
+		require.Equal(t, s, out[3])
+	}
+}
+
+// Scans of floats have the same bits for every number of teams and threads, whether by shuffles or in team memory, over the
+// league and in rows; the order follows from the trip count alone.
+func TestScan_FloatsHaveTheSameBits(t *testing.T) {
+	const text = `package k
+
+//omp:target device(acc)
+//omp:task in(x) inout(y, z, out)
+func K(x, y, z []float32, out []float64) {
+	s, p := float32(0.1), out[0]
+	//omp:teams distribute parallel for reduction(inscan, +: s) reduction(inscan, *: p)
+	for i, e := range x {
+		s += e
+		p *= 1 + float64(e)/1000
+		//omp:scan inclusive(s, p)
+		y[i] = s + float32(p)
+	}
+	out[0], out[1] = p, float64(s)
+	//omp:teams distribute
+	for r := 0; r < 3; r++ {
+		n := len(x) / 3
+		t := float32(r)
+		//omp:parallel for reduction(inscan, +: t)
+		for i := r * n; i < (r+1)*n; i++ {
+			z[i] = t
+			//omp:scan exclusive(t)
+			t += x[i]
+		}
+	}
+}
+`
+	pkg, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+	require.NoError(t, err)
+	for _, n := range []int{1, 33, 1000, 5000, 13000} {
+		var want []any
+		for i, shape := range []simt.Config{{Teams: 1, Threads: 32}, {Teams: 3, Threads: 96}, {Teams: 7, Threads: 256, Seed: 3}, {Teams: 2, Threads: 7}, {Teams: 5, Threads: 300}} {
+			for _, plain := range []bool{false, true} {
+				l, err := codegen.Lower(pkg.Kernels()[0], codegen.LowerOptions{NoShuffles: plain})
+				require.NoError(t, err)
+				program, err := simt.New(l.Program)
+				require.NoError(t, err)
+				shape.Races = true
+				got := []any{floats[float32](rand.New(rand.NewPCG(1, 2)), n), make([]float32, n), make([]float32, n), []float64{0.5, 0}}
+				require.NoError(t, runDevice(program, got, shape))
+				if want == nil {
+					want = got
+				}
+				require.Equal(t, want, got, "%d elements, shape %d", n, i)
+			}
+		}
+	}
+}
