@@ -623,44 +623,84 @@ func modelMachine(rng *rand.Rand) string {
 	return fmt.Sprintf("smp:%d,%s", 1+rng.IntN(3), sim())
 }
 
-func runModel(ks modelKernels, seed uint64) error {
+// A modelCase is a program, and what it runs on.
+type modelCase struct {
+	seed    uint64
+	options task.Options
+	storm   *weather
+	bufs    int
+	tasks   int  // ids of tasks are below that
+	grows   bool // the buffers begin as parts of their slices
+	program []step
+	values  [][]uint32 // of the buffers at the beginning
+}
+
+// modelOf returns the case of a seed.
+func modelOf(seed uint64) *modelCase {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	policies := sched.Policies()
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	o := task.Options{
-		Context: ctx,
+	c := &modelCase{seed: seed, bufs: 2, grows: seed%4 == 3}
+	c.options = task.Options{
 		Devices: modelMachine(rng),
 		Policy:  policies[rng.IntN(len(policies))],
 		Seed:    seed,
 		Window:  []int{0, 1, 3, 16}[rng.IntN(4)],
 		Vector:  []string{task.VectorAuto, task.VectorAVX2, task.VectorOff}[rng.IntN(3)],
 	}
-	storm := newWeather(rng, &o)
-	mk := &maker{rng: rng, bufs: 2, faults: rng.IntN(2) == 0, calm: storm != nil}
+	c.storm = newWeather(rng, &c.options)
+	mk := &maker{rng: rng, bufs: c.bufs, faults: rng.IntN(2) == 0, calm: c.storm != nil}
 	var all []area
 	for b := range mk.bufs {
 		all = append(all, area{buf: b, i1: modelRows, j1: modelCols, mode: deps.InOut})
 	}
-	program := mk.program(all)
-	rt, err := task.New(o)
-	if err != nil {
-		return err
-	}
-	m := &modelRun{rt: rt, ks: ks, cancel: cancel, want: newInterpreter(mk.next), handles: make([]task.Task, mk.next), ran: make([]atomic.Int32, mk.next)}
+	c.program, c.tasks = mk.program(all), mk.next
 	for range mk.bufs {
 		x := make([]uint32, modelRows*modelCols)
 		for i := range x {
 			x[i] = rng.Uint32()
 		}
+		c.values = append(c.values, x)
+	}
+	return c
+}
+
+func (c *modelCase) String() string {
+	return fmt.Sprintf("seed %d (%s, %s, window %d, vector %s, %s)", c.seed, c.options.Devices, c.options.Policy, c.options.Window, c.options.Vector, c.storm)
+}
+
+func runModel(ks modelKernels, seed uint64) error { return modelOf(seed).run(ks) }
+
+// run runs the case, which may be run again.
+func (c *modelCase) run(ks modelKernels) error {
+	_, err := c.runIn(ks)
+	return err
+}
+
+// runIn is run; it also returns what the devices have done, nil where they do not fail.
+func (c *modelCase) runIn(ks modelKernels) (storm *weather, err error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	o := c.options
+	o.Context = ctx
+	if c.storm != nil {
+		storm = &weather{faults: c.storm.faults}
+	}
+	program := cloneSteps(c.program)
+	rt, err := task.New(o)
+	if err != nil {
+		return storm, err
+	}
+	m := &modelRun{rt: rt, ks: ks, cancel: cancel, want: newInterpreter(c.tasks), handles: make([]task.Task, c.tasks), ran: make([]atomic.Int32, c.tasks), grows: c.grows}
+	for b := range c.bufs {
+		x := slices.Clone(c.values[b])
 		m.want.add(x)
 		m.x = append(m.x, x)
 		m.used, m.relaxed = append(m.used, make([]bool, len(x))), append(m.relaxed, make([]bool, len(x)))
-		if m.grows = seed%4 == 3; m.grows {
+		if m.grows {
 			continue
 		}
 		if err := task.Register(rt, x); err != nil {
-			return err
+			return storm, err
 		}
 	}
 	if m.weather = storm; storm != nil {
@@ -686,9 +726,9 @@ func runModel(ks modelKernels, seed uint64) error {
 		err = closed
 	}
 	if err != nil {
-		return fmt.Errorf("seed %d (%s, %s, window %d, vector %s, %s): %w", seed, o.Devices, o.Policy, o.Window, o.Vector, storm, err)
+		return storm, fmt.Errorf("%v: %w", c, err)
 	}
-	return nil
+	return storm, nil
 }
 
 // noneInFlight returns an error when tasks stay in flight. Who waits for a task is told a moment before it is counted out, and the last
@@ -801,6 +841,10 @@ func TestRandomProgramsAreAsInterpreted(t *testing.T) {
 				late.Stop()
 				if err != nil {
 					t.Error(err)
+					if *modelShrink {
+						small, err := modelOf(seed).shrink(func(c *modelCase) error { return c.fails(ks) })
+						t.Errorf("smallest: %v: %v\n%s", small, err, textOf(small.program, "\t"))
+					}
 				}
 			}
 		})
