@@ -49,20 +49,23 @@ func (g *graph) tainted(accesses []deps.Access) *Error {
 // taint remembers the accesses of r, which failed or was skipped.
 func (g *graph) taint(r *record) { r.eachTaint(func(t taint) { g.addTaint(t, r.err) }) }
 
+// nodeAccess returns access i of the node of r, which does not keep the operators of reductions.
+func (r *record) nodeAccess(i int) deps.Access {
+	a := r.node.Access(i)
+	if i < len(r.accesses) {
+		a.Op = r.accesses[i].Op
+	}
+	return a
+}
+
 // eachTaint calls f for the accesses of r, in the buffers that those of r are parts of by now.
 func (r *record) eachTaint(f func(taint)) {
 	for i := range r.node.Accesses() {
-		a := r.node.Access(i)
+		a := r.nodeAccess(i)
 		if a.Region.Empty() {
 			continue
 		}
-		if i < len(r.accesses) {
-			a.Op = r.accesses[i].Op // the node does not keep it
-		}
-		if b := r.rt.buffers.ofID(a.Region.Buffer); b != nil && b.moved.Load() {
-			a.Region = b.movedRegion(a.Region)
-		}
-		f(taint{a.Region, a.Mode, a.Op, r.member})
+		f(taint{r.home.regionNow(a.Region), a.Mode, a.Op, r.member})
 	}
 }
 

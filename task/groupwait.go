@@ -209,7 +209,7 @@ func (g *Group) forgetGone() {
 // followGrowth makes what g wrote in buffers that have become parts of others what it wrote of those. Requires: submitting held.
 func (g *Group) followGrowth() {
 	for b, of := range g.wrote {
-		if !b.moved.Load() {
+		if !b.movedIn(g.home) {
 			continue
 		}
 		delete(g.wrote, b)

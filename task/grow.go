@@ -15,7 +15,9 @@ import (
 // A part keeps its number, its regions and its mirrors for the tasks that use it already. A task of the runtime, the merge, accesses
 // every part and the same elements of the larger buffer: it comes after the tasks that use the parts, brings what devices have of the
 // parts to the host, and comes before the tasks that use the larger buffer. Then the parts are forgotten. The merge is submitted with
-// the first task that is committed after the growth, so a buffer may grow where no lock of submission is held.
+// the first task that is committed after the growth, so a buffer may grow where no lock of submission is held. Open reductions of the parts
+// become those of the larger buffer: tasks that have copies for a part and tasks that have copies for all of it are combined together. What
+// children of a task use is another scope's: they go on with the part that their parent accesses.
 
 // bounded returns m with the capacity that ends where the next buffer begins, and the buffers that overlap the elements of m, by address.
 // Requires: mu held, no buffer around m.
@@ -55,11 +57,18 @@ func around(m memory, parts []*buffer, owner *Scope) (memory, error) {
 	return memory{base: base, len: n, cap: n, elem: m.elem}, nil
 }
 
-// takeParts makes parts those of b, which is in the table in their place. Requires: mu held.
-func (t *buffers) takeParts(b *buffer, parts []*buffer) {
+// setParts makes parts those of b, before b is found: children of a task that accesses a part look for it.
+func (b *buffer) setParts(parts []*buffer) {
+	for _, p := range parts {
+		p.grown.Store(b)
+	}
+	b.parts.Store(&parts)
+}
+
+// retireParts ends the use of parts as buffers of their own: b is in the table in their place. Requires: mu held.
+func (t *buffers) retireParts(b *buffer, parts []*buffer) {
 	for _, p := range parts {
 		t.count(p, -1)
-		p.grown.Store(b)
 		p.gone.Store(true)
 		p.retire()
 		t.forgetLately(p)
@@ -67,10 +76,12 @@ func (t *buffers) takeParts(b *buffer, parts []*buffer) {
 			s.fresh = slices.DeleteFunc(s.fresh, func(o *buffer) bool { return o == p })
 		}
 	}
-	b.parts.Store(&parts)
 	b.owner.unmerged = append(b.owner.unmerged, b)
 	b.owner.growths.Add(1)
 }
+
+// movedIn reports whether new tasks of s use another buffer that b has become a part of. Children of a task that accesses b go on with b.
+func (b *buffer) movedIn(s *Scope) bool { return b.owner == s && b.moved.Load() }
 
 // target returns the buffer that b is a part of by now, and where b begins in it.
 func (b *buffer) target() (*buffer, int64) {
@@ -88,6 +99,14 @@ func (b *buffer) movedRegion(r deps.Region) deps.Region {
 	to, shift := b.target()
 	r.Buffer = to.id
 	return r.Translate(shift)
+}
+
+// regionNow returns a region that a task of s accesses as one of the buffer that new tasks of s use for it.
+func (s *Scope) regionNow(r deps.Region) deps.Region {
+	if b := s.rt.buffers.ofID(r.Buffer); b != nil && b.movedIn(s) {
+		return b.movedRegion(r)
+	}
+	return r
 }
 
 // inside reports whether b has become a part of o, or of a part of it.
@@ -160,10 +179,14 @@ func (s *Scope) submitMerge(b *buffer, ready *recordList) {
 		at := int64((p.lo() - b.lo()) / uintptr(b.elem))
 		c.accesses = append(c.accesses, deps.Access{Region: p.whole(), Mode: deps.InOut}, deps.Access{Region: b.span(at, at+p.len), Mode: deps.InOut})
 	}
-	s.closeReductions(c, ready)
 	for _, p := range *b.parts.Load() {
 		p.moved.Store(true)
 		s.graph.moveTaints(p)
+	}
+	for _, g := range s.reductions { // more tasks may join them; their combinations come after the merge
+		if g.buffer.movedIn(s) {
+			g.followGrowth()
+		}
 	}
 	s.commitLocked(c, ready)
 }
@@ -178,30 +201,33 @@ func (g *graph) moveTaints(p *buffer) {
 	}
 }
 
-// followGrowth makes accesses those to the buffers that theirs have become parts of. Requires: submitting held since they were found.
-func (t *buffers) followGrowth(accesses []deps.Access) {
+// followGrowth makes accesses of a new task of s those to the buffers that theirs have become parts of. Requires: submitting held since they
+// were found.
+func (s *Scope) followGrowth(accesses []deps.Access) {
 	for i := range accesses {
-		if b := t.ofID(accesses[i].Region.Buffer); b != nil && b.moved.Load() {
-			accesses[i].Region = b.movedRegion(accesses[i].Region)
-		}
+		accesses[i].Region = s.regionNow(accesses[i].Region)
 	}
 }
 
 // followGrowth makes r, which is being submitted, use the buffers that those of its accesses and arguments have become parts of.
 func (r *record) followGrowth() {
 	t := &r.rt.buffers
-	t.followGrowth(*r.declared())
+	r.home.followGrowth(*r.declared())
 	if r.detail == r.rt.none {
 		return
 	}
-	t.followGrowth(r.moved)
+	r.home.followGrowth(r.moved)
 	for i := range r.uses {
-		g := r.uses[i].group
-		g.buffer, _ = g.buffer.target()
+		if u := &r.uses[i]; u.buffer.movedIn(r.home) {
+			u.buffer, _ = u.buffer.target()
+			u.group.buffer = u.buffer
+		}
 	}
 	for i := range r.args.List {
 		if a := &r.args.List[i]; a.InMemory() {
-			t.ofID(a.Buffer).moveArg(a)
+			if b := t.ofID(a.Buffer); b != nil && b.movedIn(r.home) {
+				b.moveArg(a)
+			}
 		}
 	}
 }
@@ -269,7 +295,9 @@ func (l *recording) followGrowth() {
 				}
 			}
 			for k := range d.uses {
-				d.uses[k].group.followGrowth()
+				u := &d.uses[k]
+				u.buffer, _ = u.buffer.target()
+				u.group.followGrowth()
 			}
 		}
 	}
@@ -278,7 +306,8 @@ func (l *recording) followGrowth() {
 	}
 }
 
-// followGrowth makes g one of the buffer that its buffer has become a part of. Requires: no task of g is in flight.
+// followGrowth makes g one of the buffer that its buffer has become a part of. Tasks of g in flight keep the buffer and the copies that they
+// have. Requires: submitting held, or no task of g is in flight.
 func (g *reduction) followGrowth() {
 	g = g.root()
 	from := g.buffer
@@ -317,9 +346,10 @@ func (rt *Runtime) releaseMerge(r *record, free *recordList, led **record) {
 	r.home.graph.domain.Complete(&r.node, func(n *deps.Node, last bool) {
 		s := n.Owner.(*record)
 		for i := range s.node.Accesses() {
-			a := s.node.Access(i)
-			for _, t := range r.stains {
-				if t.orders(&a) && t.region.Overlaps(a.Region) {
+			a := s.nodeAccess(i)
+			region := r.home.regionNow(a.Region)
+			for _, t := range r.stains { // the buffer may have grown again since they were noted, or since s was submitted
+				if t.orders(&a) && r.home.regionNow(t.region).Overlaps(region) {
 					s.poison.CompareAndSwap(nil, t.err)
 				}
 			}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gompss/gompss/task"
 	"github.com/stretchr/testify/require"
@@ -187,6 +189,180 @@ func TestGrowth_BesideATaskWithChildren(t *testing.T) {
 		Fill(0, 20, 2, want[110:])
 		want[0] = want[120]
 		require.Equal(t, want, x, devices)
+	}
+}
+
+// Tasks reduce together into a part and into the whole as they would into the whole alone: their copies are combined once.
+func TestGrowth_ReductionsGoOn(t *testing.T) {
+	sum := kernelOf(t, ModelSum)
+	for _, devices := range []string{"smp:2", simOnly, "smp:1,sim:2(exec=cpu)"} {
+		for _, fails := range []int{-1, 0, 1, 2} {
+			for _, registered := range []bool{false, true} {
+				name := fmt.Sprintf("%s, %d fails, registered %v", devices, fails, registered)
+				rt := open(t, task.Options{Devices: devices})
+				x, want, boom := make([]uint32, 100), make([]uint32, 100), errors.New("boom")
+				if registered {
+					require.NoError(t, task.Register(rt, x))
+				}
+				gate := make(chan struct{})
+				var tasks []task.Task
+				step := func(lo, hi int) {
+					i, own := len(tasks), x[lo:hi:hi]
+					var one task.Task
+					var err error
+					if devices == simOnly { // without workers there are kernels alone, of which none fails
+						one, err = sum.Submit(rt, 0, hi-lo, uint32(i+1), own)
+					} else {
+						one, err = rt.GoScope(func(s *task.Scope) error {
+							if <-gate; i == fails {
+								return boom
+							}
+							ModelSum(0, hi-lo, uint32(i+1), task.Private(s, own))
+							return nil
+						}, task.Reduce(own, task.Sum[uint32]()))
+					}
+					require.NoError(t, err)
+					if tasks = append(tasks, one); fails < 0 || devices == simOnly {
+						ModelSum(0, hi-lo, uint32(i+1), want[lo:hi])
+					}
+				}
+				step(10, 20)
+				step(15, 60)
+				step(0, 100)
+				step(12, 18)
+				close(gate)
+				waited := rt.Wait(context.Background())
+				var f *task.FailedError
+				if fails < 0 || devices == simOnly {
+					require.NoError(t, waited, name)
+				} else {
+					require.ErrorAs(t, waited, &f, name)
+					require.Len(t, f.Failed, 1, name)
+					require.Equal(t, 1, f.Skipped, "%s: the combination", name)
+				}
+				for i, one := range tasks {
+					require.Equal(t, i == fails && devices != simOnly, one.Err() != nil, name)
+				}
+				require.Equal(t, want, x, name)
+				require.NoError(t, rt.Close())
+			}
+		}
+	}
+}
+
+// A failure keeps back what comes after it, though the buffer has grown twice before the task failed.
+func TestGrowth_TwiceBeforeAFailure(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:2"})
+	x, gate, boom := make([]uint32, 100), make(chan struct{}), errors.New("boom")
+	_, err := rt.Go(func() error { <-gate; return boom }, task.InOut(x[25:30:30]))
+	require.NoError(t, err)
+	around, err := rt.Go(nothing, task.InOut(x[19:35:35]))
+	require.NoError(t, err)
+	beside, err := rt.Go(nothing, task.InOut(x).Box([]int{100}, []int{50}, []int{60}))
+	require.NoError(t, err)
+	close(gate)
+	var f *task.FailedError
+	require.ErrorAs(t, rt.Wait(context.Background()), &f)
+	require.ErrorIs(t, around.Err(), task.ErrSkipped)
+	require.NoError(t, beside.Err())
+	require.Len(t, f.Failed, 1)
+	require.Equal(t, 1, f.Skipped)
+}
+
+// What fails, is written by a group, or is used beside memory that grows, among the children of a task that goes on with a part.
+func TestGrowth_ChildrenKeepToThePart(t *testing.T) {
+	fill, mix := kernelOf(t, Fill), kernelOf(t, Mix)
+	for _, devices := range []string{"smp:3", "smp:3,sim:1(exec=cpu)"} {
+		rt, boom := open(t, task.Options{Devices: devices}), errors.New("boom")
+		x, want := make([]uint32, 300), make([]uint32, 300)
+		begun, grown := make(chan struct{}), make(chan struct{})
+		part := x[100:150:150]
+		_, err := rt.GoScope(func(s *task.Scope) error {
+			g := task.NewGroup(s)
+			_, err := fill.Submit(g, 0, 50, uint32(1), part)
+			if err != nil {
+				return err
+			}
+			close(begun)
+			<-grown
+			if err := g.Wait(s.Context()); err != nil {
+				return err
+			}
+			if !filled(1, part) {
+				return errors.New("the group did not bring back what it wrote")
+			}
+
+			gate, local := make(chan struct{}), make([]uint32, 90)
+			_, one := s.Go(func() error { <-gate; part[7] = 9; return nil }, task.InOut(part))
+			_, two := fill.Submit(s, 0, 10, uint32(3), local[20:30:30])
+			_, three := mix.Submit(s, 0, 90, 0, 50, uint32(4), local, part) // the memory of the body grows
+			time.Sleep(2 * time.Millisecond)
+			close(gate)
+			if err := errors.Join(one, two, three, s.WaitOn(s.Context(), task.In(local)), s.WaitOn(s.Context(), task.In(part))); err != nil {
+				return err
+			}
+			other := make([]uint32, 90)
+			Fill(0, 10, 3, other[20:])
+			if Mix(0, 90, 0, 50, 4, other, part); part[7] != 9 || !slices.Equal(other, local) {
+				return errors.New("a task ran before one that it depends on")
+			}
+
+			_, one = s.Go(func() error { return boom }, task.InOut(part[:20]))
+			if one != nil {
+				return one
+			}
+			if err := s.WaitOn(s.Context(), task.In(part[:1])); !errors.Is(err, task.ErrSkipped) {
+				return fmt.Errorf("a wait behind a failure returned %w", err)
+			}
+			after, err := s.Go(func() error { part[10] = 1; return nil }, task.InOut(part[10:11]))
+			if err != nil {
+				return err
+			}
+			if err := s.Wait(s.Context()); !errors.Is(err, boom) || !errors.Is(after.Err(), task.ErrSkipped) {
+				return fmt.Errorf("a failure kept nothing back: %w", err)
+			}
+			return nil
+		}, task.InOut(part))
+		require.NoError(t, err)
+		<-begun
+		_, err = rt.Go(func() error { x[0] = x[120]; return nil }, task.InOut(x))
+		require.NoError(t, err)
+		close(grown)
+		require.NoError(t, rt.Wait(context.Background()))
+		Fill(0, 50, 1, want[100:])
+		want[0], want[107] = want[120], 9
+		require.Equal(t, want, x, devices)
+	}
+}
+
+// Children find the part that their parent accesses at any moment of the growth.
+func TestGrowth_WhileChildrenAreSubmitted(t *testing.T) {
+	for range 50 {
+		rt := open(t, task.Options{Devices: "smp:4"})
+		x := make([]uint32, 400)
+		var begun sync.WaitGroup
+		for i := range 4 {
+			begun.Add(1)
+			own := x[i*100+10 : i*100+90 : i*100+90]
+			_, err := rt.GoScope(func(s *task.Scope) error {
+				begun.Done()
+				for range 40 {
+					if _, err := s.Go(func() error { own[3]++; return nil }, task.InOut(own[3:5])); err != nil {
+						return err
+					}
+				}
+				return nil
+			}, task.InOut(own))
+			require.NoError(t, err)
+		}
+		begun.Wait()
+		_, err := rt.Go(nothing, task.In(x))
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait(context.Background()))
+		for i := range 4 {
+			require.EqualValues(t, 40, x[i*100+13])
+		}
+		require.NoError(t, rt.Close())
 	}
 }
 

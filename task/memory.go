@@ -390,6 +390,10 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 		table.grow(t.ids)
 	}
 	table.byID[b.id].Store(b)
+	if len(parts) > 0 {
+		b.setParts(parts)
+		spin.Perturb()
+	}
 	for _, p := range parts {
 		table.tree = table.tree.remove(p.lo())
 	}
@@ -397,7 +401,8 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 	t.table.Store(&table)
 	t.count(b, 1)
 	if len(parts) > 0 {
-		t.takeParts(b, parts)
+		spin.Perturb()
+		t.retireParts(b, parts)
 	}
 	if !owner.program() {
 		owner.fresh = append(owner.fresh, b)

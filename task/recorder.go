@@ -232,7 +232,7 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 		}
 	}
 	if r.rt.root.submitMerges(&ready) {
-		r.rt.buffers.followGrowth(accesses)
+		r.rt.root.followGrowth(accesses)
 	}
 	inTurn(accesses)
 	s.usesEnd = int32(len(r.fresh.uses))
@@ -358,7 +358,7 @@ func (r *Recorder) joinReductions(d *described) {
 	for i := range d.uses {
 		u := &d.uses[i]
 		// What an earlier recording made of it is gone.
-		g := &reduction{op: u.group.op, id: u.group.id, buffer: u.group.buffer}
+		g := &reduction{op: u.group.op, id: u.group.id, buffer: u.buffer}
 		g.regions.Add(d.accesses[u.access].Region)
 		kept := r.open[:0]
 		for _, o := range r.open {

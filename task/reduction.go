@@ -28,7 +28,7 @@ import (
 type reduction struct {
 	op      *reducer
 	id      deps.ReductionID
-	buffer  *buffer
+	buffer  *buffer    // of the regions; where it grows, that which it becomes a part of
 	regions deps.Set   // of all its tasks
 	into    *reduction // the one that this was joined to
 	copies  []*private // guarded by Runtime.reducing
@@ -46,6 +46,7 @@ func (g *reduction) root() *reduction {
 // A private is a private copy of a buffer.
 type private struct {
 	b     *buffer
+	of    *buffer  // that it stands for
 	set   deps.Set // elements that tasks have reduced into, or will
 	space devices.SpaceID
 	away  bool // was on an accelerator
@@ -54,8 +55,9 @@ type private struct {
 
 // A reduced is one reduction access of one task.
 type reduced struct {
-	access int // index in record.accesses
-	param  int // of a kernel, -1 for Go tasks
+	access int     // index in record.accesses
+	param  int     // of a kernel, -1 for Go tasks
+	buffer *buffer // of the access; that of the group may have grown since
 	group  *reduction
 	copy   *private // while the task runs
 }
@@ -75,7 +77,7 @@ func (rt *Runtime) reductionID(op *reducer) deps.ReductionID {
 // addReduction notes that access i of r is a reduction with op, through parameter param of its kernel.
 func (rt *Runtime) addReduction(r *record, i, param int, b *buffer, op *reducer) {
 	r.accesses[i].Op = rt.reductionID(op)
-	r.uses = append(r.uses, reduced{access: i, param: param, group: &reduction{op: op, id: r.accesses[i].Op, buffer: b}})
+	r.uses = append(r.uses, reduced{access: i, param: param, buffer: b, group: &reduction{op: op, id: r.accesses[i].Op, buffer: b}})
 }
 
 var errReducedElsewhere = errors.New("the same elements are also accessed otherwise by the task")
@@ -208,7 +210,7 @@ func (rt *Runtime) takePrivates(r *record, space devices.SpaceID) error {
 	for i := range r.uses {
 		u := &r.uses[i]
 		a := &r.accesses[u.access]
-		c, err := rt.takePrivate(u.group, space)
+		c, err := rt.takePrivate(u, space)
 		if err != nil {
 			return err
 		}
@@ -236,18 +238,18 @@ func (g *reduction) init(c *private, r deps.Region) {
 }
 
 // takePrivate returns a copy that no task uses, preferably one that is where it is wanted.
-func (rt *Runtime) takePrivate(g *reduction, space devices.SpaceID) (*private, error) {
+func (rt *Runtime) takePrivate(u *reduced, space devices.SpaceID) (*private, error) {
 	spin.Perturb()
 	rt.reducing.Lock()
 	defer rt.reducing.Unlock()
-	g = g.root()
+	g := u.group.root()
 	for _, c := range g.copies {
-		if !c.busy && c.space == space {
+		if !c.busy && c.space == space && c.of == u.buffer {
 			c.busy = true
 			return c, nil
 		}
 	}
-	c, err := rt.newPrivate(g.buffer)
+	c, err := rt.newPrivate(u.buffer)
 	if err != nil {
 		return nil, err
 	}
@@ -262,6 +264,7 @@ func (rt *Runtime) newPrivate(b *buffer) (*private, error) {
 		c := spare[len(spare)-1]
 		if c.b.elem == b.elem {
 			rt.spares[b.size()] = spare[:len(spare)-1]
+			c.of = b
 			return c, nil
 		}
 	}
@@ -274,7 +277,7 @@ func (rt *Runtime) newPrivate(b *buffer) (*private, error) {
 	if err != nil {
 		return nil, errors.Join(err, unmapPages(pages))
 	}
-	return &private{b: own}, nil
+	return &private{b: own, of: b}, nil
 }
 
 // leavePrivates gives the copies of r back to their reduction, and r its accesses.
@@ -287,9 +290,9 @@ func (rt *Runtime) leavePrivates(r *record) {
 			continue
 		}
 		a := &r.accesses[u.access]
-		a.Region.Buffer, a.Mode = u.group.buffer.id, deps.Reduction
+		a.Region.Buffer, a.Mode = u.buffer.id, deps.Reduction
 		if u.param >= 0 {
-			r.args.List[u.param].Buffer = u.group.buffer.id
+			r.args.List[u.param].Buffer = u.buffer.id
 		}
 		u.copy.busy, u.copy = false, nil
 	}
@@ -343,8 +346,9 @@ func (rt *Runtime) runCombination(r *record) {
 func (rt *Runtime) combine(r *record) {
 	g := r.uses[0].group
 	for _, c := range g.copies {
+		to := unsafe.Add(g.buffer.host.At(), c.of.lo()-g.buffer.lo())
 		for _, p := range c.set.Regions() {
-			g.op.fold(g.buffer.host.At(), c.b.host.At(), p)
+			g.op.fold(to, c.b.host.At(), p)
 		}
 	}
 }
@@ -364,6 +368,7 @@ func (rt *Runtime) dropPrivates(g *reduction) {
 			continue
 		}
 		c.set.Clear()
+		c.of = nil
 		rt.spares[size] = append(rt.spares[size], c)
 	}
 	g.copies = nil
@@ -398,7 +403,7 @@ func Private[T any](s *Scope, x []T) []T {
 	var at int64
 	tightest := int64(math.MaxInt64)
 	for _, u := range s.owner.uses {
-		b := u.group.buffer // and not what it may have become a part of since
+		b := u.buffer // and not what it may have become a part of since
 		if u.copy == nil || b.elem != m.elem || uintptr(m.base) < b.lo() || uintptr(m.base)+uintptr(m.size()) > b.hi() {
 			continue
 		}
