@@ -68,16 +68,7 @@ func memoryOf[T any](x []T) memory {
 	return memory{unsafe.Pointer(unsafe.SliceData(x)), int64(len(x)), int64(cap(x)), deps.Bytes(unsafe.Sizeof(zero))}
 }
 
-// memoryOfPointer returns what p points at.
-func memoryOfPointer[T any](p *T) memory {
-	m := memory{base: unsafe.Pointer(p), elem: deps.Bytes(unsafe.Sizeof(*p))}
-	if p != nil {
-		m.len, m.cap = 1, 1
-	}
-	return m
-}
-
-// memoryOfValue is memoryOf and memoryOfPointer for a value of kind Slice or Pointer.
+// memoryOfValue is memoryOf for a value of kind Slice, or of kind Pointer: one element.
 func memoryOfValue(v reflect.Value) memory {
 	m := memory{base: v.UnsafePointer(), elem: deps.Bytes(v.Type().Elem().Size())}
 	if v.Kind() == reflect.Slice {
