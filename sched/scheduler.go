@@ -71,8 +71,8 @@ func New(o Options) (*Scheduler, error) {
 	s.explainer, _ = s.policy.(explainer)
 	s.localPopper, _ = s.policy.(localPopper)
 	s.peeker, _ = s.policy.(peeker)
-	if l, ok := s.policy.(interface{ book() *loadEstimator }); ok {
-		s.loads = l.book()
+	if l, ok := s.policy.(interface{ estimator() *loadEstimator }); ok {
+		s.loads = l.estimator()
 	}
 	return s, nil
 }
