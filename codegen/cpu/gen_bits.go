@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"math/bits"
-
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -16,7 +14,7 @@ func (g *gen) vecBits(dst []x86.Reg, e *ir.Math) (out []x86.Reg, ok bool) {
 	if !t.IsInteger() {
 		return nil, false
 	}
-	s := series{g, ir.Uint32Type, g.width(t)}
+	s := g.seriesOf(ir.Uint32Type, g.width(t))
 	if container(t) == 8 {
 		s.t = ir.Uint64Type
 	}
@@ -49,181 +47,4 @@ func rotation(e *ir.Math) (k int64, ok bool) {
 		return 0, false
 	}
 	return ir.ConstInt(e.Args[1])
-}
-
-func (s series) subInts(x, y x86.Reg) x86.Reg { return s.two(x86.VPSUBD, x86.VPSUBQ, x, x86.RegArg(y)) }
-
-// everyByte is a mask with the same in every byte.
-func (s series) everyByte(b uint64) x86.Arg {
-	b *= 0x0101010101010101
-	if s.t.Size == 4 {
-		b &= 1<<32 - 1
-	}
-	return s.atBits(b)
-}
-
-// byNibbles looks up the halves of every byte, and combines what the tables have for the lower and for the upper one.
-func (s series) byNibbles(x x86.Reg, lower, upper func(nibble int64) int64, combine x86.Op) x86.Reg {
-	table := func(half x86.Reg, f func(int64) int64) x86.Reg {
-		r := s.NewVector()
-		s.Op(x86.VPSHUFB, s.w, x86.RegArg(r), x86.RegArg(s.bytesOf(f)), x86.RegArg(half))
-		return r
-	}
-	low := table(s.and(x, s.everyByte(0x0F)), lower)
-	high := table(s.and(s.shiftRight(x, 4), s.everyByte(0x0F)), upper)
-	r := s.NewVector()
-	s.Op(combine, s.w, x86.RegArg(r), x86.RegArg(low), x86.RegArg(high))
-	return r
-}
-
-// bytesOf is a register with f of 0 to 15 in the bytes of every 16.
-func (s series) bytesOf(f func(at int64) int64) x86.Reg {
-	numbers := make([]int64, max(16, s.w.Bytes()))
-	for i := range numbers {
-		numbers[i] = f(int64(i % 16))
-	}
-	return s.pattern(numbers, 1)
-}
-
-// onesCount counts in nibbles, and adds up what the bytes of a number have.
-func (s series) onesCount(x x86.Reg, width int64) x86.Reg {
-	ones := func(nibble int64) int64 { return int64(bits.OnesCount64(uint64(nibble))) }
-	x = s.byNibbles(x, ones, ones, x86.VPADDB)
-	switch width {
-	case 8:
-		return x
-	case 64:
-		r := s.NewVector()
-		s.Op(x86.VPSADBW, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(s.constVector(0, 8)))
-		return r
-	}
-	pairs, sums := s.NewVector(), s.NewVector()
-	s.Op(x86.VPMADDUBSW, s.w, x86.RegArg(pairs), x86.RegArg(x), x86.RegArg(s.constVector(0x01010101, 4)))
-	if width == 16 {
-		return pairs
-	}
-	s.Op(x86.VPMADDWD, s.w, x86.RegArg(sums), x86.RegArg(pairs), x86.RegArg(s.constVector(0x00010001, 4)))
-	return sums
-}
-
-// exponent is the power of two that x begins with, plus 127, as its float has it, in lanes of 32 bits; 0 for 0. Above 31 bits the sign of the float is
-// there too, so that x is 288 + 127.
-func (s series) exponent(x x86.Reg) x86.Reg {
-	d := series{s.gen, ir.Uint32Type, s.w}
-	return d.shiftRight(d.toSingle(x), 23)
-}
-
-// notRounded is x with the same highest bit, and no float of it rounds up to the next power of two.
-func (s series) notRounded(x x86.Reg) x86.Reg {
-	r := s.NewVector()
-	s.Op(x86.VANDNPS, s.w, x86.RegArg(r), x86.RegArg(s.shiftRight(x, 1)), x86.RegArg(x))
-	return r
-}
-
-func (s series) limited(op x86.Op, x x86.Reg, limit uint64) x86.Reg {
-	r := s.NewVector()
-	s.Op(op, s.w, x86.RegArg(r), x86.RegArg(x), s.atBits(limit))
-	return r
-}
-
-// bitLen is the number of bits without the zeros in front: from the exponents of the numbers, or of their halves, as floats.
-func (s series) bitLen(x x86.Reg, width int64) x86.Reg {
-	if width == 64 {
-		return s.bitLen64(x)
-	}
-	if width == 32 {
-		x = s.notRounded(x)
-	}
-	x = s.limited(x86.VPMAXSD, s.limited(x86.VPSUBD, s.exponent(x), 126), 0)
-	if width == 32 {
-		x = s.limited(x86.VPMINSD, x, 32)
-	}
-	return x
-}
-
-// bitLen64 takes the larger of what the halves say, of which the upper one counts from 32 on; what is no number of bits, as that of an empty half, is cut
-// off at the ends.
-func (s series) bitLen64(x x86.Reg) x86.Reg {
-	e := s.exponent(s.notRounded(x))
-	r := s.NewVector()
-	s.Op(x86.VPSUBD, s.w, x86.RegArg(r), x86.RegArg(e), x86.RegArg(s.cBits(94<<32|126)))
-	r = s.clampBoth(r, 64<<32|32)
-	high, most := s.shiftRight(r, 32), s.NewVector()
-	s.Op(x86.VPMAXSD, s.w, x86.RegArg(most), x86.RegArg(r), x86.RegArg(high))
-	return s.and(most, s.atBits(1<<32-1))
-}
-
-// clampBoth cuts both 32-bit halves of 64-bit lanes off below 0 and above what most says.
-func (s series) clampBoth(x x86.Reg, most uint64) x86.Reg {
-	low, r := s.NewVector(), s.NewVector()
-	s.Op(x86.VPMAXSD, s.w, x86.RegArg(low), x86.RegArg(x), x86.RegArg(s.constVector(0, 8)))
-	s.Op(x86.VPMINSD, s.w, x86.RegArg(r), x86.RegArg(low), x86.RegArg(s.cBits(most)))
-	return r
-}
-
-func (s series) leadingZeros(x x86.Reg, width int64) x86.Reg {
-	if width == 64 {
-		return s.subInts(s.cBits(64), s.bitLen64(x))
-	}
-	if width == 32 {
-		x = s.notRounded(x)
-	}
-	x = s.limited(x86.VPMINSD, s.subInts(s.cBits(uint64(width)+126), s.exponent(x)), uint64(width))
-	if width == 32 {
-		x = s.limited(x86.VPMAXSD, x, 0)
-	}
-	return x
-}
-
-// trailingZeros is the exponent of the lowest bit; of 64 bits it counts those below that.
-func (s series) trailingZeros(x x86.Reg, width int64) x86.Reg {
-	if width == 64 {
-		return s.onesCount(s.belowLowest(x), 64)
-	}
-	e := s.exponent(s.and(x, x86.RegArg(s.subInts(s.cBits(0), x))))
-	if width == 32 {
-		e = s.and(e, s.atBits(0xFF))
-	}
-	return s.limited(x86.VPMINUD, s.limited(x86.VPSUBD, e, 127), uint64(width))
-}
-
-// belowLowest sets the bits below the lowest that is set, all where none is, and no other.
-func (s series) belowLowest(x x86.Reg) x86.Reg {
-	r := s.NewVector()
-	s.Op(x86.VANDNPS, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(s.addInts(x, s.cBits(^uint64(0)))))
-	return r
-}
-
-// reverseInBytes turns every byte round.
-func (s series) reverseInBytes(x x86.Reg) x86.Reg {
-	upper := func(nibble int64) int64 { return int64(bits.Reverse8(uint8(nibble))) }
-	lower := func(nibble int64) int64 { return upper(nibble) >> 4 }
-	return s.byNibbles(x, upper, lower, x86.VPADDB)
-}
-
-// reverseBytes turns the order of the lower width bits' bytes round.
-func (s series) reverseBytes(x x86.Reg, width int64) x86.Reg {
-	if width == 8 {
-		return x
-	}
-	r, size, n := s.NewVector(), s.t.Size, width/8
-	s.Op(x86.VPSHUFB, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(s.bytesOf(func(at int64) int64 {
-		first, k := at/int64(size)*int64(size), at%int64(size)
-		if k >= n {
-			return 0x80
-		}
-		return first + n - 1 - k
-	})))
-	return r
-}
-
-func (s series) rotate(x x86.Reg, k, width int64) x86.Reg {
-	if k == 0 {
-		return x
-	}
-	y := s.or(s.shiftLeft(x, k), x86.RegArg(s.shiftRight(x, width-k)))
-	if width < 8*int64(s.t.Size) {
-		y = s.and(y, s.atBits(1<<width-1))
-	}
-	return y
 }

@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"math"
-
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -51,14 +49,14 @@ func (g *gen) toFloatAVX2(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 		return g.longToFloat(dst, x, from, to)
 	}
 	if to.Size == 4 {
-		s := series{g, to, g.width(from)}
+		s := g.seriesOf(to, g.width(from))
 		return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 			high, low := s.toSingle(s.shiftRight(x, 16)), s.toSingle(s.and(x, s.atBits(1<<16-1)))
 			s.addProduct(low, high, s.at(1<<16))
 			g.move(d, low)
 		})
 	}
-	s := series{g, to, g.width(to)}
+	s := g.seriesOf(to, g.width(to))
 	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 		long := g.NewVector()
 		g.Op(x86.VPMOVZXDQ, s.w, x86.RegArg(long), x86.RegArg(x))
@@ -66,16 +64,10 @@ func (g *gen) toFloatAVX2(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 	})
 }
 
-func (s series) toSingle(x x86.Reg) x86.Reg {
-	r := s.NewVector()
-	s.Op(x86.VCVTDQ2PS, s.w, x86.RegArg(r), x86.RegArg(x))
-	return r
-}
-
 // longToFloat goes by way of float64; where that rounds a number on its way to float32, only one bit that says so is left of what would be
 // rounded away: rounded to odd, it may be rounded again.
 func (g *gen) longToFloat(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
-	s := series{g, ir.Float64Type, g.width(from)}
+	s := g.seriesOf(ir.Float64Type, g.width(from))
 	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 		wide := s.fromLong(x, from.IsSigned())
 		if to.Size == 8 {
@@ -91,17 +83,6 @@ func (g *gen) longToFloat(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 			g.broadcastLane(d, x86.RegArg(d), to)
 		}
 	})
-}
-
-// fromLong puts the halves of x where the mantissas of 2^84 and 2^52 end, and takes these away again.
-func (s series) fromLong(x x86.Reg, signed bool) x86.Reg {
-	top, bias := math.Float64bits(1<<84), float64(1<<84+1<<52)
-	if signed { // a half that counts from -2^31 on
-		top, bias = top|1<<31, bias+1<<63
-	}
-	high := s.xor(s.shiftRight(x, 32), s.atBits(top))
-	low := s.or(s.and(x, s.atBits(1<<32-1)), s.at(1<<52))
-	return s.add(s.sub(high, s.at(bias)), x86.RegArg(low))
 }
 
 // widen applies a conversion whose instruction length is that of the longer side.

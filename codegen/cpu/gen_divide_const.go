@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -28,101 +27,16 @@ func (g *gen) divideByConst(dst []x86.Reg, e *ir.Binary, c int64) []x86.Reg {
 		sign := s.signs(x)
 		r := s.byConst(e.Op, s.subInts(s.xor(x, x86.RegArg(sign)), sign), by, true)
 		if e.Op == ir.Div && c < 0 {
-			sign = s.xor(sign, x86.RegArg(s.allOnes(s.w)))
+			sign = s.xor(sign, x86.RegArg(g.allOnes(s.w)))
 		}
 		g.move(d, s.subInts(s.xor(r, x86.RegArg(sign)), sign))
 	})
 }
 
-// byConst is x / c or x % c without a sign; half says that x is at most half of what a lane holds.
-func (s series) byConst(op ir.Op, x x86.Reg, c uint64, half bool) x86.Reg {
-	if c&(c-1) == 0 {
-		if op == ir.Rem {
-			return s.and(x, s.atBits(c-1))
-		}
-		return s.shiftRight(x, int64(bits.TrailingZeros64(c)))
-	}
-	q := s.quotientByConst(x, c, half)
-	if op == ir.Div {
-		return q
-	}
-	return s.subInts(x, s.timesConst(q, c))
-}
-
-// quotientByConst multiplies by 2^(width+shift) / c, rounded up. Where that is one bit too long for a c that is odd, it is taken without that bit, and x
-// added to the product, which is halved on the way. An x that is at most half of what a lane holds, or that an even c makes shorter, needs no such bit.
-func (s series) quotientByConst(x x86.Reg, c uint64, half bool) x86.Reg {
-	width := 8 * int(s.t.Size)
-	m, shift, exact := reciprocal(c, width)
-	zeros := bits.TrailingZeros64(c)
-	switch {
-	case exact || half:
-		return s.shiftRight(s.highProduct(x, m), int64(shift))
-	case zeros > 0:
-		m, shift, _ = reciprocal(c>>zeros, width)
-		return s.shiftRight(s.highProduct(s.shiftRight(x, int64(zeros)), m), int64(shift))
-	}
-	t := s.highProduct(x, longReciprocal(c, width))
-	return s.shiftRight(s.addInts(t, s.shiftRight(s.subInts(x, t), 1)), int64(shift))
-}
-
-// reciprocal is 2^(width+shift) / c, rounded up, for the largest shift that keeps it in width bits; c is no power of two. exact says that no number of width
-// bits is divided wrongly by it.
-func reciprocal(c uint64, width int) (m uint64, shift int, exact bool) {
-	shift = bits.Len64(c) - 1
-	q, r := divideShifted(c, shift, width)
-	return q + 1, shift, c-r <= 1<<shift
-}
-
-// longReciprocal has one bit more, which is left out.
-func longReciprocal(c uint64, width int) uint64 {
-	q, r := divideShifted(c, bits.Len64(c)-1, width)
-	twice, carry := bits.Add64(r, r, 0)
-	q *= 2
-	if carry != 0 || twice >= c {
-		q++
-	}
-	if width == 32 {
-		return (q + 1) & (1<<32 - 1)
-	}
-	return q + 1
-}
-
-// divideShifted divides 2^(width+shift).
-func divideShifted(c uint64, shift, width int) (q, r uint64) {
-	if width == 64 {
-		return bits.Div64(1<<shift, 0, c)
-	}
-	return 1 << (32 + shift) / c, 1 << (32 + shift) % c
-}
-
-func (s series) highProduct(x x86.Reg, m uint64) x86.Reg {
-	if s.t.Size == 4 {
-		return s.highProduct32(x, s.cBits(m))
-	}
-	return s.highProduct64(x, s.cBits(m))
-}
-
-// timesConst is the lower half of x*c.
-func (s series) timesConst(x x86.Reg, c uint64) x86.Reg {
-	r, y := s.NewVector(), s.cBits(c)
-	switch {
-	case s.t.Size == 4:
-		s.Op(x86.VPMULLD, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
-	case s.avx512:
-		s.Op(x86.VPMULLQ, s.w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
-	case c < 1<<32:
-		return s.addInts(s.product32(x, y), s.shiftLeft(s.product32(s.shiftRight(x, 32), y), 32))
-	default:
-		s.mulLong(r, x, y, s.w)
-	}
-	return r
-}
-
 // divideShort divides numbers of one or two bytes, in lanes of 32 bits. Rounded to 24 bits, their quotient reaches no integer that the exact one does not
 // reach; nor does the product with a reciprocal that is rounded up.
 func (g *gen) divideShort(dst []x86.Reg, e *ir.Binary) []x86.Reg {
-	s := series{g, ir.Float32Type, g.width(e.T)}
+	s := g.seriesOf(ir.Float32Type, g.width(e.T))
 	x := g.vec(e.X)
 	finish := func(d, q x86.Reg, y func() x86.Reg, x x86.Reg) {
 		whole := s.NewVector()
@@ -130,7 +44,7 @@ func (g *gen) divideShort(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 		if e.Op == ir.Rem {
 			p := s.NewVector()
 			g.Op(x86.VPMULLD, s.w, x86.RegArg(p), x86.RegArg(whole), x86.RegArg(y()))
-			whole = series{g, ir.Int32Type, s.w}.subInts(x, p)
+			whole = g.seriesOf(ir.Int32Type, s.w).subInts(x, p)
 		}
 		g.move(d, whole)
 		g.wrap(d, e.T)

@@ -18,7 +18,7 @@ func (g *gen) vecShift(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 		switch {
 		case e.Op == ir.Shr && e.T.IsSigned() && container(e.T) == 8 && !g.avx512 && !g.notNegative(e.X):
 			c = min(c, bits-1)
-			s := series{g, e.T, w}
+			s := g.seriesOf(e.T, w)
 			g.move(d, s.extended(s.shiftRight(x, c), s.cBits(1<<(63-c))))
 		case e.Op == ir.Shr && e.T.IsSigned() && (container(e.T) == 4 || g.avx512):
 			c = min(c, bits-1)
@@ -48,7 +48,7 @@ func (g *gen) shiftByVector(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 		}
 		by = g.countsFor(by, e.Y.Type(), e.T)
 	}
-	s := series{g, e.T, g.width(e.T)}
+	s := g.seriesOf(e.T, g.width(e.T))
 	signed := e.Op == ir.Shr && e.T.IsSigned() && !g.notNegative(e.X)
 	return g.lift(dst, x, by, func(d, x, n x86.Reg) {
 		switch {
@@ -141,27 +141,13 @@ func (g *gen) countsFor(by []x86.Reg, from, to *ir.Type) []x86.Reg {
 			g.Op(x86.VPMOVQD, w, x86.RegArg(d), x86.RegArg(short))
 			return
 		}
-		s := series{g, ir.Uint64Type, w}
+		s := g.seriesOf(ir.Uint64Type, w)
 		none, fits := g.constVector(0, 8), g.NewVector()
 		g.Op(x86.VPCMPEQD, w, x86.RegArg(fits), x86.RegArg(s.shiftRight(n, 32)), x86.RegArg(none)) // of its lower half
 		rest := g.NewVector()
 		g.Op(x86.VPANDN, w, x86.RegArg(rest), x86.RegArg(fits), x86.RegArg(g.allOnes(w)))
 		g.move(d, g.narrowMask(s.or(n, x86.RegArg(rest))))
 	})
-}
-
-// signs has all bits set in the lanes of x that are below 0.
-func (s series) signs(x x86.Reg) x86.Reg {
-	r := s.NewVector()
-	switch {
-	case container(s.t) == 4:
-		s.Op(x86.VPSRAD, s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(31))
-	case s.avx512:
-		s.Op(x86.VPSRAQ, s.w, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(63))
-	default:
-		s.Op(x86.VPCMPGTQ, s.w, x86.RegArg(r), x86.RegArg(s.constVector(0, 8)), x86.RegArg(x))
-	}
-	return r
 }
 
 // mostCount is a count from which on all shifts are alike.
@@ -188,6 +174,3 @@ func (g *gen) countVector(e *ir.Binary, n x86.Reg) x86.Reg {
 	g.broadcastGeneral(by, count, container(e.T), g.width(e.T))
 	return by
 }
-
-// extended copies the bit that sign names into all above it, where those are 0.
-func (s series) extended(x, sign x86.Reg) x86.Reg { return s.subInts(s.xor(x, x86.RegArg(sign)), sign) }

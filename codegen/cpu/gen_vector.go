@@ -205,7 +205,7 @@ func (g *gen) vecInteger(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 				return
 			}
 			if op == x86.VPMULLQ && !g.avx512 {
-				g.mulLong(d, x, y, w)
+				g.seriesOf(ir.Int64Type, w).mulLong(d, x, y)
 				return
 			}
 			g.Op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
@@ -269,19 +269,6 @@ func (g *gen) mulShort(e *ir.Binary, d, x, y x86.Reg) bool {
 	g.Op(x86.VPMULUDQ, w, x86.RegArg(low), x86.RegArg(x), x86.RegArg(y))
 	g.Op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(low), x86.RegArg(high))
 	return true
-}
-
-// mulLong is the low half of a product of 64-bit lanes, from products of 32-bit halves.
-func (g *gen) mulLong(d, x, y x86.Reg, w x86.Width) {
-	xh, yh, a, b, low := g.NewVector(), g.NewVector(), g.NewVector(), g.NewVector(), g.NewVector()
-	g.Op(x86.VPSRLQ, w, x86.RegArg(xh), x86.RegArg(x), x86.ImmArg(32))
-	g.Op(x86.VPSRLQ, w, x86.RegArg(yh), x86.RegArg(y), x86.ImmArg(32))
-	g.Op(x86.VPMULUDQ, w, x86.RegArg(a), x86.RegArg(xh), x86.RegArg(y))
-	g.Op(x86.VPMULUDQ, w, x86.RegArg(b), x86.RegArg(x), x86.RegArg(yh))
-	g.Op(x86.VPMULUDQ, w, x86.RegArg(low), x86.RegArg(x), x86.RegArg(y))
-	g.Op(x86.VPADDQ, w, x86.RegArg(a), x86.RegArg(a), x86.RegArg(b))
-	g.Op(x86.VPSLLQ, w, x86.RegArg(a), x86.RegArg(a), x86.ImmArg(32))
-	g.Op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(low), x86.RegArg(a))
 }
 
 // product takes x*y apart, through a conversion that changes nothing.
@@ -502,7 +489,7 @@ func (g *gen) rsqrt(dst []x86.Reg, e *ir.Math) []x86.Reg {
 	half := g.constVector(map[int]uint64{4: uint64(math.Float32bits(0.5)), 8: math.Float64bits(0.5)}[int(t.Size)], int(t.Size))
 	return g.lift(dst, x, x, func(d, given, _ x86.Reg) {
 		x, small := given, x86.NoReg
-		s := series{g, t, w}
+		s := g.seriesOf(t, w)
 		if !g.avx512 { // the estimate takes subnormal numbers for 0: scale them
 			small = s.compareTo(given, s.at(math.Ldexp(1, -126)), cmpLT)
 			x = s.copy(given)
@@ -537,7 +524,7 @@ func (g *gen) rsqrtSpecials(y, x x86.Reg, t *ir.Type, w x86.Width) {
 		g.Op(pick(t, x86.VFIXUPIMMPS, x86.VFIXUPIMMPD), w, x86.RegArg(y), x86.RegArg(x), x86.RegArg(g.constVector(classes, int(t.Size))), x86.ImmArg(0))
 		return
 	}
-	s := series{g, t, w}
+	s := g.seriesOf(t, w)
 	s.choose(y, s.c(math.Inf(1)), s.compareTo(x, s.at(0), cmpEQ))
 	s.choose(y, s.c(0), s.compareTo(x, s.at(math.Inf(1)), cmpEQ))
 }
