@@ -31,7 +31,9 @@ var layers = map[string][]string{
 	"codegen/cpu/mach": {"codegen/ir", "codegen/cpu/x86"},
 	// Loop IR to the loop IR that is selected.
 	"codegen/cpu/prepare": {"codegen/ir"},
-	"codegen/cpu":         {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare"},
+	// Functions of floats and integers in the lanes of a vector.
+	"codegen/cpu/vecmath": {"codegen/ir", "codegen/cpu/x86"},
+	"codegen/cpu":         {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath"},
 	"codegen/cuda":        {"codegen/ir"},
 	"codegen/opencl":      {"codegen/ir"},
 	"codegen/simt":        {"codegen/ir"},
@@ -67,7 +69,7 @@ var external = map[string][]string{
 
 // pure names the packages that decide and do not act: they import none of actions.
 var (
-	pure    = []string{"internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare"}
+	pure    = []string{"internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath"}
 	actions = []string{"sync", "sync/atomic", "time", "os", "unsafe"}
 )
 

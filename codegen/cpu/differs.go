@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -72,7 +73,7 @@ func (d *difference) directive(of *ir.Directive) {
 func (d *difference) expr(e ir.Expr) {
 	switch e := e.(type) {
 	case *ir.Math:
-		if ulp, ok := MathBound(e.Fn, e.T); ok {
+		if ulp, ok := vecmath.Bound(e.Fn, e.T); ok {
 			d.found(e.At, "%v of vector code is within %.3g ulp of the exact value, and need not be Go's", e.Fn, ulp)
 		}
 	case *ir.Query:

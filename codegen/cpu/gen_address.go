@@ -273,7 +273,7 @@ func (g *gen) scaleIndices(t target, a access) []x86.Reg {
 	c := g.constVector(uint64(a.size), size)
 	g.each(func(u int) {
 		if op == x86.VPMULLQ && !g.avx512 {
-			g.seriesOf(ir.Int64Type, widthOf(g.lanes*size)).mulLong(out[u], t.index[u], c)
+			g.seriesOf(ir.Int64Type, widthOf(g.lanes*size)).MulLong(out[u], t.index[u], c)
 			return
 		}
 		g.Op(op, widthOf(g.lanes*size), x86.RegArg(out[u]), x86.RegArg(t.index[u]), x86.RegArg(c))

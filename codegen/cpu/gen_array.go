@@ -99,7 +99,7 @@ func (g *gen) laneTarget(a access, s shape) target {
 	g.each(func(u int) {
 		x := g.NewVector()
 		if mul == x86.VPMULLQ && !g.avx512 {
-			g.seriesOf(ir.Int64Type, w).mulLong(x, t.index[u], per)
+			g.seriesOf(ir.Int64Type, w).MulLong(x, t.index[u], per)
 		} else {
 			g.Op(mul, w, x86.RegArg(x), x86.RegArg(t.index[u]), x86.RegArg(per))
 		}

@@ -16,19 +16,19 @@ func (g *gen) vecBits(dst []x86.Reg, e *ir.Math) (out []x86.Reg, ok bool) {
 	}
 	s := g.seriesOf(ir.Uint32Type, g.width(t))
 	if container(t) == 8 {
-		s.t = ir.Uint64Type
+		s.Type = ir.Uint64Type
 	}
 	width := 8 * int64(t.Size)
 	f := map[ir.MathFn]func(x x86.Reg) x86.Reg{
-		ir.OnesCount:     func(x x86.Reg) x86.Reg { return s.onesCount(x, width) },
-		ir.BitLen:        func(x x86.Reg) x86.Reg { return s.bitLen(x, width) },
-		ir.LeadingZeros:  func(x x86.Reg) x86.Reg { return s.leadingZeros(x, width) },
-		ir.TrailingZeros: func(x x86.Reg) x86.Reg { return s.trailingZeros(x, width) },
-		ir.Reverse:       func(x x86.Reg) x86.Reg { return s.reverseBytes(s.reverseInBytes(x), width) },
-		ir.ReverseBytes:  func(x x86.Reg) x86.Reg { return s.reverseBytes(x, width) },
+		ir.OnesCount:     func(x x86.Reg) x86.Reg { return s.OnesCount(x, width) },
+		ir.BitLen:        func(x x86.Reg) x86.Reg { return s.BitLen(x, width) },
+		ir.LeadingZeros:  func(x x86.Reg) x86.Reg { return s.LeadingZeros(x, width) },
+		ir.TrailingZeros: func(x x86.Reg) x86.Reg { return s.TrailingZeros(x, width) },
+		ir.Reverse:       func(x x86.Reg) x86.Reg { return s.ReverseBytes(s.ReverseInBytes(x), width) },
+		ir.ReverseBytes:  func(x x86.Reg) x86.Reg { return s.ReverseBytes(x, width) },
 	}[e.Fn]
 	if k, isConst := rotation(e); isConst {
-		f = func(x x86.Reg) x86.Reg { return s.rotate(x, k&(width-1), width) }
+		f = func(x x86.Reg) x86.Reg { return s.Rotate(x, k&(width-1), width) }
 	}
 	if f == nil {
 		return nil, false

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -10,7 +11,7 @@ import (
 // that are left to Go.
 func (g *gen) vecCircular(e *ir.Math) []x86.Reg {
 	s := g.series(e.T)
-	limit := circularLimit(e.T)
+	limit := vecmath.CircularLimit(e.T)
 	x := g.vec(e.Args[0])
 	site := g.newSite(site{kind: siteLanes, t: e.T, args: [2]*ir.Type{e.T}, eval: foldMath(e)})
 	out := g.vectors(g.unroll)
@@ -19,9 +20,9 @@ func (g *gen) vecCircular(e *ir.Math) []x86.Reg {
 			out[u] = out[0]
 			continue
 		}
-		g.move(out[u], s.circular(x[u], e.Fn))
-		abs := s.and(x[u], s.atBits(1<<(8*uint(e.T.Size)-1)-1))
-		huge := s.compareTo(abs, s.at(limit), cmpGT)
+		g.move(out[u], s.Circular(x[u], e.Fn))
+		abs := s.And(x[u], s.AtBits(1<<(8*uint(e.T.Size)-1)-1))
+		huge := s.CompareTo(abs, s.At(limit), vecmath.CmpGT)
 		huge = g.canonicalMask(huge, int(e.T.Size))
 		if g.exec != nil {
 			huge = g.maskAnd(huge, g.exec[u])

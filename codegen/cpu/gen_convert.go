@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -51,16 +52,16 @@ func (g *gen) toFloatAVX2(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 	if to.Size == 4 {
 		s := g.seriesOf(to, g.width(from))
 		return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
-			high, low := s.toSingle(s.shiftRight(x, 16)), s.toSingle(s.and(x, s.atBits(1<<16-1)))
-			s.addProduct(low, high, s.at(1<<16))
+			high, low := s.ToSingle(s.ShiftRight(x, 16)), s.ToSingle(s.And(x, s.AtBits(1<<16-1)))
+			s.AddProduct(low, high, s.At(1<<16))
 			g.move(d, low)
 		})
 	}
 	s := g.seriesOf(to, g.width(to))
 	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 		long := g.NewVector()
-		g.Op(x86.VPMOVZXDQ, s.w, x86.RegArg(long), x86.RegArg(x))
-		g.move(d, s.sub(s.or(long, s.at(1<<52)), s.at(1<<52)))
+		g.Op(x86.VPMOVZXDQ, s.Width, x86.RegArg(long), x86.RegArg(x))
+		g.move(d, s.Sub(s.Or(long, s.At(1<<52)), s.At(1<<52)))
 	})
 }
 
@@ -69,16 +70,16 @@ func (g *gen) toFloatAVX2(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 func (g *gen) longToFloat(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 	s := g.seriesOf(ir.Float64Type, g.width(from))
 	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
-		wide := s.fromLong(x, from.IsSigned())
+		wide := s.FromLong(x, from.IsSigned())
 		if to.Size == 8 {
 			g.move(d, wide)
 			return
 		}
 		const rest = 1<<11 - 1
-		odd := s.or(x, x86.RegArg(s.addInts(s.and(x, s.atBits(rest)), s.cBits(rest))))
-		large := s.compareTo(s.and(wide, s.atBits(1<<63-1)), s.at(1<<53), cmpGE)
-		s.choose(wide, s.fromLong(s.and(odd, s.atBits(^uint64(rest))), from.IsSigned()), large)
-		g.Op(x86.VCVTPD2PS, s.w, x86.RegArg(d), x86.RegArg(wide))
+		odd := s.Or(x, x86.RegArg(s.AddInts(s.And(x, s.AtBits(rest)), s.ConstBits(rest))))
+		large := s.CompareTo(s.And(wide, s.AtBits(1<<63-1)), s.At(1<<53), vecmath.CmpGE)
+		s.Choose(wide, s.FromLong(s.And(odd, s.AtBits(^uint64(rest))), from.IsSigned()), large)
+		g.Op(x86.VCVTPD2PS, s.Width, x86.RegArg(d), x86.RegArg(wide))
 		if g.lanes*8 > g.bytes { // the same in all lanes
 			g.broadcastLane(d, x86.RegArg(d), to)
 		}

@@ -201,7 +201,7 @@ func (g *gen) quotient(e *ir.Binary, x, y x86.Reg, w x86.Width) x86.Reg {
 	if g.avx512 {
 		g.Op(x86.VPMULLQ, w, x86.RegArg(p), x86.RegArg(q), x86.RegArg(y))
 	} else {
-		g.seriesOf(ir.Int64Type, w).mulLong(p, q, y)
+		g.seriesOf(ir.Int64Type, w).MulLong(p, q, y)
 	}
 	g.Op(x86.VPSUBQ, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(p))
 	return r

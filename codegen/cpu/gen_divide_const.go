@@ -17,19 +17,19 @@ func (g *gen) divideByConst(dst []x86.Reg, e *ir.Binary, c int64) []x86.Reg {
 	s := g.words(e.T)
 	x := g.vec(e.X)
 	if !e.T.IsSigned() {
-		return g.lift(dst, x, x, func(d, x, _ x86.Reg) { g.move(d, s.byConst(e.Op, x, uint64(c), false)) })
+		return g.lift(dst, x, x, func(d, x, _ x86.Reg) { g.move(d, s.DivideByConst(e.Op, x, uint64(c), false)) })
 	}
 	by := uint64(max(c, -c)) // that of the least integer is right without a sign
 	if e.T.Size == 4 {
 		by &= 1<<32 - 1
 	}
 	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
-		sign := s.signs(x)
-		r := s.byConst(e.Op, s.subInts(s.xor(x, x86.RegArg(sign)), sign), by, true)
+		sign := s.Signs(x)
+		r := s.DivideByConst(e.Op, s.SubInts(s.Xor(x, x86.RegArg(sign)), sign), by, true)
 		if e.Op == ir.Div && c < 0 {
-			sign = s.xor(sign, x86.RegArg(g.allOnes(s.w)))
+			sign = s.Xor(sign, x86.RegArg(g.allOnes(s.Width)))
 		}
-		g.move(d, s.subInts(s.xor(r, x86.RegArg(sign)), sign))
+		g.move(d, s.SubInts(s.Xor(r, x86.RegArg(sign)), sign))
 	})
 }
 
@@ -40,24 +40,24 @@ func (g *gen) divideShort(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	x := g.vec(e.X)
 	finish := func(d, q x86.Reg, y func() x86.Reg, x x86.Reg) {
 		whole := s.NewVector()
-		g.Op(x86.VCVTTPS2DQ, s.w, x86.RegArg(whole), x86.RegArg(q))
+		g.Op(x86.VCVTTPS2DQ, s.Width, x86.RegArg(whole), x86.RegArg(q))
 		if e.Op == ir.Rem {
 			p := s.NewVector()
-			g.Op(x86.VPMULLD, s.w, x86.RegArg(p), x86.RegArg(whole), x86.RegArg(y()))
-			whole = g.seriesOf(ir.Int32Type, s.w).subInts(x, p)
+			g.Op(x86.VPMULLD, s.Width, x86.RegArg(p), x86.RegArg(whole), x86.RegArg(y()))
+			whole = g.seriesOf(ir.Int32Type, s.Width).SubInts(x, p)
 		}
 		g.move(d, whole)
 		g.wrap(d, e.T)
 	}
 	if c, ok := ir.ConstInt(e.Y); ok && c != 0 {
 		return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
-			finish(d, s.mul(s.toSingle(x), s.at(float64(above32(c)))), func() x86.Reg { return g.constVector(uint64(c), 4) }, x)
+			finish(d, s.Mul(s.ToSingle(x), s.At(float64(above32(c)))), func() x86.Reg { return g.constVector(uint64(c), 4) }, x)
 		})
 	}
 	y := g.vec(e.Y)
 	g.checkDivisors(e, e.T, y)
 	return g.lift(dst, x, y, func(d, x, y x86.Reg) {
-		finish(d, s.div(s.toSingle(x), x86.RegArg(s.toSingle(y))), func() x86.Reg { return y }, x)
+		finish(d, s.Div(s.ToSingle(x), x86.RegArg(s.ToSingle(y))), func() x86.Reg { return y }, x)
 	})
 }
 

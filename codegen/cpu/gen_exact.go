@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -16,18 +17,18 @@ func (g *gen) vecExact(dst []x86.Reg, e *ir.Math) (out []x86.Reg, ok bool) {
 	switch e.Fn {
 	case ir.Round:
 		x := g.vec(e.Args[0])
-		return g.lift(dst, x, x, func(d, x, _ x86.Reg) { g.move(d, s.roundAway(x)) }), true
+		return g.lift(dst, x, x, func(d, x, _ x86.Reg) { g.move(d, s.RoundAway(x)) }), true
 	case ir.Mod:
-		return g.vecModulo(e, s.modulo), true
+		return g.vecModulo(e, s.Modulo), true
 	case ir.Remainder:
-		return g.vecModulo(e, s.remainder), true
+		return g.vecModulo(e, s.Remainder), true
 	}
-	two := map[ir.MathFn]func(x, y x86.Reg) x86.Reg{ir.Copysign: s.copySign, ir.Dim: s.excess, ir.Hypot: s.hypot}[e.Fn]
+	two := map[ir.MathFn]func(x, y x86.Reg) x86.Reg{ir.Copysign: s.CopySign, ir.Dim: s.Excess, ir.Hypot: s.Hypot}[e.Fn]
 	if two == nil {
 		return nil, false
 	}
 	if e.Fn == ir.Hypot {
-		ulp, _ := MathBound(e.Fn, e.T)
+		ulp, _ := vecmath.Bound(e.Fn, e.T)
 		g.note("%s of %s by one square root, at most %g ulp", e.Fn, e.T, ulp)
 	}
 	return g.lift(dst, g.vec(e.Args[0]), g.vec(e.Args[1]), func(d, x, y x86.Reg) { g.move(d, two(x, y)) }), true
@@ -46,7 +47,7 @@ func (g *gen) vecModulo(e *ir.Math, f func(x, y x86.Reg) (r, quotient x86.Reg)) 
 		}
 		r, quotient := f(x[u], y[u])
 		g.move(out[u], r)
-		hard := s.compareTo(quotient, s.at(math.Ldexp(1, int(s.mantissa())+1)), cmpNLT)
+		hard := s.CompareTo(quotient, s.At(math.Ldexp(1, int(s.Mantissa())+1)), vecmath.CmpNLT)
 		g.inGoWhere(hard, out[u], []x86.Reg{x[u], y[u]}, n, u, e.T)
 	}
 	return out

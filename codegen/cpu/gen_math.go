@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -17,11 +18,11 @@ func (g seriesEmitter) ConstVector(bits uint64, size int) x86.Reg { return g.con
 func (g seriesEmitter) Pattern(numbers []int64, size int) x86.Reg { return g.pattern(numbers, size) }
 
 // series is selection for the vectors that hold a t in each lane.
-func (g *gen) series(t *ir.Type) series { return g.seriesOf(t, g.width(t)) }
+func (g *gen) series(t *ir.Type) vecmath.Series { return g.seriesOf(t, g.width(t)) }
 
 // seriesOf is that for vectors of width w.
-func (g *gen) seriesOf(t *ir.Type, w x86.Width) series {
-	return newSeries(seriesEmitter{g}, features{avx512: g.avx512, fast: g.kernel.Target.FastMath}, t, w)
+func (g *gen) seriesOf(t *ir.Type, w x86.Width) vecmath.Series {
+	return vecmath.New(seriesEmitter{g}, vecmath.Features{AVX512: g.avx512, FastMath: g.kernel.Target.FastMath}, t, w)
 }
 
 // poolOnce puts n copies of a constant into the pool, and does so once.
@@ -42,16 +43,16 @@ func (g *gen) poolOnce(bits uint64, size, n int) int {
 func (g *gen) vecPolynomial(dst []x86.Reg, e *ir.Math) (out []x86.Reg, ok bool) {
 	s := g.series(e.T)
 	f := map[ir.MathFn]func(x x86.Reg) x86.Reg{
-		ir.Exp:   func(x x86.Reg) x86.Reg { return s.exp(x) },
-		ir.Exp2:  func(x x86.Reg) x86.Reg { return s.exp2(x) },
-		ir.Log:   func(x x86.Reg) x86.Reg { return s.log(x, math.Ln2, 1) },
-		ir.Log2:  func(x x86.Reg) x86.Reg { return s.log(x, 1, math.Log2E) },
-		ir.Log10: func(x x86.Reg) x86.Reg { return s.log(x, math.Log10E*math.Ln2, math.Log10E) },
-		ir.Tanh:  s.tanh,
-		ir.Erf:   s.erf,
+		ir.Exp:   func(x x86.Reg) x86.Reg { return s.Exp(x) },
+		ir.Exp2:  func(x x86.Reg) x86.Reg { return s.Exp2(x) },
+		ir.Log:   func(x x86.Reg) x86.Reg { return s.Log(x, math.Ln2, 1) },
+		ir.Log2:  func(x x86.Reg) x86.Reg { return s.Log(x, 1, math.Log2E) },
+		ir.Log10: func(x x86.Reg) x86.Reg { return s.Log(x, math.Log10E*math.Ln2, math.Log10E) },
+		ir.Tanh:  s.Tanh,
+		ir.Erf:   s.Erf,
 	}[e.Fn]
 	if f != nil || e.Fn == ir.Sin || e.Fn == ir.Cos || e.Fn == ir.Tan || e.Fn == ir.Pow {
-		ulp, _ := MathBound(e.Fn, e.T)
+		ulp, _ := vecmath.Bound(e.Fn, e.T)
 		g.note("%s of %s by polynomial, at most %g ulp", e.Fn, e.T, ulp)
 	}
 	if e.Fn == ir.Sin || e.Fn == ir.Cos || e.Fn == ir.Tan {

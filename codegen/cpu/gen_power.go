@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -24,11 +25,11 @@ func (g *gen) vecPower(e *ir.Math) []x86.Reg {
 			out[u] = out[0]
 			continue
 		}
-		power, product := s.power2(x[u], y[u])
+		power, product := s.Power2(x[u], y[u])
 		g.move(out[u], power)
-		abs := s.and(product, s.atBits(1<<(8*uint(e.T.Size)-1)-1))
-		hard := g.maskOr(s.compareTo(x[u], s.at(tiny), cmpNGE), s.compareTo(x[u], s.at(math.Inf(1)), cmpGE))
-		hard = g.maskOr(hard, s.compareTo(abs, s.at(powerLimit(e.T)), cmpNLT))
+		abs := s.And(product, s.AtBits(1<<(8*uint(e.T.Size)-1)-1))
+		hard := g.maskOr(s.CompareTo(x[u], s.At(tiny), vecmath.CmpNGE), s.CompareTo(x[u], s.At(math.Inf(1)), vecmath.CmpGE))
+		hard = g.maskOr(hard, s.CompareTo(abs, s.At(vecmath.PowerLimit(e.T)), vecmath.CmpNLT))
 		hard = g.canonicalMask(hard, int(e.T.Size))
 		if g.exec != nil {
 			hard = g.maskAnd(hard, g.exec[u])

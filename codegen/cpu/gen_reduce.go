@@ -123,7 +123,7 @@ func (g *gen) combine(x *sum, d, a, b x86.Reg, w x86.Width) {
 	}
 	op := p.of(x.t)
 	if op == x86.VPMULLQ && !g.avx512 {
-		g.seriesOf(ir.Int64Type, w).mulLong(d, a, b)
+		g.seriesOf(ir.Int64Type, w).MulLong(d, a, b)
 		return
 	}
 	g.Op(op, w, x86.RegArg(d), x86.RegArg(a), x86.RegArg(b))

@@ -19,7 +19,7 @@ func (g *gen) vecShift(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 		case e.Op == ir.Shr && e.T.IsSigned() && container(e.T) == 8 && !g.avx512 && !g.notNegative(e.X):
 			c = min(c, bits-1)
 			s := g.seriesOf(e.T, w)
-			g.move(d, s.extended(s.shiftRight(x, c), s.cBits(1<<(63-c))))
+			g.move(d, s.Extended(s.ShiftRight(x, c), s.ConstBits(1<<(63-c))))
 		case e.Op == ir.Shr && e.T.IsSigned() && (container(e.T) == 4 || g.avx512):
 			c = min(c, bits-1)
 			g.Op(pick(e.T, x86.VPSRAD, x86.VPSRAQ), w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
@@ -53,16 +53,16 @@ func (g *gen) shiftByVector(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	return g.lift(dst, x, by, func(d, x, n x86.Reg) {
 		switch {
 		case e.Op == ir.Shl:
-			g.Op(pick(e.T, x86.VPSLLVD, x86.VPSLLVQ), s.w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(n))
+			g.Op(pick(e.T, x86.VPSLLVD, x86.VPSLLVQ), s.Width, x86.RegArg(d), x86.RegArg(x), x86.RegArg(n))
 			g.wrap(d, e.T)
 		case !signed:
-			g.Op(pick(e.T, x86.VPSRLVD, x86.VPSRLVQ), s.w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(n))
+			g.Op(pick(e.T, x86.VPSRLVD, x86.VPSRLVQ), s.Width, x86.RegArg(d), x86.RegArg(x), x86.RegArg(n))
 		case container(e.T) == 4 || g.avx512:
-			g.Op(pick(e.T, x86.VPSRAVD, x86.VPSRAVQ), s.w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(n))
+			g.Op(pick(e.T, x86.VPSRAVD, x86.VPSRAVQ), s.Width, x86.RegArg(d), x86.RegArg(x), x86.RegArg(n))
 		default: // AVX2 shifts no signs into these: what is above the sign is shifted in as zeros
-			sign, shifted := s.signs(x), s.NewVector()
-			g.Op(x86.VPSRLVQ, s.w, x86.RegArg(shifted), x86.RegArg(s.xor(x, x86.RegArg(sign))), x86.RegArg(n))
-			g.Op(x86.VXORPS, s.w, x86.RegArg(d), x86.RegArg(shifted), x86.RegArg(sign))
+			sign, shifted := s.Signs(x), s.NewVector()
+			g.Op(x86.VPSRLVQ, s.Width, x86.RegArg(shifted), x86.RegArg(s.Xor(x, x86.RegArg(sign))), x86.RegArg(n))
+			g.Op(x86.VXORPS, s.Width, x86.RegArg(d), x86.RegArg(shifted), x86.RegArg(sign))
 		}
 	})
 }
@@ -143,10 +143,10 @@ func (g *gen) countsFor(by []x86.Reg, from, to *ir.Type) []x86.Reg {
 		}
 		s := g.seriesOf(ir.Uint64Type, w)
 		none, fits := g.constVector(0, 8), g.NewVector()
-		g.Op(x86.VPCMPEQD, w, x86.RegArg(fits), x86.RegArg(s.shiftRight(n, 32)), x86.RegArg(none)) // of its lower half
+		g.Op(x86.VPCMPEQD, w, x86.RegArg(fits), x86.RegArg(s.ShiftRight(n, 32)), x86.RegArg(none)) // of its lower half
 		rest := g.NewVector()
 		g.Op(x86.VPANDN, w, x86.RegArg(rest), x86.RegArg(fits), x86.RegArg(g.allOnes(w)))
-		g.move(d, g.narrowMask(s.or(n, x86.RegArg(rest))))
+		g.move(d, g.narrowMask(s.Or(n, x86.RegArg(rest))))
 	})
 }
 

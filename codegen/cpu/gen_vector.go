@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gompss/gompss/codegen/cpu/prepare"
+	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -205,7 +206,7 @@ func (g *gen) vecInteger(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 				return
 			}
 			if op == x86.VPMULLQ && !g.avx512 {
-				g.seriesOf(ir.Int64Type, w).mulLong(d, x, y)
+				g.seriesOf(ir.Int64Type, w).MulLong(d, x, y)
 				return
 			}
 			g.Op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
@@ -491,9 +492,9 @@ func (g *gen) rsqrt(dst []x86.Reg, e *ir.Math) []x86.Reg {
 		x, small := given, x86.NoReg
 		s := g.seriesOf(t, w)
 		if !g.avx512 { // the estimate takes subnormal numbers for 0: scale them
-			small = s.compareTo(given, s.at(math.Ldexp(1, -126)), cmpLT)
-			x = s.copy(given)
-			s.choose(x, s.mul(given, s.at(1<<24)), small)
+			small = s.CompareTo(given, s.At(math.Ldexp(1, -126)), vecmath.CmpLT)
+			x = s.Copy(given)
+			s.Choose(x, s.Mul(given, s.At(1<<24)), small)
 		}
 		y := g.NewVector()
 		g.Op(estimate, w, x86.RegArg(y), x86.RegArg(x))
@@ -509,7 +510,7 @@ func (g *gen) rsqrt(dst []x86.Reg, e *ir.Math) []x86.Reg {
 			y = next
 		}
 		if !g.avx512 {
-			s.choose(y, s.mul(y, s.at(1<<12)), small)
+			s.Choose(y, s.Mul(y, s.At(1<<12)), small)
 		}
 		g.rsqrtSpecials(y, given, t, w)
 		g.move(d, y)
@@ -525,8 +526,8 @@ func (g *gen) rsqrtSpecials(y, x x86.Reg, t *ir.Type, w x86.Width) {
 		return
 	}
 	s := g.seriesOf(t, w)
-	s.choose(y, s.c(math.Inf(1)), s.compareTo(x, s.at(0), cmpEQ))
-	s.choose(y, s.c(0), s.compareTo(x, s.at(math.Inf(1)), cmpEQ))
+	s.Choose(y, s.Const(math.Inf(1)), s.CompareTo(x, s.At(0), vecmath.CmpEQ))
+	s.Choose(y, s.Const(0), s.CompareTo(x, s.At(math.Inf(1)), vecmath.CmpEQ))
 }
 
 // vecMinMax follows Go: a NaN operand gives NaN, and -0 is below +0.

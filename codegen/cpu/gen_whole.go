@@ -22,14 +22,14 @@ func (g *gen) floatToInt(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 		return g.widen(dst, x, from, to, map[bool]x86.Op{true: x86.VCVTTPS2QQ, false: x86.VCVTTPD2QQ}[from.Size == 4])
 	case to.Kind == ir.Uint32 && from.Size == 4:
 		s := g.seriesOf(ir.Uint32Type, g.width(to))
-		return g.lift(dst, x, x, func(d, x, _ x86.Reg) { v, _, _ := s.whole(x); g.move(d, v) })
+		return g.lift(dst, x, x, func(d, x, _ x86.Reg) { v, _, _ := s.Whole(x); g.move(d, v) })
 	}
 	if from.Size == 4 {
 		x = g.widen(nil, x, from, ir.Float64Type, x86.VCVTPS2PD)
 	}
 	s := g.seriesOf(ir.Float64Type, widthOf(8*min(g.lanes, g.bytes/8)))
 	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
-		long := s.toLong(x, to)
+		long := s.ToLong(x, to)
 		if to.Size < 8 {
 			halves := g.NewVector()
 			g.lowHalves(halves, long)

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -13,14 +14,14 @@ func (g *gen) vecWords(dst []x86.Reg, e *ir.Math) (out []x86.Reg, ok bool) {
 	switch e.Fn {
 	case ir.RotateLeft:
 		x, by := g.vec(e.Args[0]), g.rotateCounts(e)
-		return g.lift(dst, x, by, func(d, x, n x86.Reg) { g.move(d, s.rotateBy(x, n, 8*int64(e.T.Size))) }), true
+		return g.lift(dst, x, by, func(d, x, n x86.Reg) { g.move(d, s.RotateBy(x, n, 8*int64(e.T.Size))) }), true
 	case ir.MulHi:
 		if e.T.Size < 4 {
 			return nil, false
 		}
-		high := s.highProduct64
+		high := s.HighProduct64
 		if e.T.Size == 4 {
-			high = s.highProduct32
+			high = s.HighProduct32
 		}
 		return g.lift(dst, g.vec(e.Args[0]), g.vec(e.Args[1]), func(d, x, y x86.Reg) { g.move(d, high(x, y)) }), true
 	}
@@ -28,7 +29,7 @@ func (g *gen) vecWords(dst []x86.Reg, e *ir.Math) (out []x86.Reg, ok bool) {
 }
 
 // words is a series of numbers without a sign in lanes of t.
-func (g *gen) words(t *ir.Type) series {
+func (g *gen) words(t *ir.Type) vecmath.Series {
 	if container(t) == 8 {
 		return g.seriesOf(ir.Uint64Type, g.width(t))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -51,7 +52,7 @@ func TestAFewOfEveryFloat32(t *testing.T) {
 // soakPart tries one part of the arguments with the code of every instruction set.
 func soakPart(t *testing.T, c mathCase, part uint32) {
 	const piece = 1 << 16
-	bound, ok := MathBound(c.fn, ir.Float32Type)
+	bound, ok := vecmath.Bound(c.fn, ir.Float32Type)
 	require.True(t, ok)
 	machines, seen := map[string]*Runner{}, map[string]*worst{}
 	for name, o := range machineOptions(t) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -99,7 +100,7 @@ func tryMath[T float32 | float64](t *testing.T, c mathCase, typ *ir.Type, o Opti
 		x = append(x, T(v))
 	}
 	got := runMath(t, c.fn, typ, o, x)
-	bound, ok := MathBound(c.fn, typ)
+	bound, ok := vecmath.Bound(c.fn, typ)
 	require.True(t, ok)
 	worst, at := 0.0, T(0)
 	for i, v := range x {
@@ -110,7 +111,7 @@ func tryMath[T float32 | float64](t *testing.T, c mathCase, typ *ir.Type, o Opti
 			}
 			continue
 		}
-		if circular[c.fn] && math.Abs(float64(v)) > circularLimit(typ) { // left to Go
+		if circular[c.fn] && math.Abs(float64(v)) > vecmath.CircularLimit(typ) { // left to Go
 			require.Equal(t, want, float64(got[i]), "%s(%v)", c.fn, v)
 			continue
 		}

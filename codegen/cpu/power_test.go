@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -51,10 +52,10 @@ func tryPow[T float32 | float64](t *testing.T, typ *ir.Type, o Options, n int) {
 	add := func(a, b float64) { x, y = append(x, T(a)), append(y, T(b)) }
 	for range n {
 		base := math.Abs(float64(randomFloat[T](r)))
-		largest := powerLimit(typ) * 1.1 / math.Max(1e-30, math.Abs(math.Log(base)))
+		largest := vecmath.PowerLimit(typ) * 1.1 / math.Max(1e-30, math.Abs(math.Log(base)))
 		add(base, (2*r.Float64()-1)*largest)
 		near := 1 + (r.Float64()-0.5)*math.Ldexp(1, -r.IntN(20))
-		add(near, (2*r.Float64()-1)*powerLimit(typ)/math.Max(1e-30, math.Abs(math.Log(near))))
+		add(near, (2*r.Float64()-1)*vecmath.PowerLimit(typ)/math.Max(1e-30, math.Abs(math.Log(near))))
 		add(r.Float64()*20, float64(r.IntN(40)-20))
 		add(-r.Float64()*20, float64(r.IntN(40)-20))
 		add(float64(randomFloat[T](r)), float64(randomFloat[T](r)))
@@ -66,7 +67,7 @@ func tryPow[T float32 | float64](t *testing.T, typ *ir.Type, o Options, n int) {
 		}
 	}
 	got := runPow(t, typ, o, x, y)
-	bound, ok := MathBound(ir.Pow, typ)
+	bound, ok := vecmath.Bound(ir.Pow, typ)
 	require.True(t, ok)
 	worst, at, easy := 0.0, "", 0
 	for i := range x {
@@ -76,8 +77,8 @@ func tryPow[T float32 | float64](t *testing.T, typ *ir.Type, o Options, n int) {
 		if typ.Size == 8 {
 			tiny = math.Ldexp(1, -1022)
 		}
-		if product := math.Abs(b * math.Log(a)); !(a >= tiny && product < powerLimit(typ)*0.999) || specialValue(want) { // Go's
-			if math.Abs(product-powerLimit(typ)) > 1 || math.IsNaN(want) {
+		if product := math.Abs(b * math.Log(a)); !(a >= tiny && product < vecmath.PowerLimit(typ)*0.999) || specialValue(want) { // Go's
+			if math.Abs(product-vecmath.PowerLimit(typ)) > 1 || math.IsNaN(want) {
 				require.Equal(t, fmt.Sprint(want), fmt.Sprint(float64(got[i])), "pow(%v, %v)", a, b)
 			}
 			continue

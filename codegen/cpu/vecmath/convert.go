@@ -1,0 +1,89 @@
+package vecmath
+
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// ToLong cuts float64 to lanes of 64 bits, of which a uint32 is the lower half.
+func (s Series) ToLong(x x86.Reg, to *ir.Type) x86.Reg {
+	r := x86.NoReg
+	switch {
+	case s.AVX512 && to.Kind == ir.Uint64:
+		return s.toUnsigned(x)
+	case s.AVX512:
+		r = s.NewVector()
+		s.Op(x86.VCVTTPD2QQ, s.Width, x86.RegArg(r), x86.RegArg(x))
+	default:
+		l := s.as(ir.Uint64Type)
+		var exponent, sign x86.Reg
+		r, exponent, sign = l.Whole(x)
+		l.limitWhole(r, exponent, sign, to.Kind == ir.Uint64)
+	}
+	return r
+}
+
+// toUnsigned cuts to int64 what is below 2^63, and else what is above that.
+func (s Series) toUnsigned(x x86.Reg) x86.Reg {
+	large := s.CompareTo(x, s.At(1<<63), CmpNLT) // NaN too
+	y := s.Copy(x)
+	s.Choose(y, s.Sub(x, s.At(1<<63)), large)
+	r := s.NewVector()
+	s.Op(x86.VCVTTPD2QQ, s.Width, x86.RegArg(r), x86.RegArg(y))
+	s.Choose(r, s.Or(r, s.AtBits(1<<63)), large)
+	return r
+}
+
+// Whole shifts the mantissa of a float, in lanes of its size, to where its last bit counts 1: left
+// or right, as a shift past the width leaves nothing. exponent is how far, to the left; sign has
+// all bits set below 0. What has no bits in the lane is 0.
+func (s Series) Whole(x x86.Reg) (v, exponent, sign x86.Reg) {
+	mantissa := int64(23)
+	bias := int64(127)
+	if s.Type.Size == 8 {
+		mantissa, bias = 52, 1023
+	}
+	width := 8 * int64(s.Type.Size)
+	hidden := uint64(1) << mantissa
+	exponent = s.SubInts(s.And(s.ShiftRight(x, mantissa), s.AtBits(1<<(width-1-mantissa)-1)), s.ConstBits(uint64(bias+mantissa)))
+	m := s.Or(s.And(x, s.AtBits(hidden-1)), s.AtBits(hidden))
+	left, right := s.NewVector(), s.NewVector()
+	s.Op(s.pick(x86.VPSLLVD, x86.VPSLLVQ), s.Width, x86.RegArg(left), x86.RegArg(m), x86.RegArg(exponent))
+	s.Op(s.pick(x86.VPSRLVD, x86.VPSRLVQ), s.Width, x86.RegArg(right), x86.RegArg(m), x86.RegArg(s.SubInts(s.ConstBits(0), exponent)))
+	sign = s.Signs(x)
+	v = s.SubInts(s.Xor(s.Or(left, x86.RegArg(right)), x86.RegArg(sign)), sign)
+	return v, exponent, sign
+}
+
+// limitWhole overwrites with the upper bit alone the lanes whose numbers do not fit: the mantissa
+// of 53 bits is shifted by at most 10, or 11 where there is no sign.
+func (s Series) limitWhole(v, exponent, sign x86.Reg, unsigned bool) {
+	most := s.ConstBits(10)
+	if unsigned {
+		most = s.AddInts(s.ConstBits(11), sign)
+	}
+	m := s.NewVector()
+	s.Op(x86.VPCMPGTQ, s.Width, x86.RegArg(m), x86.RegArg(exponent), x86.RegArg(most))
+	s.Op(x86.VPBLENDVB, s.Width, x86.RegArg(v), x86.RegArg(v), x86.RegArg(s.ConstBits(math.Float64bits(math.Copysign(0, -1)))), x86.RegArg(m))
+}
+
+// ToSingle makes float32 of int32 lanes.
+func (s Series) ToSingle(x x86.Reg) x86.Reg {
+	r := s.NewVector()
+	s.Op(x86.VCVTDQ2PS, s.Width, x86.RegArg(r), x86.RegArg(x))
+	return r
+}
+
+// FromLong puts the halves of x where the mantissas of 2^84 and 2^52 end, and takes these away
+// again.
+func (s Series) FromLong(x x86.Reg, signed bool) x86.Reg {
+	top, bias := math.Float64bits(1<<84), float64(1<<84+1<<52)
+	if signed { // a half that counts from -2^31 on
+		top, bias = top|1<<31, bias+1<<63
+	}
+	high := s.Xor(s.ShiftRight(x, 32), s.AtBits(top))
+	low := s.Or(s.And(x, s.AtBits(1<<32-1)), s.At(1<<52))
+	return s.Add(s.Sub(high, s.At(bias)), x86.RegArg(low))
+}
