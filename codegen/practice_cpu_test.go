@@ -20,7 +20,7 @@ import (
 func loadPractice(t testing.TB) *codegen.Package {
 	t.Helper()
 	p, err := codegen.Load(codegen.File{Name: "practice_kernels_test.go", Text: practiceSource}, codegen.File{Name: "practice_bits_test.go", Text: practiceBits},
-		codegen.File{Name: "practice_atomics_test.go", Text: practiceAtomics})
+		codegen.File{Name: "practice_atomics_test.go", Text: practiceAtomics}, codegen.File{Name: "practice_fields_test.go", Text: practiceFields})
 	require.NoError(t, err)
 	return p
 }
@@ -260,10 +260,24 @@ var practiceCases = []practiceCase{
 	{PracticeGatherPoints, "PracticeGatherPoints", 0, func(r *rand.Rand, n int) []any {
 		return []any{practicePoints(r, n), belowOf[int32](r, n, max(n, 1)), make([]float64, n)}
 	}},
+	{PracticeCopies, "PracticeCopies", 0, func(r *rand.Rand, n int) []any {
+		return []any{practiceBodies(r, n), belowOf[int32](r, 2*n, max(n, 1)), make([]float64, n)}
+	}},
+	{PracticeRounds, "PracticeRounds", 0, func(r *rand.Rand, n int) []any {
+		return []any{practiceBodies(r, n), practiceBodies(r, n+4), belowOf[int32](r, 3*n, n+4), make([]float64, n)}
+	}},
 	{PracticeFilter, "PracticeFilter", 0, func(r *rand.Rand, n int) []any {
 		channels := n/20 + n%20
 		return []any{channels, 20, numbers[float32](r, channels*20, -1, 1), make([]float32, channels*20), numbers[float32](r, channels*2, -1, 1)}
 	}},
+}
+
+func practiceBodies(r *rand.Rand, n int) []practiceBody {
+	x := make([]practiceBody, n)
+	for i := range x {
+		x[i] = practiceBody{[2]float64{r.Float64() - 0.5, r.Float64()}, r.Float64() - 0.5, int32(i), uint8(r.IntN(256))}
+	}
+	return x
 }
 
 func practicePoints(r *rand.Rand, n int) []practicePoint {
@@ -421,6 +435,53 @@ func TestCodeOfSingleNumbersIsTidy(t *testing.T) {
 		body := hotLoop(t, code.Listing())
 		require.LessOrEqual(t, len(body), most, "%s:\n%s", name, strings.Join(body, "\n"))
 		require.NotRegexp(t, `\d\(DI\)`, strings.Join(body, "\n"), "%s: a number goes through memory", name)
+	}
+}
+
+// TestCopies_LoadWhatIsRead counts the instructions for a neighbour: fields that nothing reads are not loaded, and those of the element itself
+// once, before the loop over its neighbours. An index out of range is an error although nothing reads what is there.
+func TestCopies_LoadWhatIsRead(t *testing.T) {
+	p := loadPractice(t)
+	k, err := p.Kernel("PracticeNeighbours")
+	require.NoError(t, err)
+	code, err := cpu.Compile(codegen.ForCPU(k), cpu.Options{AVX512: true, Single: cpu.SingleNever})
+	require.NoError(t, err)
+	body := hotLoop(t, code.Listing())
+	require.LessOrEqual(t, len(body), 70, strings.Join(body, "\n"))
+	require.NotContains(t, strings.Join(body, "\n"), "VUNPCKLPS", "that would be of kind")
+
+	arena, err := cpu.NewArena()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { require.NoError(t, arena.Close()) }()
+	p, err = codegen.Load(codegen.File{Name: "k.go", Text: `package k
+
+type pair struct{ a, b float64 }
+
+//omp:target device(smp)
+//omp:task in(p, at) inout(d)
+func K(p []pair, at []int32, d []float64) {
+	//omp:teams distribute parallel for
+	for i := range d {
+		q := p[at[i]]
+		_ = q
+		for k := 0; k < 2; k++ {
+			q = p[at[i]]
+		}
+		d[i]++
+	}
+}
+`})
+	require.NoError(t, err)
+	k, err = p.Kernel("K")
+	require.NoError(t, err)
+	for machine, o := range cpuMachines(t) {
+		run, err := cpu.NewKernelRunner(arena, codegen.ForCPU(k), o)
+		require.NoError(t, err)
+		type pair struct{ a, b float64 }
+		require.NoError(t, run.Call(argumentsOf(make([]pair, 3), []int32{0, 2, 1}, make([]float64, 3)), nil), machine)
+		require.ErrorContains(t, run.Call(argumentsOf(make([]pair, 3), []int32{0, 3, 1}, make([]float64, 3)), nil), "index 3 out of range: length 3", machine)
 	}
 }
 

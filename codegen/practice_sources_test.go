@@ -11,5 +11,8 @@ var practiceBits string
 //go:embed practice_atomics_test.go
 var practiceAtomics string
 
+//go:embed practice_fields_test.go
+var practiceFields string
+
 //go:embed apart_kernels_test.go
 var apartSource string

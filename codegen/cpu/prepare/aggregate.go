@@ -126,6 +126,7 @@ type aggregates struct {
 	*Result
 	leaves map[*ir.Var][]*ir.Var // in the order of their places
 	kept   map[*ir.Var][]leaf
+	read   map[*ir.Var]bool // the leaves of which something reads
 }
 
 // cutAggregates leaves no local array and struct but arrays of scalars in memory, which it makes
@@ -142,6 +143,7 @@ func (p *Result) cutAggregates(body []ir.Stmt) []ir.Stmt {
 			a.kept[v] = a.keep(v)
 		}
 	}
+	a.findRead(body)
 	r := &ir.Rewrite{Stmt: a.stmt, Expr: a.expr}
 	return r.CopyStmts(body)
 }
@@ -247,6 +249,15 @@ func (a *aggregates) part(e ir.Expr) (*ir.Var, int) {
 	return nil, 0
 }
 
+// leavesOf returns the scalars of a part of a cut variable, nil of another place.
+func (a *aggregates) leavesOf(place ir.Expr) []*ir.Var {
+	v, first := a.part(place)
+	if v == nil {
+		return nil
+	}
+	return a.leaves[v][first : first+leafCount(place.Type())]
+}
+
 // parts takes a value apart into its scalars; nil where it cannot be.
 func (a *aggregates) parts(e ir.Expr) []ir.Expr {
 	t := e.Type()
@@ -307,29 +318,36 @@ func (a *aggregates) stmt(s ir.Stmt) []ir.Stmt {
 }
 
 func (a *aggregates) declare(leaves []*ir.Var, s *ir.Decl) []ir.Stmt {
-	out := make([]ir.Stmt, len(leaves))
+	var out []ir.Stmt
 	var values []ir.Expr
 	if s.Init != nil {
 		values = a.parts(s.Init)
 	}
+	drop := a.dropped(leaves, s.Init)
 	for i, v := range leaves {
 		d := &ir.Decl{Var: v, At: s.At}
 		if values != nil {
 			d.Init = values[i]
 		}
-		out[i] = d
+		if !drop[i] {
+			out = append(out, d)
+		}
 	}
 	return out
 }
 
 // assign copies scalar by scalar, all being read before the first is written.
 func (a *aggregates) assign(s *ir.Assign) []ir.Stmt {
-	if leafCount(s.Place.Type()) > 16 && !isComposite(s.Value) {
+	if leafCount(s.Place.Type()) > mostCopied && !isComposite(s.Value) {
 		return a.copyParts(s.Place, s.Value, s.Place.Type(), s.At)
 	}
 	var first, then []ir.Stmt
 	places := a.parts(s.Place)
+	drop := a.dropped(a.leavesOf(s.Place), s.Value)
 	for i, v := range a.parts(s.Value) {
+		if drop != nil && drop[i] {
+			continue
+		}
 		t := a.local("part", v.Type(), s.At)
 		first = append(first, &ir.Decl{Var: t, Init: v, At: s.At})
 		then = append(then, &ir.Assign{Place: places[i], Value: &ir.Ref{Var: t, At: s.At}, At: s.At})

@@ -68,6 +68,7 @@ var passes = []pass{
 	onBody("cut arrays and structs into scalars", (*Result).cutAggregates),
 	onBody("reduce into variables", (*Result).reduceParts),
 	onBody("make fields of own elements variables", (*Result).rowFields),
+	onBody("load fields before the loops that do not change them", (*Result).invariants),
 	onBody("name indices", (*Result).namedIndices),
 	onBody("store last private values", (*Result).lasts),
 	onBody("lift loops out of branches", (*Result).liftLoops),
