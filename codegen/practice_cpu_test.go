@@ -479,9 +479,8 @@ func K(p []pair, at []int32, d []float64) {
 	for machine, o := range cpuMachines(t) {
 		run, err := cpu.NewKernelRunner(arena, codegen.ForCPU(k), o)
 		require.NoError(t, err)
-		type pair struct{ a, b float64 }
-		require.NoError(t, run.Call(argumentsOf(make([]pair, 3), []int32{0, 2, 1}, make([]float64, 3)), nil), machine)
-		require.ErrorContains(t, run.Call(argumentsOf(make([]pair, 3), []int32{0, 3, 1}, make([]float64, 3)), nil), "index 3 out of range: length 3", machine)
+		require.NoError(t, run.Call(argumentsOf(make([][2]float64, 3), []int32{0, 2, 1}, make([]float64, 3)), nil), machine)
+		require.ErrorContains(t, run.Call(argumentsOf(make([][2]float64, 3), []int32{0, 3, 1}, make([]float64, 3)), nil), "index 3 out of range: length 3", machine)
 	}
 }
 
