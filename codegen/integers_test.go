@@ -1,0 +1,97 @@
+package codegen
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestIntegers_AreDecidedAsByEnumeration compares random systems with all points of a box.
+func TestIntegers_AreDecidedAsByEnumeration(t *testing.T) {
+	count := map[solvable]int{}
+	for seed := range uint64(20_000) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		s, size := randomSystem(r)
+		original := s.clone()
+		work := 1 << 14
+		point, found := s.solve(&work)
+		count[found]++
+		has := enumerate(original, size)
+		switch found {
+		case solvableBy:
+			require.True(t, original.holds(point), "seed %d: %v is no solution of %v", seed, point, original)
+		case solvableNever:
+			require.Nil(t, has, "seed %d: %v is a solution of %v", seed, has, original)
+		}
+	}
+	t.Log(fmt.Sprint(count))
+	require.Less(t, count[solvableUnknown], 100)
+	require.Greater(t, count[solvableBy], 2000)
+	require.Greater(t, count[solvableNever], 2000)
+}
+
+// randomSystem has up to four variables between 0 and size[i].
+func randomSystem(r *rand.Rand) (*intSystem, []int64) {
+	n := 1 + r.IntN(4)
+	s, size := &intSystem{n: n}, make([]int64, n)
+	for i := range n {
+		size[i] = r.Int64N(7)
+		lo, hi := make(intRow, n+1), make(intRow, n+1)
+		lo[i], hi[i], hi[n] = 1, -1, size[i]
+		s.least = append(s.least, lo, hi)
+	}
+	for range r.IntN(3) + 1 {
+		row := make(intRow, n+1)
+		for i := range n {
+			row[i] = r.Int64N(25) - 12
+		}
+		row[n] = r.Int64N(61) - 30
+		switch r.IntN(3) {
+		case 0:
+			s.equal = append(s.equal, row)
+		case 1:
+			s.least = append(s.least, row)
+		default: // a narrow band
+			other := make(intRow, n+1)
+			for i := range row {
+				other[i] = -row[i]
+			}
+			other[n] += r.Int64N(8)
+			s.least = append(s.least, row, other)
+		}
+	}
+	return s, size
+}
+
+// enumerate returns a solution in the box, nil where there is none.
+func enumerate(s *intSystem, size []int64) []int64 {
+	point := make([]int64, s.n)
+	for {
+		if s.holds(point) {
+			return point
+		}
+		i := 0
+		for ; i < s.n; i++ {
+			if point[i]++; point[i] <= size[i] {
+				break
+			}
+			point[i] = 0
+		}
+		if i == s.n {
+			return nil
+		}
+	}
+}
+
+func (s *intSystem) holds(point []int64) bool {
+	bad := func(least int64) func(intRow) bool {
+		return func(r intRow) bool {
+			n, ok := r.at(point)
+			return !ok || n < 0 || least == 0 && n != 0
+		}
+	}
+	return !slices.ContainsFunc(s.least, bad(-1)) && !slices.ContainsFunc(s.equal, bad(0))
+}
