@@ -266,7 +266,7 @@ func (r *reach) knows(a Affine, params []*ir.Var) bool {
 	if s, ok := spanOf(a, r.loops, params); ok && atLeast(s.lo, 0) {
 		return true
 	}
-	return slices.ContainsFunc(r.facts, func(f Affine) bool { return atLeast(a.Sub(f), 0) })
+	return slices.ContainsFunc(r.facts, func(f fact) bool { return atLeast(a.Sub(f.form), 0) })
 }
 
 // insideRows reports whether the spans of all dimensions but the first stay inside the shape, so that they are the

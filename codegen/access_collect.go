@@ -21,10 +21,17 @@ type reach struct {
 	loops   []loopRange // around, outermost first
 	conds   []ir.Expr   // of the Ifs around, and of those before that jump to the next iteration
 	sides   []side      // of the branches that each of conds decides
-	facts   []Affine    // what is not negative, as the conditions say
+	facts   []fact      // what is not negative, as the conditions say
+	part    bytePart    // of the element
 	in      []ir.Stmt   // directives around, outermost first: Fors and Constructs
 	at      ir.Pos      // of the access
 	expr    ir.Expr     // as written
+}
+
+// A bytePart is what a place is of an element that index names: size bytes, off bytes behind its start.
+type bytePart struct {
+	off  Affine
+	size int64
 }
 
 // A view is what a slice or pointer variable refers to: base from element off on.
@@ -36,16 +43,17 @@ type view struct {
 
 // A collector finds the reaches of code, through the functions that it calls.
 type collector struct {
-	defs    definitions
-	views   map[*ir.Var]view
-	mutable *ir.VarSet // variables with more than one value during their life
-	jumps   bool       // a break, continue or return makes what follows uncertain
-	lost    bool       // a place is reached in a way that is not followed
-	loops   []loopRange
-	conds   []ir.Expr
-	sides   []side // of the branches that each of conds decides
-	tests   int    // how many conditions were met
-	passed  side   // of the If that was left last
+	defs       definitions
+	views      map[*ir.Var]view
+	mutable    *ir.VarSet // variables with more than one value during their life
+	jumps      bool       // a break, continue or return makes what follows uncertain
+	lost       bool       // a place is reached in a way that is not followed
+	unfollowed []reach    // such places, without a base
+	loops      []loopRange
+	conds      []ir.Expr
+	sides      []side // of the branches that each of conds decides
+	tests      int    // how many conditions were met
+	passed     side   // of the If that was left last
 
 	negations map[ir.Expr]ir.Expr // one for each condition, in all runs of its code
 	in        []ir.Stmt
@@ -203,7 +211,7 @@ func (c *collector) stmts(list []ir.Stmt) {
 		jumps := c.jumps
 		c.stmt(s)
 		undo()
-		if skips, ok := s.(*ir.If); ok && c.sites == nil && !jumps && len(skips.Else) == 0 && onlyContinues(skips.Then) {
+		if skips, ok := s.(*ir.If); ok && (c.sites == nil || c.sites.reaches) && !jumps && len(skips.Else) == 0 && onlyContinues(skips.Then) {
 			c.jumps = false
 			c.turn(skips.Cond, c.passed)
 			c.stmts(list[i+1:])
@@ -444,15 +452,6 @@ func (c *collector) pop() (ir.Expr, side) {
 
 func negation(cond ir.Expr) ir.Expr { return &ir.Unary{Op: ir.Not, X: cond, At: cond.Pos()} }
 
-// factsOf returns forms that are not negative where all of conds hold, comparisons taken not to wrap.
-func (c *collector) factsOf(conds []ir.Expr) []Affine {
-	var out []Affine
-	for _, f := range c.factsWithSides(conds) {
-		out = append(out, f.form)
-	}
-	return out
-}
-
 func (c *collector) store(e ir.Expr, atomic bool) { c.place(e, true, atomic) }
 
 // address collects the loads that computing the address of place e makes.
@@ -487,11 +486,32 @@ func (c *collector) place(e ir.Expr, write, atomic bool) {
 	}
 	if !ok {
 		c.lost = true
+		c.unfollowed = append(c.unfollowed, reach{write: write, atomic: atomic, at: e.Pos(), expr: e, loops: slices.Clone(c.loops), in: slices.Clone(c.in)})
 		return
 	}
 	c.out = append(c.out, reach{base: v.base, index: v.off, inside: c.indicesInside(e), write: write, atomic: atomic, at: e.Pos(), expr: e,
-		facts: c.factsOf(c.conds), always: len(c.conds) == 0 && !c.jumps, certain: len(c.conds) == 0 && !c.jumps && wholeElement(e), sure: !c.jumps && wholeElement(e), whole: c.indexesWhole(e),
+		facts: c.factsWithSides(c.conds), part: c.partOfElement(e), always: len(c.conds) == 0 && !c.jumps, certain: len(c.conds) == 0 && !c.jumps && wholeElement(e), sure: !c.jumps && wholeElement(e), whole: c.indexesWhole(e),
 		loops: append([]loopRange(nil), c.loops...), conds: slices.Clone(c.conds), sides: slices.Clone(c.sides), in: append([]ir.Stmt(nil), c.in...)})
+}
+
+// partOfElement returns what place e is of an element of what it lies in.
+func (c *collector) partOfElement(e ir.Expr) bytePart {
+	p := bytePart{size: int64(e.Type().Size)}
+	for {
+		switch x := e.(type) {
+		case *ir.Member:
+			p.off = p.off.AddConst(int64(x.X.Type().Fields[x.Field].Offset))
+			e = x.X
+			continue
+		case *ir.Index:
+			if x.X.Type().Kind == ir.Array && refVar(x.X) == nil {
+				p.off = p.off.Add(c.form(x.I).Mul(constAffine(int64(x.X.Type().Elem.Size))))
+				e = x.X
+				continue
+			}
+		}
+		return p
+	}
 }
 
 // indexesWhole reports whether place e is in an element of all of a slice that the kernel was given, not of a part.

@@ -78,6 +78,8 @@ func (c *collector) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary) (r 
 	case r.known && r.step == math.MinInt64:
 		return r, false
 	}
+	said, _ := factsIn(w.Cond, true)
+	r.loose = factor > 1 || r.Rel == ir.Gt || said != 1
 	return r, true
 }
 

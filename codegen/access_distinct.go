@@ -60,6 +60,8 @@ func (n numbering) keyOf(r *reach) string {
 		n.form(&b, a)
 		unknown = unknown || a.unknown
 	}
+	n.form(&b, r.part.off)
+	add(int(r.part.size))
 	for _, l := range r.loops {
 		b.WriteByte('|')
 		if !l.first.Known() || !l.last.Known() || r.has(l.Var) || boundsHave(r.loops, l.Var) || l.Directive != nil {

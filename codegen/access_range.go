@@ -10,6 +10,7 @@ type loopRange struct {
 	step        int64
 	known       bool
 	by          Affine   // the step where it is not a constant
+	loose       bool     // the variable may take fewer values
 	fits        []Affine // what must not be negative besides for the variable to stay between first and last
 }
 

@@ -27,6 +27,7 @@ type siteFinder struct {
 	list     []site
 	open     map[ir.Expr]bool // sites without forms in some run of their code
 	calls    int
+	reaches  bool // what is touched is looked for, and sites are not
 }
 
 // maxCalls bounds the calls that are followed: each may be one of many that a call makes.
@@ -58,9 +59,13 @@ const (
 // findSites returns the sites of k with their forms, and those that have none in some run of their code.
 func findSites(k *ir.Kernel) *siteFinder {
 	c := newCollector(k)
-	c.sites = &siteFinder{lengths: map[*ir.Var]Affine{}, set: map[*ir.Var]Affine{}, counters: map[*ir.Var]bool{}, frozen: map[*ir.Var]Affine{}, derived: map[*ir.Var]*derivation{}, open: map[ir.Expr]bool{}}
+	c.sites = newSiteFinder()
 	c.stmts(k.Body)
 	return c.sites
+}
+
+func newSiteFinder() *siteFinder {
+	return &siteFinder{lengths: map[*ir.Var]Affine{}, set: map[*ir.Var]Affine{}, counters: map[*ir.Var]bool{}, frozen: map[*ir.Var]Affine{}, derived: map[*ir.Var]*derivation{}, open: map[ir.Expr]bool{}}
 }
 
 // tooMany reports whether so many calls were followed that nothing is known.
@@ -68,7 +73,7 @@ func (f *siteFinder) tooMany() bool { return f.calls > maxCalls }
 
 // site notes that the checked operation at happens here, and is right where needs are not negative.
 func (c *collector) site(at ir.Expr, needs ...Affine) {
-	if c.sites == nil {
+	if c.sites == nil || c.sites.reaches {
 		return
 	}
 	for _, a := range needs {

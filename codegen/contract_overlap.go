@@ -8,87 +8,135 @@ import (
 )
 
 // Overlaps is what a launch whose arguments overlap in memory is checked for: that no two iterations of a prescriptive loop touch the same
-// memory through two of them, one of which writes. It is immutable.
+// memory through two of them, one of which writes. It is immutable but for a memory of launches that were found to be right.
 type Overlaps struct {
-	// Pairs are the parameters, by number, that such a loop touches together.
+	// Pairs are the parameters, by number, that such a loop touches together; package variables are behind the others.
 	Pairs    [][2]int
 	contract *Contract
 	checks   []overlapCheck
+	passed   []*launches // of each pair
 }
 
 // An overlapCheck is a write and another touch in one prescriptive loop, through different parameters.
 type overlapCheck struct {
-	pair     int
-	write    contractCheck
-	other    contractCheck
-	affine   bool // the host knows what both touch, in loops that are the same for both
-	loop     *ir.For
-	outer, n int // the loops around the prescriptive one, and how many it governs
+	pair         int
+	write, other *conflictTouch
+	loop         *ir.For
+	outer, n     int // the loops around the prescriptive one, and how many it governs
 }
 
 // An OverlapError says that two arguments overlap so that iterations of a loop that is declared parallel conflict.
 type OverlapError struct {
-	Loop          ir.Pos
-	Write, Read   string // the parameters
-	Element, With int64  // an element of each that is the same memory
-	Sure          bool   // two iterations are known to touch it
+	Loop         ir.Pos
+	Write, Other OverlapTouch
+	Sure         bool // the two iterations are known to touch it
+	Example      bool // the elements are the same memory, and nothing is known that keeps the loop from touching both
+}
+
+// An OverlapTouch is one side of a conflict.
+type OverlapTouch struct {
+	Param     string
+	Variable  bool   // it is a package variable
+	Pointer   bool   // it points at what is touched
+	Writes    bool   // what is touched is written
+	Element   int64  // of a slice
+	Iteration string // the variables of the loop and those around: "i = 3"; "" where they are not known
+}
+
+func (t *OverlapTouch) place() string {
+	if t.Pointer {
+		return "*" + t.Param
+	}
+	return fmt.Sprintf("%s[%d]", t.Param, t.Element)
+}
+
+// does says what t does in its iteration.
+func (t *OverlapTouch) does() string {
+	if t.Writes {
+		return "iteration " + t.Iteration + " writes " + t.place()
+	}
+	return "iteration " + t.Iteration + " reads " + t.place()
 }
 
 func (e *OverlapError) Error() string {
-	what := "may touch the same memory in two iterations, which cannot be told"
-	if e.Sure {
-		what = "are the same memory, touched in two iterations"
+	names := "arguments " + e.Write.Param + " and " + e.Other.Param
+	if e.Other.Variable {
+		names = "argument " + e.Write.Param + " and package variable " + e.Other.Param
 	}
-	return fmt.Sprintf("%v: arguments %s and %s overlap: elements %s[%d] and %s[%d] %s of this loop, which is declared parallel: pass slices that do not overlap, or write overlap(ok) on target where it is right",
-		e.Loop, e.Write, e.Read, e.Write, e.Element, e.Read, e.With, what)
+	what := "two iterations may touch the same memory, which is too much to decide"
+	switch {
+	case e.Sure:
+		what = e.Write.does() + " and " + e.Other.does() + ", which is the same memory"
+	case e.Example:
+		what = "two iterations may touch the same memory, such as " + e.Write.place() + " and " + e.Other.place() + ", which cannot be told before they run"
+	}
+	return fmt.Sprintf("%v: %s overlap: %s, and the loop is declared parallel: pass slices that do not overlap, or write overlap(ok) on target where it is right",
+		e.Loop, names, what)
 }
 
 // NewOverlaps returns what launches of k are checked for, nil where that is nothing.
 func NewOverlaps(k *ir.Kernel) *Overlaps {
-	if k.Target.OverlapOK {
+	if k.Target.OverlapOK || !mayOverlap(k) {
 		return nil
 	}
-	b := newContractBuilder(k)
+	touches, b := touchesOf(k)
 	o := &Overlaps{contract: b.out}
-	reaches := collect(k, k.Body)
-	for i, w := range reaches {
-		for j, r := range reaches {
-			if !w.write || w.base == r.base || r.write && j < i || w.atomic && r.atomic || !mayShare(k, w, r) {
-				continue
+	for i, w := range touches {
+		for j, r := range touches {
+			if w.write && w.base != r.base && (!r.write || j > i) && !(w.atomic && r.atomic) && kindsOf(w.base.Type.Elem)&kindsOf(r.base.Type.Elem) != 0 {
+				o.add(k, w, r)
 			}
-			o.add(b, k, w, r)
 		}
 	}
 	if len(o.checks) == 0 {
 		return nil
 	}
 	b.out.checkAtoms, b.out.checkForms = len(b.out.atoms), len(b.out.forms)
+	for range o.Pairs {
+		o.passed = append(o.passed, new(launches))
+	}
 	return o
 }
 
-// isParameter reports whether v is a parameter that the submission gives, and no package variable.
-func isParameter(k *ir.Kernel, v *ir.Var) bool { return slices.Contains(k.Params, v) }
-
-// mayShare reports whether w and r are of parameters that may refer to the same memory.
-func mayShare(k *ir.Kernel, w, r reach) bool {
-	given := func(v *ir.Var) bool {
-		return v.Space == ir.Param && (v.Type.Kind == ir.Slice || v.Type.Kind == ir.Pointer)
+// mayOverlap reports whether k has a loop that is declared parallel, and two parameters that may refer to the same memory.
+func mayOverlap(k *ir.Kernel) bool {
+	pairs := false
+	for i, v := range k.Params {
+		for _, w := range k.Params[:i] {
+			pairs = pairs || given(k, v) && given(k, w) && kindsOf(v.Type.Elem)&kindsOf(w.Type.Elem) != 0
+		}
 	}
-	return given(w.base) && given(r.base) && isParameter(k, w.base) && isParameter(k, r.base) && kindsOf(w.base.Type.Elem)&kindsOf(r.base.Type.Elem) != 0
+	if !pairs {
+		return false
+	}
+	found := false
+	bodies := [][]ir.Stmt{k.Body}
+	for _, f := range k.Funcs {
+		bodies = append(bodies, f.Body)
+	}
+	for _, body := range bodies {
+		ir.WalkStmts(body, func(s ir.Stmt) bool {
+			l, ok := s.(*ir.For)
+			found = found || ok && prescriptive(l)
+			return !found
+		})
+	}
+	return found
+}
+
+// prescriptive reports whether l is declared parallel.
+func prescriptive(l *ir.For) bool {
+	return l.Directive != nil && l.Directive.Parts&(ir.Distribute|ir.Workshare|ir.Simd) != 0
 }
 
 // add adds the checks of w and r, one for each prescriptive loop around both.
-func (o *Overlaps) add(b *contractBuilder, k *ir.Kernel, w, r reach) {
+func (o *Overlaps) add(k *ir.Kernel, w, r *conflictTouch) {
 	for depth := range commonLoops(w.loops, r.loops) {
 		l := w.loops[depth].For
-		if d := l.Directive; d == nil || d.Parts&(ir.Distribute|ir.Workshare|ir.Simd) == 0 || copied(d, w.base) || copied(d, r.base) {
+		if !prescriptive(l) || copied(l.Directive, w.base) || copied(l.Directive, r.base) {
 			continue
 		}
-		c := overlapCheck{write: contractCheck{reach: w}, other: contractCheck{reach: r}, loop: l, outer: depth, n: len(nestOf(l))}
-		c.affine = len(w.loops) <= maxDepth && len(r.loops) <= maxDepth && w.index.Known() && r.index.Known() &&
-			b.nest(&c.write) && b.nest(&c.other) && b.linear(&c.write.index, w.index, w.loops) && b.linear(&c.other.index, r.index, r.loops)
-		special := func(n nestLoop) bool { return n.derived }
-		c.affine = c.affine && !slices.ContainsFunc(c.write.loops, special) && !slices.ContainsFunc(c.other.loops, special)
+		c := overlapCheck{write: w, other: r, loop: l, outer: depth, n: len(nestOf(l))}
 		pair := [2]int{slices.Index(k.Params, w.base), slices.Index(k.Params, r.base)}
 		if c.pair = slices.Index(o.Pairs, pair); c.pair < 0 {
 			c.pair = len(o.Pairs)
@@ -98,168 +146,43 @@ func (o *Overlaps) add(b *contractBuilder, k *ir.Kernel, w, r reach) {
 	}
 }
 
-// Check looks at pair number n, whose second argument begins gap elements behind the first in the same memory; aligned says that this is a
-// whole number of them.
+// Check looks at pair number n, whose second argument begins gap bytes behind the first in the same memory.
 //
+// Cost: none to speak of for a launch that was right before; else some microseconds for each two touches that their bounds alone do not keep
+// apart, and at most conflictWork and firstWork rows of a system of them.
 // Errors: *OverlapError.
-func (o *Overlaps) Check(k *ir.Kernel, env ir.Env, p *Proof, n int, gap int64, aligned bool) error {
+func (o *Overlaps) Check(k *ir.Kernel, env ir.Env, p *Proof, n int, gap int64) error {
 	p.Load(k, o.contract, env)
+	p.key = append(p.key[:0], gap)
+	for _, v := range p.values {
+		p.key = append(p.key, v.n, int64(ir.BoolBits(v.ok)))
+	}
+	if o.passed[n].has(p.key) {
+		return nil
+	}
+	var unsure *OverlapError
 	for i := range o.checks {
 		c := &o.checks[i]
 		if c.pair != n {
 			continue
 		}
-		found, at := undecided, max(gap, 0)
-		if aligned && c.affine {
-			found, at = p.meets(c, gap, at)
-		}
-		if found == allInside {
-			continue
-		}
-		return &OverlapError{Loop: c.loop.At, Write: c.write.base.Name, Read: c.other.base.Name, Element: at, With: at - gap, Sure: found == someOutside}
-	}
-	return nil
-}
-
-// meets decides whether c touches the same memory in two iterations of its loop: allInside where it does not; someOutside where it does, at
-// the element of the parameter that is written.
-func (p *Proof) meets(c *overlapCheck, gap, guess int64) (verdict, int64) {
-	wlo, whi, okw := p.ends64(&c.write)
-	rlo, rhi, okr := p.ends64(&c.other)
-	switch {
-	case !okw || !okr:
-		return undecided, guess
-	case whi < rlo+gap || rhi+gap < wlo || whi < wlo || rhi < rlo:
-		return allInside, 0
-	}
-	guess = max(wlo, rlo+gap)
-	d := difference{c: c, p: p}
-	if !d.load(gap) {
-		return undecided, guess
-	}
-	found := d.search(0, d.sum, false)
-	if d.steps > manySearched {
-		return undecided, guess
-	}
-	return found, guess
-}
-
-// ends64 returns the least and the greatest element that c touches, or more.
-func (p *Proof) ends64(c *contractCheck) (lo, hi int64, ok bool) {
-	var points [maxDepth]int64
-	a, b := p.extreme(c, false, &points), p.extreme(c, true, &points)
-	for _, l := range c.loops {
-		for k := range l.first.coefs {
-			if l.first.coefs[k] > 0 || l.last.coefs[k] > 0 {
-				return 0, 0, false // a triangle: its corners need not be its ends
+		e := &OverlapError{Loop: c.loop.At, Write: touchOf(k, c.write), Other: touchOf(k, c.other)}
+		switch p.meets(c, gap, e) {
+		case someOutside:
+			return e
+		case undecided:
+			if unsure == nil {
+				unsure = e
 			}
 		}
 	}
-	if len(c.loops) > 0 && (!a.ok || !b.ok) && p.empty(c) {
-		return 0, -1, true
+	if unsure != nil {
+		return unsure
 	}
-	return a.n, b.n, a.ok && b.ok
+	o.passed[n].add(slices.Clone(p.key))
+	return nil
 }
 
-// empty reports whether a loop around c makes no iteration.
-func (p *Proof) empty(c *contractCheck) bool {
-	var point [maxDepth]int64
-	for k := range c.loops {
-		l := &c.loops[k]
-		span := p.at(&l.last, k, &point).minus(p.at(&l.first, k, &point))
-		if span.ok && span.n != 0 && span.n > 0 != (l.step > 0) {
-			return true
-		}
-	}
-	return false
+func touchOf(k *ir.Kernel, t *conflictTouch) OverlapTouch {
+	return OverlapTouch{Param: t.base.Name, Variable: !slices.Contains(k.Written(), t.base), Pointer: t.base.Type.Kind == ir.Pointer, Writes: t.write}
 }
-
-// A difference is the equation of a write in one iteration and a touch in another that are the same element: the sum of coefs times how many
-// iterations the two are apart in each loop is sum.
-type difference struct {
-	c     *overlapCheck
-	p     *Proof
-	coefs []int64
-	most  []int64 // iterations apart, at most
-	split []bool  // the loop is one of the prescriptive nest
-	sum   int64
-	steps int
-}
-
-// manySearched bounds the search of a difference.
-const manySearched = 1 << 16
-
-// load fills in the equation; ok is false where the two have different loops or coefficients.
-func (d *difference) load(gap int64) (ok bool) {
-	w, r := &d.c.write, &d.c.other
-	if len(w.loops) != len(r.loops) || commonLoops(w.reach.loops, r.reach.loops) != len(w.loops) {
-		return false
-	}
-	base := d.p.values[r.index.base].plus(number{gap, true}).minus(d.p.values[w.index.base])
-	var point [maxDepth]int64
-	for k, l := range w.loops {
-		a, b := d.p.values[w.index.coefs[k]], d.p.values[r.index.coefs[k]]
-		span := d.p.at(&l.last, k, &point).minus(d.p.at(&l.first, k, &point))
-		step := a.times(number{l.step, true})
-		if !a.ok || !b.ok || a.n != b.n || !span.ok || !step.ok || l.passes(d.p.at(&l.last, k, &point).n) {
-			return false
-		}
-		if k < d.c.outer {
-			continue // the same iteration of what is around
-		}
-		d.coefs, d.most = append(d.coefs, step.n), append(d.most, span.n/l.step)
-		d.split = append(d.split, k < d.c.outer+d.c.n)
-	}
-	d.sum = base.n
-	d.sort()
-	return base.ok
-}
-
-// sort puts the longest strides first.
-func (d *difference) sort() {
-	for i := range d.coefs {
-		for j := i; j > 0 && magnitude(d.coefs[j-1]) < magnitude(d.coefs[j]); j-- {
-			d.coefs[j-1], d.coefs[j] = d.coefs[j], d.coefs[j-1]
-			d.most[j-1], d.most[j] = d.most[j], d.most[j-1]
-			d.split[j-1], d.split[j] = d.split[j], d.split[j-1]
-		}
-	}
-}
-
-// search looks for a solution from loop k on, in which the iterations of the nest differ; apart says that they do already.
-func (d *difference) search(k int, sum int64, apart bool) verdict {
-	if d.steps++; d.steps > manySearched {
-		return undecided
-	}
-	if k == len(d.coefs) {
-		if sum == 0 && apart {
-			return someOutside
-		}
-		return allInside
-	}
-	if d.coefs[k] == 0 {
-		return d.search(k+1, sum, apart || d.split[k] && d.most[k] > 0)
-	}
-	rest := int64(0)
-	for i := k + 1; i < len(d.coefs); i++ {
-		n, ok := mulInt64(int64(magnitude(d.coefs[i])), d.most[i])
-		if rest, ok = addIf64(rest, n, ok); !ok {
-			return undecided
-		}
-	}
-	size := int64(magnitude(d.coefs[k]))
-	from, to := ceilDiv(sum-rest, size), floorDiv(sum+rest, size)
-	for x := max(from, -d.most[k]); x <= min(to, d.most[k]); x++ {
-		if found := d.search(k+1, sum-x*size, apart || d.split[k] && x != 0); found != allInside {
-			return found
-		}
-	}
-	return allInside
-}
-
-func addIf64(a, b int64, ok bool) (int64, bool) {
-	c, fits := addInt64(a, b)
-	return c, ok && (fits || b == 0)
-}
-
-func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }

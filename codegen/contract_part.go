@@ -140,3 +140,16 @@ func (p *Proof) leaves(c *contractCheck, n int64, greatest bool) (point *[maxDep
 func iterationOf(c *partCheck, point *[maxDepth]int64) string {
 	return c.first.point(point[:len(c.loops)])
 }
+
+// empty reports whether a loop around c makes no iteration.
+func (p *Proof) empty(c *contractCheck) bool {
+	var point [maxDepth]int64
+	for k := range c.loops {
+		l := &c.loops[k]
+		span := p.at(&l.last, k, &point).minus(p.at(&l.first, k, &point))
+		if span.ok && span.n != 0 && span.n > 0 != (l.step > 0) {
+			return true
+		}
+	}
+	return false
+}

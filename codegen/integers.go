@@ -475,3 +475,6 @@ func (s *intSystem) splinter(x int, work *int) ([]int64, solvable) {
 	}
 	return nil, solvableNever
 }
+
+// ceilDiv returns the least integer that is at least a/b, b being positive.
+func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }

@@ -352,7 +352,7 @@ func (f *flowRunner) checkOverlaps(seed uint64, w *affineNest) error {
 		for n, pair := range overlaps.Pairs {
 			gap := r.IntN(25) - 12
 			var proof codegen.Proof
-			err := overlaps.Check(k, nestEnv{args}, &proof, n, int64(gap), true)
+			err := overlaps.Check(k, nestEnv{args}, &proof, n, int64(8*gap))
 			meets := w.conflict(args, k.Params[pair[0]].Name, k.Params[pair[1]].Name, gap)
 			var overlap *codegen.OverlapError
 			switch isOverlap := errors.As(err, &overlap); {

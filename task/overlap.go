@@ -3,7 +3,6 @@ package task
 import (
 	"fmt"
 
-	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
 )
 
@@ -36,7 +35,7 @@ func (r *record) overlapsIn(k *Kernel) error {
 		if endOf(a, x) <= b.Offset || endOf(b, y) <= a.Offset {
 			continue
 		}
-		if err := r.overlapOf(k, n, a, b, x, y); err != nil {
+		if err := r.overlapOf(k, n, a, b); err != nil {
 			return err
 		}
 	}
@@ -44,10 +43,7 @@ func (r *record) overlapsIn(k *Kernel) error {
 }
 
 // overlapOf looks at one pair of arguments that overlap.
-func (r *record) overlapOf(k *Kernel, n int, a, b *devices.Arg, x, y *ir.Var) error {
-	size := x.Type.Elem.Size
-	gap := int64(b.Offset) - int64(a.Offset)
-	aligned := y.Type.Elem.Size == size && gap%int64(size) == 0
+func (r *record) overlapOf(k *Kernel, n int, a, b *devices.Arg) error {
 	env := &arguments{params: k.ir.Params, list: r.args.List}
-	return k.overlaps.Check(k.ir, env, &r.draft.proof, n, gap/int64(size), aligned)
+	return k.overlaps.Check(k.ir, env, &r.draft.proof, n, int64(b.Offset)-int64(a.Offset))
 }
