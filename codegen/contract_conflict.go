@@ -185,6 +185,13 @@ func (m *meeting) addLoop(s *meetingSide, v *conflictVar) (found verdict, count 
 	if !up {
 		from, to, lo, hi = last, first, ll, fh
 	}
+	if size := int64(magnitude(step.n)); fl == fh && ll == lh && lo < hi && hi-lo > 0 { // it ends at a known value
+		if up {
+			hi = lo + (hi-lo)/size*size
+		} else {
+			lo = hi - (hi-lo)/size*size
+		}
+	}
 	most := limitOf(v.v.Type, step.n)
 	meetsBound := step.n == 1 || step.n == -1
 	switch {
@@ -193,7 +200,7 @@ func (m *meeting) addLoop(s *meetingSide, v *conflictVar) (found verdict, count 
 		return someOutside, -1
 	case lo > hi:
 		return allInside, -1
-	case up != (step.n > 0), (!meetsBound || v.loop.Rel == ir.Le || v.loop.Rel == ir.Ge) && (up && lh > most || !up && ll < most): // it may wrap
+	case up != (step.n > 0), (!meetsBound || v.loop.Rel == ir.Le || v.loop.Rel == ir.Ge) && (up && hi > most || !up && lo < most): // it may wrap
 		m.open(s)
 		return someOutside, -1
 	}

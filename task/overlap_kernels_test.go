@@ -58,3 +58,127 @@ func OverlapRows(n, m int, x, y []int64) {
 		}
 	}
 }
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func OverlapTriangle(n int, x, y []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for j := 0; j <= i; j++ {
+			y[i*n+j] += x[i*n+j]
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func OverlapUpperFromLower(n int, x, y []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for j := i + 1; j < n; j++ {
+			y[i*n+j] = x[j*n+i]
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func OverlapTwoNests(n, m int, x, y []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		s := int64(0)
+		for k := 0; k < m; k++ {
+			s += x[i*m+k]
+		}
+		for j := m - 1; j >= 0; j -= 2 {
+			y[i*m+j] = s
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func OverlapBackwards(n int, x, y []int64) {
+	//omp:teams distribute parallel for
+	for i := n - 1; i >= 0; i-- {
+		y[i] += x[n-1-i]
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func OverlapCollapsed(n, m, w int, x, y []int64) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 0; j < m; j++ {
+			y[(i*m+j)*w] = x[(i*m+j)*w+1]
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func OverlapUnder(n, lo int, x, y []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		if i >= lo {
+			y[i] = x[i]
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func OverlapNarrow(lo uint8, x, y []int64) {
+	//omp:teams distribute
+	for k := 0; k < 2; k++ {
+		for i := lo; i < 250; i += 10 {
+			y[256*k+int(i)] = x[i]
+		}
+	}
+}
+
+// An OverlapPair has two numbers.
+type OverlapPair struct{ A, B int64 }
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func OverlapFields(x, y []OverlapPair) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		y[i].A = 2*x[i].B + 1
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(*p) inout(y)
+func OverlapPointer(n int, p *int64, y []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		y[i] += *p
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func OverlapEither(n, from int, x, y []int64) {
+	z := x
+	if from > 0 {
+		z = y
+	}
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		y[i] = z[i+from]
+	}
+}
+
+var overlapTable []int64
+
+//omp:target device(acc, smp)
+//omp:task inout(y)
+func OverlapVariable(y []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(y); i++ {
+		y[i] += overlapTable[i]
+	}
+}
