@@ -34,7 +34,8 @@ type meetingSide struct {
 	t      *conflictTouch
 	values []intRow // of its variables
 	ends   []end
-	count  []int // variables of sys: the iterations of loops that were before
+	count  []intRow // grows from one iteration of a loop to the next, from least on; nil where that is not known
+	least  []int64
 	index  intRow
 	bytes  intRow // of the first byte, from the start of the parameter
 	span   end    // of bytes
@@ -137,16 +138,12 @@ func (m *meeting) fit(s *meetingSide, forms []conflictForm) bool {
 func (m *meeting) addSide(s *meetingSide) verdict {
 	for i := range s.t.vars {
 		v := &s.t.vars[i]
-		count := -1
-		if v.loop != nil {
-			found := someOutside
-			if found, count = m.addLoop(s, v); found != someOutside {
-				return found
-			}
-		} else {
+		s.count, s.least = append(s.count, nil), append(s.least, 0)
+		if v.loop == nil {
 			m.addDerivation(s, v)
+		} else if !m.addLoop(s, v) {
+			return allInside
 		}
-		s.count = append(s.count, count)
 		m.exact = m.exact && !v.loose
 	}
 	for i := range s.t.conds {
@@ -171,53 +168,69 @@ func (m *meeting) open(s *meetingSide) {
 	s.values, s.ends = append(s.values, r), append(s.ends, end{})
 }
 
-// addLoop adds the variable of a loop, and returns the number of the variable that counts its iterations, -1 where it has none.
-func (m *meeting) addLoop(s *meetingSide, v *conflictVar) (found verdict, count int) {
+// addLoop adds the variable of a loop: a variable of the system where its step is 1 or -1, else one that counts its iterations. It returns false
+// where the loop has no iteration.
+func (m *meeting) addLoop(s *meetingSide, v *conflictVar) (runs bool) {
 	first, fl, fh, ok1 := m.form(s, &v.first)
 	last, ll, lh, ok2 := m.form(s, &v.last)
 	step := m.p.values[v.step]
 	if !ok1 || !ok2 || !step.ok || step.n == 0 || step.n == math.MinInt64 || !m.fit(s, v.fits) {
 		m.open(s)
-		return someOutside, -1
+		return true
 	}
 	up := v.loop.Rel == ir.Lt || v.loop.Rel == ir.Le || v.loop.Rel == ir.Ne && step.n > 0
 	from, to, lo, hi := first, last, fl, lh // in the order of numbers
 	if !up {
 		from, to, lo, hi = last, first, ll, fh
 	}
-	if size := int64(magnitude(step.n)); fl == fh && ll == lh && lo < hi && hi-lo > 0 { // it ends at a known value
-		if up {
-			hi = lo + (hi-lo)/size*size
+	if v.loop.Rel == ir.Ne && (up && ll < fh-1 || !up && lh > fl+1) { // it may pass its bound
+		m.open(s)
+		return true
+	}
+	if lo > hi {
+		return false
+	}
+	size := int64(magnitude(step.n))
+	if span := (number{hi, true}).minus(number{lo, true}); fl == fh && ll == lh && span.ok { // it ends at a known value
+		if span.n = span.n / size * size; up {
+			hi = lo + span.n
 		} else {
-			lo = hi - (hi-lo)/size*size
+			lo = hi - span.n
 		}
 	}
 	most := limitOf(v.v.Type, step.n)
-	meetsBound := step.n == 1 || step.n == -1
+	meetsBound := size == 1 && v.loop.Rel != ir.Le && v.loop.Rel != ir.Ge
+	if up != (step.n > 0) || !meetsBound && (up && hi > most || !up && lo < most) { // it may wrap
+		m.open(s)
+		return true
+	}
+	count, _ := m.fresh()
+	value, ok := count, true
+	n := len(s.count) - 1
 	switch {
-	case v.loop.Rel == ir.Ne && (up && ll < fh-1 || !up && lh > fl+1): // it may pass its bound
-		m.open(s)
-		return someOutside, -1
-	case lo > hi:
-		return allInside, -1
-	case up != (step.n > 0), (!meetsBound || v.loop.Rel == ir.Le || v.loop.Rel == ir.Ge) && (up && hi > most || !up && lo < most): // it may wrap
-		m.open(s)
-		return someOutside, -1
+	case size > 1:
+		value = slices.Clone(first)
+		ok = value.add(count, step.n)
+		m.least(slices.Clone(count), true)
+		s.count[n] = count
+	case up:
+		s.count[n], s.least[n] = count, lo
+	default:
+		down := make(intRow, len(count))
+		down.add(count, -1)
+		s.count[n], s.least[n] = down, -hi
 	}
-	_, count = m.fresh()
-	trips := make(intRow, m.sys.n+1)
-	trips[count] = 1
-	m.least(trips, true)
-	span, ok := to.minus(from)
-	m.least(span, ok && span.add(trips, -int64(magnitude(step.n))))
-	value := slices.Clone(first)
-	if !value.add(trips, step.n) {
-		s.values, s.ends = append(s.values, value), append(s.ends, end{})
-		m.exact = false
-		return someOutside, -1
+	if !ok {
+		s.count[n], m.exact = nil, false
+		s.values, s.ends = append(s.values, count), append(s.ends, end{})
+		return true
 	}
+	above, ok1 := value.minus(from)
+	below, ok2 := to.minus(value)
+	m.least(above, ok1)
+	m.least(below, ok2)
 	s.values, s.ends = append(s.values, value), append(s.ends, end{lo, hi, true})
-	return someOutside, count
+	return true
 }
 
 // addDerivation adds the variable of a derivation: exactly for quotients and remainders, and with its bounds for others.
@@ -341,33 +354,28 @@ func (m *meeting) addPlace(gap int64) verdict {
 	return someOutside
 }
 
-// counter returns the variable that counts the iterations of loop number depth for a side, -1 for none.
-func (s *meetingSide) counter(depth int) int {
+// counter returns what counts the iterations of loop number depth for a side, nil for none, and the least value of that.
+func (s *meetingSide) counter(depth int) (count intRow, least int64) {
 	if depth >= len(s.t.loopVars) || s.t.loopVars[depth] < 0 {
-		return -1
+		return nil, 0
 	}
-	return s.count[s.t.loopVars[depth]]
+	v := s.t.loopVars[depth]
+	return s.count[v], s.least[v]
 }
 
-// counters are those of loop number depth where the iterations of both sides can be compared.
-func (m *meeting) counters(depth int) (w, r int, ok bool) {
-	w, r = m.sides[0].counter(depth), m.sides[1].counter(depth)
-	if w < 0 || r < 0 {
-		return w, r, false
-	}
-	a, b := &m.sides[0].t.loops[depth], &m.sides[1].t.loops[depth] // of different calls of a helper they need not be the same
-	return w, r, a.For == b.For && a.first.Equal(b.first) && a.last.Equal(b.last) && a.step == b.step && a.known == b.known
-}
-
-// difference returns how many iterations the second side of m is behind the first, in loop number depth.
-func (m *meeting) difference(depth int) (intRow, bool) {
-	w, r, ok := m.counters(depth)
-	if !ok {
+// difference returns how many iterations the second side of m is behind the first, in loop number depth; ok is false where the iterations of
+// both cannot be compared.
+func (m *meeting) difference(depth int) (row intRow, ok bool) {
+	w, _ := m.sides[0].counter(depth)
+	r, _ := m.sides[1].counter(depth)
+	if w == nil || r == nil {
 		return nil, false
 	}
-	row := make(intRow, m.sys.n+1)
-	row[w], row[r] = -1, 1
-	return row, true
+	a, b := &m.sides[0].t.loops[depth], &m.sides[1].t.loops[depth] // of different calls of a helper they need not be the same
+	if a.For != b.For || !a.first.Equal(b.first) || !a.last.Equal(b.last) || a.step != b.step || a.known != b.known || !a.known && !a.by.Equal(b.by) {
+		return nil, false
+	}
+	return r.minus(w)
 }
 
 // addAround adds that the loops around are in the same iteration.
@@ -458,24 +466,26 @@ func (m *meeting) branch(k, first int) (s *intSystem, exact bool) {
 
 // minimise makes x the first conflict of s: that of the earliest iteration, with the earliest other one, at the least element that is written.
 func (m *meeting) minimise(s *intSystem, x *conflict, budget *int) {
-	var order []int
+	var order []intRow
+	next := func(count intRow, least int64) {
+		if count == nil {
+			return // what is in the bounds of an inner loop is not in it
+		}
+		order = append(order, count)
+		s = m.lower(s, x, count, least, budget)
+	}
 	for depth := range m.c.outer {
-		order = append(order, m.sides[0].counter(depth))
+		next(m.sides[0].counter(depth))
 	}
 	for _, side := range []int{x.first, 1 - x.first} {
 		for k := range m.c.n {
-			order = append(order, m.sides[side].counter(m.c.outer+k))
+			next(m.sides[side].counter(m.c.outer + k))
 		}
 	}
-	order = slices.DeleteFunc(order, func(v int) bool { return v < 0 }) // what is in the bounds of an inner loop is not in it
-	for _, v := range order {
-		row := make(intRow, s.n+1)
-		row[v] = 1
-		s = m.lower(s, x, row, 0, budget)
-	}
 	m.lower(s, x, m.sides[0].index, 0, budget)
-	for _, v := range order {
-		x.order = append(x.order, x.point[v])
+	for _, count := range order {
+		n, _ := count.at(x.point)
+		x.order = append(x.order, n)
 	}
 }
 
@@ -521,7 +531,7 @@ func (m *meeting) tell(at *OverlapError, point []int64) {
 		to.Element, _ = s.index.at(point)
 		var parts []string
 		for depth := range min(m.c.outer+m.c.n, len(s.t.loopVars)) {
-			if v := s.t.loopVars[depth]; v >= 0 && s.count[v] >= 0 {
+			if v := s.t.loopVars[depth]; v >= 0 && s.count[v] != nil {
 				n, _ := s.values[v].at(point)
 				parts = append(parts, fmt.Sprintf("%s = %d", s.t.vars[v].v.Name, n))
 			}

@@ -95,3 +95,34 @@ func (s *intSystem) holds(point []int64) bool {
 	}
 	return !slices.ContainsFunc(s.least, bad(-1)) && !slices.ContainsFunc(s.equal, bad(0))
 }
+
+// TestIntegers_WorkIsBounded has systems that take long, or whose numbers leave 64 bits: the answer is that they are not decided.
+func TestIntegers_WorkIsBounded(t *testing.T) {
+	count := map[solvable]int{}
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		const n = 8
+		s := &intSystem{n: n}
+		for i := range n {
+			lo, hi := make(intRow, n+1), make(intRow, n+1)
+			lo[i], hi[i], hi[n] = 1, -1, 1000
+			s.least = append(s.least, lo, hi)
+		}
+		for range 4 {
+			row, other := make(intRow, n+1), make(intRow, n+1)
+			for i := range n {
+				row[i] = r.Int64N(2_000_000_000) - 1_000_000_000
+				other[i] = -row[i]
+			}
+			other[n] = r.Int64N(3)
+			s.least = append(s.least, row, other)
+		}
+		original := s.clone()
+		work := conflictWork
+		point, found := s.solve(&work)
+		count[found]++
+		require.Greater(t, work, -1000, "seed %d", seed)
+		require.True(t, found != solvableBy || original.holds(point))
+	}
+	require.Positive(t, count[solvableUnknown])
+}

@@ -447,6 +447,9 @@ func (e overlapEnv) Scalar(v *ir.Var) (ir.Bits, bool) {
 func TestOverlap_RandomNests(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	first, until, least := uint64(1), time.Now(), uint64(400)
+	if testing.Short() {
+		least = 120
+	}
 	if text := os.Getenv("GOMPSS_RANDOM_OVERLAPS"); text != "" {
 		d, err := time.ParseDuration(text)
 		require.NoError(t, err)

@@ -218,3 +218,32 @@ func TestOverlap_PackageVariables(t *testing.T) {
 		require.EqualValues(t, 250+2*50, all[250])
 	}
 }
+
+// BenchmarkOverlap submits kernels with two slices: of two buffers, and of one where they lie apart, with and without what looks for overlaps,
+// and the same slice twice.
+func BenchmarkOverlap(b *testing.B) {
+	checked, allowed := overlapKernel(b, OverlapSaxpy), overlapKernel(b, OverlapAllowed)
+	one, other := make([]int64, 64), make([]int64, 64)
+	for _, c := range []struct {
+		name string
+		k    *task.Kernel
+		x, y []int64
+	}{
+		{"two buffers", checked, one[:8], other[:8]}, {"two buffers, overlap(ok)", allowed, one[:8], other[:8]},
+		{"apart", checked, one[:8], one[8:16]}, {"apart, overlap(ok)", allowed, one[:8], one[8:16]},
+		{"the same", checked, one[:8], one[:8]}, {"the same, overlap(ok)", allowed, one[:8], one[:8]},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			rt := open(b, task.Options{Devices: "smp:1"})
+			require.NoError(b, task.Register(rt, one))
+			require.NoError(b, task.Register(rt, other))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.k.Submit(rt, int64(0), c.x, c.y); err != nil {
+					b.Fatal(err)
+				}
+			}
+			require.NoError(b, rt.Wait(context.Background()))
+		})
+	}
+}
