@@ -56,60 +56,65 @@ type Tokens struct {
 // An Item is a ready task as the scheduler sees it. It is embedded in the owner's record, so that queueing it
 // allocates nothing; the fields below the line are the scheduler's, from Prepare on.
 type Item struct {
-	Owner    any // what the one who pops needs to find the record
+	Owner    any // the record of the task, for the caller of Pop
 	Name     string
 	Priority int // higher runs first, under policies that look at it
 	Allowed  PlaceSet
 	// Missing is, by place, the bytes that would have to move there; empty when nothing has to move anywhere.
 	Missing []deps.Bytes
-	// Work is what the task touches: the measure of how long it runs, as long as nothing better is known.
+	// Work is the number of bytes that the task accesses: the measure of its run time until times
+	// are known.
 	Work deps.Bytes
-	// Changes says that it reads and writes some data, and Home are the accelerators that have all of those, if there are any.
+	// Changes means that the task reads and writes some data. Home is the set of accelerators that
+	// own all of those.
 	Changes bool
 	Home    PlaceSet
-	// Version names what runs, where it is known how long that takes: the kernel. Took is how long it ran, set before Done, or 0.
+	// Version names the kernel whose times are learned; empty for none. Took is the run time, set
+	// before Done, or 0.
 	Version string
 	Took    time.Duration
-	// Beside says that others had begun there before it and ended within its time, of which Took is what was left then.
+	// Beside means that the run overlapped with others at its place. Took is then the time between
+	// the end of the previous run and its own.
 	Beside bool
-	// Limit is set when it is popped: how long a trial on the host is worth, 0 for no trial or where nothing is known of other places.
-	// Who stops it then puts into Took what it would have taken, and pushes it again.
+	// Limit is set by Pop: the most that a trial on the host may take; 0 for no trial, or where no
+	// other time is known. The owner that stops the trial sets Took to the expected whole time and
+	// pushes the item again.
 	Limit time.Duration
 
 	runs     [MaxKinds]expected // by kind, as of Push
 	need     [MaxKinds]int32
 	needs    bool // some need is not zero
 	state    itemState
-	at       PlaceID // Queued: the place it was meant for; InFlight: where it runs
+	at       PlaceID // queued: the place of its queue; in flight: the place where it runs
 	order    uint64
 	passed   int32
-	short    bool          // was refused for want of tokens since it was pushed
-	expect   time.Duration // what it takes of its place, in a ledger
-	run      time.Duration // and of that the time that it runs
-	counted  bool          // and counted as in flight there
-	trial    bool          // and as one whose time is not known
-	moves    bool          // and as one for which something is moved there
-	owned    bool          // counted among those that make at their home there
-	fallback PlaceID       // of a trial on the host: where it runs if that is stopped, and one more; 0 for none
-	reserved time.Duration // and what is kept free for it there
-	retrial  bool          // meant for a place where it is known to be slow, to see whether it still is
-	weight   weight        // its time, where it is learned
+	short    bool          // has lacked tokens since it was pushed
+	expect   time.Duration // the load that it adds to its place
+	run      time.Duration // that load without transfers
+	counted  bool          // its load is counted as in flight
+	trial    bool          // its run time is not known
+	moves    bool          // its run needs transfers
+	owned    bool          // its work is in ownedBytes of its place
+	fallback PlaceID       // place of the next attempt if its trial is stopped, plus one; 0 for none
+	reserved time.Duration // the time reserved for it there
+	retrial  bool          // queued at a place that is known to be slow, to measure it again
+	weight   weight        // of its run time
 	lane     *lane
-	seen     []probe.Candidate // what the policy saw when it was pushed
+	seen     []probe.Candidate // what the policy knew when it was pushed
 	prev     *Item
 	next     *Item
 }
 
-// An expected is how long an item runs on a kind of device, if that is known.
+// An expected is the known run time of an item on a kind of device.
 type expected struct {
 	run     time.Duration
 	median  time.Duration
 	samples int64 // 0 where it never ran
 	known   bool
-	alone   bool // no time of those had moving in it, and there are enough
+	alone   bool // enough samples, none of which includes transfers
 }
 
-// An itemState says where an Item is in its life.
+// An itemState is the state of an Item.
 type itemState uint8
 
 const (

@@ -18,7 +18,8 @@ const (
 	unknownGain               = 6
 )
 
-// linksOf returns the link of each place to the host. Data come to the host over the links of accelerators, of which the slowest counts.
+// linksOf returns the link of each place to the host. Data reach the host over the links of
+// accelerators, of which the slowest counts.
 func linksOf(places []Place) []devices.Link {
 	links, slowest, found := make([]devices.Link, len(places)), devices.Link{}, false
 	for p := range places {
@@ -35,7 +36,7 @@ func linksOf(places []Place) []devices.Link {
 	return links
 }
 
-// linkOf returns the link of p, which may not be known.
+// linkOf returns the link of p, which may be unknown.
 func (s *State) linkOf(p PlaceID) devices.Link {
 	if len(s.links) == 0 {
 		return devices.Link{}
@@ -43,7 +44,7 @@ func (s *State) linkOf(p PlaceID) devices.Link {
 	return s.links[p]
 }
 
-// moving returns how long n bytes take on the link of p.
+// moving returns the transfer time of n bytes on the link of p.
 func (s *State) moving(n deps.Bytes, p PlaceID) time.Duration {
 	l := s.linkOf(p)
 	if !l.Known() {
@@ -52,7 +53,8 @@ func (s *State) moving(n deps.Bytes, p PlaceID) time.Duration {
 	return l.During(n)
 }
 
-// visibleWait returns what of the wait for copies to p counts: a link that is not known may be a good one.
+// visibleWait returns the part of a wait for transfers to p that counts: an unknown link may be a
+// good one.
 func (s *State) visibleWait(wait time.Duration, p PlaceID) time.Duration {
 	if s.linkOf(p).Known() {
 		return wait

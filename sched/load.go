@@ -4,13 +4,14 @@ import (
 	"time"
 )
 
-// A loadEstimator keeps what each place has to do, as time: policies that learn decide by it. What an item takes of a place is its time
-// there, moving and running, times the part of the place that it keeps: one of its Width, or its tokens of all.
+// A loadEstimator estimates the work of each place as a time. Policies that learn decide by it. An
+// item occupies a place for the time of its transfers and its run, times its occupancy: one of the
+// place's Width, or its tokens of all tokens.
 type loadEstimator struct {
 	state      *State
-	queued     []time.Duration // by place: what its queue is expected to take of it
-	queuedRuns []time.Duration // by place: queued, without what is moved for it; what was popped and is not done is in State.places
-	trials     map[timeKey]int // items queued or in flight whose time is not known yet
+	queued     []time.Duration // by place: the expected time of its queue
+	queuedRuns []time.Duration // by place: queued without transfers; State.places has the items in flight
+	trials     map[timeKey]int // items queued or in flight without a known time
 }
 
 func newLoadEstimator(s *State) loadEstimator {
@@ -18,10 +19,12 @@ func newLoadEstimator(s *State) loadEstimator {
 	return loadEstimator{state: s, queued: make([]time.Duration, n), queuedRuns: make([]time.Duration, n), trials: map[timeKey]int{}}
 }
 
-// unknownTime is what an item is taken to run of which nothing is known, not even by others of about its size.
+// unknownTime is the assumed run time of an item with no history in its own or a neighbouring size
+// class.
 const unknownTime = 100 * time.Microsecond
 
-// expect is how long it will be at p, moving what is missing and running, and whether the latter is known or no more than a guess.
+// expect returns the time of it at p, transfers included, and whether its run time is known rather
+// than guessed.
 func (l *loadEstimator) expect(it *Item, p PlaceID) (d time.Duration, known bool) {
 	e := &it.runs[l.state.pool[p]]
 	run, known := e.run, e.known
@@ -34,7 +37,8 @@ func (l *loadEstimator) expect(it *Item, p PlaceID) (d time.Duration, known bool
 	return run, known
 }
 
-// readTimes reads what is known of it, once for each kind that it may run on: it holds until it is done.
+// readTimes copies the known times of it into the item, once for each kind of device. They stay
+// until Done.
 func (l *loadEstimator) readTimes(it *Item) {
 	var asked [MaxKinds]bool
 	for rest := it.Allowed; rest != 0; {
@@ -57,8 +61,9 @@ func (l *loadEstimator) readTimes(it *Item) {
 	l.acceptSlowTrial(it)
 }
 
-// acceptSlowTrial takes one trial on the host for enough where it took longer than a trial may, in this size class or
-// in the next: blocks of nearly one size that lie on both sides of a power of two would be tried twice.
+// acceptSlowTrial treats one trial on the host as sufficient where it exceeded the limit of a
+// trial, in this size class or the next. Without that, blocks of nearly one size on both sides of a
+// power of two would be tried twice.
 func (l *loadEstimator) acceptSlowTrial(it *Item) {
 	run, ok := l.quickest(it)
 	for rest := it.Allowed; ok && rest != 0; {
@@ -70,7 +75,7 @@ func (l *loadEstimator) acceptSlowTrial(it *Item) {
 		switch e := &it.runs[l.state.pool[p]]; {
 		case e.samples > 0 && e.run >= trialFactor*run:
 			e.known = true
-		case e.samples == 0 && e.run > 0: // a guess: what counts is how much slower it was there, then
+		case e.samples == 0 && e.run > 0: // a guess: scale by how much slower it was there
 			if there := l.quickestNear(it); there > 0 && e.run >= trialFactor*there {
 				*e = expected{run: time.Duration(float64(e.run) / float64(there) * float64(run)), known: true}
 			}
@@ -78,7 +83,7 @@ func (l *loadEstimator) acceptSlowTrial(it *Item) {
 	}
 }
 
-// quickestNear is quickest in the next size class, 0 when that is not known.
+// quickestNear is quickest for the neighbouring size class; 0 if unknown.
 func (l *loadEstimator) quickestNear(it *Item) (run time.Duration) {
 	for rest := l.accelerators(it); rest != 0; {
 		p := rest.First()
@@ -92,7 +97,8 @@ func (l *loadEstimator) quickestNear(it *Item) (run time.Duration) {
 	return run
 }
 
-// quickest returns how long it runs on the quickest of the accelerators where that is known; false when there is none.
+// quickest returns the shortest known run time of it on an accelerator; ok is false if none is
+// known.
 func (l *loadEstimator) quickest(it *Item) (run time.Duration, ok bool) {
 	for rest := l.accelerators(it); rest != 0; {
 		p := rest.First()
@@ -104,7 +110,7 @@ func (l *loadEstimator) quickest(it *Item) (run time.Duration, ok bool) {
 	return run, ok
 }
 
-// accelerators returns the places but the host that it may run on.
+// accelerators returns the allowed places of it without the host.
 func (l *loadEstimator) accelerators(it *Item) PlaceSet {
 	set := it.Allowed
 	for p := range l.state.Places {
@@ -115,8 +121,8 @@ func (l *loadEstimator) accelerators(it *Item) PlaceSet {
 	return set
 }
 
-// candidates returns where it may run: on accelerators, if there are some and it is not known of any how long it runs there. Only then
-// can be said how long a trial on the host may take.
+// candidates returns the places to choose from: the accelerators alone while no run time on any of
+// them is known, because that time bounds a trial on the host.
 func (l *loadEstimator) candidates(it *Item) PlaceSet {
 	set := l.accelerators(it)
 	if _, ok := l.quickest(it); ok || set == 0 || it.Version == "" {
@@ -131,7 +137,7 @@ const (
 	trialLeast  = 100 * time.Microsecond
 )
 
-// limit is Item.Limit for it at p.
+// limit returns Item.Limit for it at p.
 func (l *loadEstimator) limit(it *Item, p PlaceID) time.Duration {
 	if !l.state.Places[p].Host || it.runs[l.state.pool[p]].known && !it.retrial {
 		return 0
@@ -143,7 +149,7 @@ func (l *loadEstimator) limit(it *Item, p PlaceID) time.Duration {
 	return max(trialLeast, trialFactor*run)
 }
 
-// occupancy is how much of p it keeps.
+// occupancy returns the part of p that it uses while it runs there, between 0 and 1.
 func (l *loadEstimator) occupancy(it *Item, p PlaceID) float64 {
 	part := 1 / float64(max(1, l.state.Places[p].Width))
 	if !it.needs {
@@ -153,15 +159,15 @@ func (l *loadEstimator) occupancy(it *Item, p PlaceID) float64 {
 	return max(part, float64(it.need[k])/float64(max(1, l.state.pools[k].limit)))
 }
 
-// load is how long p has to do with what it has.
+// load returns the expected time of everything queued or in flight at p.
 func (l *loadEstimator) load(p PlaceID) time.Duration { return l.queued[p] + l.state.inFlightLoad(p) }
 
-// runLoad is busy without what is moved.
+// runLoad is load without transfers.
 func (l *loadEstimator) runLoad(p PlaceID) time.Duration {
 	return l.queuedRuns[p] + l.state.inFlightRuns(p)
 }
 
-// samples is how often it ran on the kind of p, or is about to.
+// samples returns how many runs of it on the kind of p are known or under way.
 func (l *loadEstimator) samples(it *Item, p PlaceID) int64 {
 	e := &it.runs[l.state.pool[p]]
 	n := e.samples
@@ -174,7 +180,8 @@ func (l *loadEstimator) samples(it *Item, p PlaceID) int64 {
 	return n
 }
 
-// leastSampled returns the place of some with the least to do of the kind on which it was tried least, and how often that was.
+// leastSampled returns the place of the kind with the fewest samples, the least loaded among
+// equals, and that number.
 func (l *loadEstimator) leastSampled(it *Item, of PlaceSet) (PlaceID, int64) {
 	rare, fewest := PlaceID(-1), int64(0)
 	for rest := of; rest != 0; {
@@ -187,13 +194,14 @@ func (l *loadEstimator) leastSampled(it *Item, of PlaceSet) (PlaceID, int64) {
 	return rare, fewest
 }
 
-// finish is when it would be over at p, from now.
+// finish returns the expected time from now until it would finish at p.
 func (l *loadEstimator) finish(it *Item, p PlaceID) time.Duration {
 	d, _ := l.expect(it, p)
 	return l.load(p) + d
 }
 
-// earliest returns the one of some places where it would be over first, of those where its time is known; false when there is none.
+// earliest returns the place in of with the earliest expected finish among those with a known run
+// time; false if there is none.
 func (l *loadEstimator) earliest(it *Item, of PlaceSet) (PlaceID, bool) {
 	best, first := PlaceID(-1), time.Duration(0)
 	for rest := of; rest != 0; {
@@ -213,9 +221,10 @@ func (l *loadEstimator) earliest(it *Item, of PlaceSet) (PlaceID, bool) {
 	return best, true
 }
 
-// paysOnHost reports whether the host, which has so much to do before it, is done with it before accelerator q would be, where it waits so
-// long, for work alone of that. If it is slower on the host, by however little, a link that is not known is taken for a good one, and what it
-// writes has to come to the accelerators after all: a wait that is for copies, which go on beside kernels, is none there.
+// paysOnHost reports whether it finishes earlier on the host, behind ahead of other work, than on
+// accelerator q, behind wait, of which work is without transfers. If the run is slower on the host,
+// an unknown link is assumed to be good, and the transfer of the results to the accelerator counts.
+// A wait for transfers alone counts as none, because they overlap with kernels.
 func (l *loadEstimator) paysOnHost(it *Item, host, q PlaceID, ahead, wait, work time.Duration) bool {
 	here, _ := l.expect(it, host)
 	there, _ := l.expect(it, q)
@@ -228,7 +237,7 @@ func (l *loadEstimator) paysOnHost(it *Item, host, q PlaceID, ahead, wait, work 
 	return ahead+here < wait+there
 }
 
-// guessEarliest returns the one of some places where an item would be over first, as far as is known.
+// guessEarliest returns the place in of with the earliest expected finish, known or guessed.
 func (l *loadEstimator) guessEarliest(it *Item, of PlaceSet) PlaceID {
 	if of == 0 {
 		return it.Allowed.First()
@@ -244,8 +253,8 @@ func (l *loadEstimator) guessEarliest(it *Item, of PlaceSet) PlaceID {
 	return best
 }
 
-// movesTooMuch reports whether it is not worth a try at p: to move its data there alone takes longer than until it is over at the best
-// of the places where its time is known.
+// movesTooMuch reports whether a trial at p is pointless: the transfers to p alone take longer than
+// the item would take to finish at the best place with a known run time.
 func (l *loadEstimator) movesTooMuch(it *Item, p PlaceID) bool {
 	n := it.missing(p)
 	if n == 0 {
@@ -255,8 +264,8 @@ func (l *loadEstimator) movesTooMuch(it *Item, p PlaceID) bool {
 	return ok && best != p && l.state.moving(n, p) > l.finish(it, best)
 }
 
-// agrees implements placer: no other kind is known to run it sooner, moving its data included, and none is due for a trial. While
-// one is being tried nothing counts as known.
+// agrees implements earlyPlacer: no other kind is known to run it sooner, transfers included, and
+// no trial is due. While a trial is under way nothing counts as known.
 func (l *loadEstimator) agrees(it *Item, p PlaceID) (agrees, known bool) {
 	if it.Version == "" || l.state.kindsOf(it) < 2 {
 		return true, true
@@ -267,7 +276,7 @@ func (l *loadEstimator) agrees(it *Item, p PlaceID) (agrees, known bool) {
 	if rare, _ := l.leastSampled(it, l.candidates(it)); l.state.pool[rare] != kind && !l.movesTooMuch(it, rare) {
 		trying := l.trials[keyFor(it, l.state.Places[rare].Kind)] > 0
 		if e := &it.runs[l.state.pool[rare]]; !e.known && (trying || !l.refusesTrial(it, rare)) {
-			return trying, false // until the trial tells
+			return trying, false // until the trial has ended
 		}
 	}
 	for rest := it.Allowed; known && rest != 0; rest = rest.Without(rest.First()) {
@@ -279,9 +288,10 @@ func (l *loadEstimator) agrees(it *Item, p PlaceID) (agrees, known bool) {
 	return true, known
 }
 
-// refusesTrial reports whether p is the host and it is not to be tried there: one like it is, which tells soon enough, and each that turns out
-// to be slow holds up a program whose data belong on accelerators; or it could not be stopped there, as nobody else has what it changes,
-// and others that can may come.
+// refusesTrial reports whether p is the host and it should not be tried there now. Another item of
+// its kind is on trial already, and each slow trial delays a program whose data belong on
+// accelerators. Or the trial could not be stopped, because no other copy of the data that it
+// changes exists, and later items may allow one that can.
 func (l *loadEstimator) refusesTrial(it *Item, p PlaceID) bool {
 	if !l.state.Places[p].Host {
 		return false
@@ -291,7 +301,7 @@ func (l *loadEstimator) refusesTrial(it *Item, p PlaceID) bool {
 	}
 	quick, known := l.quickest(it)
 	if e := &it.runs[l.state.pool[p]]; known && e.samples > 0 && e.run < quick {
-		return false // as far as it was tried, the host runs it sooner
+		return false // the samples say that the host is faster
 	}
 	return it.Changes && it.Home == 0 && l.sampledLess(it, tryUnstopped)
 }
@@ -303,7 +313,7 @@ const (
 	tryCritical  = 32
 )
 
-// sampledLess reports whether it may run on accelerators, and has done so less than n times.
+// sampledLess reports whether an accelerator may run it and each has run it less than n times.
 func (l *loadEstimator) sampledLess(it *Item, n int64) bool {
 	set := l.accelerators(it)
 	for rest := set; rest != 0; rest = rest.Without(rest.First()) {
@@ -314,15 +324,15 @@ func (l *loadEstimator) sampledLess(it *Item, n int64) bool {
 	return set != 0
 }
 
-// push enters it in the queue of p.
+// push adds it to the queue of p.
 func (l *loadEstimator) push(it *Item, p PlaceID) {
 	l.assign(it, p)
 	l.queued[p] += it.expect
 	l.queuedRuns[p] += it.run
 }
 
-// reserve keeps time of accelerator q free for it, which is tried on the host: most often it runs there in the end, and what comes
-// meanwhile is dealt out as if it were there.
+// reserve sets aside time of accelerator q for it while it is on trial on the host. Most trials end
+// on the accelerator, so later items are distributed as if it were there.
 func (l *loadEstimator) reserve(it *Item, q PlaceID) {
 	d, _ := l.expect(it, q)
 	it.fallback, it.reserved = q+1, time.Duration(float64(d)*l.occupancy(it, q))
@@ -330,7 +340,7 @@ func (l *loadEstimator) reserve(it *Item, q PlaceID) {
 	l.queuedRuns[q] += it.reserved
 }
 
-// unreserve takes that back.
+// unreserve undoes reserve.
 func (l *loadEstimator) unreserve(it *Item) {
 	if it.fallback > 0 {
 		l.queued[it.fallback-1] -= it.reserved
@@ -339,7 +349,7 @@ func (l *loadEstimator) unreserve(it *Item) {
 	}
 }
 
-// remove takes it out of the queue that it is in.
+// remove takes it out of its queue.
 func (l *loadEstimator) remove(it *Item) {
 	l.unreserve(it)
 	l.queued[it.at] -= it.expect
@@ -347,7 +357,7 @@ func (l *loadEstimator) remove(it *Item) {
 	l.unassign(it)
 }
 
-// pop enters it, which was removed, among what p runs.
+// pop adds it, which was removed, to the items in flight at p.
 func (l *loadEstimator) pop(it *Item, p PlaceID) {
 	meant := it.at
 	l.assign(it, p)
@@ -363,13 +373,13 @@ func (l *loadEstimator) pop(it *Item, p PlaceID) {
 	l.state.beginRun(it, p)
 }
 
-// Granted enters an item that was never pushed.
+// Granted adds an item that was never pushed.
 func (l *loadEstimator) Granted(it *Item, p PlaceID) {
 	l.readTimes(it)
 	l.pop(it, p)
 }
 
-// done takes it from what its place runs, and learns how long it ran.
+// done removes it from the items in flight and learns its run time.
 func (l *loadEstimator) done(it *Item) {
 	if it.counted {
 		l.unreserve(it)
@@ -377,7 +387,7 @@ func (l *loadEstimator) done(it *Item) {
 		l.unassign(it)
 	}
 	if it.Took > 0 && it.Version != "" {
-		if l.state.Places[it.at].Host { // where a time begins when all data are there
+		if l.state.Places[it.at].Host { // times on the host begin when all data are there
 			it.Beside, it.moves = false, false
 		}
 		l.state.Times.learn(it, l.state.Places[it.at].Kind, it.Took, it.weight)
@@ -394,8 +404,9 @@ func (l *loadEstimator) assign(it *Item, p PlaceID) {
 	}
 }
 
-// charge says what it takes of p, where it is for so long. Times that have moving in them say how long it runs there only where that is much
-// longer: else others would be moved for a wait that is none.
+// charge computes the load that it adds to place p if it takes d there. A time that includes
+// transfers counts as run time only where it is much longer than they are; otherwise items would be
+// moved away from a wait that is none.
 func (l *loadEstimator) charge(it *Item, p PlaceID, d time.Duration) {
 	part := l.occupancy(it, p)
 	it.moves = it.missing(p) > 0

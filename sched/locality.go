@@ -6,32 +6,35 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// moveFactor is how much dearer a byte moved is than a byte worked on, for data that have a home on an accelerator:
-// links are about that much slower than the memories at their ends. Data that were never moved must be moved once to
-// be used by any accelerator, so there a byte counts as a byte.
+// moveFactor is the cost of a byte moved relative to a byte of work, for data that an accelerator
+// owns: about the ratio of the bandwidths of device memory and link. Data on the host alone must
+// move once to any accelerator, so there the factor is 1.
 const moveFactor = 32
 
-// queuePart is how many items in line count as one that has its home at a place, for one that has no home yet: the line is that of a moment.
+// queuePart is the number of queued items that weigh as much as one owned item for data without an
+// owner yet: a queue is short-lived, ownership is not.
 const queuePart = 16
 
-// unplacedLead is how many items more a place must have before an item without a home than another that has something to do, for that to
-// take it.
+// unplacedLead is the lead in queued items that a place must have before another place steals an
+// item whose data no accelerator owns.
 const unplacedLead = 8
 
-// returnFactor is how much dearer than it takes a move between accelerators is.
+// returnFactor multiplies the cost of a transfer between accelerators: later items may have to move
+// the data back.
 const returnFactor = 4
 
-// locality gives each item to the place where the fewest bytes must be moved, among equals to the one with the least
-// to do. A place with nothing of its own takes items meant for others: where that moves nothing more, where the
-// wait saved is worth the bytes, or where the other place lacks the tokens.
+// locality gives each item to the place with the fewest bytes to transfer, and among equals to the
+// least loaded. An idle place steals items of other places if that transfers nothing, if the saved
+// wait outweighs the transfers, or if the other place lacks the tokens.
 //
-// Once it is known how long a kernel runs on a kind of device, bytes and waiting have one measure, time: the item goes where it
-// is over first, and is taken over by a place that is done with it first. Kinds that an item may run on are each tried a few times.
+// Once the run time of a kernel on a kind of device is known, transfers and waiting have one
+// measure, time: the item goes to the place with the earliest finish, and a place steals it if it
+// would finish it earlier. Every kind that may run an item is tried a few times.
 type locality struct {
 	loadEstimator
 	queues     []queue      // by place
-	assigned   []int        // by place: items ever meant for it
-	ownedBytes []deps.Bytes // by place: what those work on whose data were moved there for that
+	assigned   []int        // by place: items ever queued at it
+	ownedBytes []deps.Bytes // by place: bytes of work whose data it owns
 	len        int
 }
 
@@ -44,7 +47,7 @@ func (l *locality) Push(it *Item) {
 	l.enqueue(it, l.choose(it))
 }
 
-// enqueue puts it in the queue of p, for which it is meant.
+// enqueue puts it into the queue of p.
 func (l *locality) enqueue(it *Item, p PlaceID) {
 	l.assigned[p]++
 	if !it.owned {
@@ -55,7 +58,7 @@ func (l *locality) enqueue(it *Item, p PlaceID) {
 	l.len++
 }
 
-// owner returns the accelerator that has what it works on in the end, if it is meant for p.
+// owner returns the accelerator that will own the data of it in the end if it is queued at p.
 func (l *locality) owner(it *Item, p PlaceID) PlaceID {
 	if it.fallback > 0 {
 		return it.fallback - 1
@@ -63,14 +66,14 @@ func (l *locality) owner(it *Item, p PlaceID) PlaceID {
 	return p
 }
 
-// countOwned counts it at p, if it makes that its home.
+// countOwned adds it to the owned bytes of p if it makes p the owner of its data.
 func (l *locality) countOwned(it *Item, p PlaceID) {
 	if it.owned = !l.state.Places[p].Host && l.unplaced(it, it.missing(p)); it.owned {
 		l.ownedBytes[p] += it.Work
 	}
 }
 
-// choose returns the place that it is meant for.
+// choose returns the place whose queue it joins.
 func (l *locality) choose(it *Item) PlaceID {
 	q := it.fallback - 1
 	if it.fallback = 0; q >= 0 && it.Allowed.Has(q) { // its trial was stopped
@@ -96,7 +99,7 @@ func (l *locality) choose(it *Item) PlaceID {
 	return l.place(it, of)
 }
 
-// critical reports whether an accelerator has nothing to do, so that others may be waiting for it, and not it for others.
+// critical reports whether an accelerator is idle, so that it is probably on the critical path.
 func (l *locality) critical(it *Item) bool {
 	for rest := l.accelerators(it); rest != 0; rest = rest.Without(rest.First()) {
 		if p := rest.First(); l.queues[p].len+l.state.Load(p) == 0 {
@@ -106,7 +109,7 @@ func (l *locality) critical(it *Item) bool {
 	return false
 }
 
-// place returns the one of some places that it is meant for, by what is known of its time.
+// place returns the place in of whose queue it joins, by its known or guessed time.
 func (l *locality) place(it *Item, of PlaceSet) PlaceID {
 	if p, ok := l.earliest(it, of); ok {
 		if l.isLong(it, p) {
@@ -115,22 +118,23 @@ func (l *locality) place(it *Item, of PlaceSet) PlaceID {
 		return l.nearest(it, of&l.sameKind(p))
 	}
 	if p := l.guessEarliest(it, of); l.isLong(it, p) {
-		return p // by a guess; what has run once must not stand in line for the few bytes of its data
+		return p // a guess; an item that has run once must not queue for the few bytes of its data
 	}
 	if home := of & it.Home; home != 0 {
-		return l.nearest(it, home) // what it only reads is soon elsewhere, too
+		return l.nearest(it, home) // data that it only reads are soon replicated elsewhere, too
 	}
 	return l.nearest(it, of)
 }
 
-// longFactor is how many times as long as what it works on is moved an item must run for time to count more than bytes among
-// devices of one kind: below, whoever takes it from where its data are makes the next one wait for them.
+// longFactor is the ratio of run time to transfer time from which on time counts more than bytes
+// among devices of one kind. Below it, a stolen item makes the next one wait for its data.
 const longFactor = 8
 
-// longTime is how long it must run for that at the least.
+// longTime is the least run time of such an item.
 const longTime = 5 * time.Millisecond
 
-// isLong reports whether it runs long at p for the bytes that it works on, as far as is known or guessed.
+// isLong reports whether it runs long at p relative to its transfers, as far as that is known or
+// guessed.
 func (l *locality) isLong(it *Item, p PlaceID) bool {
 	return l.state.isLongRun(it, it.runs[l.state.pool[p]].run, p)
 }
@@ -150,7 +154,7 @@ func (l *locality) sameKind(p PlaceID) PlaceSet {
 	return set
 }
 
-// nearest returns the place of some where the fewest bytes must be moved.
+// nearest returns the place in of with the fewest bytes to transfer.
 func (l *locality) nearest(it *Item, of PlaceSet) PlaceID {
 	best := of.First()
 	for rest := of.Without(best); rest != 0; {
@@ -168,7 +172,7 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 	a, b := it.missing(p), it.missing(q)
 	accelerators := !l.state.Places[p].Host && !l.state.Places[q].Host
 	if accelerators && l.unplaced(it, min(a, b)) {
-		// It will stay where it is moved to: what counts is who has got more, and a little who has more to do.
+		// The data will stay where they are moved to: balance the owned bytes, and a little the queues.
 		if x, y := l.ownedBytes[p]+a+l.wait(it, p)/queuePart, l.ownedBytes[q]+b+l.wait(it, q)/queuePart; x != y {
 			return x < y
 		}
@@ -177,7 +181,7 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 		if !accelerators {
 			return a < b
 		}
-		// Between accelerators the wait counts too: a few bytes of a neighbour's edge are no reason to stand in line.
+		// Between accelerators the wait counts too: a few bytes of a halo are no reason to queue.
 		if k := l.state.pool[p]; k == l.state.pool[q] && it.runs[k].known && it.runs[k].alone && it.Work > 0 {
 			return l.runLoad(p)+l.moveCost(it, p, it.runs[k].run) < l.runLoad(q)+l.moveCost(it, q, it.runs[k].run)
 		}
@@ -192,10 +196,12 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 	return l.assigned[p] < l.assigned[q]
 }
 
-// homePart is what part of what it works on counts as missing besides where it has not got its home.
+// homePart is the divisor of the bytes of work that count as missing at a place that does not own
+// the data.
 const homePart = 4
 
-// moveCost is what it costs to run it at p, for that long, and not where all of its data are. What it changes has its home there from then on.
+// moveCost returns the cost of running it for run at p instead of at the owner of its data. The
+// data that it changes belong to p afterwards.
 func (l *locality) moveCost(it *Item, p PlaceID, run time.Duration) time.Duration {
 	n := it.missing(p)
 	if it.Home != 0 && !it.Home.Has(p) {
@@ -204,7 +210,8 @@ func (l *locality) moveCost(it *Item, p PlaceID, run time.Duration) time.Duratio
 	return l.state.transferCost(it, n, p, run)
 }
 
-// unplaced reports whether no accelerator has yet what it works on, of which so much at least is missing.
+// unplaced reports whether no accelerator owns the data of it; missing is the least number of bytes
+// missing anywhere.
 func (l *locality) unplaced(it *Item, missing deps.Bytes) bool {
 	if it.Changes {
 		return it.Home == 0
@@ -212,8 +219,9 @@ func (l *locality) unplaced(it *Item, missing deps.Bytes) bool {
 	return missing > it.Work/2
 }
 
-// transferCost is what moving n bytes for it from another accelerator to p costs, where it runs so long: returnFactor times what that takes, as what comes
-// next may have to move them back; or, for what runs so shortly that a line of many is over by then, what moveFactor says.
+// transferCost returns the cost of transferring n bytes from another accelerator to p for an item
+// that runs for run: returnFactor times the transfer, or, for short runs, moveFactor times the
+// run's share of the bytes.
 func (s *State) transferCost(it *Item, n deps.Bytes, p PlaceID, run time.Duration) time.Duration {
 	if n == 0 {
 		return 0
@@ -221,7 +229,7 @@ func (s *State) transferCost(it *Item, n deps.Bytes, p PlaceID, run time.Duratio
 	return min(returnFactor*s.moving(n, p), time.Duration(moveFactor*float64(n)/float64(it.Work)*float64(run)))
 }
 
-// wait is what p has to run before it, in bytes worked on, as far as one can know: as much each as it is itself.
+// wait returns the work queued at p before it, in bytes; each queued item counts as much as it.
 func (l *locality) wait(it *Item, p PlaceID) deps.Bytes {
 	return deps.Bytes((l.queues[p].len+l.state.Load(p))/max(1, l.state.Places[p].Width)) * it.Work
 }
@@ -234,7 +242,7 @@ func (l *locality) Pop(p PlaceID) *Item {
 	return it
 }
 
-// peek implements finder.
+// peek implements peeker.
 func (l *locality) peek(p PlaceID) *Item {
 	if l.len == 0 {
 		return nil
@@ -250,13 +258,14 @@ func (l *locality) pop(it *Item, p PlaceID) {
 	meant := l.owner(it, it.at)
 	l.Remove(it)
 	l.loadEstimator.pop(it, p)
-	if it.owned && l.owner(it, p) != meant { // somebody else took it
+	if it.owned && l.owner(it, p) != meant { // another place stole it
 		l.ownedBytes[meant] -= it.Work
 		l.countOwned(it, p)
 	}
 }
 
-// popLocal implements chainer: for what is meant for p, and has no better before it.
+// popLocal implements localPopper. It takes an item that is queued at p and has no item of higher
+// priority before it.
 func (l *locality) popLocal(it *Item, p PlaceID) bool {
 	if it.at != p || l.queues[p].above(it.Priority) {
 		return false
@@ -265,10 +274,11 @@ func (l *locality) popLocal(it *Item, p PlaceID) bool {
 	return true
 }
 
-// Done learns how long it ran.
+// Done learns the run time of it.
 func (l *locality) Done(it *Item) { l.done(it) }
 
-// steal returns the item of another place that p should run; the fullest places are asked first.
+// steal returns an item of another place that p should run. It asks the places with the most items
+// first.
 func (l *locality) steal(p PlaceID) *Item {
 	var asked PlaceSet
 	for {
@@ -307,19 +317,20 @@ func (l *locality) stealFrom(q, p PlaceID) *Item {
 	return nil
 }
 
-// shouldSteal reports whether p should take it from q, where so many items are ahead of it, which take so long, and so long without what is moved for them. What q can start at
-// once stays; what p has in flight itself comes first there, too.
+// shouldSteal reports whether p should steal it from q. ahead is the number of items queued before
+// it at q, wait their expected time, and work that time without transfers. An item that q can start
+// at once stays. The items in flight at p come first there, too.
 func (l *locality) shouldSteal(it *Item, q, p PlaceID, ahead int, wait, work time.Duration) bool {
 	same := l.state.Places[p].Kind == l.state.Places[q].Kind
 	here, known := l.expect(it, p)
 	there, both := l.expect(it, q)
-	if !same && !(known && both) { // more may be known than when it was pushed
+	if !same && !(known && both) { // more may be known than at the push
 		l.readTimes(it)
 		here, known = l.expect(it, p)
 		there, both = l.expect(it, q)
 	}
 	switch n := it.missing(p); {
-	case l.state.Places[p].Host && both && !known && it.Version != "": // a trial, where it costs no more than it may tell
+	case l.state.Places[p].Host && both && !known && it.Version != "": // a trial, where its cost is bounded by what it can reveal
 		return l.state.Short(it, q) || wait > 0 && !l.refusesTrial(it, p) && !l.critical(it) && !l.movesTooMuch(it, p)
 	case known && both && !same && l.state.Places[p].Host:
 		return wait > 0 && l.paysOnHost(it, p, q, l.state.inFlightLoad(p), wait, work)
@@ -351,8 +362,9 @@ func (l *locality) shouldSteal(it *Item, q, p PlaceID, ahead int, wait, work tim
 	return deps.Bytes(rounds)*it.Work >= extra
 }
 
-// WorthMoving reports whether place q, which is idle, should take it from place p, which has others to run before it: whether that
-// wait is dearer than moving extra bytes away from where they have their home. It is the rule of the locality policy.
+// WorthMoving reports whether the idle place q should take it from place p, where others items come
+// first: whether the wait costs more than transferring extra bytes away from their owner. The
+// locality policy decides by the same rule.
 func (s *State) WorthMoving(it *Item, p, q PlaceID, others int, extra deps.Bytes) bool {
 	here, there := s.Times.expected(it, s.Places[p].Kind), s.Times.expected(it, s.Places[q].Kind)
 	if here.known && there.known && s.isLongRun(it, here.run, p) {

@@ -11,10 +11,11 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// A Policy keeps ready items and chooses among them. Its owner calls it under one lock. One of Register that panics, or pops what it must
-// not, is put out of use: see PolicyError. It must not end its goroutine (runtime.Goexit).
+// A Policy keeps ready items and chooses among them. Its owner calls it under one lock. A
+// registered policy that panics, or pops an item that it must not, is taken out of use: see
+// PolicyError. A policy must not end the calling goroutine (runtime.Goexit).
 type Policy interface {
-	// Push takes a ready item; it may set where it is meant to run.
+	// Push takes a ready item; it may decide where the item should run.
 	Push(it *Item)
 	// Pop takes out and returns the item that p should run next: one that State.Admit admits there, or nil.
 	Pop(p PlaceID) *Item
@@ -26,41 +27,43 @@ type Policy interface {
 	Len() int
 }
 
-// A Learner is a policy that is told of items that are over, with Item.Took set where it is known, and not pushed again in
-// between.
+// A Learner is a policy that receives finished items, with Item.Took set where it is known.
 type Learner interface {
 	Done(it *Item)
 }
 
-// A grantObserver is a policy that is told of items that run somewhere without having been pushed.
+// A grantObserver is a policy that learns of items that run without having been pushed.
 type grantObserver interface {
 	Granted(it *Item, p PlaceID)
 }
 
-// A localPopper is a policy under which a worker may run what it has just made ready before what was ready earlier.
+// A localPopper is a policy under which a worker may run an item that it has just made ready before
+// items that were ready earlier.
 type localPopper interface {
-	// popLocal takes out an item that was pushed, for p to run it now, and reports whether it did.
+	// popLocal takes out an item that was pushed, so that p runs it now, and reports whether it
+	// did.
 	popLocal(it *Item, p PlaceID) bool
 }
 
-// An earlyPlacer is a policy that can say whether an item may be launched at a place before its predecessors are finished, which
-// passes over the queues of the policy.
+// An earlyPlacer is a policy that decides whether an item may be launched at a place before its
+// predecessors have finished. Such a launch bypasses the queues of the policy.
 type earlyPlacer interface {
-	// agrees reports whether nothing that is known speaks against p, and whether all is known that it takes to say so. it is not pushed, and
-	// it starts at p or elsewhere when its predecessors are finished, so that what places have to do until then does not count.
+	// agrees reports whether no known time speaks against p, and whether all times that the
+	// decision needs are known. it is not queued. It starts after its predecessors wherever it
+	// runs, so the current load of places does not count.
 	agrees(it *Item, p PlaceID) (agrees, known bool)
 }
 
-// A peeker is a policy that can say what Pop would give p, and keeps it.
+// A peeker is a policy that can name the item that Pop would return, without removing it.
 type peeker interface {
 	peek(p PlaceID) *Item
 }
 
-// A State is what a policy may see of the machine.
+// A State is the view that a policy has of the machine.
 type State struct {
 	Places []Place
 	Seed   uint64
-	Times  *Times // what has been learned
+	Times  *Times // the learned times
 	places []placeLoad
 	idle   atomic.Uint64 // the places with nothing in flight
 	pools  []pool
@@ -104,7 +107,7 @@ func (s *State) Short(it *Item, p PlaceID) bool {
 var registry = struct {
 	sync.Mutex
 	policies map[string]func(*State) Policy
-	own      map[string]bool // those of Register
+	own      map[string]bool // the registered ones
 }{own: map[string]bool{}, policies: map[string]func(*State) Policy{
 	"fifo":     func(s *State) Policy { return &fifo{state: s} },
 	"priority": func(s *State) Policy { return &fifo{state: s, priorities: true} },

@@ -2,8 +2,9 @@ package sched
 
 import "math/rand/v2"
 
-// random gives a place any item that may run there: for tests, which must hold under every order. By chance alone an item could wait
-// for ever, so that each place asks the oldest first now and then.
+// random gives a place any item that may run there. It serves tests, which must hold under every
+// order. Chance alone could delay an item for ever, so each place takes the oldest item from time
+// to time.
 type random struct {
 	state *State
 	items []*Item
@@ -11,7 +12,7 @@ type random struct {
 	pops  []int // by place
 }
 
-// oldestEach is how often a place asks the oldest of the items that may run there first, in pops.
+// oldestEach is the number of pops of a place between two that take the oldest item.
 const oldestEach = 8
 
 func newRandom(s *State) Policy {
@@ -42,7 +43,8 @@ func (r *random) Pop(p PlaceID) *Item {
 	return nil
 }
 
-// oldest returns where the item is that comes first of those that may run at p, -1 when there is none.
+// oldest returns the index of the first item by priority and order that may run at p; -1 if there
+// is none.
 func (r *random) oldest(p PlaceID) int {
 	best := -1
 	for i, it := range r.items {

@@ -8,14 +8,14 @@ import (
 	"slices"
 )
 
-// A PolicyError says that a policy of Register broke: a method panicked, or did what it must not. The scheduler goes on with what the
-// policy held, first in first out, so that whoever owns it can end.
+// A PolicyError says that a registered policy failed: a method panicked or did something forbidden.
+// The scheduler continues with the items of the policy in the order in which they came.
 type PolicyError struct {
 	Policy string
 	Method string
 	What   string
 	Value  any    // of a panic, else nil
-	Stack  []byte // likewise
+	Stack  []byte // of the panic
 }
 
 func (e *PolicyError) Error() string {
@@ -28,7 +28,8 @@ func (e *PolicyError) Unwrap() error {
 	return err
 }
 
-// A policySandbox is a policy of Register, which may break in any call, under the lock of the scheduler's owner. It knows itself what was pushed.
+// A policySandbox wraps a registered policy, which may fail in any call under the lock of the
+// scheduler's owner. It keeps its own record of the pushed items.
 type policySandbox struct {
 	name  string
 	inner Policy // nil once it has broken
@@ -38,7 +39,7 @@ type policySandbox struct {
 	broke func(error)
 }
 
-// openGuarded opens a policy of Register.
+// openGuarded opens a registered policy in a sandbox.
 func openGuarded(name string, open func(*State) Policy, s *State, broke func(error)) (g *policySandbox, err error) {
 	g = &policySandbox{name: name, state: s, items: map[*Item]struct{}{}, after: fifo{state: s}, broke: broke}
 	defer func() {
@@ -52,7 +53,7 @@ func openGuarded(name string, open func(*State) Policy, s *State, broke func(err
 	return g, nil
 }
 
-// call calls f, which calls a method of inner, and reports whether that came back.
+// call runs f, which calls a method of inner, and reports whether it returned.
 func (g *policySandbox) call(method string, f func()) (fine bool) {
 	if g.inner == nil {
 		return false
@@ -68,12 +69,12 @@ func (g *policySandbox) call(method string, f func()) (fine bool) {
 	return true
 }
 
-// inOrder returns the items in the order in which they came.
+// inOrder returns the items in the order of their pushes.
 func (g *policySandbox) inOrder() []*Item {
 	return slices.SortedFunc(maps.Keys(g.items), func(a, b *Item) int { return cmp.Compare(a.order, b.order) })
 }
 
-// fail takes over from inner.
+// fail replaces inner by a queue.
 func (g *policySandbox) fail(e *PolicyError) {
 	g.inner = nil
 	for _, it := range g.inOrder() {
@@ -111,7 +112,7 @@ func (g *policySandbox) Pop(p PlaceID) *Item {
 	return it
 }
 
-// wrong says why an item cannot be granted to p, "" if it can.
+// wrong returns the reason why an item cannot be granted to p; empty if it can.
 func (g *policySandbox) wrong(it *Item, p PlaceID) string {
 	if _, ours := g.items[it]; !ours {
 		return "returned an item that it does not have"
@@ -133,7 +134,7 @@ func (g *policySandbox) Remove(it *Item) {
 	delete(g.items, it)
 }
 
-// Each is not asked of inner, and neither is Len: the guard knows.
+// Each and Len use the sandbox's own record and do not call inner.
 func (g *policySandbox) Each(f func(*Item)) {
 	for _, it := range g.inOrder() {
 		f(it)

@@ -10,17 +10,17 @@ import (
 // DefaultPolicy is the policy of Options without one.
 const DefaultPolicy = "locality"
 
-// Options say what to schedule for. Places must not be empty.
+// Options describe the machine. Places must not be empty.
 type Options struct {
 	Policy string
 	Places []Place
 	Tokens map[devices.Kind]int // by kind, devices.Acc for all accelerators; DefaultTokens where nothing is said
 	Seed   uint64               // of policies that draw lots
 	Times  *Times               // what is known from before; nil is nothing
-	// Watched says that somebody wants to know what the policy saw of each item: Item.Seen.
+	// Watched makes the scheduler record what the policy knew of each item: Item.Seen.
 	Watched bool
-	// Broke is told, once, that a policy of Register is out of use: a *PolicyError. It is called under the lock of the scheduler's owner,
-	// and must not call the scheduler.
+	// Broke receives a *PolicyError, once, when a registered policy is taken out of use. It runs
+	// under the lock of the scheduler's owner and must not call the scheduler.
 	Broke func(error)
 }
 
@@ -37,7 +37,7 @@ type Scheduler struct {
 	watched       bool
 	name          string
 	loads         *loadEstimator // of policy, if it has one
-	retired       atomic.Uint64  // PlaceSet
+	retired       atomic.Uint64  // a PlaceSet
 	_             [128]byte      // who goes past the lock reads what comes before
 	order         uint64
 	_             [128]byte
@@ -77,7 +77,7 @@ func New(o Options) (*Scheduler, error) {
 	return s, nil
 }
 
-// Learns reports whether the policy wants to know how long items ran.
+// Learns reports whether the policy learns from the run times of items.
 func (s *Scheduler) Learns() bool { return s.learner != nil }
 
 // Prepare sets where it may run and what it needs there: places that can never have the tokens are left out.
@@ -158,8 +158,8 @@ func (s *Scheduler) Pop(p PlaceID) *Item {
 	return it
 }
 
-// Offers reports whether Pop would give p an item now: also where the policy cannot say, if there are ready items at all. Who would wake a worker
-// to ask for one had better ask this first.
+// Offers reports whether Pop would return an item for p now. Where the policy cannot tell, it
+// reports whether there are ready items at all. It saves waking a worker in vain.
 func (s *Scheduler) Offers(p PlaceID) bool {
 	t := &s.pools[s.pool[p]]
 	switch {
@@ -171,11 +171,13 @@ func (s *Scheduler) Offers(p PlaceID) bool {
 	return s.peeker.peek(p) != nil
 }
 
-// chainFairness is how often PopAfter takes the earliest item nevertheless, so that no item waits for the end of a long chain.
+// chainFairness is the number of calls of PopAfter after which one takes the earliest item
+// regardless, so that no item waits for the end of a long chain.
 const chainFairness = 61
 
-// PopAfter is Pop for one of the workers of p, which has just made next ready: that goes before items of its priority that came earlier,
-// where the policy leaves that open, as what it touches is still in the worker's caches. next may be nil, or taken meanwhile.
+// PopAfter is Pop for a worker of p that has just made next ready. Where the policy leaves it open,
+// next goes before earlier items of its priority, because its data are still in the caches of the
+// worker. next may be nil or already taken.
 func (s *Scheduler) PopAfter(p PlaceID, next *Item) *Item {
 	if next == nil || next.state != queued || s.localPopper == nil || s.pools[s.pool[p]].reserved != nil {
 		return s.Pop(p)
@@ -200,7 +202,7 @@ func (s *Scheduler) grant(it *Item, p PlaceID) {
 	s.countIn(p)
 }
 
-// unreserve forgets that it waits for tokens.
+// unreserve cancels the reservation of tokens for it.
 func (s *Scheduler) unreserve(it *Item) {
 	for k := range s.pools {
 		if s.pools[k].reserved == it {
@@ -212,8 +214,8 @@ func (s *Scheduler) unreserve(it *Item) {
 	}
 }
 
-// Follows reports whether p could be granted it without asking the policy: a prepared item that was not pushed, whose tokens are
-// there and wanted by nobody who waits for them.
+// Follows reports whether it, which is prepared and not queued, may be granted to p without the
+// policy: its tokens are free and no refused item needs them.
 func (s *Scheduler) Follows(it *Item, p PlaceID) bool {
 	if it.state != idle || !it.Allowed.Has(p) || s.Retired(p) {
 		return false
@@ -225,8 +227,8 @@ func (s *Scheduler) Follows(it *Item, p PlaceID) bool {
 	return s.pools[k].spare(it, k)
 }
 
-// Agrees reports whether the policy agrees that items like it are launched at p before their predecessors are finished, and
-// whether it knows how long they run there. A policy that weighs nothing agrees always.
+// Agrees reports whether the policy agrees to launch it at p before its predecessors have finished,
+// and whether its run time there is known. A policy that is not an earlyPlacer always agrees.
 func (s *Scheduler) Agrees(it *Item, p PlaceID) (agrees, known bool) {
 	if of, weighs := s.policy.(earlyPlacer); weighs {
 		return of.agrees(it, p)
@@ -234,7 +236,8 @@ func (s *Scheduler) Agrees(it *Item, p PlaceID) (agrees, known bool) {
 	return true, true
 }
 
-// Grant gives p an item that follows: it is in flight then, as if it had been pushed and popped. p may have been retired meanwhile.
+// Grant puts an item that follows in flight at p, as if it had been pushed and popped. p may have
+// been retired meanwhile.
 func (s *Scheduler) Grant(it *Item, p PlaceID) {
 	if it.state != idle || !it.Allowed.Has(p) || it.needs && !s.pools[s.pool[p]].spare(it, s.pool[p]) {
 		panic("gompss: bug: sched: grant of an item that is queued, in flight or has no business there")
@@ -245,7 +248,7 @@ func (s *Scheduler) Grant(it *Item, p PlaceID) {
 	s.start(it, p)
 }
 
-// start puts it in flight at p, past the policy.
+// start puts it in flight at p without the policy.
 func (s *Scheduler) start(it *Item, p PlaceID) {
 	it.state, it.at, it.seen = inFlight, p, it.seen[:0]
 	s.countIn(p)
@@ -254,10 +257,10 @@ func (s *Scheduler) start(it *Item, p PlaceID) {
 	}
 }
 
-// Retired reports whether p was taken out.
+// Retired reports whether p was retired.
 func (s *Scheduler) Retired(p PlaceID) bool { return PlaceSet(s.retired.Load()).Has(p) }
 
-// Done takes an item out of flight and gives its tokens back. The item may be pushed again.
+// Done ends the run of an item and frees its tokens. The item may be pushed again.
 func (s *Scheduler) Done(it *Item) {
 	if it.state != inFlight {
 		panic("gompss: bug: sched: done with an item that is not in flight")
@@ -273,8 +276,8 @@ func (s *Scheduler) Done(it *Item) {
 	}
 }
 
-// Resume puts a prepared item that needs no tokens in flight at p, as if it had been pushed and popped at once: it was
-// there before, and goes on.
+// Resume puts a prepared item without tokens in flight at p, as if it had been pushed and popped at
+// once. The item ran before and continues.
 func (s *Scheduler) Resume(it *Item, p PlaceID) {
 	if it.state != idle || it.needs || !it.Allowed.Has(p) {
 		panic("gompss: bug: sched: resume of an item that is queued, in flight, needs tokens or may not run there")
@@ -282,7 +285,8 @@ func (s *Scheduler) Resume(it *Item, p PlaceID) {
 	s.start(it, p)
 }
 
-// Retire takes a place out for good and returns the ready items that can run nowhere else; those are no longer held.
+// Retire removes a place for good and returns the ready items that can run nowhere else. The
+// scheduler no longer holds those.
 func (s *Scheduler) Retire(p PlaceID) []*Item {
 	s.retired.Or(uint64(PlaceSet(0).With(p)))
 	var moved, orphans []*Item
@@ -322,11 +326,11 @@ func (s *Scheduler) Len() int { return s.policy.Len() }
 // PolicyName returns the name of the policy.
 func (s *Scheduler) PolicyName() string { return s.name }
 
-// Limit returns the tokens that the kind of p has in all.
+// Limit returns the total tokens of the kind of p.
 func (s *Scheduler) Limit(p PlaceID) int { return s.pools[s.pool[p]].limit }
 
 // Need returns the tokens that a prepared item holds while it runs at p.
 func (s *Scheduler) Need(it *Item, p PlaceID) int { return int(it.need[s.pool[p]]) }
 
-// Free returns the tokens of the kind of p that nobody holds.
+// Free returns the free tokens of the kind of p.
 func (s *Scheduler) Free(p PlaceID) int { return s.pools[s.pool[p]].free }

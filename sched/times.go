@@ -14,12 +14,15 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// Times is what has been learned of how long tasks run: for each version of a task (its kernel), kind of device and size class,
-// which is the power of two of the bytes that it works on. Devices of one kind learn together. The zero Times knows nothing.
-// Not safe for concurrent use, but for what Scheduler.GrantUnlocked looks up.
+// Times holds the learned run times of tasks by version (the kernel), kind of device and size
+// class, which is the power of two of the bytes of work. Devices of one kind learn together. The
+// zero Times is empty.
+//
+// Times is not safe for concurrent use, except for the lookups of Scheduler.GrantUnlocked.
 type Times struct {
 	known atomic.Pointer[map[timeKey]*history] // replaced, never changed
-	// cache has some of them that were asked for: most tasks are like others before them, and to compare is less than to look up.
+	// cache has recently used histories: most tasks resemble the previous one, and a comparison is
+	// cheaper than a map lookup.
 	cache [8]struct {
 		key timeKey
 		of  *history
@@ -32,7 +35,7 @@ type timeKey struct {
 	class   int8
 }
 
-// all returns what is known, for reading.
+// all returns the histories for reading.
 func (t *Times) all() map[timeKey]*history {
 	if known := t.known.Load(); known != nil {
 		return *known
@@ -44,7 +47,8 @@ func (t *Times) all() map[timeKey]*history {
 const (
 	keptTimes = 15
 	fewTimes  = 3
-	// aloneTimes is how many it takes for it to be compared with moving: while memory is being locked the host hears late of what is over.
+	// aloneTimes is the number of samples before a time is compared with transfers: while memory is
+	// being pinned the host observes completions late.
 	aloneTimes = 8
 )
 
@@ -63,19 +67,20 @@ const (
 	learnBlock = 32
 )
 
-// A history is the latest durations of one key, those of items that ran beside each other as one share. What is expected is their mean,
-// and not their median: kernels that share an accelerator end one soon after the other, so that most are told as short and a few as long,
-// and it is their sum that keeps the accelerator busy. An outlier that is long counts as outlierFactor times the median, so that a few of
-// them among many do not keep others from it.
+// A history holds the latest durations of one key; overlapping runs form one sample. The expected
+// time is their mean and not their median: kernels that share an accelerator end shortly after one
+// another, so that most durations are short and a few are long, and their sum is what occupies the
+// accelerator. A long outlier counts as outlierFactor times the median, so that a few of them do
+// not repel other items.
 type history struct {
 	samplesKept []sample // a ring once it is full
 	next        int
 	outliers    []time.Duration // outliers since the last that was none
-	// What others look up beside the lock.
+	// The fields below are read without the lock.
 	median  atomic.Int64 // nanoseconds
 	mean    atomic.Int64 // the mean
 	samples atomic.Int64
-	alone   atomic.Bool // nothing was moved for the items that it is of
+	alone   atomic.Bool // no sample includes transfers
 }
 
 func (h *history) expected() expected {
@@ -83,18 +88,21 @@ func (h *history) expected() expected {
 	return expected{run: time.Duration(h.mean.Load()), median: time.Duration(h.median.Load()), samples: n, known: n >= fewTimes, alone: h.alone.Load() && n >= aloneTimes}
 }
 
-// forget makes room for the first time that has no moving in it. Where the host tells when a kernel was over, its time begins when it was
-// enqueued, behind its copies; and before the first copies memory is locked, which takes seconds where a kernel takes a millisecond.
+// forget drops the samples that include transfers when the first sample without them arrives. Where
+// the host observes the end of a kernel, its time begins when it was enqueued, behind its
+// transfers; and pinning memory before the first transfers takes seconds where a kernel takes a
+// millisecond.
 func (h *history) forget() {
 	h.samplesKept, h.next, h.outliers = h.samplesKept[:0], 0, h.outliers[:0]
 	h.samples.Store(min(h.samples.Load(), fewTimes-1))
 	h.alone.Store(true)
 }
 
-// A sample is the durations of up to maxSampleItems items that ran beside each other, or of one that ran alone.
+// A sample is the sum of the durations of up to maxSampleItems items that ran side by side, or the
+// duration of one item.
 type sample struct{ sum, items time.Duration }
 
-// maxSampleItems is how many durations are one share at the most.
+// maxSampleItems bounds the number of durations in one sample.
 const maxSampleItems = 8
 
 func (s sample) mean() time.Duration { return s.sum / s.items }
@@ -103,7 +111,7 @@ func keyFor(it *Item, kind devices.Kind) timeKey {
 	return timeKey{it.Version, kind, int8(bits.Len64(uint64(it.Work)))}
 }
 
-// of returns the history of it on a kind, nil if it has never run there.
+// of returns the history of it on a kind; nil if it has never run there.
 func (t *Times) of(it *Item, kind devices.Kind) *history {
 	k := keyFor(it, kind)
 	l := &t.cache[(len(k.version)+len(k.kind)+int(k.class))%len(t.cache)]
@@ -113,7 +121,8 @@ func (t *Times) of(it *Item, kind devices.Kind) *history {
 	return l.of
 }
 
-// near returns the history of the size class next to that of it on a kind, the better known of both; nil if it never ran there.
+// near returns the better-known history of the two neighbouring size classes; nil if neither has
+// run there.
 func (t *Times) near(it *Item, kind devices.Kind) *history {
 	k := keyFor(it, kind)
 	k.class--
@@ -126,7 +135,7 @@ func (t *Times) near(it *Item, kind devices.Kind) *history {
 	return below
 }
 
-// Expect returns how long it will run on a kind of device, and false when too little is known.
+// Expect returns the expected run time of it on a kind of device; false if too few runs are known.
 func (t *Times) Expect(it *Item, kind devices.Kind) (time.Duration, bool) {
 	e := t.expected(it, kind)
 	return e.run, e.known
@@ -139,18 +148,18 @@ func (t *Times) expected(it *Item, kind devices.Kind) expected {
 	return expected{}
 }
 
-// Learn notes how long an item ran on a kind of device.
+// Learn adds a run time of an item on a kind of device.
 func (t *Times) Learn(it *Item, kind devices.Kind, took time.Duration) {
 	t.learn(it, kind, took, weightOne)
 }
 
-// weight says how the time of an item counts that is learned.
+// A weight is how many runs a learned time stands for.
 type weight uint8
 
 const (
-	weightOne   weight = iota // as the next one
-	weightBlock               // for learnEach of which others were left out
-	weightNone                // to see whether outliers come in a row
+	weightOne   weight = iota // one run
+	weightBlock               // learnEach runs, of which the others were left out
+	weightNone                // none: only outliers in a row matter
 )
 
 func (t *Times) learn(it *Item, kind devices.Kind, took time.Duration, as weight) {
@@ -166,14 +175,15 @@ func (t *Times) learn(it *Item, kind devices.Kind, took time.Duration, as weight
 	}
 	switch {
 	case it.moves && h.alone.Load():
-		return // nothing new: what is known is better
+		return // the known times without transfers are better
 	case !it.moves && !h.alone.Load():
 		h.forget()
 	}
 	h.add(took, as, it.Beside)
 }
 
-// add notes a duration; beside says that it began when others had begun and ended when the one before it had ended.
+// add learns a duration. beside means that the run overlapped with others: it began after them and
+// ended after the previous one ended.
 func (h *history) add(took time.Duration, as weight, beside bool) {
 	var samples int64
 	switch as {
@@ -191,7 +201,7 @@ func (h *history) add(took time.Duration, as weight, beside bool) {
 	median := time.Duration(h.median.Load())
 	odd := !beside && isOutlier(took, median)
 	if !enters && len(h.outliers) == 0 && !odd {
-		return // as ever
+		return // as expected
 	}
 	if odd = odd && samples > fewTimes; !odd {
 		h.outliers = h.outliers[:0]
@@ -206,7 +216,7 @@ func (h *history) add(took time.Duration, as weight, beside bool) {
 	}
 }
 
-// addSample puts a share in the place of the oldest.
+// addSample replaces the oldest sample once the ring is full.
 func (h *history) addSample(s sample) {
 	if len(h.samplesKept) < keptTimes {
 		h.samplesKept = append(h.samplesKept, s)
@@ -217,7 +227,7 @@ func (h *history) addSample(s sample) {
 	h.summarise()
 }
 
-// restart forgets all but the outliers.
+// restart drops everything but the outliers, which are the new behaviour.
 func (h *history) restart() {
 	h.samplesKept, h.next = h.samplesKept[:0], 0
 	for _, t := range h.outliers {
@@ -227,7 +237,7 @@ func (h *history) restart() {
 	h.summarise()
 }
 
-// extend adds a duration to the latest share, if that has room.
+// extend adds a duration to the latest sample if that has room.
 func (h *history) extend(took time.Duration) bool {
 	if len(h.samplesKept) == 0 {
 		return false
@@ -242,7 +252,8 @@ func (h *history) extend(took time.Duration) bool {
 	return true
 }
 
-// summarise sets the median and the mean; or, where all of them have moving in them, the least, which is the nearest to what it runs.
+// summarise computes the median and the mean; where every sample includes transfers, the minimum
+// stands for the mean, because it is closest to the run time.
 func (h *history) summarise() {
 	var room [keptTimes]time.Duration
 	sorted := room[:0]
@@ -264,7 +275,8 @@ func (h *history) summarise() {
 	h.mean.Store(int64(all.mean()))
 }
 
-// kept returns the durations that are written to a file, oldest first: those of items that ran beside others are as good as alike.
+// kept returns the durations to write to a file, oldest first. Samples of several items are written
+// as the mean.
 func (h *history) kept() (list []int64) {
 	for i := range h.samplesKept {
 		s := h.samplesKept[(h.next+i)%len(h.samplesKept)]

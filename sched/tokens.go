@@ -11,8 +11,8 @@ import (
 // DefaultTokens is what a kind has unless Options.Tokens says otherwise.
 const DefaultTokens = 100
 
-// Patience is how often others may take tokens of a kind past an item that was refused there, and leave too few for it, before the kind
-// is reserved for it.
+// Patience is the number of times that other items may take tokens of a kind past a refused item
+// and leave too few for it. After that the kind is reserved for the refused item.
 const Patience = 8
 
 // A pool is the tokens of one kind.
@@ -20,11 +20,11 @@ type pool struct {
 	kind     devices.Kind
 	limit    int
 	free     int
-	reserved *Item // the only item that may take tokens, nil mostly
-	refused  *Item // of those that wait and were refused, the one that comes first by priority and order: the one that ages
+	reserved *Item // the only item that may take tokens; usually nil
+	refused  *Item // the first of the refused items by priority and order: the one that ages
 }
 
-// admit reports whether it may take need tokens now, and remembers who was refused.
+// admit reports whether it may take need tokens now, and records the refused item.
 func (t *pool) admit(it *Item, need int) bool {
 	if need == 0 {
 		return true
@@ -39,13 +39,14 @@ func (t *pool) admit(it *Item, need int) bool {
 	return false
 }
 
-// before reports whether it comes before x by priority and by when it was pushed, whatever the policy asks first.
+// before reports whether it precedes x by priority and by order of submission, independent of the
+// policy.
 func (it *Item) before(x *Item) bool {
 	return it.Priority > x.Priority || it.Priority == x.Priority && it.order < x.order
 }
 
-// take gives it, at a place of kind k, its tokens, and ages the item that it leaves too few for: also one that may not run at that place,
-// which was not asked there.
+// take gives it the tokens of kind k and ages the refused item if too few are left for that, also
+// if the refused item may not run at that place.
 func (t *pool) take(it *Item, k int) {
 	if it.need[k] == 0 {
 		return
@@ -58,7 +59,8 @@ func (t *pool) take(it *Item, k int) {
 	}
 }
 
-// spare reports whether it, which nobody has pushed, may have tokens of kind k: they are there, and enough besides for who waits.
+// spare reports whether it, which is not in a queue, may have tokens of kind k: enough are free for
+// it and for the refused item.
 func (t *pool) spare(it *Item, k int) bool {
 	if it.need[k] == 0 {
 		return true
@@ -73,7 +75,7 @@ func (t *pool) spare(it *Item, k int) bool {
 // UnsatisfiableError says why an item can run nowhere.
 type UnsatisfiableError struct {
 	Task   string
-	Places []string // where it was meant to run
+	Places []string // the places that were allowed
 	Needs  []Tokens
 	Limits []Tokens // what the kinds of Places have
 }

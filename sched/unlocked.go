@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// This file is what goes past the lock of the scheduler's owner: items without tokens of which it is known already how long they run.
-// Many goroutines put such items in flight at their places and take them out again, and share nothing but what a place has in flight.
-// What the policy should hear of goes the way of all others.
+// This file holds the operations that need no lock of the scheduler's owner, for items without
+// tokens whose run time is known. Concurrent goroutines share only the counters of a place. Whatever
+// the policy must learn of takes the locked way.
 
-// A placeLoadad is what a place has in flight.
+// A placeLoad counts what a place has in flight.
 type placeLoad struct {
 	items    atomic.Int32
-	expected atomic.Int64  // nanoseconds that it is expected to take, in a ledger
-	runs     atomic.Int64  // without what is moved for it
-	ended    atomic.Uint32 // items that were over beside the lock
-	outlier  atomic.Bool   // the one before took another time than expected
-	_        [128]byte     // others have the next one
+	expected atomic.Int64  // nanoseconds
+	runs     atomic.Int64  // nanoseconds without transfers
+	ended    atomic.Uint32 // items that DoneUnlocked ended
+	outlier  atomic.Bool   // the previous item was an outlier
+	_        [128]byte     // padding: another goroutine has the next one
 }
 
-// Load returns the number of items that were popped for p and are not done. It may be called beside the lock.
+// Load returns the number of items that were popped for p and are not done. It needs no lock.
 func (s *State) Load(p PlaceID) int { return int(s.places[p].items.Load()) }
 
-// Idle returns the places with nothing in flight. It may be called beside the lock.
+// Idle returns the places with nothing in flight. It needs no lock.
 func (s *State) Idle() PlaceSet { return PlaceSet(s.idle.Load()) }
 
-// countIn and fewer count an item in and out at p.
+// countIn and countOut maintain the number of items in flight at p.
 func (s *State) countIn(p PlaceID) {
 	if s.places[p].items.Add(1) == 1 {
 		s.noteIdle(p)
@@ -38,7 +38,8 @@ func (s *State) countOut(p PlaceID) {
 	}
 }
 
-// noteIdle makes idle say what is so of p. Of several who do, the last to write it looks again afterwards.
+// noteIdle makes the idle set agree with the counter of p. Concurrent callers check again after
+// they write.
 func (s *State) noteIdle(p PlaceID) {
 	at, bit := &s.places[p].items, uint64(PlaceSet(0).With(p))
 	for {
@@ -54,15 +55,15 @@ func (s *State) noteIdle(p PlaceID) {
 	}
 }
 
-// inFlightLoad is how long p has to do with what was popped and is not done.
+// inFlightLoad returns the expected time of the items in flight at p.
 func (s *State) inFlightLoad(p PlaceID) time.Duration {
 	return time.Duration(s.places[p].expected.Load())
 }
 
-// inFlightRuns is flying without what is moved.
+// inFlightRuns is inFlightLoad without transfers.
 func (s *State) inFlightRuns(p PlaceID) time.Duration { return time.Duration(s.places[p].runs.Load()) }
 
-// beginRun counts what it is expected to take of p in, land counts it out.
+// beginRun adds the expected time of it to the load of p; endRun removes it.
 func (s *State) beginRun(it *Item, p PlaceID) {
 	it.counted = true
 	s.places[p].expected.Add(int64(it.expect))
@@ -75,8 +76,9 @@ func (s *State) endRun(it *Item) {
 	s.places[it.at].runs.Add(-int64(it.run))
 }
 
-// GrantUnlocked is Grant for an item that needs no tokens, without the lock of the scheduler's owner, beside others. It reports false, and
-// has done nothing, where the policy wants to know of it.
+// GrantUnlocked is Grant for an item without tokens. It needs no lock and may run concurrently with
+// itself and DoneUnlocked. It reports false, and has done nothing, where the policy must take part
+// in the decision.
 func (s *Scheduler) GrantUnlocked(it *Item, p PlaceID) bool {
 	if it.state != idle || !it.Allowed.Has(p) {
 		panic("gompss: bug: sched: grant of an item that is queued, in flight or has no business there")
@@ -89,7 +91,8 @@ func (s *Scheduler) GrantUnlocked(it *Item, p PlaceID) bool {
 	return true
 }
 
-// grantUnlocked is Granted for an item of which it is known how long it runs at p, or where nothing is decided by that.
+// grantUnlocked is Granted for an item whose run time at p is known, or where nothing depends on
+// it.
 func (l *loadEstimator) grantUnlocked(it *Item, p PlaceID) bool {
 	if len(l.state.Places) == 1 {
 		return true
@@ -109,12 +112,14 @@ func (l *loadEstimator) grantUnlocked(it *Item, p PlaceID) bool {
 	return true
 }
 
-// briefRun is what an item takes at the most that is no longer learned from each time: there are so many.
+// briefRun is the longest run time of items of which only some are learned from, because there are
+// so many.
 const briefRun = 100 * time.Microsecond
 
-// DoneUnlocked is Done for an item that holds no tokens, without the lock of the scheduler's owner, beside others. It reports false, and
-// has done nothing, where the policy has to hear of it: that learns of each learnEach-th item at a place, of what took another time than
-// expected, and of the one after that.
+// DoneUnlocked is Done for an item without tokens. It needs no lock and may run concurrently with
+// itself and GrantUnlocked. It reports false, and has done nothing, where the policy learns from
+// the item: from every learnEach-th item of a place, from outliers, and from the item after an
+// outlier.
 func (s *Scheduler) DoneUnlocked(it *Item) bool {
 	if it.state != inFlight {
 		panic("gompss: bug: sched: done with an item that is not in flight")
@@ -130,7 +135,7 @@ func (s *Scheduler) DoneUnlocked(it *Item) bool {
 	return true
 }
 
-// nothingToLearn reports whether nothing is to be learned from it.
+// nothingToLearn reports whether the run time of it is as expected and need not be learned.
 func (l *loadEstimator) nothingToLearn(it *Item) bool {
 	if it.Took == 0 || it.Version == "" {
 		return true

@@ -1,18 +1,19 @@
 package sched
 
-// versioning gives each item to the place where it will be over first, by what has been learned of its version there: what that
-// place has to do already, the bytes to move, and the time it runs. What has not been tried often enough on a kind of device is
-// tried, and from time to time what seemed slow is tried again. It is locality that never ends to explore: among devices of one kind
-// what runs too shortly for its data to be moved again for it stays where they are.
+// versioning gives each item to the place with the earliest finish, by the learned times of its
+// version: the load of the place, the transfers, and the run. It tries kinds of devices with too
+// few samples, and from time to time tries again a kind that seemed slow. It is locality that never
+// stops exploring: among devices of one kind, items that run too briefly to pay for a transfer stay
+// with their data.
 //
-// The time of a version is a median without outliers, in place of the mean of other runtimes (a few durations of 70 to 100 ms
-// among many of 0.2 ms kept GPUs idle there).
+// The time of a version is a mean without outliers; other runtimes average everything (a few
+// durations of 70 to 100 ms among many of 0.2 ms kept GPUs idle there).
 type versioning struct {
 	*locality
 	pushes uint64
 }
 
-// exploreEach is how often the kind that was tried least is tried again, in pushes.
+// exploreEach is the number of pushes between two retrials of the least sampled kind.
 const exploreEach = 64
 
 func newVersioning(s *State) Policy {
@@ -30,7 +31,7 @@ func (v *versioning) Push(it *Item) {
 	v.enqueue(it, p)
 }
 
-// explore returns where it is tried again, or -1.
+// explore returns the place of a retrial, or -1.
 func (v *versioning) explore(it *Item) PlaceID {
 	if v.pushes%exploreEach != 0 || it.fallback > 0 || it.Version == "" || it.Allowed.Len() == 1 {
 		return -1

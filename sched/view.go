@@ -10,14 +10,14 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// An explainer is a policy that can say what it goes by, before it is given an item.
+// An explainer is a policy that can describe what it decides by.
 type explainer interface {
-	// view returns how many items wait for p, how long it has to do with them and with what it runs, and how long this one is
-	// expected to run there.
+	// view returns the number of items queued at p, the expected time of those and of the items in
+	// flight there, and the expected run time of it there.
 	view(it *Item, p PlaceID) (queued int, ahead, run time.Duration, known bool)
 }
 
-// recordCandidates notes what the policy sees of the places that it is about to choose from.
+// recordCandidates records what the policy knows of each allowed place before it chooses.
 func (s *Scheduler) recordCandidates(it *Item) {
 	it.seen = it.seen[:0]
 	if !s.watched || it.Allowed.Len() < 2 {
@@ -36,15 +36,16 @@ func (s *Scheduler) recordCandidates(it *Item) {
 	}
 }
 
-// markChosen notes which place the policy meant it for.
+// markChosen records the chosen place.
 func (s *Scheduler) markChosen(it *Item) {
 	for i := range it.seen {
 		it.seen[i].Meant = s.explainer != nil && PlaceID(it.seen[i].Place) == it.at
 	}
 }
 
-// Seen returns what the policy saw of the places when the item was pushed: nothing unless Options.Watched, and for items that may run at
-// one place only or were never pushed. It is good until the next push of the item.
+// Seen returns what the policy knew of the places when the item was pushed. It is empty unless
+// Options.Watched is set, for items with one allowed place, and for items that were never pushed.
+// It is valid until the next push.
 func (it *Item) Seen() []probe.Candidate { return it.seen }
 
 func (l *locality) view(it *Item, p PlaceID) (queued int, ahead, run time.Duration, known bool) {
@@ -52,11 +53,11 @@ func (l *locality) view(it *Item, p PlaceID) (queued int, ahead, run time.Durati
 	return l.queues[p].len, l.load(p), run, known
 }
 
-// A Learned is what has been learned of one version on one kind of device, for one size.
+// A Learned is the learned time of one version on one kind of device for one size class.
 type Learned struct {
 	Version string
 	Kind    devices.Kind
-	// Size is the least number of bytes worked on that belongs here; the next power of two does not.
+	// Size is the least number of bytes of work of this size class.
 	Size    deps.Bytes
 	Samples int64
 	Kept    int           // durations that count
@@ -65,7 +66,7 @@ type Learned struct {
 	Most    time.Duration
 }
 
-// List returns what has been learned, by version, kind and size.
+// List returns the learned times by version, kind and size.
 func (t *Times) List() []Learned {
 	var out []Learned
 	for k, h := range t.all() {
