@@ -415,3 +415,79 @@ func BenchmarkCallKernel(b *testing.B) {
 		}
 	}
 }
+
+func binUp(x []int32, bins []int64, sum []float64) {
+	for _, v := range x {
+		bins[v]++
+		sum[0] += float64(v)
+	}
+}
+
+const binUpSource = `package task
+
+//omp:target device(smp)
+//omp:task in(x) inout(%s)
+func binUp(x []int32, bins []int64, sum []float64) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		//omp:atomic
+		bins[x[i]]++
+		//omp:atomic
+		sum[0] += float64(x[i])
+	}
+}
+`
+
+// Workers that update one slice with locked instructions are one body for GOMPSS_CHECK: it finds what they write outside of the regions, and
+// nothing where they keep to them, whatever runs beside.
+func TestCheck_LockedAtomicsOfTwoWorkers(t *testing.T) {
+	t.Setenv(CheckVariable, "1")
+	rt := opened(t, Options{Devices: "smp:2", AwaitCode: true})
+	rt.vectors.options.Locked, rt.vectors.options.Workers = true, 2
+	var shared atomic.Int64
+	share := rt.share
+	rt.share = func(l *vec.Loop) error {
+		shared.Add(1)
+		return share(l)
+	}
+	const n, bins = 1 << 17, 5000
+	alloc64 := func(n int) []int64 {
+		x, err := Alloc[int64](rt, n)
+		require.NoError(t, err)
+		return x
+	}
+	x, err := Alloc[int32](rt, n)
+	require.NoError(t, err)
+	y, other := alloc64(bins), alloc64(1<<14)
+	sum, err := Alloc[float64](rt, 1)
+	require.NoError(t, err)
+	want, total := make([]int64, bins), 0.0
+	for i := range x {
+		x[i] = int32(i * 7919 % bins)
+		want[x[i]]++
+		total += float64(x[i])
+	}
+	good, err := NewKernel(binUp, SourceFile{Name: "bins.go", Text: fmt.Sprintf(binUpSource, "bins, sum")})
+	require.NoError(t, err)
+	rounds := int64(5)
+	for range rounds {
+		_, err := good.Submit(rt, x, y, sum)
+		require.NoError(t, err)
+		_, err = rt.Go(func() error { other[0]++; return nil }, InOut(other))
+		require.NoError(t, err)
+	}
+	require.NoError(t, rt.Wait(context.Background()))
+	for i := range want {
+		require.Equal(t, rounds*want[i], y[i], "%d", i)
+	}
+	require.Equal(t, float64(rounds)*total, sum[0], "sums of whole numbers are exact")
+	require.Equal(t, rounds, other[0])
+	require.Positive(t, shared.Load(), "loops for both workers")
+	stray, err := NewKernel(binUp, SourceFile{Name: "bins.go", Text: fmt.Sprintf(binUpSource, "bins[0:4000], sum")})
+	require.NoError(t, err)
+	_, err = stray.Submit(rt, x, y, sum)
+	require.NoError(t, err)
+	var v *ViolationError
+	require.ErrorAs(t, rt.Wait(context.Background()), &v)
+	require.Contains(t, v.Error(), "of b1[4000:5000] changed while binUp ran, which has not declared it")
+}
