@@ -4,8 +4,9 @@
 // what else the machine does makes a launch longer and never shorter. The Go function is chosen only where vector code takes
 // more than Margin times as long.
 //
-// Invariants: a choice is made once for a size and stays. Trials of the Go function are expected to cost at most trialCost each, or
-// trialPart of what vector code has taken at the size so far: a kernel that vector code runs sixteen times as fast is not held up.
+// Invariants: a choice changes only where a later launch of the other variant was faster than all launches before had shown. Trials of
+// the Go function are expected to cost at most trialCost each, or trialPart of what vector code has taken at the size so far: a kernel
+// that vector code runs sixteen times as fast is not held up. Looking again at the variant that lost costs lookPart of the time.
 //
 // Lock order: Table.mu guards what is being measured; nothing is called under it. Next reads what is decided without it.
 package choose
@@ -13,6 +14,7 @@ package choose
 import (
 	"fmt"
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -48,10 +50,15 @@ const (
 	trialPart = 0.05
 	// guess is how many times as long as vector code the Go function is expected to take where no size of the kernel has told.
 	guess = 16
-	// One sample of each variant decides where both take longLaunch at least and one of them clear times as long: preemption
-	// does not make that much of a launch so long.
+	// fewSamples of each variant decide where both take longLaunch at least and one of them clear times as long: preemption
+	// seldom makes that much of two launches so long.
+	fewSamples = 2
 	clear      = 2
 	longLaunch = 5 * time.Millisecond
+	// One of lookEvery launches, on average, is measured after the choice was made. The other variant runs once where that is
+	// expected to cost lookPart of the time since it ran: its samples may all have been held up.
+	lookEvery = 256
+	lookPart  = 0.01
 )
 
 // A Size is the size class of a launch: the powers of two of its iterations and of the bytes of its slices.
@@ -98,10 +105,18 @@ func (c Choice) String() string {
 type Table struct {
 	// quick has some of the choices: bits 1 to 16 are the size, bit 0 the variant; 0 is none.
 	quick [16]atomic.Uint32
-	made  atomic.Pointer[[]Choice] // all of them; replaced, never changed
+	made  atomic.Pointer[[]Choice] // all of them; replaced, never changed in place
 
 	mu      sync.Mutex
 	classes map[Size]*class
+	looks   map[Size]*look // at what is decided
+	random  func() uint32  // nil: that of math/rand
+}
+
+// A look is what is known of one size since the variant that lost ran.
+type look struct {
+	spent   time.Duration // by the variant that won, as far as can be told
+	looking bool          // a launch runs the other one
 }
 
 // A class is what was measured of launches of one size.
@@ -116,26 +131,59 @@ type class struct {
 // Next returns the variant for the next launch of a size, and whether Measured wants to know how long it takes. work is the
 // launch's amount in the unit of Measured. Cost: nanoseconds where the choice is made.
 func (t *Table) Next(s Size, work int64) (v Variant, measure bool) {
+	v, decided := Variant(0), false
 	if x := t.quick[s.slot()].Load(); x>>1 == uint32(s) {
-		return Variant(x & 1), false
+		v, decided = Variant(x&1), true
+	} else {
+		v, decided = t.Chosen(s)
+	}
+	if decided && !t.looksAgain() {
+		return v, false
 	}
 	return t.next(s, work)
+}
+
+// looksAgain reports whether a launch is one of those that are measured although the choice is made.
+func (t *Table) looksAgain() bool {
+	if t.random != nil {
+		return t.random()%lookEvery == 0
+	}
+	return rand.Uint32()%lookEvery == 0
 }
 
 func (s Size) slot() int { return int(s^s>>7) & 15 }
 
 func (t *Table) next(s Size, work int64) (Variant, bool) {
-	if c, ok := t.choice(s); ok {
-		return c.Variant, false
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if c, ok := t.choice(s); ok {
+		return t.again(c, work), true
+	}
 	c := t.class(s)
 	if c.trying || c.count[Go] >= c.count[Vector] || !t.affordable(c, work) {
 		return Vector, true
 	}
 	c.trying = true
 	return Go, true
+}
+
+// again returns the variant for a launch that is measured although the choice is made. Requires: mu held.
+func (t *Table) again(c Choice, work int64) Variant {
+	if t.looks == nil {
+		t.looks = map[Size]*look{}
+	}
+	l := t.looks[c.Size]
+	if l == nil {
+		l = &look{}
+		t.looks[c.Size] = l
+	}
+	other := 1 - c.Variant
+	l.spent += time.Duration(c.Times[c.Variant] * float64(work) * lookEvery)
+	if l.looking || c.Times[other]*float64(work) > lookPart*float64(l.spent) {
+		return c.Variant
+	}
+	l.spent, l.looking = 0, true
+	return other
 }
 
 // affordable reports whether the Go function may be tried on a launch.
@@ -164,20 +212,42 @@ func (t *Table) ratio() (most float64) {
 func (t *Table) Measured(s Size, v Variant, work int64, took time.Duration) (made Choice, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if made, decided := t.choice(s); decided {
+		return t.looked(made, v, work, took)
+	}
 	c := t.class(s)
 	if v == Go {
 		c.trying = false
 	}
-	if _, decided := t.choice(s); decided || took <= 0 {
+	if took <= 0 {
 		return Choice{}, false
 	}
 	c.take(v, work, took)
 	if !c.decided() {
 		return Choice{}, false
 	}
-	made = Choice{Size: s, Variant: c.faster(), Times: c.least}
+	made = Choice{Size: s, Variant: faster(c.least), Times: c.least}
 	t.keep(made)
 	return made, true
+}
+
+// looked takes in a launch of a size that is decided, and reports the choice where it is another one now. Requires: mu held.
+func (t *Table) looked(c Choice, v Variant, work int64, took time.Duration) (Choice, bool) {
+	if l := t.looks[c.Size]; l != nil && v != c.Variant {
+		l.looking = false
+	}
+	each := float64(took) / float64(max(1, work))
+	if took <= 0 || each >= c.Times[v] {
+		return Choice{}, false
+	}
+	old := c.Variant
+	c.Times[v] = each
+	c.Variant = faster(c.Times)
+	all := slices.Clone(t.Choices())
+	all[slices.IndexFunc(all, func(x Choice) bool { return x.Size == c.Size })] = c
+	t.made.Store(&all)
+	t.quick[c.Size.slot()].CompareAndSwap(uint32(c.Size)<<1|uint32(old), uint32(c.Size)<<1|uint32(c.Variant))
+	return c, c.Variant != old
 }
 
 // take adds a sample.
@@ -200,12 +270,13 @@ func (c *class) decided() bool {
 	if c.count[Vector] >= samples && c.count[Go] >= samples {
 		return true
 	}
-	slow := 1 - c.faster()
-	return min(c.shortest[Vector], c.shortest[Go]) >= longLaunch && c.least[slow] >= clear*c.least[1-slow]
+	slow := 1 - faster(c.least)
+	return min(c.count[Vector], c.count[Go]) >= fewSamples && min(c.shortest[Vector], c.shortest[Go]) >= longLaunch && c.least[slow] >= clear*c.least[1-slow]
 }
 
-func (c *class) faster() Variant {
-	if c.least[Vector] > Margin*c.least[Go] {
+// faster returns the variant for these times.
+func faster(least [variants]float64) Variant {
+	if least[Vector] > Margin*least[Go] {
 		return Go
 	}
 	return Vector
