@@ -17,85 +17,85 @@ import (
 // hears of what is over only tells. Nothing waits for ever because of that: what stands in line becomes ready in the ordinary way in any
 // case.
 
-// A crowd says whether several goroutines submit kernel tasks, in turns. The threads of accelerators look at that all the time, so it is
+// A contention says whether several goroutines submit kernel tasks, in turns. The threads of accelerators look at that all the time, so it is
 // written only where it changes.
-type crowd struct {
-	there atomic.Bool
-	_     line128
+type contention struct {
+	on atomic.Bool
+	_  line128
 }
 
-func (c *crowd) is() bool { return c.there.Load() }
+func (c *contention) contended() bool { return c.on.Load() }
 
-// turns is what a crowd is known by.
-type turns struct {
-	by   uintptr // who has submitted the latest
-	left int     // submissions of one goroutine alone until it counts as such
+// submitters is what a crowd is known by.
+type submitters struct {
+	latest    uintptr // who has submitted the latest
+	remaining int     // submissions of one goroutine alone until it counts as such
 }
 
-// crowdLasts is for how many submissions of one goroutine alone it is taken for a crowd: more than there is room for when half of a window
+// contentionLasts is for how many submissions of one goroutine alone it is taken for a crowd: more than there is room for when half of a window
 // is free, and the first of those who have waited for that submits while the others are still being woken.
-const crowdLasts = 2 * DefaultWindow
+const contentionLasts = 2 * DefaultWindow
 
-// pass notes a submission for c. Who submits all that comes after what another has submitted is no crowd: who takes turns comes back.
-func (t *turns) pass(by uintptr, c *crowd) {
+// observe notes a submission for c. Who submits all that comes after what another has submitted is no crowd: who takes turns comes back.
+func (t *submitters) observe(by uintptr, c *contention) {
 	switch {
-	case by != t.by:
-		if t.left > 0 && !c.is() {
-			c.there.Store(true)
+	case by != t.latest:
+		if t.remaining > 0 && !c.contended() {
+			c.on.Store(true)
 		}
-		if t.by != 0 {
-			t.left = crowdLasts
+		if t.latest != 0 {
+			t.remaining = contentionLasts
 		}
-		t.by = by
-	case t.left > 0:
-		if t.left--; t.left == 0 && c.is() {
-			c.there.Store(false)
+		t.latest = by
+	case t.remaining > 0:
+		if t.remaining--; t.remaining == 0 && c.contended() {
+			c.on.Store(false)
 		}
 	}
 }
 
-// attended reports whether the attendant is awake.
-func (b *behind) attended() bool { return b.beside != nil && b.beside.Attends() }
+// launchThreadAwake reports whether the attendant is awake.
+func (b *deviceBacklog) launchThreadAwake() bool { return b.launcher != nil && b.launcher.Attends() }
 
-// attend starts what stands in the line of p and has room, and reports whether there was something.
-func (rt *Runtime) attend(p sched.PlaceID) bool {
-	b := &rt.behind[p]
-	if !b.waiting.Load() || int(b.tasks.Load()) >= farBehind {
+// launchQueued starts what stands in the line of p and has room, and reports whether there was something.
+func (rt *Runtime) launchQueued(p sched.PlaceID) bool {
+	b := &rt.backlogs[p]
+	if !b.recheck.Load() || int(b.tasks.Load()) >= maxEager {
 		return false
 	}
-	b.waiting.Store(false) // who finds no room will be found when somebody leaves
-	return rt.startFollowers(p)
+	b.recheck.Store(false) // who finds no room will be found when somebody leaves
+	return rt.startEager(p)
 }
 
-// startFollowers starts some of those who stand in the line of p, as far as there is room, and reports whether there were some.
-func (rt *Runtime) startFollowers(p sched.PlaceID) bool {
-	b := &rt.behind[p]
+// startEager starts some of those who stand in the line of p, as far as there is room, and reports whether there were some.
+func (rt *Runtime) startEager(p sched.PlaceID) bool {
+	b := &rt.backlogs[p]
 	var starts recordList
 	n := 0
 	spin.LockLong(&b.mu)
-	r, tokens := rt.nextFollower(p, false)
+	r, tokens := rt.nextEager(p, false)
 	for r != nil {
 		starts.push(r)
-		if n++; n == startsAtOnce {
+		if n++; n == maxStartBatch {
 			break
 		}
-		r, tokens = rt.nextFollower(p, false)
+		r, tokens = rt.nextEager(p, false)
 	}
 	b.mu.Unlock()
-	if (n == startsAtOnce || n > 0 && tokens) && !b.waiting.Load() {
-		b.waiting.Store(true) // there may be more
+	if (n == maxStartBatch || n > 0 && tokens) && !b.recheck.Load() {
+		b.recheck.Store(true) // there may be more
 	}
-	rt.startTogether(&starts, p)
-	return n > 0 || tokens && rt.startWithTokens(p)
+	rt.startEagerBatch(&starts, p)
+	return n > 0 || tokens && rt.startEagerWithTokens(p)
 }
 
-// startTogether grants followers that need no tokens to p and starts them, startsAtOnce at most. None waits for another: who stands in
+// startEagerBatch grants followers that need no tokens to p and starts them, maxStartBatch at most. None waits for another: who stands in
 // a line does so since all that it follows has been launched.
-func (rt *Runtime) startTogether(list *recordList, p sched.PlaceID) {
-	var starts [startsAtOnce]machine.BatchItem
+func (rt *Runtime) startEagerBatch(list *recordList, p sched.PlaceID) {
+	var starts [maxStartBatch]machine.BatchItem
 	n := 0
 	for r := list.pop(); r != nil; r = list.pop() {
-		rt.grantFollower(r, p)
+		rt.grantEager(r, p)
 		if rt.beginStart(r) {
 			rt.describeLaunch(r)
 			starts[n] = machine.BatchItem{Set: &r.set, Launch: &r.launch}
@@ -107,10 +107,10 @@ func (rt *Runtime) startTogether(list *recordList, p sched.PlaceID) {
 	}
 }
 
-// startWithTokens starts the first of those who stand in the line of p, if there is room and it can have its tokens.
-func (rt *Runtime) startWithTokens(p sched.PlaceID) bool {
+// startEagerWithTokens starts the first of those who stand in the line of p, if there is room and it can have its tokens.
+func (rt *Runtime) startEagerWithTokens(p sched.PlaceID) bool {
 	spin.LockLong(&rt.mu)
-	r := rt.takeFollower(p)
+	r := rt.takeEager(p)
 	if r != nil {
 		rt.sched.Grant(&r.item, p)
 		rt.granted(&r.item)
@@ -119,14 +119,14 @@ func (rt *Runtime) startWithTokens(p sched.PlaceID) bool {
 	if r == nil {
 		return false
 	}
-	rt.behind[p].waiting.Store(true)
+	rt.backlogs[p].recheck.Store(true)
 	rt.startOn(r)
 	return true
 }
 
-// leavesBeside takes r out of flight, which is over on an accelerator and has made nobody ready, past the scheduler, and reports whether that
+// finishOutsideScheduler takes r out of flight, which is over on an accelerator and has made nobody ready, past the scheduler, and reports whether that
 // could be done: where r has no tokens that others may want, and the policy learns nothing from it.
-func (rt *Runtime) leavesBeside(r *record) bool {
+func (rt *Runtime) finishOutsideScheduler(r *record) bool {
 	p := r.item.Place()
 	if r.kind != kernelBody || p == rt.host || r.err != nil || len(r.settings.tokens) > 0 {
 		return false
@@ -143,12 +143,12 @@ func (rt *Runtime) leavesBeside(r *record) bool {
 		rt.schedule(nil, nil, smp.None)
 		return true
 	}
-	b := &rt.behind[p]
-	if b.standing.Load() == 0 {
+	b := &rt.backlogs[p]
+	if b.queued.Load() == 0 {
 		return true
 	}
-	if b.waiting.Store(true); !b.attended() {
-		rt.startFollowers(p)
+	if b.recheck.Store(true); !b.launchThreadAwake() {
+		rt.startEager(p)
 	}
 	return true
 }

@@ -52,7 +52,7 @@ func (rt *Runtime) retire(r *record, worker int) *record {
 		rt.graphRelease(s, &over, &ready)
 		rt.complete(rt.conclude(s, smp.None))
 	}
-	if worker == smp.None && ready.head == nil && rt.leavesBeside(done) {
+	if worker == smp.None && ready.head == nil && rt.finishOutsideScheduler(done) {
 		rt.complete(rt.conclude(done, smp.None))
 		return nil
 	}
@@ -320,7 +320,7 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 			if id == rt.host {
 				continue
 			}
-			if rt.ahead(id) < rt.depth[p] {
+			if rt.inFlightNotEager(id) < rt.depth[p] {
 				if it := rt.sched.Pop(id); it != nil {
 					r := rt.granted(it)
 					rt.placedOn(r, id)
@@ -329,9 +329,9 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 					continue
 				}
 			}
-			if rt.lines != nil && rt.behind[p].attended() {
-				rt.behind[p].waiting.Store(true)
-			} else if r := rt.takeFollower(id); r != nil {
+			if rt.eagerQueues != nil && rt.backlogs[p].launchThreadAwake() {
+				rt.backlogs[p].recheck.Store(true)
+			} else if r := rt.takeEager(id); r != nil {
 				rt.sched.Grant(&r.item, id)
 				starts.push(rt.granted(&r.item))
 				took = true
@@ -389,9 +389,9 @@ func (rt *Runtime) describeLaunch(r *record) {
 		r.began = rt.now()
 	}
 	r.setUp(rt.spaces[p])
-	r.set.Done = over
-	if rt.lines != nil && r.retries == 0 { // what may run again has nobody behind it, who would not
-		r.set.Launched = launched
+	r.set.Done = kernelFinished
+	if rt.eagerQueues != nil && r.retries == 0 { // what may run again has nobody behind it, who would not
+		r.set.Launched = kernelEnqueued
 	}
 	r.held = true
 	r.launch = devices.Launch{Kernel: &r.running(p).device, Args: &r.args, Label: r.name(), Accesses: r.set.Accesses}
@@ -426,12 +426,12 @@ func (rt *Runtime) endWait(r *record) {
 	rt.retireUnscheduled(r)
 }
 
-// over is called by the machine when a kernel is over, or could not be run.
-func over(ws *machine.WorkingSet, err error) {
+// kernelFinished is called by the machine when a kernel is over, or could not be run.
+func kernelFinished(ws *machine.WorkingSet, err error) {
 	r := ws.Owner.(*record)
 	r.outcome = err
-	if r.follow.Load() == 0 || r.met.Add(1) == 2 {
-		r.rt.settle(r)
+	if r.eagerState.Load() == 0 || r.arrivals.Add(1) == 2 {
+		r.rt.finishTask(r)
 	}
 }
 

@@ -121,8 +121,8 @@ func (rt *Runtime) graphFor(r *record) *graph {
 		g.domain = rt.getDomain(r.home)
 	}
 	r.graphNode().ID = r.taskID()
-	if rt.lines != nil {
-		r.adding.Store(r.id.Load()<<stageBits | isAdded)
+	if rt.eagerQueues != nil {
+		r.submissionState.Store(r.id.Load()<<stateBits | inSubmission)
 	}
 	return g
 }
@@ -142,8 +142,8 @@ func (rt *Runtime) getDomain(s *Scope) *deps.Domain {
 		d = &deps.Domain{}
 	}
 	rt.observeEdges(d, s)
-	if rt.lines != nil {
-		d.Follow = rt.followAt
+	if rt.eagerQueues != nil {
+		d.Follow = rt.onEagerCandidate
 	}
 	return d
 }
@@ -175,8 +175,8 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	}
 	for led != nil {
 		s := led
-		led, s.ledNext = s.ledNext, nil
-		rt.leads(s, r)
+		led, s.releasedNext = s.releasedNext, nil
+		rt.predecessorsDone(s, r)
 	}
 	for s := free.pop(); s != nil; s = free.pop() {
 		rt.becomesReady(s, r, over, ready)
@@ -186,8 +186,8 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 // freed puts s, whose predecessors are over, into led if it follows, else into free. One that follows may be on the list of who
 // starts it, and must be put on no other.
 func (s *record) freed(free *recordList, led **record) {
-	if s.rt.lines != nil && s.granted() {
-		s.ledNext, *led = *led, s
+	if s.rt.eagerQueues != nil && s.wasGranted() {
+		s.releasedNext, *led = *led, s
 	} else {
 		free.push(s)
 	}

@@ -83,13 +83,13 @@ func (l *learned) save() error {
 
 // timeOf returns how long the kernel of r ran on its accelerator, which it shared with those launched before.
 func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
-	b := &rt.behind[p]
+	b := &rt.backlogs[p]
 	spin.LockLong(&b.mu)
 	defer b.mu.Unlock()
 	now := rt.now()
-	began := max(r.began, b.free)
-	r.item.Beside = r.began < b.free
-	b.free = max(now, b.free)
+	began := max(r.began, b.freeAt)
+	r.item.Beside = r.began < b.freeAt
+	b.freeAt = max(now, b.freeAt)
 	switch {
 	case r.err != nil || r.kind != kernelBody:
 		return 0
@@ -98,9 +98,9 @@ func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
 		return r.set.Lasted
 	case r.set.Space != devices.Host && r.set.Ended > r.set.Began:
 		began, now = r.set.Began, r.set.Ended
-		if before := b.ended; before < now {
+		if before := b.endedAt; before < now {
 			r.item.Beside = began < before
-			began, b.ended = max(began, before), now
+			began, b.endedAt = max(began, before), now
 		}
 	}
 	return max(1, now-began)

@@ -177,8 +177,8 @@ func (rt *Runtime) released(r *record) time.Duration {
 // was, and was chosen and launched then. An observer of points learns so now, and only of a task that was not skipped.
 func (rt *Runtime) observeEagerStart(r *record, ran bool) {
 	x := &r.seen
-	x.Ready = max(x.Submit, x.Launch, r.led.at)
-	x.Last, x.Choice = r.led.by, x.Ready
+	x.Ready = max(x.Submit, x.Launch, r.lastPredecessor.at)
+	x.Last, x.Choice = r.lastPredecessor.by, x.Ready
 	if o := rt.observer; o != nil && ran {
 		for _, kind := range []probe.Kind{probe.Ready, probe.Choice, probe.Launch} {
 			p := rt.point(kind, r)
@@ -401,7 +401,7 @@ func (rt *Runtime) watched() bool { return rt.seen }
 
 // launchedEarly reports whether r was launched before its predecessors were finished, and is not finished itself.
 func (r *record) launchedEarly() bool {
-	return r.follow.Load() == r.id.Load()<<stageBits|following
+	return r.eagerState.Load() == r.id.Load()<<stateBits|eagerGranted
 }
 
 // point fills a point of r.

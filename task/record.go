@@ -99,15 +99,15 @@ type detail struct {
 	seen probe.Task // what the recorder is told in the end
 
 	stage atomic.Int32 // of the acquisition on the host
-	// follow is 0 but for tasks that start before their predecessors are over: see follow.go.
-	follow   atomic.Uint64
-	followAt sched.PlaceID // where
-	draft    *draft        // while it is being described
-	ledNext  *record       // in the list of those whose last predecessor has ended while they follow
-	adding   atomic.Uint64 // while it is being submitted
-	led      led           // what it followed, for the recorder
-	met      atomic.Int32  // of the two that have to come before such a task ends: its kernel's end and its predecessors'
-	outcome  error         // of the kernel
+	// eagerState is 0 but for tasks that start before their predecessors are over: see follow.go.
+	eagerState      atomic.Uint64
+	eagerPlace      sched.PlaceID   // where
+	draft           *draft          // while it is being described
+	releasedNext    *record         // in the list of those whose last predecessor has ended while they follow
+	submissionState atomic.Uint64   // while it is being submitted
+	lastPredecessor lastPredecessor // what it followed, for the recorder
+	arrivals        atomic.Int32    // of the two that have to come before such a task ends: its kernel's end and its predecessors'
+	outcome         error           // of the kernel
 }
 
 // need gives r a detail of its own, before a field of it is written. Requires: the submitting of its home held.
@@ -130,7 +130,7 @@ func (rt *Runtime) detail(r *record) {
 func (rt *Runtime) checkNone() {
 	n := rt.none
 	if n.item.Owner != nil || n.inner != nil || n.group != nil || n.label != "" || n.kernel != nil || len(n.accesses) > 0 || len(n.uses) > 0 ||
-		n.set.Owner != nil || n.follow.Load() != 0 || n.relaxed || n.wants || len(n.settings.tokens) > 0 {
+		n.set.Owner != nil || n.eagerState.Load() != 0 || n.relaxed || n.wants || len(n.settings.tokens) > 0 {
 		rt.bug("the detail of tasks without one was written to")
 	}
 }

@@ -129,7 +129,7 @@ func (rt *Runtime) keepInputs(r *record) bool {
 	rt.machine.Fetch(list, func(err error) {
 		if err != nil {
 			r.outcome = err
-			rt.settle(r)
+			rt.finishTask(r)
 			return
 		}
 		rt.launchOn(r)

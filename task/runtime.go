@@ -82,53 +82,53 @@ type Options struct {
 
 // A Runtime runs tasks. Its methods may be called from any goroutine.
 type Runtime struct {
-	machine      *machine.Machine
-	workers      *smp.Workers          // nil without smp
-	share        func(*vec.Loop) error // shareVector, made once; nil where one worker is all there is
-	cpus         *smp.Device
-	neighbours   [][]int32 // by worker: whom it asks for work, and in which order
-	places       []sched.Place
-	spaces       []devices.SpaceID // by place
-	memory       []deps.Bytes      // by place; 0 for the host
-	granule      deps.Bytes        // the largest of all accelerators
-	depth        []int             // by place
-	host         sched.PlaceID     // the place of the CPU workers, or -1
-	accelerators bool
-	accelerated  int // how many there are
-	all          sched.PlaceSet
-	vectors      *vectors
-	observer     probe.Observer   // of points, or nil
-	recorder     probe.Recorder   // of whole tasks, or nil
-	seen         bool             // one of them is there
-	session      *session.Session // nil when nothing is recorded
-	profile      profile
-	briefs       *probe.Briefs // of tasks without a detail, for the recorder; nil where there are none
-	clock        *clock.Clock
-	hostAt       func(deps.BufferID) unsafe.Pointer
-	followAt     func(n *deps.Node, stream int) // of graphs, when tasks may follow
-	buffers      buffers
+	machine          *machine.Machine
+	workers          *smp.Workers          // nil without smp
+	share            func(*vec.Loop) error // shareVector, made once; nil where one worker is all there is
+	cpus             *smp.Device
+	neighbours       [][]int32 // by worker: whom it asks for work, and in which order
+	places           []sched.Place
+	spaces           []devices.SpaceID // by place
+	memory           []deps.Bytes      // by place; 0 for the host
+	granule          deps.Bytes        // the largest of all accelerators
+	depth            []int             // by place
+	host             sched.PlaceID     // the place of the CPU workers, or -1
+	accelerators     bool
+	accelerated      int // how many there are
+	all              sched.PlaceSet
+	vectors          *vectors
+	observer         probe.Observer   // of points, or nil
+	recorder         probe.Recorder   // of whole tasks, or nil
+	seen             bool             // one of them is there
+	session          *session.Session // nil when nothing is recorded
+	profile          profile
+	briefs           *probe.Briefs // of tasks without a detail, for the recorder; nil where there are none
+	clock            *clock.Clock
+	hostAt           func(deps.BufferID) unsafe.Pointer
+	onEagerCandidate func(n *deps.Node, stream int) // of graphs, when tasks may follow
+	buffers          buffers
 
 	ctx    context.Context // of task bodies; no task starts when it is done
 	cancel context.CancelCauseFunc
 	unhook func() bool
 
-	variants sync.Map // *Kernel to *variants
-	none     *detail  // of records that have none of their own; never written
-	check    bool     // Options.Check
-	checks   watch
-	fence    fence
-	quick    bool // plain tasks go past the scheduler
-	closed   atomic.Bool
-	finished atomic.Bool           // and no body runs any more: see refuses
-	unruled  atomic.Pointer[error] // what the policy broke with
-	sched    *sched.Scheduler
-	rooms    []room   // by worker
-	lines    []line   // by place: who would follow there; nil when nobody may
-	behind   []behind // by place: who does
-	counts   counts
-	learned  learned
-	agreed   [agreements]agreement
-	alike    []sched.PlaceSet // by place: those of its kind
+	variants    sync.Map // *Kernel to *variants
+	none        *detail  // of records that have none of their own; never written
+	check       bool     // Options.Check
+	checks      watch
+	fence       fence
+	quick       bool // plain tasks go past the scheduler
+	closed      atomic.Bool
+	finished    atomic.Bool           // and no body runs any more: see refuses
+	unruled     atomic.Pointer[error] // what the policy broke with
+	sched       *sched.Scheduler
+	rooms       []room          // by worker
+	eagerQueues []eagerQueue    // by place: who would follow there; nil when nobody may
+	backlogs    []deviceBacklog // by place: who does
+	counts      counts
+	learned     learned
+	agreed      [agreements]agreement
+	alike       []sched.PlaceSet // by place: those of its kind
 	// Until here all is written rarely, and read by all for every task. What follows is kept apart from it and by who writes it.
 	_ line128
 
@@ -145,7 +145,7 @@ type Runtime struct {
 	cleaning sync.WaitGroup
 	// describing is who uses the runtime and is in no window yet.
 	describing guests
-	crowd      crowd
+	contention contention
 	sweeper    sweeper
 	shelves    shelves
 
@@ -244,7 +244,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	rt.counts = newCounts(rt.places)
 	rt.hostAt = rt.machine.HostAt
 	rt.describe()
-	rt.letFollow()
+	rt.enableEager()
 	rt.buffers.add = rt.addBuffer
 	rt.buffers.drop = rt.dropBuffer
 	rt.buffers.dropPart = func(b *buffer) error { return rt.machine.DropBuffer(b.id) }

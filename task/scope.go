@@ -37,7 +37,7 @@ type Scope struct {
 	_     [64]byte // those who end tasks read what comes before
 
 	submitting spin.Mutex    // one submission at a time: the order of submission is the meaning of the program
-	turns      turns         // of those who submit kernels to the program; beside the lock, whose line they have
+	submitters submitters    // of those who submit kernels to the program; beside the lock, whose line they have
 	declared   []deps.Access // of the task that is being submitted, if its record has no detail
 	own        *record       // free; see Scope.take
 	returned   atomic.Pointer[record]

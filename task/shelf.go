@@ -165,14 +165,14 @@ func (s *Scope) giveUpBeside(r *record, err error) (Task, error) {
 // commitBeside is commit for a record of openBeside.
 func (s *Scope) commitBeside(r *record) (t Task, err error) {
 	rt := s.rt
-	unseen := rt.lines != nil && !rt.seen && !r.now && s.growths.Load() == 0
+	unseen := rt.eagerQueues != nil && !rt.seen && !r.now && s.growths.Load() == 0
 	if unseen {
 		s.graph.domain.Prepare(r.graphNode(), r.accesses)
 	}
 	if err := s.enter(rt.contextOf(r.group)); err != nil {
 		return s.giveUpBeside(r, err)
 	}
-	s.turns.pass(goroutine(), &rt.crowd)
+	s.submitters.observe(goroutine(), &rt.contention)
 	if unseen && len(s.reductions) == 0 && s.growths.Load() == 0 {
 		t = s.commitUnseen(r)
 	} else {
@@ -197,19 +197,19 @@ func (s *Scope) commitUnseen(r *record) Task {
 	s.submitting.Unlock()
 	spin.Perturb()
 	r.id.Store(uint64(id)) // it is not ready, and nobody knows it by more than its node, before it is settled
-	r.adding.Store(uint64(id)<<stageBits | isAdded)
+	r.submissionState.Store(uint64(id)<<stateBits | inSubmission)
 	var ready recordList
 	late := domain.Settle(&r.node, edges)
 	if late {
-		if late = r.granted(); !late {
+		if late = r.wasGranted(); !late {
 			ready.push(r)
 		}
 	}
-	if detail.added(id) {
+	if detail.endSubmission(id) {
 		rt.startOn(r)
 	}
 	if late {
-		rt.leads(r, nil)
+		rt.predecessorsDone(r, nil)
 	}
 	rt.startAll(&ready)
 	return Task{rt, r, id}

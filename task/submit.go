@@ -176,7 +176,7 @@ func (s *Scope) commit(r *record) Task {
 		s.rt.startOn(r)
 	}
 	if late {
-		s.rt.leads(r, nil)
+		s.rt.predecessorsDone(r, nil)
 	}
 	t := Task{s.rt, r, id}
 	if !now {
@@ -195,9 +195,9 @@ func (s *Scope) commit(r *record) Task {
 // behind its predecessors. Where that may be and nobody looks on, what is r's alone is done without the lock: who comes next need not wait.
 func (s *Scope) enterGraph(r *record, ready *recordList) (id deps.TaskID, late, follows bool) {
 	rt, detail := s.rt, r.detail // r may be over, and another task, once it is in the graph
-	if rt.lines == nil || rt.recorder != nil || r.kind != kernelBody || r.isStep() {
+	if rt.eagerQueues == nil || rt.recorder != nil || r.kind != kernelBody || r.isStep() {
 		id, late = s.commitLocked(r, ready)
-		follows = rt.lines != nil && detail.added(id)
+		follows = rt.eagerQueues != nil && detail.endSubmission(id)
 		s.submitting.Unlock()
 		return id, late, follows
 	}
@@ -207,11 +207,11 @@ func (s *Scope) enterGraph(r *record, ready *recordList) (id deps.TaskID, late, 
 	s.submitting.Unlock()
 	spin.Perturb()
 	if domain.Settle(&r.node, edges) {
-		if late = r.granted(); !late {
+		if late = r.wasGranted(); !late {
 			ready.push(r)
 		}
 	}
-	return id, late, detail.added(id)
+	return id, late, detail.endSubmission(id)
 }
 
 // take takes r out of the list, if it is the last one there.
@@ -233,7 +233,7 @@ func (l *recordList) take(r *record) bool {
 // It reports false when it does not: what needs tokens or an accelerator, or comes from another goroutine, goes its way.
 func (s *Scope) runNow(r *record) bool {
 	rt := s.rt
-	if s.program() || !s.keepsNothing() || r.relaxed || len(r.settings.tokens) > 0 || rt.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.lines != nil) ||
+	if s.program() || !s.keepsNothing() || r.relaxed || len(r.settings.tokens) > 0 || rt.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.eagerQueues != nil) ||
 		!r.plain && !r.item.Allowed.Has(rt.host) || r.poison.Load() != nil || r.context().Err() != nil || !s.lending.TryLock() {
 		return false
 	}
@@ -263,7 +263,7 @@ func (s *Scope) commitLocked(r *record, ready *recordList) (id deps.TaskID, late
 	rt := s.rt
 	id = s.number(r)
 	if rt.graphAdd(r) {
-		if late = rt.lines != nil && r.granted(); !late {
+		if late = rt.eagerQueues != nil && r.wasGranted(); !late {
 			ready.push(r)
 		}
 	}

@@ -9,30 +9,30 @@ import (
 
 // A crowd is who takes turns, and not one that goes on where another has stopped.
 func TestCrowdIsWhoTakesTurns(t *testing.T) {
-	var c crowd
-	var s turns
+	var c contention
+	var s submitters
 	pass := func(by uintptr, n int) {
 		for range n {
-			s.pass(by, &c)
+			s.observe(by, &c)
 		}
 	}
-	pass(1, 2*crowdLasts)
-	require.False(t, c.is(), "one alone")
+	pass(1, 2*contentionLasts)
+	require.False(t, c.contended(), "one alone")
 	pass(2, 1)
-	require.False(t, c.is(), "another one goes on")
-	pass(2, crowdLasts-1)
+	require.False(t, c.contended(), "another one goes on")
+	pass(2, contentionLasts-1)
 	pass(1, 1)
-	require.True(t, c.is(), "the first one comes back")
-	pass(1, crowdLasts-1)
-	require.True(t, c.is())
+	require.True(t, c.contended(), "the first one comes back")
+	pass(1, contentionLasts-1)
+	require.True(t, c.contended())
 	pass(2, 1)
 	pass(1, 1)
-	require.True(t, c.is(), "they go on taking turns")
-	pass(1, crowdLasts)
-	require.False(t, c.is(), "one is alone again")
-	pass(2, crowdLasts+1)
-	pass(3, crowdLasts+1)
-	require.False(t, c.is(), "one after the other")
+	require.True(t, c.contended(), "they go on taking turns")
+	pass(1, contentionLasts)
+	require.False(t, c.contended(), "one is alone again")
+	pass(2, contentionLasts+1)
+	pass(3, contentionLasts+1)
+	require.False(t, c.contended(), "one after the other")
 }
 
 // Who waits for those who have come in does so for all, in whatever room they are.
