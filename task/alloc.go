@@ -69,8 +69,8 @@ func Register[T any](rt *Runtime, x []T) error {
 	if cap(x) == 0 {
 		return nil
 	}
-	rt.describing.enter()
-	defer rt.describing.leave()
+	rt.callers.enter()
+	defer rt.callers.leave()
 	b, _, err := rt.buffers.locate(memoryOf(x[:cap(x)]), &rt.root)
 	if err != nil {
 		return fmt.Errorf("task: register: %w", err)
@@ -113,7 +113,7 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 	if err := rt.beginDrop(b); err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
-	defer rt.describing.leave()
+	defer rt.callers.leave()
 	if err := rt.takeOut(b); err != nil {
 		b.leaving.Store(false)
 		return fmt.Errorf("task: %s: %w", what, err)
@@ -136,7 +136,7 @@ func (rt *Runtime) beginDrop(b *buffer) error {
 	if b.leaving.Swap(true) {
 		return errDropped
 	}
-	rt.describing.enter()
+	rt.callers.enter()
 	return nil
 }
 

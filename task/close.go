@@ -29,7 +29,7 @@ func (rt *Runtime) Close() error {
 	if broke := rt.unruled.Load(); broke != nil {
 		err = errors.Join(err, fmt.Errorf("task: close: %w", *broke))
 	}
-	rt.describing.wait()
+	rt.callers.wait()
 	rt.endSweeps()
 	rt.unhook()
 	rt.cancel(nil)

@@ -114,7 +114,7 @@ func sizeOfArgs(a *devices.Args) (size deps.Bytes) {
 func (rt *Runtime) callKernel(r *record) {
 	version := r.running(rt.host)
 	r.args.At = rt.hostAt
-	rt.rooms[r.worker].untypical = false
+	rt.workerStates[r.worker].untypical = false
 	c := rt.vectors.of(version)
 	x := c.vector.Load()
 	if x == nil {
@@ -178,7 +178,7 @@ func (rt *Runtime) callMeasured(r *record, c *kernelCode, x *vectorVariant, args
 	}()
 	began := rt.now()
 	if v == choose.Go {
-		rt.rooms[r.worker].untypical = true
+		rt.workerStates[r.worker].untypical = true
 		rt.callGoShared(r, c.kernel)
 	} else {
 		_ = rt.callVector(r, x, args, rt.share)
@@ -190,7 +190,7 @@ func (rt *Runtime) callMeasured(r *record, c *kernelCode, x *vectorVariant, args
 // soon as it is there.
 func (rt *Runtime) callMeanwhile(r *record, c *kernelCode) {
 	r.seen.Variant = goVariant
-	rt.rooms[r.worker].untypical = true
+	rt.workerStates[r.worker].untypical = true
 	k, a := &c.kernel.device, &r.args
 	trips := int64(0)
 	if k.Split != nil && !rt.fence.on {

@@ -501,7 +501,7 @@ func (rt *Runtime) conclude(r *record, worker int) *record {
 		}
 	}
 	r.clear()
-	home.giveBack(r, worker)
+	home.putRecord(r, worker)
 	rt.window.leave(worker)
 	member.leave()
 	for _, o := range others {

@@ -236,7 +236,7 @@ func (g *Group) bringBack(o WaitOption) (back Task, ended bool, err error) {
 		r.accesses = g.ownData(o.read, r.accesses)
 	}
 	if len(r.accesses) == 0 {
-		_, err = s.giveUp(r, nil)
+		_, err = s.abort(r, nil)
 		return Task{}, ended, err
 	}
 	r.label, r.heedless = "wait of a group", true

@@ -170,7 +170,7 @@ func (s *Scope) submitMerges(ready *recordList) bool {
 // submitMerge submits the merge of b. Requires: submitting held.
 func (s *Scope) submitMerge(b *buffer, ready *recordList) {
 	spin.Perturb()
-	c := s.take()
+	c := s.takeRecord()
 	if c.detail == s.rt.none {
 		s.rt.detail(c)
 	}
@@ -377,7 +377,7 @@ func (rt *Runtime) endMerge(home *Scope, b *buffer) {
 	}
 	home.submitting.Unlock()
 	rt.cleaning.Go(func() { // it waits for copies, which this goroutine may be the one to enqueue
-		rt.describing.pass()
+		rt.callers.waitForCurrent()
 		for _, p := range parts {
 			rt.noteLeak(rt.buffers.freePart(p))
 		}

@@ -67,7 +67,7 @@ func (rt *Runtime) interpret(r *record, k *Kernel, v *variable) error {
 		return err
 	}
 	r.seen.Variant = interpreterVariant
-	rt.rooms[r.worker].untypical = true
+	rt.workerStates[r.worker].untypical = true
 	_, err = code.Run(interpreterArgs(&r.args), simt.Config{Context: r.context()})
 	return err
 }

@@ -312,11 +312,11 @@ func (rt *Runtime) submitIteration(t *turn) (Task, error) {
 		r.body = t.body
 	}
 	if err := t.it.freed(); err != nil { // since Replay has looked: from here on who frees it waits for r
-		return rt.root.giveUp(r, err)
+		return rt.root.abort(r, err)
 	}
 	r.accesses = append(r.accesses, t.it.accesses...)
 	if err := rt.describeGo(r, nil); err != nil {
-		return rt.root.giveUp(r, fmt.Errorf("task: %s: %w", r.title(), err))
+		return rt.root.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 	}
 	return rt.root.commit(r), nil
 }

@@ -346,22 +346,22 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 		return Task{}, err
 	}
 	if s.program() && s.rt.accelerators && !k.reduces {
-		return k.submitBeside(s, g, args, options)
+		return k.submitUnlocked(s, g, args, options)
 	}
 	r, err := s.begin(g, kernelBody)
 	if err != nil {
 		return Task{}, err
 	}
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
-	s.rt.describing.enter()
-	defer s.rt.describing.leave()
+	s.rt.callers.enter()
+	defer s.rt.callers.leave()
 	wait, err := s.describe(r, args, options)
 	if err != nil {
-		return s.giveUp(r, err)
+		return s.abort(r, err)
 	}
 	r.now = r.now || wait
 	if err := r.keepsWorker(); err != nil {
-		return s.giveUp(r, r.refused(err))
+		return s.abort(r, r.refused(err))
 	}
 	t := s.commit(r)
 	if wait {
@@ -370,21 +370,21 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	return t, nil
 }
 
-// submitBeside is submit for a task that several goroutines may describe at once, and that needs the lock of submission only once.
-func (k *Kernel) submitBeside(s *Scope, g *Group, args []any, options []Option) (Task, error) {
-	r, err := s.openBeside(k, g)
+// submitUnlocked is submit for a task that several goroutines may describe at once, and that needs the lock of submission only once.
+func (k *Kernel) submitUnlocked(s *Scope, g *Group, args []any, options []Option) (Task, error) {
+	r, err := s.openUnlocked(k, g)
 	if err != nil {
 		return Task{}, err
 	}
 	wait, err := s.rt.describeKernel(r, args, options)
 	if err != nil {
-		return s.giveUpBeside(r, err)
+		return s.abortUnlocked(r, err)
 	}
 	r.now = r.now || wait
 	if err := r.keepsWorker(); err != nil {
-		return s.giveUpBeside(r, r.refused(err))
+		return s.abortUnlocked(r, r.refused(err))
 	}
-	t, err := s.commitBeside(r)
+	t, err := s.commitUnlocked(r)
 	if wait && err == nil {
 		err = t.Err()
 	}

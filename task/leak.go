@@ -60,9 +60,9 @@ func (rt *Runtime) leakOfScheduler(e *LeakError) {
 	for p, place := range rt.places {
 		e.count("tasks counted on "+place.Name, rt.counts.held[p].n.Load())
 	}
-	for i := range rt.rooms {
-		e.count("tasks of a worker", int64(rt.rooms[i].queue.count))
-		if rt.rooms[i].next != nil {
+	for i := range rt.workerStates {
+		e.count("tasks of a worker", int64(rt.workerStates[i].queue.count))
+		if rt.workerStates[i].next != nil {
 			e.count("tasks taken by a worker", 1)
 		}
 	}
@@ -71,17 +71,17 @@ func (rt *Runtime) leakOfScheduler(e *LeakError) {
 
 // leakOfRecords counts the records and details that nobody uses against those that were made.
 func (rt *Runtime) leakOfRecords(e *LeakError) {
-	free, made := rt.freeRecords()
+	free, made := rt.countRecords()
 	e.count("records", made-free)
 	n := int64(0)
-	for d := rt.details.list; d != nil; d = d.next {
+	for d := rt.freeDetails.list; d != nil; d = d.next {
 		n++
 	}
 	if rt.accelerators {
-		shelved, _ := rt.shelves.count()
+		shelved, _ := rt.recordShards.count()
 		n += shelved
 	}
-	e.count("details of records", rt.details.made-n)
+	e.count("details of records", rt.freeDetails.made-n)
 }
 
 // leakOfPrivates counts the private copies of reductions that are in no list of spare ones.

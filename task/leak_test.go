@@ -18,8 +18,8 @@ func TestLeaksAreFound(t *testing.T) {
 	require.NoError(t, rt.sched.Prepare(&item, rt.hostOnly(), []sched.Tokens{{Kind: "smp", Count: 40}}))
 	var node deps.Node
 	for what, lose := range map[string]func() (found func()){
-		"records: 1":                       func() func() { r := rt.root.take(); return func() { rt.root.giveBack(r, -1) } },
-		"details of records: 1":            func() func() { d := rt.details.get(rt); return func() { rt.details.put(d) } },
+		"records: 1":                       func() func() { r := rt.root.takeRecord(); return func() { rt.root.putRecord(r, -1) } },
+		"details of records: 1":            func() func() { d := rt.freeDetails.get(rt); return func() { rt.freeDetails.put(d) } },
 		"tasks in the window: 1":           func() func() { rt.window.enter(); return func() { rt.window.leave(-1) } },
 		"tokens of smp: 40":                func() func() { rt.sched.Push(&item); rt.sched.Pop(rt.host); return func() { rt.sched.Done(&item) } },
 		"tasks with concurrent accesses":   func() func() { rt.gathered.held = []*record{nil}; return func() { rt.gathered.held = nil } },

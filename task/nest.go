@@ -165,7 +165,7 @@ func (s *Scope) lend(next *record) {
 	worker := s.worker
 	s.worker = smp.None
 	s.rt.suspend(s.owner)
-	s.rt.rooms[worker].next = next
+	s.rt.workerStates[worker].next = next
 	s.rt.workers.Lend(worker)
 }
 
@@ -332,7 +332,7 @@ func (rt *Runtime) closeScope(r *record) {
 		r.fail("", err)
 	}
 	rt.putDomain(&s.graph)
-	s.giveAll()
+	s.releaseRecords()
 }
 
 // complete ends a task whose body is over and whose last child is; nil is none.

@@ -131,15 +131,15 @@ const (
 const thinPause = 4 * time.Microsecond
 
 // takeInbox is takePlain from the inbox.
-func (rt *Runtime) takeInbox(room *room) *record {
+func (rt *Runtime) takeInbox(state *workerState) *record {
 	if !rt.inbox.some.Load() {
 		return nil
 	}
-	for room.thin && time.Since(room.shared) < thinPause {
+	for state.underfilled && time.Since(state.lastShare) < thinPause {
 	}
-	r, n := rt.inbox.share(&room.queue, uint32(len(rt.rooms)))
-	if room.thin = n < maxShare; room.thin {
-		room.shared = time.Now()
+	r, n := rt.inbox.share(&state.queue, uint32(len(rt.workerStates)))
+	if state.underfilled = n < maxShare; state.underfilled {
+		state.lastShare = time.Now()
 	}
 	return r
 }
@@ -201,7 +201,7 @@ func (rt *Runtime) queueOf(worker int) *plainQueue {
 	if worker == smp.None {
 		return &rt.inbox
 	}
-	return &rt.rooms[worker].queue
+	return &rt.workerStates[worker].queue
 }
 
 // nextPlain returns what a worker should run that has made next ready, if it has.
@@ -209,7 +209,7 @@ func (rt *Runtime) nextPlain(worker int, next *record) *record {
 	if rt.waiting.Load() > 0 {
 		if first := rt.takeScheduled(); first != nil {
 			if next != nil {
-				rt.rooms[worker].queue.push(next)
+				rt.workerStates[worker].queue.push(next)
 				rt.workers.Wake(1)
 			}
 			return first
@@ -240,25 +240,25 @@ func (rt *Runtime) takeScheduled() *record {
 
 // takePlain returns a plain task from the queues, and sees that somebody comes for the others.
 func (rt *Runtime) takePlain(worker int) *record {
-	room := &rt.rooms[worker]
+	state := &rt.workerStates[worker]
 	var r *record
-	if room.turn++; room.turn%fairness != 0 {
-		r = room.queue.pop()
+	if state.tick++; state.tick%fairness != 0 {
+		r = state.queue.pop()
 	}
 	if r == nil {
-		r = rt.takeInbox(room)
+		r = rt.takeInbox(state)
 	}
 	if r == nil {
-		r = room.queue.pop()
+		r = state.queue.pop()
 	}
 	if r == nil {
 		for _, o := range rt.neighbours[worker] { // those of the same memory node first
-			if r, _ = rt.rooms[o].queue.share(&room.queue, 2); r != nil {
+			if r, _ = rt.workerStates[o].queue.share(&state.queue, 2); r != nil {
 				break
 			}
 		}
 	}
-	if r != nil && (room.queue.some.Load() || rt.inbox.some.Load()) {
+	if r != nil && (state.queue.some.Load() || rt.inbox.some.Load()) {
 		rt.workers.Wake(1)
 	}
 	return r
@@ -293,8 +293,8 @@ func (w cpu) Ready() bool {
 	if rt.waiting.Load() > 0 || rt.later.Load() > 0 || rt.inbox.some.Load() {
 		return true
 	}
-	for i := range rt.rooms {
-		if rt.rooms[i].queue.some.Load() {
+	for i := range rt.workerStates {
+		if rt.workerStates[i].queue.some.Load() {
 			return true
 		}
 	}

@@ -122,7 +122,7 @@ func (r *record) need() *detail {
 
 // detail gives r, which has accesses neither here nor there, a detail of its own.
 func (rt *Runtime) detail(r *record) {
-	r.detail = rt.details.get(rt)
+	r.detail = rt.freeDetails.get(rt)
 	r.item.Owner, r.set.Owner = r, r
 }
 
@@ -208,7 +208,7 @@ func (r *record) clear() {
 	if rt := r.rt; r.detail != rt.none {
 		r.detail.clear()
 		if !rt.accelerators || !r.home.program() { // else it goes on a shelf with r
-			rt.details.put(r.detail)
+			rt.freeDetails.put(r.detail)
 			r.detail = rt.none
 		}
 	}
@@ -251,14 +251,14 @@ func (d *detail) clear() {
 	d.args.List, d.args.At = d.args.List[:0], nil
 }
 
-// details are the details that nobody uses.
-type details struct {
+// detailFreeList are the details that nobody uses.
+type detailFreeList struct {
 	mu   spin.Mutex
 	list *detail
 	made int64
 }
 
-func (l *details) get(rt *Runtime) *detail {
+func (l *detailFreeList) get(rt *Runtime) *detail {
 	spin.Lock(&l.mu)
 	d := l.list
 	if d != nil {
@@ -273,7 +273,7 @@ func (l *details) get(rt *Runtime) *detail {
 	return d
 }
 
-func (l *details) put(d *detail) {
+func (l *detailFreeList) put(d *detail) {
 	d.item.Owner, d.set.Owner = nil, nil
 	spin.Lock(&l.mu)
 	d.next, l.list = l.list, d

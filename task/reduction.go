@@ -165,7 +165,7 @@ func (g *reduction) meets(accesses []deps.Access) bool {
 func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 	spin.Perturb()
 	rt := s.rt
-	c := s.take()
+	c := s.takeRecord()
 	if c.detail == rt.none {
 		rt.detail(c)
 	}

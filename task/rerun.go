@@ -83,7 +83,7 @@ func (rt *Runtime) describeStep(k *Kernel, given []any, options []Option) (*desc
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
 	wait, err := rt.describeKernel(r, args, options)
 	if err != nil {
-		_, err = rt.root.giveUp(r, err)
+		_, err = rt.root.abort(r, err)
 		return d, err
 	}
 	return d, d.takeGrown(r, wait)
@@ -101,7 +101,7 @@ func (rt *Runtime) describeGoStep(body func() error, nested func(*Scope) error, 
 	if err = rt.describeGo(r, options); err == nil {
 		return d, d.takeGrown(r, false)
 	}
-	_, err = rt.root.giveUp(r, err)
+	_, err = rt.root.abort(r, err)
 	return d, err
 }
 
@@ -113,7 +113,7 @@ func (d *described) takeGrown(r *record, wait bool) error {
 		s.catchUp(r, &ready)
 	}
 	d.take(r, wait)
-	_, err := s.giveUp(r, nil)
+	_, err := s.abort(r, nil)
 	rt.startAll(&ready)
 	return err
 }
@@ -247,7 +247,7 @@ func (w *rerun) submit(s *Scope, i int32) error {
 		r.item.Allowed = w.it.rt.hostOnly()
 	}
 	if err := w.it.rt.prepareStep(r); err != nil {
-		_, err = s.giveUp(r, err)
+		_, err = s.abort(r, err)
 		return err
 	}
 	w.tasks[i] = s.commit(r)

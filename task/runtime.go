@@ -112,42 +112,42 @@ type Runtime struct {
 	cancel context.CancelCauseFunc
 	unhook func() bool
 
-	variants    sync.Map // *Kernel to *variants
-	none        *detail  // of records that have none of their own; never written
-	check       bool     // Options.Check
-	checks      watch
-	fence       fence
-	quick       bool // plain tasks go past the scheduler
-	closed      atomic.Bool
-	finished    atomic.Bool           // and no body runs any more: see refuses
-	unruled     atomic.Pointer[error] // what the policy broke with
-	sched       *sched.Scheduler
-	rooms       []room          // by worker
-	eagerQueues []eagerQueue    // by place: who would follow there; nil when nobody may
-	backlogs    []deviceBacklog // by place: who does
-	counts      counts
-	learned     learned
-	agreed      [agreements]agreement
-	alike       []sched.PlaceSet // by place: those of its kind
+	variants     sync.Map // *Kernel to *variants
+	none         *detail  // of records that have none of their own; never written
+	check        bool     // Options.Check
+	checks       watch
+	fence        fence
+	quick        bool // plain tasks go past the scheduler
+	closed       atomic.Bool
+	finished     atomic.Bool           // and no body runs any more: see refuses
+	unruled      atomic.Pointer[error] // what the policy broke with
+	sched        *sched.Scheduler
+	workerStates []workerState   // by worker
+	eagerQueues  []eagerQueue    // by place: who would follow there; nil when nobody may
+	backlogs     []deviceBacklog // by place: who does
+	counts       counts
+	learned      learned
+	agreed       [agreements]agreement
+	alike        []sched.PlaceSet // by place: those of its kind
 	// Until here all is written rarely, and read by all for every task. What follows is kept apart from it and by who writes it.
 	_ line128
 
-	root   Scope // of the tasks of the program
-	bundle *bundle
-	waits  atomic.Int64 // among them
-	_      line128
-
-	stock    stock
+	root     Scope // of the tasks of the program
+	magazine *magazine
+	waits    atomic.Int64 // among them
 	_        line128
-	free     records
-	details  details
-	domains  sync.Pool
-	cleaning sync.WaitGroup
-	// describing is who uses the runtime and is in no window yet.
-	describing guests
-	contention contention
-	sweeper    sweeper
-	shelves    shelves
+
+	depot       recordDepot
+	_           line128
+	freeNested  recordFreeList
+	freeDetails detailFreeList
+	domains     sync.Pool
+	cleaning    sync.WaitGroup
+	// callers is who uses the runtime and is in no window yet.
+	callers      activeCallers
+	contention   contention
+	sweeper      sweeper
+	recordShards shardedFreeList
 
 	reducing  spin.Mutex // innermost
 	operators map[any]deps.ReductionID
@@ -252,7 +252,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	rt.buffers.limit = known{sweepBuffers, sweepBytes}
 	rt.watch(o.Context) // before there are workers: they may be what ends the context
 	if workers > 0 {
-		rt.rooms, rt.neighbours = make([]room, workers), smp.Nearest(workers)
+		rt.workerStates, rt.neighbours = make([]workerState, workers), smp.Nearest(workers)
 		rt.makeBriefs()
 		if workers > 1 {
 			rt.share = rt.shareVector

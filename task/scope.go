@@ -39,7 +39,7 @@ type Scope struct {
 	submitting spin.Mutex    // one submission at a time: the order of submission is the meaning of the program
 	submitters submitters    // of those who submit kernels to the program; beside the lock, whose line they have
 	declared   []deps.Access // of the task that is being submitted, if its record has no detail
-	own        *record       // free; see Scope.take
+	freeOwn    *record       // free; see Scope.takeRecord
 	returned   atomic.Pointer[record]
 	exclusion  deps.Exclusion // of commutative accesses
 	reductions []*reduction   // that more tasks may join
@@ -261,9 +261,9 @@ func (s *Scope) uncovered(a *deps.Access) error {
 	return e
 }
 
-// giveUpSet lets go of what the parent holds of the machine, as a child is about to use it: what it has written so far is
+// releaseSet lets go of what the parent holds of the machine, as a child is about to use it: what it has written so far is
 // valid on the host. Requires: submitting held.
-func (s *Scope) giveUpSet() {
+func (s *Scope) releaseSet() {
 	if r := s.owner; r != nil && r.held {
 		r.held = false
 		s.rt.machine.ReleaseSet(&r.set, nil)

@@ -125,7 +125,7 @@ func (r *KernelRecorder) add(k *Kernel, args []any) error {
 	if err == nil {
 		err = r.take(one, wait || one.now)
 	}
-	_, err = s.giveUp(one, err) // it was only described
+	_, err = s.abort(one, err) // it was only described
 	return err
 }
 
@@ -239,7 +239,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 		return Task{}, err
 	}
 	if err := goneIn(it.buffers); err != nil { // from here on who frees one waits for r
-		return s.giveUp(r, err)
+		return s.abort(r, err)
 	}
 	r.kernel, r.pos = it.kernel, it.kernel.device.Pos
 	r.args.List = append(r.args.List, it.args...)
@@ -250,7 +250,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	}
 	r.settings.tokens = append(r.settings.tokens, it.tokens...)
 	if err := rt.kernelOptions(r, options); err != nil {
-		return s.giveUp(r, r.refused(err))
+		return s.abort(r, r.refused(err))
 	}
 	if !r.settings.placed {
 		r.settings.placed, r.settings.places = true, it.places
@@ -258,7 +258,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 		r.settings.places &= it.places
 	}
 	if err := errors.Join(rt.placeKernel(r), r.keepsWorker()); err != nil {
-		return s.giveUp(r, err)
+		return s.abort(r, err)
 	}
 	return s.commit(r), nil
 }

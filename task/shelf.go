@@ -14,11 +14,11 @@ import (
 // count of those who are at it. What a task is submitted with is read, checked and placed before it has a number, so all that needs
 // the lock is its place in the order and its edges.
 
-// shelfCount is how many shelves there are: who takes a record and who gives one back rarely come to the same.
-const shelfCount = 16
+// shardCount is how many shelves there are: who takes a record and who gives one back rarely come to the same.
+const shardCount = 16
 
-// A shelf is free records of a program on a machine with accelerators, where each task needs its detail: they keep it.
-type shelf struct {
+// A freeShard is free records of a program on a machine with accelerators, where each task needs its detail: they keep it.
+type freeShard struct {
 	mu   spin.Mutex
 	list *record
 	n    atomic.Int32 // in list, to be looked at without the lock
@@ -26,13 +26,13 @@ type shelf struct {
 	_    line128
 }
 
-type shelves [shelfCount]shelf
+type shardedFreeList [shardCount]freeShard
 
 // take returns a free record for a task of s, which is the scope of the program.
-func (k *shelves) take(s *Scope) *record {
-	first := rand.Uint32N(shelfCount)
-	for i := range uint32(shelfCount) {
-		if at := &k[(first+i)%shelfCount]; at.n.Load() > 0 {
+func (k *shardedFreeList) take(s *Scope) *record {
+	first := rand.Uint32N(shardCount)
+	for i := range uint32(shardCount) {
+		if at := &k[(first+i)%shardCount]; at.n.Load() > 0 {
 			if r := at.pop(); r != nil {
 				return r
 			}
@@ -47,7 +47,7 @@ func (k *shelves) take(s *Scope) *record {
 	return r
 }
 
-func (k *shelf) pop() *record {
+func (k *freeShard) pop() *record {
 	spin.Lock(&k.mu)
 	defer k.mu.Unlock()
 	r := k.list
@@ -58,8 +58,8 @@ func (k *shelf) pop() *record {
 	return r
 }
 
-func (k *shelves) put(r *record) {
-	at := &k[rand.Uint32N(shelfCount)]
+func (k *shardedFreeList) put(r *record) {
+	at := &k[rand.Uint32N(shardCount)]
 	spin.LockLong(&at.mu)
 	r.link, at.list = at.list, r
 	at.n.Add(1)
@@ -67,83 +67,83 @@ func (k *shelves) put(r *record) {
 }
 
 // count returns how many records there are, and how many were made. Requires: nobody submits, and nothing runs.
-func (k *shelves) count() (free, made int64) {
+func (k *shardedFreeList) count() (free, made int64) {
 	for i := range k {
 		free, made = free+int64(k[i].n.Load()), made+k[i].made
 	}
 	return free, made
 }
 
-// guests count who uses the runtime with no task in the window yet, so that Close waits for them. Who comes in and finds the runtime
+// activeCallers count who uses the runtime with no task in the window yet, so that Close waits for them. Who comes in and finds the runtime
 // closed goes again: one of the two sees the other.
 //
 // They are counted in several rooms, so that those who come and go all the time do not share one: who waits asks for one room after the
 // other, as nobody stays who comes after the runtime was closed.
-type guests struct {
-	rooms  [guestRooms]guestRoom
-	waited atomic.Bool
-	mu     sync.Mutex
-	gone   sync.Cond
+type activeCallers struct {
+	stripes [callerStripes]callerStripe
+	closing atomic.Bool
+	mu      sync.Mutex
+	left    sync.Cond
 }
 
-const guestRooms = 64 // a power of 2
+const callerStripes = 64 // a power of 2
 
-type guestRoom struct {
+type callerStripe struct {
 	n atomic.Int64
 	_ line128
 }
 
-// room returns the one of the calling goroutine.
-func (g *guests) room() *guestRoom {
+// stripe returns the one of the calling goroutine.
+func (g *activeCallers) stripe() *callerStripe {
 	const mix = 0x9e3779b97f4a7c15
-	return &g.rooms[uint64(goroutine())*mix>>58%guestRooms]
+	return &g.stripes[uint64(goroutine())*mix>>58%callerStripes]
 }
 
-func (g *guests) enter() { g.room().n.Add(1) }
+func (g *activeCallers) enter() { g.stripe().n.Add(1) }
 
 // leave says that who has entered goes, on the same goroutine.
-func (g *guests) leave() {
-	if g.room().n.Add(-1) == 0 && g.waited.Load() {
+func (g *activeCallers) leave() {
+	if g.stripe().n.Add(-1) == 0 && g.closing.Load() {
 		g.mu.Lock()
-		g.gone.Broadcast()
+		g.left.Broadcast()
 		g.mu.Unlock()
 	}
 }
 
 // wait waits until nobody is there. Requires: the runtime is closed.
-func (g *guests) wait() {
-	g.gone.L = &g.mu
-	g.waited.Store(true)
+func (g *activeCallers) wait() {
+	g.left.L = &g.mu
+	g.closing.Store(true)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i := range g.rooms {
-		for g.rooms[i].n.Load() > 0 {
-			g.gone.Wait()
+	for i := range g.stripes {
+		for g.stripes[i].n.Load() > 0 {
+			g.left.Wait()
 		}
 	}
 }
 
-// pass returns when all have left who were there when it was called, and perhaps others. A room counts all who are in it, so that it looks
+// waitForCurrent returns when all have left who were there when it was called, and perhaps others. A room counts all who are in it, so that it looks
 // again and again.
-func (g *guests) pass() {
+func (g *activeCallers) waitForCurrent() {
 	const longest = time.Millisecond
-	for i := range g.rooms {
-		for pause := time.Microsecond; g.rooms[i].n.Load() > 0; pause = min(2*pause, longest) {
+	for i := range g.stripes {
+		for pause := time.Microsecond; g.stripes[i].n.Load() > 0; pause = min(2*pause, longest) {
 			time.Sleep(pause)
 		}
 	}
 }
 
-// openBeside begins the record of a kernel task of the program without the lock of submission; giveUpBeside or commitBeside ends that.
-func (s *Scope) openBeside(k *Kernel, g *Group) (*record, error) {
+// openUnlocked begins the record of a kernel task of the program without the lock of submission; abortUnlocked or commitUnlocked ends that.
+func (s *Scope) openUnlocked(k *Kernel, g *Group) (*record, error) {
 	rt := s.rt
-	rt.describing.enter()
+	rt.callers.enter()
 	err := rt.closedError(g)
 	if err != nil {
-		rt.describing.leave()
+		rt.callers.leave()
 		return nil, err
 	}
-	r := rt.shelves.take(s)
+	r := rt.recordShards.take(s)
 	r.kind, r.plain = kernelBody, false
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
 	if g != nil {
@@ -155,37 +155,37 @@ func (s *Scope) openBeside(k *Kernel, g *Group) (*record, error) {
 	return r, nil
 }
 
-func (s *Scope) giveUpBeside(r *record, err error) (Task, error) {
+func (s *Scope) abortUnlocked(r *record, err error) (Task, error) {
 	r.clear()
-	s.rt.shelves.put(r)
-	s.rt.describing.leave()
+	s.rt.recordShards.put(r)
+	s.rt.callers.leave()
 	return Task{}, err
 }
 
-// commitBeside is commit for a record of openBeside.
-func (s *Scope) commitBeside(r *record) (t Task, err error) {
+// commitUnlocked is commit for a record of openUnlocked.
+func (s *Scope) commitUnlocked(r *record) (t Task, err error) {
 	rt := s.rt
-	unseen := rt.eagerQueues != nil && !rt.seen && !r.now && s.growths.Load() == 0
-	if unseen {
+	unobserved := rt.eagerQueues != nil && !rt.seen && !r.now && s.growths.Load() == 0
+	if unobserved {
 		s.graph.domain.Prepare(r.graphNode(), r.accesses)
 	}
 	if err := s.enter(rt.contextOf(r.group)); err != nil {
-		return s.giveUpBeside(r, err)
+		return s.abortUnlocked(r, err)
 	}
 	s.submitters.observe(goroutine(), &rt.contention)
-	if unseen && len(s.reductions) == 0 && s.growths.Load() == 0 {
-		t = s.commitUnseen(r)
+	if unobserved && len(s.reductions) == 0 && s.growths.Load() == 0 {
+		t = s.commitUnobserved(r)
 	} else {
 		t = s.commit(r)
 	}
-	rt.describing.leave()
+	rt.callers.leave()
 	return t, nil
 }
 
-// commitUnseen is commit for a task of the program that is prepared, where nobody looks on or waits for it and no reduction is open. Under the
+// commitUnobserved is commit for a task of the program that is prepared, where nobody looks on or waits for it and no reduction is open. Under the
 // lock of submission is no more than its place in the order and its edges, and nothing of it that others have had is looked at for the
 // first time: to fetch that takes longer than the rest.
-func (s *Scope) commitUnseen(r *record) Task {
+func (s *Scope) commitUnobserved(r *record) Task {
 	rt, detail, domain := s.rt, r.detail, s.graph.domain // r may be over, and another task, when it is settled
 	id := deps.TaskID(rt.window.enter())
 	s.count(r)

@@ -159,8 +159,8 @@ func (rt *Runtime) Live() Live {
 // queued returns how many plain tasks wait for a worker.
 func (rt *Runtime) queued() int64 {
 	n := rt.inbox.len()
-	for i := range rt.rooms {
-		n += rt.rooms[i].queue.len()
+	for i := range rt.workerStates {
+		n += rt.workerStates[i].queue.len()
 	}
 	return n
 }

@@ -15,25 +15,25 @@ import (
 // A line128 keeps what lies before it and after it in different cache lines, and out of the pairs of lines that are fetched together.
 type line128 [128]byte
 
-const bundleSize = 30 // with which a bundle is four cache lines
+const magazineSize = 30 // with which a bundle is four cache lines
 
-// A bundle is some free records.
-type bundle struct {
-	next *bundle
+// A magazine is some free records.
+type magazine struct {
+	next *magazine
 	n    int
-	list [bundleSize]*record
+	list [magazineSize]*record
 }
 
-// A stock is the free records of the program.
-type stock struct {
+// A recordDepot is the free records of the program.
+type recordDepot struct {
 	mu    spin.Mutex
-	full  *bundle // with records
-	empty *bundle
+	full  *magazine // with records
+	empty *magazine
 	made  int64 // guarded by the submitting of the program
 }
 
 // take returns a bundle with records for an empty one, or nil when there are none.
-func (k *stock) take(empty *bundle) *bundle {
+func (k *recordDepot) take(empty *magazine) *magazine {
 	spin.Lock(&k.mu)
 	b := k.full
 	if b != nil {
@@ -47,7 +47,7 @@ func (k *stock) take(empty *bundle) *bundle {
 }
 
 // give takes a bundle with records and returns an empty one.
-func (k *stock) give(b *bundle) *bundle {
+func (k *recordDepot) give(b *magazine) *magazine {
 	spin.Lock(&k.mu)
 	if b != nil {
 		b.next, k.full = k.full, b
@@ -57,21 +57,21 @@ func (k *stock) give(b *bundle) *bundle {
 	}
 	k.mu.Unlock()
 	if b == nil {
-		b = &bundle{}
+		b = &magazine{}
 	}
 	return b
 }
 
 // put takes one record.
-func (k *stock) put(r *record) {
+func (k *recordDepot) put(r *record) {
 	spin.Lock(&k.mu)
 	defer k.mu.Unlock()
 	b := k.full
-	if b == nil || b.n == bundleSize {
+	if b == nil || b.n == magazineSize {
 		if b = k.empty; b != nil {
 			k.empty = b.next
 		} else {
-			b = &bundle{}
+			b = &magazine{}
 		}
 		b.next, k.full = k.full, b
 	}
@@ -79,23 +79,23 @@ func (k *stock) put(r *record) {
 	b.n++
 }
 
-// take returns a free record for a task of s. Requires: the submitting of s held.
-func (s *Scope) take() *record {
+// takeRecord returns a free record for a task of s. Requires: the submitting of s held.
+func (s *Scope) takeRecord() *record {
 	rt := s.rt
 	if !s.program() {
-		return s.takeNested()
+		return s.takeNestedRecord()
 	}
 	if rt.accelerators {
-		return rt.shelves.take(s)
+		return rt.recordShards.take(s)
 	}
-	b := rt.bundle
+	b := rt.magazine
 	if b == nil || b.n == 0 {
-		if b = rt.stock.take(b); b == nil {
-			rt.bundle = nil
-			rt.stock.made++
+		if b = rt.depot.take(b); b == nil {
+			rt.magazine = nil
+			rt.depot.made++
 			return &record{detail: rt.none, home: s}
 		}
-		rt.bundle = b
+		rt.magazine = b
 		for _, r := range b.list[:b.n] {
 			r.link = nil     // fetches the line that the worker has had, all of them at once,
 			r.node.ID = 0    // and this one,
@@ -108,22 +108,22 @@ func (s *Scope) take() *record {
 	return b.list[b.n]
 }
 
-func (s *Scope) takeNested() *record {
-	if s.own == nil {
-		s.own = s.returned.Swap(nil)
+func (s *Scope) takeNestedRecord() *record {
+	if s.freeOwn == nil {
+		s.freeOwn = s.returned.Swap(nil)
 	}
-	r := s.own
+	r := s.freeOwn
 	if r == nil {
-		r = s.rt.free.get(s.rt)
+		r = s.rt.freeNested.get(s.rt)
 		r.home = s
 		return r
 	}
-	s.own, r.link = r.link, nil
+	s.freeOwn, r.link = r.link, nil
 	return r
 }
 
-// giveBack returns a record of s that nobody uses; worker is as in conclude.
-func (s *Scope) giveBack(r *record, worker int) {
+// putRecord returns a record of s that nobody uses; worker is as in conclude.
+func (s *Scope) putRecord(r *record, worker int) {
 	rt := s.rt
 	switch {
 	case !s.program():
@@ -134,31 +134,31 @@ func (s *Scope) giveBack(r *record, worker int) {
 			}
 		}
 	case rt.accelerators:
-		rt.shelves.put(r)
+		rt.recordShards.put(r)
 		return
 	case worker == smp.None:
-		rt.stock.put(r)
+		rt.depot.put(r)
 		return
 	}
-	room := &rt.rooms[worker]
-	b := room.spare
-	if b == nil || b.n == bundleSize {
-		b = rt.stock.give(b)
-		room.spare = b
+	state := &rt.workerStates[worker]
+	b := state.magazine
+	if b == nil || b.n == magazineSize {
+		b = rt.depot.give(b)
+		state.magazine = b
 	}
 	b.list[b.n] = r
 	b.n++
 }
 
-// giveAll gives the records of s to other scopes. Requires: s is over, and its graph is gone.
-func (s *Scope) giveAll() {
-	first := s.own
+// releaseRecords gives the records of s to other scopes. Requires: s is over, and its graph is gone.
+func (s *Scope) releaseRecords() {
+	first := s.freeOwn
 	for r := s.returned.Swap(nil); r != nil; {
 		next := r.link
 		r.link, first = first, r
 		r = next
 	}
-	s.own = nil
+	s.freeOwn = nil
 	if first == nil {
 		return
 	}
@@ -166,17 +166,17 @@ func (s *Scope) giveAll() {
 	for last.home = nil; last.link != nil; last.home = nil {
 		last = last.link
 	}
-	s.rt.free.put(first, last)
+	s.rt.freeNested.put(first, last)
 }
 
-// records are the free records of nested scopes that are over.
-type records struct {
+// recordFreeList are the free records of nested scopes that are over.
+type recordFreeList struct {
 	mu   spin.Mutex
 	list *record
 	made int64
 }
 
-func (l *records) get(rt *Runtime) *record {
+func (l *recordFreeList) get(rt *Runtime) *record {
 	spin.Lock(&l.mu)
 	defer l.mu.Unlock()
 	r := l.list
@@ -189,26 +189,26 @@ func (l *records) get(rt *Runtime) *record {
 }
 
 // put returns the records from first to last.
-func (l *records) put(first, last *record) {
+func (l *recordFreeList) put(first, last *record) {
 	spin.Lock(&l.mu)
 	last.link, l.list = l.list, first
 	l.mu.Unlock()
 }
 
-// freeRecords returns how many records are free, and how many were made. Requires: nobody submits, and nothing runs.
-func (rt *Runtime) freeRecords() (free, made int64) {
-	lists := []*bundle{rt.stock.full, rt.bundle}
-	for i := range rt.rooms {
-		lists = append(lists, rt.rooms[i].spare)
+// countRecords returns how many records are free, and how many were made. Requires: nobody submits, and nothing runs.
+func (rt *Runtime) countRecords() (free, made int64) {
+	lists := []*magazine{rt.depot.full, rt.magazine}
+	for i := range rt.workerStates {
+		lists = append(lists, rt.workerStates[i].magazine)
 	}
 	for _, b := range lists {
 		for ; b != nil; b = b.next {
 			free += int64(b.n)
 		}
 	}
-	for r := rt.free.list; r != nil; r = r.link {
+	for r := rt.freeNested.list; r != nil; r = r.link {
 		free++
 	}
-	shelved, made := rt.shelves.count()
-	return free + shelved, made + rt.stock.made + rt.free.made
+	shelved, made := rt.recordShards.count()
+	return free + shelved, made + rt.depot.made + rt.freeNested.made
 }

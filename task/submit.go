@@ -85,17 +85,17 @@ var errNoBody = errors.New("task: go: body is nil")
 // submitGo submits r, of which begin and the caller have filled in what is not in options.
 func (s *Scope) submitGo(r *record, options []Option) (Task, error) {
 	if err := s.rt.describeGo(r, options); err != nil {
-		return s.giveUp(r, fmt.Errorf("task: %s: %w", r.title(), err))
+		return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 	}
 	if r.now {
 		if err := r.keepsWorker(); err != nil {
-			return s.giveUp(r, fmt.Errorf("task: %s: %w", r.title(), err))
+			return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 		}
 	}
 	return s.commit(r), nil
 }
 
-// begin takes a record and the lock of submission; giveUp or commit gives the lock back.
+// begin takes a record and the lock of submission; abort or commit gives the lock back.
 func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 	rt := s.rt
 	if s.program() && rt.refuses() {
@@ -114,7 +114,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
-	r := s.take()
+	r := s.takeRecord()
 	if kind != goBody {
 		r.kind, r.plain = kind, false
 	}
@@ -146,9 +146,9 @@ func (rt *Runtime) closedError(g *Group) error {
 	return fmt.Errorf("task: submit: %w", context.Cause(ctx))
 }
 
-func (s *Scope) giveUp(r *record, err error) (Task, error) {
+func (s *Scope) abort(r *record, err error) (Task, error) {
 	r.clear()
-	s.giveBack(r, smp.None)
+	s.putRecord(r, smp.None)
 	s.submitting.Unlock()
 	return Task{}, err
 }
@@ -321,7 +321,7 @@ func (s *Scope) count(r *record) {
 		s.pending.Add(1)
 		s.submitted.Store(true)
 		if len(r.accesses) > 0 {
-			s.giveUpSet()
+			s.releaseSet()
 		}
 	}
 }

@@ -133,7 +133,7 @@ func (rt *Runtime) sweep() (held int) {
 		}
 	}
 	if len(idle) > 0 {
-		rt.describing.pass() // whoever found one of them before it became unused has submitted the task
+		rt.callers.waitForCurrent() // whoever found one of them before it became unused has submitted the task
 		held -= rt.weaken(idle)
 	}
 	rt.takeOutFreed(freed)

@@ -37,7 +37,7 @@ func TestCrowdIsWhoTakesTurns(t *testing.T) {
 
 // Who waits for those who have come in does so for all, in whatever room they are.
 func TestGuestsAreWaitedFor(t *testing.T) {
-	var g guests
+	var g activeCallers
 	const many = 100
 	in, out, gone := make(chan bool), make(chan bool), make(chan bool)
 	for range many {

@@ -136,7 +136,7 @@ func (s *Scope) submitWaitOn(accesses []Option) (Task, error) {
 	for i := range accesses {
 		if o := &accesses[i]; o.isAccess() {
 			if err := s.usedBefore(i+1, o); err != nil {
-				return s.giveUp(r, err)
+				return s.abort(r, err)
 			}
 		}
 	}

@@ -25,14 +25,14 @@ const (
 // cpu is the Runtime as the workers see it, their smp.Source, so that its methods are not part of the public API.
 type cpu struct{ rt *Runtime }
 
-// A room is what one worker has taken and not run yet; padded, as neighbours are used by other processors.
-type room struct {
-	next   *record
-	turn   uint32    // how often it has looked for a plain task
-	thin   bool      // its latest share of the inbox was small
-	shared time.Time // and when that was
-	spare  *bundle   // of records that it has ended
-	on     vec.Launcher
+// A workerState is what one worker has taken and not run yet; padded, as neighbours are used by other processors.
+type workerState struct {
+	next        *record
+	tick        uint32    // how often it has looked for a plain task
+	underfilled bool      // its latest share of the inbox was small
+	lastShare   time.Time // and when that was
+	magazine    *magazine // of records that it has ended
+	launcher    vec.Launcher
 	// untypical says that what the worker ran last was no run that tells how long the kernel takes: another variant than usual.
 	untypical bool
 	_         line128 // others look into the queue
@@ -42,17 +42,17 @@ type room struct {
 
 // Take finds a task for a worker.
 func (w cpu) Take(worker int) bool {
-	room := &w.rt.rooms[worker]
-	if room.next == nil {
-		room.next = w.rt.schedule(nil, nil, worker)
+	state := &w.rt.workerStates[worker]
+	if state.next == nil {
+		state.next = w.rt.schedule(nil, nil, worker)
 	}
-	return room.next != nil
+	return state.next != nil
 }
 
 // Run runs the task that was taken, and what it finds after it, until there is nothing.
 func (w cpu) Run(worker int) int {
-	r := w.rt.rooms[worker].next
-	w.rt.rooms[worker].next = nil
+	r := w.rt.workerStates[worker].next
+	w.rt.workerStates[worker].next = nil
 	w.rt.rise(r)
 	defer w.rt.rest()
 	for r != nil && worker != smp.None {
@@ -237,7 +237,7 @@ func (rt *Runtime) callTimed(r *record) error {
 		return nil
 	}
 	err := rt.callBody(r)
-	if err == nil && !rt.rooms[r.worker].untypical {
+	if err == nil && !rt.workerStates[r.worker].untypical {
 		r.item.Took = max(1, rt.now()-began)
 	}
 	return err
