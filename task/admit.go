@@ -58,7 +58,7 @@ func (r *record) inherits(a *deps.Access) bool { return r.onHost && r.home.share
 // reports false when it must wait for them. Requires: mu held.
 func (rt *Runtime) join(s *record) bool {
 	allowed := s.item.Allowed
-	if s.plain {
+	if s.simple {
 		allowed = rt.all
 	}
 	w := &rt.gathered

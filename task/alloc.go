@@ -19,7 +19,7 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 		return nil, rt.unusable("Alloc")
 	}
 	t := reflect.TypeFor[T]()
-	if err := checkPlain(t); err != nil {
+	if err := checkNoPointers(t); err != nil {
 		return nil, fmt.Errorf("task: alloc: %w: it cannot lie outside the Go heap", err)
 	}
 	size := int(t.Size())

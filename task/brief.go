@@ -9,7 +9,7 @@ import (
 // is kept of each is two cache lines, beside those of its neighbours in the order of submission.
 func (rt *Runtime) makeBriefs() {
 	c, ok := rt.recorder.(probe.Collector)
-	if !ok || !rt.quick {
+	if !ok || !rt.fastPath {
 		return
 	}
 	rt.briefs = probe.NewBriefs(func() {

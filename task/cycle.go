@@ -57,7 +57,7 @@ func (rt *Runtime) retire(r *record, worker int) *record {
 		return nil
 	}
 	next := rt.schedule(done, &ready, worker)
-	if !done.plain {
+	if !done.simple {
 		worker = smp.None // and its place has counted it
 	} else if worker == smp.None {
 		rt.countRun()
@@ -80,9 +80,9 @@ func (rt *Runtime) release(r *record) {
 	}
 }
 
-// becomesReady puts s, whose predecessors are over, on the list of those that run or those that do not. by is the last of
+// makeReady puts s, whose predecessors are over, on the list of those that run or those that do not. by is the last of
 // them, nil if there was none.
-func (rt *Runtime) becomesReady(s, by *record, over, ready *recordList) {
+func (rt *Runtime) makeReady(s, by *record, over, ready *recordList) {
 	if via := s.poison.Load(); via != nil && !s.heedless {
 		s.skip(via)
 		over.push(s)
@@ -174,8 +174,8 @@ func (rt *Runtime) addMoves(s *record, missing []deps.Bytes) {
 // schedule takes done out of flight, makes the records of ready ready, starts what accelerators can take and, for a
 // worker, returns what it should run. Each of them may be nil; smp.None is no worker.
 func (rt *Runtime) schedule(done *record, ready *recordList, worker int) *record {
-	if rt.quick {
-		return rt.scheduleQuick(done, ready, worker)
+	if rt.fastPath {
+		return rt.scheduleFast(done, ready, worker)
 	}
 	return rt.scheduleAll(done, ready, worker)
 }
@@ -187,13 +187,13 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	wake := 0
 	rt.lock(&rt.mu)
 	if done != nil && !done.kind.waits() {
-		wake += rt.leave(done)
+		wake += rt.removeScheduled(done)
 	}
 	var after *sched.Item
 	if ready != nil {
-		n, first := rt.enter(ready, &orphans, &waits)
+		n, first := rt.pushReady(ready, &orphans, &waits)
 		wake, after = wake+n, first
-		rt.tellWaiting() // before it looks for room: who leaves without the lock looks for this afterwards
+		rt.publishWaiting() // before it looks for room: who leaves without the lock looks for this afterwards
 	}
 	var next *record
 	if worker != smp.None {
@@ -204,7 +204,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 		}
 	}
 	rt.takeAccelerators(&starts)
-	if wake = min(wake, rt.sched.Len()); wake > 0 && rt.accelerators && !rt.hostIsOffered() {
+	if wake = min(wake, rt.sched.Len()); wake > 0 && rt.accelerators && !rt.hasHostWork() {
 		wake = 0
 	}
 	rt.unlock()
@@ -243,8 +243,8 @@ func (rt *Runtime) retireUnscheduled(r *record) {
 	}
 }
 
-// leave takes r out of flight. It returns how many sleeping workers that gives work to. Requires: mu held.
-func (rt *Runtime) leave(r *record) int {
+// removeScheduled takes r out of flight. It returns how many sleeping workers that gives work to. Requires: mu held.
+func (rt *Runtime) removeScheduled(r *record) int {
 	p := r.item.Place()
 	if rt.learned.on && p != rt.host && r.item.Took == 0 {
 		r.item.Took = rt.timeOf(r, p)
@@ -258,8 +258,8 @@ func (rt *Runtime) leave(r *record) int {
 	return 0
 }
 
-// enter pushes ready records. It returns how many of them a worker may run, and the first of these. Requires: mu held.
-func (rt *Runtime) enter(ready, orphans, waits *recordList) (n int, first *sched.Item) {
+// pushReady pushes ready records. It returns how many of them a worker may run, and the first of these. Requires: mu held.
+func (rt *Runtime) pushReady(ready, orphans, waits *recordList) (n int, first *sched.Item) {
 	for r := ready.pop(); r != nil; r = ready.pop() {
 		switch {
 		case r.kind.waits() || r.kind == replayBody || r.kind == combineBody && rt.combinesBeside():
@@ -271,7 +271,7 @@ func (rt *Runtime) enter(ready, orphans, waits *recordList) (n int, first *sched
 				first = &r.item
 			}
 			if r.item.Priority < 0 {
-				rt.low++
+				rt.lowItems++
 			}
 		}
 	}
@@ -303,7 +303,7 @@ func (rt *Runtime) granted(it *sched.Item) *record {
 	r := it.Owner.(*record)
 	rt.counts.grant(it.Place())
 	if it.Priority < 0 && it.Place() == rt.host {
-		rt.low--
+		rt.lowItems--
 	}
 	return r
 }
@@ -340,15 +340,15 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 	}
 }
 
-// hostIsOffered reports whether a sleeping worker would get a task if it were woken. Most of what may run on the host beside accelerators is taken
+// hasHostWork reports whether a sleeping worker would get a task if it were woken. Most of what may run on the host beside accelerators is taken
 // by these at once, or kept for them; a worker that is woken for that costs who wakes it more than starting a kernel does, and then asks for
 // the lock that all accelerators are waited on with. Requires: mu held.
-func (rt *Runtime) hostIsOffered() bool {
+func (rt *Runtime) hasHostWork() bool {
 	return rt.workers != nil && rt.workers.Idle() > 0 && rt.sched.Offers(rt.host)
 }
 
-// prepared hands a task whose data have arrived on the host to the workers.
-func (rt *Runtime) prepared(r *record) {
+// dataArrived hands a task whose data have arrived on the host to the workers.
+func (rt *Runtime) dataArrived(r *record) {
 	rt.mu.Lock()
 	rt.arrived.push(r)
 	rt.unlock()
@@ -435,10 +435,10 @@ func kernelFinished(ws *machine.WorkingSet, err error) {
 	}
 }
 
-// runsElsewhere reports whether r failed because its device went out of service, and is ready again for the others.
+// retryElsewhere reports whether r failed because its device went out of service, and is ready again for the others.
 // What it wrote is in no replica, so its inputs are as they were; if some were on that device alone, it will fail there
 // with a devices.LostError.
-func (rt *Runtime) runsElsewhere(r *record, p sched.PlaceID, err error) bool {
+func (rt *Runtime) retryElsewhere(r *record, p sched.PlaceID, err error) bool {
 	if rt.machine.Retired(rt.spaces[p]) == nil {
 		return false
 	}
@@ -458,12 +458,12 @@ func (rt *Runtime) runsElsewhere(r *record, p sched.PlaceID, err error) bool {
 		return false
 	}
 	rt.unhold(r, err)
-	rt.again(r)
+	rt.requeue(r)
 	return true
 }
 
-// again puts a granted record back among the ready ones.
-func (rt *Runtime) again(r *record) {
+// requeue puts a granted record back among the ready ones.
+func (rt *Runtime) requeue(r *record) {
 	var starts recordList
 	rt.mu.Lock()
 	rt.counts.end(r.item.Place())

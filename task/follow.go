@@ -377,7 +377,7 @@ func (rt *Runtime) finishTask(r *record) {
 	switch {
 	case via != nil:
 		r.skip(via)
-	case err != nil && (rt.runsElsewhere(r, p, err) || rt.runsAgain(r, p, err)):
+	case err != nil && (rt.retryElsewhere(r, p, err) || rt.retryOnAccelerator(r, p, err)):
 		return
 	case err != nil:
 		r.fail(rt.places[p].Name, r.retried(r.outcome))

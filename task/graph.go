@@ -179,7 +179,7 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 		rt.predecessorsDone(s, r)
 	}
 	for s := free.pop(); s != nil; s = free.pop() {
-		rt.becomesReady(s, r, over, ready)
+		rt.makeReady(s, r, over, ready)
 	}
 }
 

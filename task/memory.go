@@ -448,18 +448,18 @@ func (t *buffers) free(b *buffer) error {
 	return err
 }
 
-// checkPlain returns an error when values of type t hold Go pointers, which must not lie outside the Go heap or move to
+// checkNoPointers returns an error when values of type t hold Go pointers, which must not lie outside the Go heap or move to
 // a device.
-func checkPlain(t reflect.Type) error {
+func checkNoPointers(t reflect.Type) error {
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,
 		reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr, reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
 		return nil
 	case reflect.Array:
-		return checkPlain(t.Elem())
+		return checkNoPointers(t.Elem())
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if err := checkPlain(t.Field(i).Type); err != nil {
+			if err := checkNoPointers(t.Field(i).Type); err != nil {
 				return fmt.Errorf("field %s: %w", t.Field(i).Name, err)
 			}
 		}
@@ -468,7 +468,7 @@ func checkPlain(t reflect.Type) error {
 	return fmt.Errorf("type %s holds Go pointers", t)
 }
 
-// holdsPointers is checkPlain in a nanosecond, for every access: the second word of what the runtime knows of a type is how many of its bytes
+// holdsPointers is checkNoPointers in a nanosecond, for every access: the second word of what the runtime knows of a type is how many of its bytes
 // have pointers among them. TestHoldsPointers compares the two; the type lives as long as the program.
 func holdsPointers[T any]() bool {
 	t := reflect.TypeFor[T]()

@@ -143,7 +143,7 @@ func (rt *Runtime) aside(r *record, f func()) {
 	}
 	worker := s.worker
 	s.worker = smp.None
-	rt.rest()
+	rt.markIdle()
 	rt.workers.Lend(worker)
 	f()
 	rt.mu.Lock()
@@ -173,7 +173,7 @@ func (s *Scope) lend(next *record) {
 func (s *Scope) regain() {
 	spin.Perturb()
 	s.worker = <-s.resume
-	s.rt.rise(s.owner)
+	s.rt.markBusy(s.owner)
 }
 
 // announce says that somebody waits for the children, and reports whether wakeWaiter will be called.
@@ -233,8 +233,8 @@ func (s *Scope) end() int {
 // suspend takes a task that waits out of flight, with its tokens.
 func (rt *Runtime) suspend(r *record) {
 	spin.Perturb()
-	rt.rest()
-	if r.plain {
+	rt.markIdle()
+	if r.simple {
 		return
 	}
 	rt.mu.Lock()
@@ -261,7 +261,7 @@ func (rt *Runtime) wantWorker(s *Scope) {
 	} else if !rt.sched.Push(&r.item) {
 		rt.bug("%s: the CPU workers are out of service", r.name())
 	} else if r.item.Priority < 0 {
-		rt.low++
+		rt.lowItems++
 	}
 	rt.unlock()
 	rt.workers.Wake(1)
@@ -287,7 +287,7 @@ func (rt *Runtime) takeHanded() *record {
 	}
 	if r != nil && r.wants {
 		r.wants = false
-		if !r.plain {
+		if !r.simple {
 			rt.sched.Resume(&r.item, rt.host)
 			rt.counts.grant(rt.host)
 		}
@@ -307,7 +307,7 @@ func (rt *Runtime) endBody(r *record) (*record, int) {
 	}
 	rt.release(r)
 	r.held = false
-	if r.plain {
+	if r.simple {
 		rt.countRun()
 	}
 	next := rt.schedule(r, nil, worker)

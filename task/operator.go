@@ -34,7 +34,7 @@ func NewOperator[T any](name string, neutral T, combine func(a, b T) T) *Operato
 		op.wrong = errors.New("operator without a name: errors, traces and recordings call it by that")
 	} else if combine == nil {
 		op.wrong = fmt.Errorf("operator %s: its function is nil", name)
-	} else if err := checkPlain(reflect.TypeFor[T]()); err != nil { // private copies lie where the collector does not look
+	} else if err := checkNoPointers(reflect.TypeFor[T]()); err != nil { // private copies lie where the collector does not look
 		op.wrong = fmt.Errorf("operator %s: %w", name, err)
 	}
 	return op

@@ -124,7 +124,7 @@ func (rt *Runtime) placeKernel(r *record) error {
 	if allowed == 0 {
 		return rt.noDevice(r, v, misfits)
 	}
-	if r.plain = rt.isPlain(r); r.plain {
+	if r.simple = rt.isSimple(r); r.simple {
 		return nil
 	}
 	r.item.Name, r.item.Version = r.name(), r.kernel.name

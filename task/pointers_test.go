@@ -42,5 +42,5 @@ func TestHoldsPointers(t *testing.T) {
 }
 
 func holds[T any](t *testing.T) {
-	require.Equal(t, checkPlain(reflect.TypeFor[T]()) != nil, holdsPointers[T](), reflect.TypeFor[T]())
+	require.Equal(t, checkNoPointers(reflect.TypeFor[T]()) != nil, holdsPointers[T](), reflect.TypeFor[T]())
 }

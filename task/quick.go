@@ -17,25 +17,25 @@ import (
 //
 // Tasks that are not plain come first, but for those with a priority below 0, which come last.
 
-// A plainQueue is plain tasks that are ready, first in, first out.
+// A simpleQueuee is plain tasks that are ready, first in, first out.
 //
 // It is a ring of pointers and not a list through the records, whose lines may be with another processor. some, at which those look
 // who have nothing to do, has a line to itself and changes only when the queue becomes empty or is so no more: who looks does not
 // disturb who pushes.
-type plainQueue struct {
-	some  atomic.Bool
-	_     line128
-	mu    spin.Mutex
-	first uint32
-	count uint32
-	ring  []*record // a power of 2
-	_     line128
+type simpleQueue struct {
+	nonEmpty atomic.Bool
+	_        line128
+	mu       spin.Mutex
+	first    uint32
+	count    uint32
+	ring     []*record // a power of 2
+	_        line128
 }
 
 const firstRing = 64
 
 // add appends r. Requires: mu held.
-func (q *plainQueue) add(r *record) {
+func (q *simpleQueue) add(r *record) {
 	if int(q.count) == len(q.ring) {
 		ring := make([]*record, max(firstRing, 2*len(q.ring)))
 		for i := range q.count {
@@ -45,13 +45,13 @@ func (q *plainQueue) add(r *record) {
 	}
 	q.ring[(q.first+q.count)&uint32(len(q.ring)-1)] = r
 	if q.count++; q.count == 1 {
-		q.some.Store(true)
+		q.nonEmpty.Store(true)
 	}
 }
 
 // len returns how many records are in q.
-func (q *plainQueue) len() int64 {
-	if !q.some.Load() {
+func (q *simpleQueue) len() int64 {
+	if !q.nonEmpty.Load() {
 		return 0
 	}
 	spin.Lock(&q.mu)
@@ -60,25 +60,25 @@ func (q *plainQueue) len() int64 {
 }
 
 // next takes the first record. Requires: mu held, count > 0.
-func (q *plainQueue) next() *record {
+func (q *simpleQueue) next() *record {
 	at := &q.ring[q.first&uint32(len(q.ring)-1)]
 	r := *at
 	*at = nil
 	q.first++
 	if q.count--; q.count == 0 {
-		q.some.Store(false)
+		q.nonEmpty.Store(false)
 	}
 	return r
 }
 
-func (q *plainQueue) push(r *record) {
+func (q *simpleQueue) push(r *record) {
 	spin.Lock(&q.mu)
 	q.add(r)
 	q.mu.Unlock()
 }
 
-func (q *plainQueue) pop() (r *record) {
-	if !q.some.Load() {
+func (q *simpleQueue) pop() (r *record) {
+	if !q.nonEmpty.Load() {
 		return nil
 	}
 	spin.Lock(&q.mu)
@@ -89,9 +89,9 @@ func (q *plainQueue) pop() (r *record) {
 	return r
 }
 
-// share takes a part of the queue for one of n who take: it returns the first task and puts the others into own. taken counts all.
-func (q *plainQueue) share(own *plainQueue, n uint32) (first *record, taken int) {
-	if !q.some.Load() {
+// takeShare takes a part of the queue for one of n who take: it returns the first task and puts the others into own. taken counts all.
+func (q *simpleQueue) takeShare(own *simpleQueue, n uint32) (first *record, taken int) {
+	if !q.nonEmpty.Load() {
 		return nil, 0
 	}
 	var room [maxShare]*record
@@ -125,19 +125,19 @@ const (
 	smallShare = 16
 )
 
-// A share of less than maxShare says that the worker is quicker than who makes tasks ready. It then lets thinPause go by before the
+// A share of less than maxShare says that the worker is quicker than who makes tasks ready. It then lets inboxPause go by before the
 // next one: the lines of the inbox, and of the tasks that those who submit look at as predecessors, are to go from one processor to
 // the other for several tasks at once. A task that comes alone does not wait for that, nor does who has run what takes longer.
-const thinPause = 4 * time.Microsecond
+const inboxPause = 4 * time.Microsecond
 
-// takeInbox is takePlain from the inbox.
+// takeInbox is takeSimple from the inbox.
 func (rt *Runtime) takeInbox(state *workerState) *record {
-	if !rt.inbox.some.Load() {
+	if !rt.inbox.nonEmpty.Load() {
 		return nil
 	}
-	for state.underfilled && time.Since(state.lastShare) < thinPause {
+	for state.underfilled && time.Since(state.lastShare) < inboxPause {
 	}
-	r, n := rt.inbox.share(&state.queue, uint32(len(rt.workerStates)))
+	r, n := rt.inbox.takeShare(&state.queue, uint32(len(rt.workerStates)))
 	if state.underfilled = n < maxShare; state.underfilled {
 		state.lastShare = time.Now()
 	}
@@ -147,25 +147,25 @@ func (rt *Runtime) takeInbox(state *workerState) *record {
 // fairness is how often a worker looks into the inbox before its own queue, so that tasks there do not wait for ever.
 const fairness = 61
 
-// isPlain reports whether r, whose options are known, is plain.
-func (rt *Runtime) isPlain(r *record) bool {
-	return rt.quick && r.item.Priority == 0 && len(r.settings.tokens) == 0
+// isSimple reports whether r, whose options are known, is plain.
+func (rt *Runtime) isSimple(r *record) bool {
+	return rt.fastPath && r.item.Priority == 0 && len(r.settings.tokens) == 0
 }
 
-// setQuick finds out whether there can be plain tasks.
-func (rt *Runtime) setQuick(policy string) {
-	rt.quick = !rt.accelerators && rt.host >= 0 && (policy == "" || policy == sched.DefaultPolicy)
+// setFastPath finds out whether there can be plain tasks.
+func (rt *Runtime) setFastPath(policy string) {
+	rt.fastPath = !rt.accelerators && rt.host >= 0 && (policy == "" || policy == sched.DefaultPolicy)
 }
 
-// scheduleQuick is schedule where there are plain tasks.
-func (rt *Runtime) scheduleQuick(done *record, ready *recordList, worker int) *record {
+// scheduleFast is schedule where there are plain tasks.
+func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *record {
 	var next *record
 	var rest recordList
 	queued := false
 	if ready != nil {
 		for r := ready.pop(); r != nil; r = ready.pop() {
 			switch {
-			case !r.plain:
+			case !r.simple:
 				rest.push(r)
 			case next == nil && worker != smp.None:
 				next = r
@@ -175,7 +175,7 @@ func (rt *Runtime) scheduleQuick(done *record, ready *recordList, worker int) *r
 			}
 		}
 	}
-	if done != nil && done.plain {
+	if done != nil && done.simple {
 		done = nil
 	}
 	chain := worker
@@ -189,7 +189,7 @@ func (rt *Runtime) scheduleQuick(done *record, ready *recordList, worker int) *r
 	if chained != nil {
 		next = chained
 	} else if worker != smp.None {
-		next = rt.nextPlain(worker, next)
+		next = rt.nextSimple(worker, next)
 	}
 	if queued {
 		rt.workers.Wake(1)
@@ -197,15 +197,15 @@ func (rt *Runtime) scheduleQuick(done *record, ready *recordList, worker int) *r
 	return next
 }
 
-func (rt *Runtime) queueOf(worker int) *plainQueue {
+func (rt *Runtime) queueOf(worker int) *simpleQueue {
 	if worker == smp.None {
 		return &rt.inbox
 	}
 	return &rt.workerStates[worker].queue
 }
 
-// nextPlain returns what a worker should run that has made next ready, if it has.
-func (rt *Runtime) nextPlain(worker int, next *record) *record {
+// nextSimple returns what a worker should run that has made next ready, if it has.
+func (rt *Runtime) nextSimple(worker int, next *record) *record {
 	if rt.waiting.Load() > 0 {
 		if first := rt.takeScheduled(); first != nil {
 			if next != nil {
@@ -216,9 +216,9 @@ func (rt *Runtime) nextPlain(worker int, next *record) *record {
 		}
 	}
 	if next == nil {
-		next = rt.takePlain(worker)
+		next = rt.takeSimple(worker)
 	}
-	if next == nil && rt.later.Load() > 0 {
+	if next == nil && rt.waitingLow.Load() > 0 {
 		return rt.takeScheduled()
 	}
 	if next != nil && rt.watched() {
@@ -238,8 +238,8 @@ func (rt *Runtime) takeScheduled() *record {
 	return r
 }
 
-// takePlain returns a plain task from the queues, and sees that somebody comes for the others.
-func (rt *Runtime) takePlain(worker int) *record {
+// takeSimple returns a plain task from the queues, and sees that somebody comes for the others.
+func (rt *Runtime) takeSimple(worker int) *record {
 	state := &rt.workerStates[worker]
 	var r *record
 	if state.tick++; state.tick%fairness != 0 {
@@ -253,12 +253,12 @@ func (rt *Runtime) takePlain(worker int) *record {
 	}
 	if r == nil {
 		for _, o := range rt.neighbours[worker] { // those of the same memory node first
-			if r, _ = rt.workerStates[o].queue.share(&state.queue, 2); r != nil {
+			if r, _ = rt.workerStates[o].queue.takeShare(&state.queue, 2); r != nil {
 				break
 			}
 		}
 	}
-	if r != nil && (state.queue.some.Load() || rt.inbox.some.Load()) {
+	if r != nil && (state.queue.nonEmpty.Load() || rt.inbox.nonEmpty.Load()) {
 		rt.workers.Wake(1)
 	}
 	return r
@@ -266,15 +266,15 @@ func (rt *Runtime) takePlain(worker int) *record {
 
 // unlock unlocks mu, and tells those who look without it what there is for workers.
 func (rt *Runtime) unlock() {
-	rt.tellWaiting()
+	rt.publishWaiting()
 	rt.mu.Unlock()
 }
 
-// tellWaiting is what unlock tells. Requires: mu held.
-func (rt *Runtime) tellWaiting() {
+// publishWaiting is what unlock tells. Requires: mu held.
+func (rt *Runtime) publishWaiting() {
 	waiting := rt.handedLen + int32(rt.sched.Len())
-	if rt.quick {
-		waiting -= rt.low
+	if rt.fastPath {
+		waiting -= rt.lowItems
 	}
 	if rt.arrived.head != nil {
 		waiting++
@@ -282,34 +282,34 @@ func (rt *Runtime) tellWaiting() {
 	if waiting != rt.waiting.Load() {
 		rt.waiting.Store(waiting)
 	}
-	if rt.quick && rt.low != rt.later.Load() {
-		rt.later.Store(rt.low)
+	if rt.fastPath && rt.lowItems != rt.waitingLow.Load() {
+		rt.waitingLow.Store(rt.lowItems)
 	}
 }
 
 // Ready reports whether there may be something for a worker.
 func (w cpu) Ready() bool {
 	rt := w.rt
-	if rt.waiting.Load() > 0 || rt.later.Load() > 0 || rt.inbox.some.Load() {
+	if rt.waiting.Load() > 0 || rt.waitingLow.Load() > 0 || rt.inbox.nonEmpty.Load() {
 		return true
 	}
 	for i := range rt.workerStates {
-		if rt.workerStates[i].queue.some.Load() {
+		if rt.workerStates[i].queue.nonEmpty.Load() {
 			return true
 		}
 	}
 	return false
 }
 
-// rise and rest count the workers that have a task. The most at once is for plain tasks, which go past the scheduler: it counts
+// markBusy and rest count the workers that have a task. The most at once is for plain tasks, which go past the scheduler: it counts
 // those with tokens, and a worker that is done with one is still busy.
-func (rt *Runtime) rise(r *record) {
+func (rt *Runtime) markBusy(r *record) {
 	n := rt.busy.Add(1)
-	if !rt.isPlain(r) {
+	if !rt.isSimple(r) {
 		return
 	}
 	for most := rt.mostBusy.Load(); n > most && !rt.mostBusy.CompareAndSwap(most, n); most = rt.mostBusy.Load() {
 	}
 }
 
-func (rt *Runtime) rest() { rt.busy.Add(-1) }
+func (rt *Runtime) markIdle() { rt.busy.Add(-1) }

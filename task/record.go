@@ -36,7 +36,7 @@ type record struct {
 	kind   bodyKind
 	held   bool // set is acquired
 	parked bool // its body has lent its worker and wants one
-	plain  bool // it goes past the scheduler; means nothing while the record is free
+	simple bool // it goes past the scheduler; means nothing while the record is free
 
 	node deps.Node
 	id   atomic.Uint64 // deps.TaskID; 0 once the task is over

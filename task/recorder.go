@@ -94,7 +94,7 @@ func (r *Recorder) goStep(body func() error, nested func(*Scope) error, g *Group
 	if r.rt.host < 0 {
 		return r.wrong(errors.New("a go task needs CPU workers"))
 	}
-	if g != nil || value || !simple(options) {
+	if g != nil || value || !needsNoTask(options) {
 		d, err := r.rt.describeGoStep(body, nested, options)
 		if err != nil {
 			return r.wrong(err)
@@ -120,8 +120,8 @@ func (r *Recorder) latest() int {
 	return len(r.fresh.steps) - 1
 }
 
-// simple reports whether a step with such options may be one that does not become a task.
-func simple(options []Option) bool {
+// needsNoTask reports whether a step with such options may be one that does not become a task.
+func needsNoTask(options []Option) bool {
 	for i := range options {
 		switch o := &options[i]; o.what() {
 		case untiedOption, labelOption, nowOption, originOption:

@@ -180,7 +180,7 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 		m.enter()
 	}
 	c.item.Name = c.label
-	if c.plain = rt.isPlain(c); !c.plain && !rt.combinesBeside() {
+	if c.simple = rt.isSimple(c); !c.simple && !rt.combinesBeside() {
 		if err := rt.sched.Prepare(&c.item, rt.hostOnly(), nil); err != nil {
 			rt.bug("combination of %s: %v", g.op.name, err)
 		}

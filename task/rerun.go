@@ -123,7 +123,7 @@ func (d *described) take(r *record, wait bool) {
 	d.label, d.pos, d.origin, d.args = r.label, r.pos, r.origin, slices.Clone(r.args.List)
 	d.accesses, d.moved, d.apart, d.relaxed = slices.Clone(r.accesses), slices.Clone(r.moved), r.apart, r.relaxed
 	d.work, d.priority, d.retries = r.work, r.item.Priority, r.retries
-	if d.places = r.item.Allowed; r.plain {
+	if d.places = r.item.Allowed; r.simple {
 		d.places = r.rt.hostOnly()
 	}
 	d.tokens = slices.Clone(r.settings.tokens)
@@ -300,7 +300,7 @@ func (d *described) fill(r *record) {
 }
 
 func (rt *Runtime) prepareStep(r *record) error {
-	if r.plain = rt.isPlain(r); r.plain || r.kind == combineBody && rt.combinesBeside() {
+	if r.simple = rt.isSimple(r); r.simple || r.kind == combineBody && rt.combinesBeside() {
 		return nil
 	}
 	if r.item.Name = r.name(); r.kernel != nil {

@@ -25,12 +25,12 @@ func (r *record) checkRetry(options []Option) error {
 	if slices.ContainsFunc(r.accesses, func(a deps.Access) bool { return a.Mode == deps.Concurrent }) {
 		return errNoRetry
 	}
-	return canPutBack(options)
+	return canRestore(options)
 }
 
-// canPutBack returns an error when a task that may run again reads and writes elements that hold Go pointers: what is kept of those
+// canRestore returns an error when a task that may run again reads and writes elements that hold Go pointers: what is kept of those
 // would not keep alive what they point at, nor that as it was.
-func canPutBack(options []Option) error {
+func canRestore(options []Option) error {
 	for i := range options {
 		if o := &options[i]; o.isAccess() && o.kind&pointerBit != 0 {
 			return fmt.Errorf("retry: %s: its elements hold Go pointers, and cannot be put back", o.mode())
@@ -137,8 +137,8 @@ func (rt *Runtime) keepInputs(r *record) bool {
 	return true
 }
 
-// runsAgain reports whether r, which failed on an accelerator, is ready again: elsewhere, if it may run elsewhere.
-func (rt *Runtime) runsAgain(r *record, p sched.PlaceID, err error) bool {
+// retryOnAccelerator reports whether r, which failed on an accelerator, is ready again: elsewhere, if it may run elsewhere.
+func (rt *Runtime) retryOnAccelerator(r *record, p sched.PlaceID, err error) bool {
 	if r.retries == 0 || r.context().Err() != nil || errors.Is(err, devices.ErrLost) {
 		return false
 	}
@@ -154,12 +154,12 @@ func (rt *Runtime) runsAgain(r *record, p sched.PlaceID, err error) bool {
 	if rest := r.item.Allowed.Without(p); rest != 0 {
 		r.item.Allowed = rest
 	}
-	rt.again(r)
+	rt.requeue(r)
 	return true
 }
 
-// fetchesAgain reports whether r, whose data could not be brought to the host, is ready again.
-func (rt *Runtime) fetchesAgain(r *record) bool {
+// retryFetch reports whether r, whose data could not be brought to the host, is ready again.
+func (rt *Runtime) retryFetch(r *record) bool {
 	if r.retries == 0 || r.context().Err() != nil || errors.Is(r.err, devices.ErrLost) {
 		return false
 	}
@@ -167,7 +167,7 @@ func (rt *Runtime) fetchesAgain(r *record) bool {
 	r.retries--
 	r.tries++
 	r.err = nil
-	rt.again(r)
+	rt.requeue(r)
 	return true
 }
 

@@ -117,7 +117,7 @@ type Runtime struct {
 	check        bool     // Options.Check
 	checks       watch
 	fence        fence
-	quick        bool // plain tasks go past the scheduler
+	fastPath     bool // plain tasks go past the scheduler
 	closed       atomic.Bool
 	finished     atomic.Bool           // and no body runs any more: see refuses
 	unruled      atomic.Pointer[error] // what the policy broke with
@@ -161,12 +161,12 @@ type Runtime struct {
 	arrived   recordList // on the host: data are there, ready to run
 	fetching  int        // on the host: data are on their way
 
-	low     int32 // items in the scheduler with a priority below that of plain tasks; guarded by mu
-	_       line128
-	waiting atomic.Int32 // in handed, arrived and in the scheduler, but for those that come after plain tasks
-	later   atomic.Int32 // these
-	_       line128
-	inbox   plainQueue // plain tasks that no worker has made ready
+	lowItems   int32 // items in the scheduler with a priority below that of plain tasks; guarded by mu
+	_          line128
+	waiting    atomic.Int32 // in handed, arrived and in the scheduler, but for those that come after plain tasks
+	waitingLow atomic.Int32 // these
+	_          line128
+	inbox      simpleQueue // plain tasks that no worker has made ready
 
 	busy     atomic.Int32 // workers that have a task
 	mostBusy atomic.Int32
@@ -228,7 +228,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 		rt.fence.on, rt.fence.used = true, map[deps.BufferID]*deps.Set{}
 	}
 	rt.window.open(o.Window, workers)
-	rt.setQuick(o.Policy)
+	rt.setFastPath(o.Policy)
 	var err error
 	if err = rt.learned.load(o.Learned); err != nil {
 		return err

@@ -144,7 +144,7 @@ func (s *Scope) openUnlocked(k *Kernel, g *Group) (*record, error) {
 		return nil, err
 	}
 	r := rt.recordShards.take(s)
-	r.kind, r.plain = kernelBody, false
+	r.kind, r.simple = kernelBody, false
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
 	if g != nil {
 		r.group = g

@@ -113,7 +113,7 @@ func (rt *Runtime) Stats() Stats {
 	for k, kind := range rt.counts.kinds {
 		s.MostAtOnce[kind] = int(rt.counts.most[k])
 	}
-	if rt.quick {
+	if rt.fastPath {
 		s.ByDevice[rt.places[rt.host].Name] += rt.window.ran()
 		s.MostAtOnce[devices.SMP] = max(s.MostAtOnce[devices.SMP], int(rt.mostBusy.Load()))
 	}
@@ -135,8 +135,8 @@ type Live struct {
 // all.
 func (rt *Runtime) Live() Live {
 	rt.mustBeUsable("Runtime.Live")
-	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.waiting.Load() + rt.later.Load()), Running: int64(rt.busy.Load())}
-	l.Ready += rt.queued()
+	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.waiting.Load() + rt.waitingLow.Load()), Running: int64(rt.busy.Load())}
+	l.Ready += rt.queuedSimple()
 	rt.mu.Lock()
 	for p, place := range rt.places {
 		id := sched.PlaceID(p)
@@ -156,8 +156,8 @@ func (rt *Runtime) Live() Live {
 	return l
 }
 
-// queued returns how many plain tasks wait for a worker.
-func (rt *Runtime) queued() int64 {
+// queuedSimple returns how many plain tasks wait for a worker.
+func (rt *Runtime) queuedSimple() int64 {
 	n := rt.inbox.len()
 	for i := range rt.workerStates {
 		n += rt.workerStates[i].queue.len()

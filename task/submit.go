@@ -116,10 +116,10 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 	}
 	r := s.takeRecord()
 	if kind != goBody {
-		r.kind, r.plain = kind, false
+		r.kind, r.simple = kind, false
 	}
 	s.declared = s.declared[:0]
-	if !rt.quick || kind != goBody || g != nil || !s.program() || rt.observer != nil {
+	if !rt.fastPath || kind != goBody || g != nil || !s.program() || rt.observer != nil {
 		r.need()
 	}
 	if g != nil {
@@ -234,7 +234,7 @@ func (l *recordList) take(r *record) bool {
 func (s *Scope) runNow(r *record) bool {
 	rt := s.rt
 	if s.program() || !s.keepsNothing() || r.relaxed || len(r.settings.tokens) > 0 || rt.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.eagerQueues != nil) ||
-		!r.plain && !r.item.Allowed.Has(rt.host) || r.poison.Load() != nil || r.context().Err() != nil || !s.lending.TryLock() {
+		!r.simple && !r.item.Allowed.Has(rt.host) || r.poison.Load() != nil || r.context().Err() != nil || !s.lending.TryLock() {
 		return false
 	}
 	defer s.lending.Unlock()
@@ -245,7 +245,7 @@ func (s *Scope) runNow(r *record) bool {
 		rt.observeReady(r, nil)
 		rt.observeChoice(r)
 	}
-	if !r.plain {
+	if !r.simple {
 		rt.mu.Lock()
 		rt.sched.Resume(&r.item, rt.host)
 		rt.counts.grant(rt.host)
@@ -292,7 +292,7 @@ func (rt *Runtime) startAll(ready *recordList) {
 	spin.Perturb()
 	var over, list recordList
 	for r := ready.pop(); r != nil; r = ready.pop() {
-		rt.becomesReady(r, nil, &over, &list)
+		rt.makeReady(r, nil, &over, &list)
 	}
 	for r := over.pop(); r != nil; r = over.pop() {
 		rt.retireUnscheduled(r)
@@ -359,10 +359,10 @@ func (rt *Runtime) describeGo(r *record, options []Option) error {
 			return fmt.Errorf("a go task runs on smp, and may run on %s only", rt.placeNames(r.settings.places))
 		}
 	}
-	if plain := rt.isPlain(r); plain != r.plain {
-		r.plain = plain
+	if simple := rt.isSimple(r); simple != r.simple {
+		r.simple = simple
 	}
-	if r.plain {
+	if r.simple {
 		return nil
 	}
 	r.item.Name = r.name()

@@ -15,20 +15,20 @@ import (
 // task goes back among the ready ones as if it had not begun: what it has written counts for nothing, since accelerators have the values
 // from before, or it only writes.
 
-// A tryout is a run of a kernel on CPU workers that may be stopped.
-type tryout struct {
-	rt     *Runtime
-	r      *record
-	began  time.Duration
-	limit  time.Duration
-	late   atomic.Bool // the time is up, and chunks are left out
-	done   atomic.Int64
-	begun  atomic.Int64
-	all    int64 // iterations
-	mu     spin.Mutex
-	left   []span // chunks that were left out
-	full   time.Duration
-	cannot bool // be stopped: what it writes is nowhere else
+// A trialRun is a run of a kernel on CPU workers that may be stopped.
+type trialRun struct {
+	rt         *Runtime
+	r          *record
+	began      time.Duration
+	limit      time.Duration
+	stopped    atomic.Bool // the time is up, and chunks are left out
+	done       atomic.Int64
+	begun      atomic.Int64
+	all        int64 // iterations
+	mu         spin.Mutex
+	skipped    []span // chunks that were left out
+	estimated  time.Duration
+	cannotStop bool // be stopped: what it writes is nowhere else
 }
 
 // A span is iterations [lo, hi).
@@ -37,37 +37,37 @@ type span struct{ lo, hi int64 }
 // errStopped says that a tryout was stopped, and its task is to run again.
 var errStopped = errors.New("gompss: the trial took too long")
 
-// tryoutOf returns how r is tried, nil when it runs to its end in any case.
-func (rt *Runtime) tryoutOf(r *record) *tryout {
+// trialOf returns how r is tried, nil when it runs to its end in any case.
+func (rt *Runtime) trialOf(r *record) *trialRun {
 	if r.item.Limit == 0 || r.kind != kernelBody || r.relaxed || r.apart || r.retries > 0 || len(r.uses) > 0 || !r.held {
 		return nil
 	}
-	return &tryout{rt: rt, r: r, began: rt.now(), limit: r.item.Limit}
+	return &trialRun{rt: rt, r: r, began: rt.now(), limit: r.item.Limit}
 }
 
-// earlyPart is the part of the time after which a tryout is stopped that will need more than hopelessFactor times that; until earlyLeast
+// earlyPart is the part of the time after which a tryout is stopped that will need more than abandonFactor times that; until earlyLeast
 // workers may be on their way.
 const (
-	earlyPart      = 4
-	earlyLeast     = 200 * time.Microsecond
-	hopelessFactor = 2
+	earlyPart     = 4
+	earlyLeast    = 200 * time.Microsecond
+	abandonFactor = 2
 )
 
-// isLate reports whether the time is up, or is known to be too short: by the iterations that have begun, as if they were over.
-func (t *tryout) isLate() bool {
+// expired reports whether the time is up, or is known to be too short: by the iterations that have begun, as if they were over.
+func (t *trialRun) expired() bool {
 	spent := t.rt.now() - t.began
 	if spent < max(earlyLeast, t.limit/earlyPart) {
 		return spent > t.limit
 	}
-	return spent > t.limit || float64(spent)*float64(t.all) > hopelessFactor*float64(t.limit)*float64(t.begun.Load())
+	return spent > t.limit || float64(spent)*float64(t.all) > abandonFactor*float64(t.limit)*float64(t.begun.Load())
 }
 
 // run runs a chunk, unless the time is up.
-func (t *tryout) run(lo, hi int64, body func(lo, hi int64)) {
-	if t.late.Load() || t.isLate() {
-		t.late.Store(true)
+func (t *trialRun) run(lo, hi int64, body func(lo, hi int64)) {
+	if t.stopped.Load() || t.expired() {
+		t.stopped.Store(true)
 		t.mu.Lock()
-		t.left = append(t.left, span{lo, hi})
+		t.skipped = append(t.skipped, span{lo, hi})
 		t.mu.Unlock()
 		return
 	}
@@ -78,8 +78,8 @@ func (t *tryout) run(lo, hi int64, body func(lo, hi int64)) {
 
 // loop runs iterations [lo, hi) of a parallel loop, shared with idle workers. It returns errStopped if they were not all run and what
 // was written does not count.
-func (t *tryout) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
-	if t.cannot {
+func (t *trialRun) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
+	if t.cannotStop {
 		t.rt.workers.Share(lo, hi, grain, body)
 		return nil
 	}
@@ -92,23 +92,23 @@ func (t *tryout) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
 		}
 	}
 	t.rt.workers.Share(lo, hi, grain, chunk)
-	if len(t.left) == 0 {
+	if len(t.skipped) == 0 {
 		return nil
 	}
 	if t.rt.machine.Abort(&t.r.set) {
 		spent := t.rt.now() - t.began
-		t.full = time.Duration(float64(spent) * float64(hi) / float64(max(1, t.done.Load())))
+		t.estimated = time.Duration(float64(spent) * float64(hi) / float64(max(1, t.done.Load())))
 		return errStopped
 	}
-	t.cannot = true
-	for _, s := range t.left {
+	t.cannotStop = true
+	for _, s := range t.skipped {
 		t.rt.workers.Share(s.lo, s.hi, grain, body)
 	}
 	return nil
 }
 
 // vectorLoop is loop for vector code.
-func (t *tryout) vectorLoop(l *vec.Loop) error {
+func (t *trialRun) vectorLoop(l *vec.Loop) error {
 	done := int64(0)
 	if l.Each() == 0 { // the first run of this kernel here: find out
 		done = min(l.Trips, l.Batch())
@@ -120,7 +120,7 @@ func (t *tryout) vectorLoop(l *vec.Loop) error {
 }
 
 // tryKernel is callKernel for a kernel that is tried, whose code is there. It returns errStopped when that took too long.
-func (rt *Runtime) tryKernel(r *record, t *tryout) error {
+func (rt *Runtime) tryKernel(r *record, t *trialRun) error {
 	version := r.running(rt.host)
 	k := &version.device
 	r.args.At = rt.hostAt
@@ -138,7 +138,7 @@ func (rt *Runtime) tryKernel(r *record, t *tryout) error {
 }
 
 // tryGo is tryKernel for the Go function.
-func (rt *Runtime) tryGo(r *record, k *devices.Kernel, t *tryout) error {
+func (rt *Runtime) tryGo(r *record, k *devices.Kernel, t *trialRun) error {
 	r.seen.Variant = goVariant
 	a := &r.args
 	if k.Split == nil {
@@ -157,9 +157,9 @@ func (rt *Runtime) tryGo(r *record, k *devices.Kernel, t *tryout) error {
 	return t.loop(first, trips, grainOf(each), func(lo, hi int64) { callSplit(k, a, lo, hi) })
 }
 
-// putBack makes r ready again, whose trial was stopped, and returns what the worker should run next.
-func (rt *Runtime) putBack(r *record, worker int) *record {
+// requeueTrial makes r ready again, whose trial was stopped, and returns what the worker should run next.
+func (rt *Runtime) requeueTrial(r *record, worker int) *record {
 	rt.unhold(r, errStopped)
-	rt.again(r)
+	rt.requeue(r)
 	return rt.schedule(nil, nil, worker)
 }

@@ -308,7 +308,7 @@ func (rt *Runtime) stop() {
 	cause := context.Cause(rt.ctx)
 	rt.mu.Lock()
 	items := rt.sched.Drain()
-	rt.low = 0
+	rt.lowItems = 0
 	rt.unlock()
 	for _, it := range items {
 		r := it.Owner.(*record)
@@ -316,7 +316,7 @@ func (rt *Runtime) stop() {
 			rt.mu.Lock()
 			rt.sched.Push(it)
 			if it.Priority < 0 {
-				rt.low++
+				rt.lowItems++
 			}
 			rt.unlock()
 			if rt.workers != nil {

@@ -36,7 +36,7 @@ type workerState struct {
 	// untypical says that what the worker ran last was no run that tells how long the kernel takes: another variant than usual.
 	untypical bool
 	_         line128 // others look into the queue
-	queue     plainQueue
+	queue     simpleQueue
 	_         line128
 }
 
@@ -53,8 +53,8 @@ func (w cpu) Take(worker int) bool {
 func (w cpu) Run(worker int) int {
 	r := w.rt.workerStates[worker].next
 	w.rt.workerStates[worker].next = nil
-	w.rt.rise(r)
-	defer w.rt.rest()
+	w.rt.markBusy(r)
+	defer w.rt.markIdle()
 	for r != nil && worker != smp.None {
 		if r.parked { // its body goes on as this worker, and this goroutine is none
 			r.parked = false
@@ -81,7 +81,7 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 		return rt.schedule(nil, nil, worker), worker // its data are on their way
 	}
 	switch {
-	case r.err != nil && rt.fetchesAgain(r):
+	case r.err != nil && rt.retryFetch(r):
 		return rt.schedule(nil, nil, worker), worker
 	case r.err != nil:
 	case r.context().Err() != nil:
@@ -94,7 +94,7 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	switch {
 	case r.stopped:
 		r.stopped = false
-		return rt.putBack(r, worker), worker
+		return rt.requeueTrial(r, worker), worker
 	case r.inner != nil:
 		return rt.endBody(r)
 	}
@@ -134,7 +134,7 @@ func fetched(ws *machine.WorkingSet, err error) {
 	case r.kind.waits():
 		r.rt.endWait(r)
 	case !r.stage.CompareAndSwap(stageAcquiring, stageFetched):
-		r.rt.prepared(r)
+		r.rt.dataArrived(r)
 	}
 }
 
@@ -228,9 +228,9 @@ func (rt *Runtime) callTimed(r *record) error {
 		return rt.callBody(r)
 	}
 	began := rt.now()
-	if t := rt.tryoutOf(r); t != nil {
+	if t := rt.trialOf(r); t != nil {
 		if err := rt.tryKernel(r, t); err != nil {
-			r.item.Took = max(1, t.full)
+			r.item.Took = max(1, t.estimated)
 			return err
 		}
 		r.item.Took = max(1, rt.now()-began)
