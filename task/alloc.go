@@ -115,7 +115,7 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 	}
 	defer rt.callers.leave()
 	if err := rt.takeOut(b); err != nil {
-		b.leaving.Store(false)
+		b.dropping.Store(false)
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
 	if err := rt.buffers.free(b); err != nil {
@@ -133,7 +133,7 @@ func (rt *Runtime) beginDrop(b *buffer) error {
 	if rt.closed.Load() {
 		return ErrClosed
 	}
-	if b.leaving.Swap(true) {
+	if b.dropping.Swap(true) {
 		return errDropped
 	}
 	rt.callers.enter()

@@ -24,19 +24,19 @@ func (rt *Runtime) makeBriefs() {
 // brief returns what is kept of a task without a detail of its own.
 func (rt *Runtime) brief(r *record) *probe.Brief { return rt.briefs.Find(r.taskID()) }
 
-// tell has the recorder come for a task without a detail that is over.
-func (rt *Runtime) tell(o probe.Recorder, r *record, id deps.TaskID) {
+// reportBrief has the recorder come for a task without a detail that is over.
+func (rt *Runtime) reportBrief(o probe.Recorder, r *record, id deps.TaskID) {
 	b := rt.briefs.Find(id)
 	if b.Start == 0 || r.worker < 0 || r.err != nil {
-		rt.tellAll(o, r, b)
+		rt.reportUnusual(o, r, b)
 		return
 	}
 	b.Worker = int16(r.worker)
 	b.Over()
 }
 
-// tellAll is tell for tasks that failed or did not run.
-func (rt *Runtime) tellAll(o probe.Recorder, r *record, b *probe.Brief) {
+// reportUnusual is tell for tasks that failed or did not run.
+func (rt *Runtime) reportUnusual(o probe.Recorder, r *record, b *probe.Brief) {
 	t := probe.Task{ID: b.ID, Last: b.Last, Worker: int16(r.worker), Place: int16(rt.host), Submit: b.Submit, Ready: b.Ready, Choice: b.Start, Start: b.Start, End: b.End, Release: b.End}
 	if r.err != nil {
 		t.Err = r.err.Error()

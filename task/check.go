@@ -76,53 +76,55 @@ func (e *ViolationError) what() string {
 		e.Index, e.Region, e.Label, e.Mode)
 }
 
-// A watched is a region that must not change under a body, with a copy of what it held.
-type watched struct {
-	region deps.Region
-	mode   deps.Mode
-	stray  bool
-	before []byte // nil for a buffer that the task does not use
-	b      *buffer
-	sum    uint64
+// A guardedRegion is a region that must not change under a body, with a copy of what it held.
+type guardedRegion struct {
+	region     deps.Region
+	mode       deps.Mode
+	undeclared bool
+	before     []byte // nil for a buffer that the task does not use
+	b          *buffer
+	sum        uint64
 }
 
-// A watch is what bodies that are checked have in common.
-type watch struct {
-	turn  chan struct{} // who has it is the only body that is not loose
-	loose atomic.Int64  // bodies that run without having it, each twice
+// An accessChecker is what bodies that are checked have in common.
+type accessChecker struct {
+	token     chan struct{} // who has it is the only body that is not loose
+	unguarded atomic.Int64  // bodies that run without having it, each twice
 }
 
-// patience is how long a body waits for its turn: one that talks to another, by a channel, would wait for ever.
-const patience = 200 * time.Millisecond
+// tokenTimeout is how long a body waits for its turn: one that talks to another, by a channel, would wait for ever.
+const tokenTimeout = 200 * time.Millisecond
 
-// enter waits for the turn of a body, and reports whether it came.
-func (w *watch) enter() bool {
+// takeToken waits for the turn of a body, and reports whether it came.
+func (w *accessChecker) takeToken() bool {
 	select {
-	case w.turn <- struct{}{}:
+	case w.token <- struct{}{}:
 		return true
-	case <-time.After(patience):
+	case <-time.After(tokenTimeout):
 		return false
 	}
 }
 
 // Bodies without the turn are counted when they begin and when they end, by odd and even: state changes when one of them was there.
 const (
-	looseBegins = 1<<32 + 1
-	looseEnds   = 1<<32 - 1
+	unguardedBegin = 1<<32 + 1
+	unguardedEnd   = 1<<32 - 1
 )
 
 // quiet reports whether no body without the turn has run since loose was what it is in before.
-func (w *watch) quiet(before int64) bool { return before&(1<<32-1) == 0 && w.loose.Load() == before }
-
-// beside says that somebody begins to touch memory without having the turn, besideOver that he ends.
-func (rt *Runtime) beside() {
-	rt.checks.loose.Add(looseBegins)
-	rt.fence.beside()
+func (w *accessChecker) quiet(before int64) bool {
+	return before&(1<<32-1) == 0 && w.unguarded.Load() == before
 }
 
-func (rt *Runtime) besideOver() {
-	rt.checks.loose.Add(looseEnds)
-	rt.fence.besideOver()
+// beginUnguarded says that somebody begins to touch memory without having the turn, endUnguarded that he ends.
+func (rt *Runtime) beginUnguarded() {
+	rt.checker.unguarded.Add(unguardedBegin)
+	rt.pageGuard.beginUnguarded()
+}
+
+func (rt *Runtime) endUnguarded() {
+	rt.checker.unguarded.Add(unguardedEnd)
+	rt.pageGuard.endUnguarded()
 }
 
 // unchecked calls f, which writes what tasks work on.
@@ -131,36 +133,36 @@ func (rt *Runtime) unchecked(f func()) {
 		f()
 		return
 	}
-	rt.beside()
-	defer rt.besideOver()
+	rt.beginUnguarded()
+	defer rt.endUnguarded()
 	f()
 }
 
-// rests is called before the body of s waits, resumes afterwards: it touches nothing meanwhile. The first time it gives its turn back.
-func (s *Scope) rests() {
+// pauseCheck is called before the body of s waits, resumes afterwards: it touches nothing meanwhile. The first time it gives its turn back.
+func (s *Scope) pauseCheck() {
 	if s.rt.check && !s.program() {
-		if v := s.vigil.Swap(nil); v != nil {
+		if v := s.monitor.Swap(nil); v != nil {
 			v.end()
 		} else {
-			s.rt.besideOver()
+			s.rt.endUnguarded()
 		}
-		s.resting.Add(1) // last: who waits for it is not beside the body
+		s.pauses.Add(1) // last: who waits for it is not beside the body
 	}
 }
 
-func (s *Scope) resumes() {
+func (s *Scope) resumeCheck() {
 	if s.rt.check && !s.program() {
-		s.resting.Add(-1)
-		s.rt.beside()
+		s.pauses.Add(-1)
+		s.rt.beginUnguarded()
 	}
 }
 
-// giveWay waits until the bodies whose child r is wait too, as with one worker they would: else r is beside them. Not for ever, as they may
+// waitForParents waits until the bodies whose child r is wait too, as with one worker they would: else r is beside them. Not for ever, as they may
 // talk to it by a channel.
-func (rt *Runtime) giveWay(r *record) {
+func (rt *Runtime) waitForParents(r *record) {
 	began := time.Now()
-	for s := r.home; !s.program(); s = s.owner.home {
-		for s.resting.Load() == 0 && time.Since(began) < patience {
+	for s := r.scope; !s.program(); s = s.owner.scope {
+		for s.pauses.Load() == 0 && time.Since(began) < tokenTimeout {
 			time.Sleep(20 * time.Microsecond)
 		}
 	}
@@ -169,8 +171,8 @@ func (rt *Runtime) giveWay(r *record) {
 // checkSeed is the seed of the sums: any will do, for the process that makes them.
 var checkSeed = maphash.MakeSeed()
 
-// watchBody copies what the body of r must leave as it is; with strays also what it has not declared.
-func (rt *Runtime) watchBody(r *record, strays bool) (list []watched) {
+// snapshotBody copies what the body of r must leave as it is; with strays also what it has not declared.
+func (rt *Runtime) snapshotBody(r *record, undeclared bool) (list []guardedRegion) {
 	rests := map[deps.BufferID]*deps.Set{} // of the buffers of r, what it does not write
 	accesses := r.toCheck()
 	for _, a := range accesses {
@@ -190,14 +192,14 @@ func (rt *Runtime) watchBody(r *record, strays bool) (list []watched) {
 		}
 		rest := rests[a.Region.Buffer]
 		for _, p := range rest.Intersect(a.Region, nil) {
-			list = append(list, watched{region: p, mode: a.Mode})
+			list = append(list, guardedRegion{region: p, mode: a.Mode})
 		}
 		rest.Remove(a.Region)
 	}
 	for id := range rests {
 		for _, p := range rests[id].Regions() {
-			if strays {
-				list = append(list, watched{region: p, stray: true})
+			if undeclared {
+				list = append(list, guardedRegion{region: p, undeclared: true})
 			}
 		}
 	}
@@ -206,8 +208,8 @@ func (rt *Runtime) watchBody(r *record, strays bool) (list []watched) {
 		list[i].before = copyOut(list[i].b, list[i].region)
 		list[i].sum = maphash.Bytes(checkSeed, list[i].before)
 	}
-	if strays {
-		list = rt.watchOthers(rests, list)
+	if undeclared {
+		list = rt.snapshotOthers(rests, list)
 	}
 	return list
 }
@@ -230,15 +232,15 @@ func (r *record) toCheck() (list []deps.Access) {
 	return slices.DeleteFunc(list, func(a deps.Access) bool { return a.Region.Empty() })
 }
 
-// watchOthers adds the buffers that are not in uses.
-func (rt *Runtime) watchOthers(uses map[deps.BufferID]*deps.Set, list []watched) []watched {
+// snapshotOthers adds the buffers that are not in uses.
+func (rt *Runtime) snapshotOthers(uses map[deps.BufferID]*deps.Set, list []guardedRegion) []guardedRegion {
 	for s := range rt.buffers.load().tree.all() {
 		b := s.value
 		if uses[b.id] != nil || b.copied || rt.usesPartOf(b, uses) {
 			continue
 		}
 		if sum, ok := b.sum(); ok {
-			list = append(list, watched{region: b.whole(), stray: true, sum: sum, b: b})
+			list = append(list, guardedRegion{region: b.whole(), undeclared: true, sum: sum, b: b})
 		}
 	}
 	return list
@@ -268,17 +270,17 @@ func (b *buffer) sum() (sum uint64, ok bool) {
 	return maphash.Bytes(checkSeed, unsafe.Slice(at, b.size())), true
 }
 
-// violated returns what the body of r has changed of what it must leave as it is, nil for nothing. What it has not declared counts only if
+// findViolation returns what the body of r has changed of what it must leave as it is, nil for nothing. What it has not declared counts only if
 // alone says, after a look at it, that nobody else was there.
-func (rt *Runtime) violated(r *record, list []watched, alone func() bool) error {
+func (rt *Runtime) findViolation(r *record, list []guardedRegion, alone func() bool) error {
 	for i := range list {
 		w := &list[i]
 		table := rt.buffers.load()
 		b := table.get(w.region.Buffer)
-		if b != w.b || w.stray && !alone() { // it was freed, and the number may be another one's; or others write there
+		if b != w.b || w.undeclared && !alone() { // it was freed, and the number may be another one's; or others write there
 			continue
 		}
-		e := &ViolationError{Label: r.title(), Region: w.region, Mode: w.mode, Stray: w.stray, Index: -1, Buffer: b.text()}
+		e := &ViolationError{Label: r.title(), Region: w.region, Mode: w.mode, Stray: w.undeclared, Index: -1, Buffer: b.text()}
 		if w.before == nil {
 			if sum, ok := b.sum(); ok && sum != w.sum && alone() {
 				return e
@@ -286,7 +288,7 @@ func (rt *Runtime) violated(r *record, list []watched, alone func() bool) error 
 			continue
 		}
 		after := copyOut(b, w.region)
-		if maphash.Bytes(checkSeed, after) == w.sum || w.stray && !alone() {
+		if maphash.Bytes(checkSeed, after) == w.sum || w.undeclared && !alone() {
 			continue
 		}
 		at := 0
@@ -310,71 +312,71 @@ func elementAt(r deps.Region, n int64) int64 {
 	return -1
 }
 
-// A vigil is what a body whose turn it is must leave as it is although it has not declared it.
-type vigil struct {
-	rt      *Runtime
-	r       *record
-	loose   int64 // watch.loose when it began
-	strays  []watched
-	against error // it, once the turn is over
+// An accessMonitor is what a body whose turn it is must leave as it is although it has not declared it.
+type accessMonitor struct {
+	rt         *Runtime
+	r          *record
+	unguarded  int64 // accessChecker.unguarded when it began
+	undeclared []guardedRegion
+	violation  error // it, once the turn is over
 }
 
-// takeStrays takes what has not been declared out of list.
-func (v *vigil) takeStrays(list []watched) []watched {
+// takeUndeclared takes what has not been declared out of list.
+func (v *accessMonitor) takeUndeclared(list []guardedRegion) []guardedRegion {
 	for _, w := range list {
-		if w.stray {
-			v.strays = append(v.strays, w)
+		if w.undeclared {
+			v.undeclared = append(v.undeclared, w)
 		}
 	}
-	return slices.DeleteFunc(list, func(w watched) bool { return w.stray })
+	return slices.DeleteFunc(list, func(w guardedRegion) bool { return w.undeclared })
 }
 
 // end gives the turn back, and says in against what the body has done until now.
-func (v *vigil) end() {
-	w := &v.rt.checks
-	v.against = v.rt.violated(v.r, v.strays, func() bool { return w.quiet(v.loose) })
-	v.strays = nil
-	<-w.turn
+func (v *accessMonitor) end() {
+	w := &v.rt.checker
+	v.violation = v.rt.findViolation(v.r, v.undeclared, func() bool { return w.quiet(v.unguarded) })
+	v.undeclared = nil
+	<-w.token
 }
 
-// watchTurn begins a vigil if it is the turn of the body of r, else the body is loose: nil.
-func (rt *Runtime) watchTurn(r *record) *vigil {
-	rt.giveWay(r)
-	if !rt.checks.enter() {
+// beginMonitor begins a vigil if it is the turn of the body of r, else the body is loose: nil.
+func (rt *Runtime) beginMonitor(r *record) *accessMonitor {
+	rt.waitForParents(r)
+	if !rt.checker.takeToken() {
 		return nil
 	}
-	return &vigil{rt: rt, r: r, loose: rt.checks.loose.Load()}
+	return &accessMonitor{rt: rt, r: r, unguarded: rt.checker.unguarded.Load()}
 }
 
 // checkBody is runBody with a look at what has changed under the body.
 func (rt *Runtime) checkBody(r *record) {
-	v := rt.watchTurn(r)
-	s, judged := rt.holdVigil(r, v), false
+	v := rt.beginMonitor(r)
+	s, judged := rt.attachMonitor(r, v), false
 	defer func() { // also when the body ends the goroutine
 		switch {
 		case judged:
-		case s.vigil.Swap(nil) != nil:
-			<-rt.checks.turn
+		case s.monitor.Swap(nil) != nil:
+			<-rt.checker.token
 		default:
-			rt.besideOver()
+			rt.endUnguarded()
 		}
 	}()
-	list := rt.watchBody(r, v != nil && !rt.accelerators)
+	list := rt.snapshotBody(r, v != nil && !rt.accelerators)
 	if v != nil {
-		list = v.takeStrays(list)
+		list = v.takeUndeclared(list)
 	}
-	if v != nil && rt.fence.on && r.nested == nil {
+	if v != nil && rt.pageGuard.on && r.nested == nil {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-		rt.raise(r)
+		rt.closePages(r)
 	}
 	rt.runBody(r)
-	err := rt.violated(r, list, nil)
+	err := rt.findViolation(r, list, nil)
 	if err == nil && v != nil {
-		if s.vigil.Swap(nil) != nil {
+		if s.monitor.Swap(nil) != nil {
 			judged = true
 			v.end()
 		}
-		err = v.against
+		err = v.violation
 	}
 	if err != nil && r.err == nil {
 		r.fail("smp", err)
@@ -382,17 +384,17 @@ func (rt *Runtime) checkBody(r *record) {
 	}
 }
 
-// holdVigil returns where the vigil of the body of r is kept: in its scope, whose waits end it. Without one the body is loose.
-func (rt *Runtime) holdVigil(r *record, v *vigil) *Scope {
+// attachMonitor returns where the vigil of the body of r is kept: in its scope, whose waits end it. Without one the body is loose.
+func (rt *Runtime) attachMonitor(r *record, v *accessMonitor) *Scope {
 	s := &Scope{}
 	if r.nested != nil {
 		r.inner = newScope(r)
 		s = r.inner
 	}
 	if v == nil {
-		rt.beside()
+		rt.beginUnguarded()
 	} else {
-		s.vigil.Store(v)
+		s.monitor.Store(v)
 	}
 	return s
 }

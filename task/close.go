@@ -26,7 +26,7 @@ func (rt *Runtime) Close() error {
 	}
 	began := rt.now()
 	err := rt.finish()
-	if broke := rt.unruled.Load(); broke != nil {
+	if broke := rt.policyErr.Load(); broke != nil {
 		err = errors.Join(err, fmt.Errorf("task: close: %w", *broke))
 	}
 	rt.callers.wait()

@@ -140,7 +140,7 @@ func (rt *Runtime) callKernel(r *record) {
 	case v == choose.Vector:
 		_ = rt.callVector(r, x, args, rt.share)
 	case c.table.Expected(size, work) < shareAbove:
-		r.seen.Variant = goVariant
+		r.trace.Variant = goVariant
 		callGo(&version.device, &r.args)
 	default:
 		rt.callGoShared(r, version)
@@ -189,11 +189,11 @@ func (rt *Runtime) callMeasured(r *record, c *kernelCode, x *vectorVariant, args
 // callMeanwhile runs the Go function of a kernel whose vector code is being compiled. Where its loop can be cut, the code runs the rest as
 // soon as it is there.
 func (rt *Runtime) callMeanwhile(r *record, c *kernelCode) {
-	r.seen.Variant = goVariant
+	r.trace.Variant = goVariant
 	rt.workerStates[r.worker].untypical = true
 	k, a := &c.kernel.device, &r.args
 	trips := int64(0)
-	if k.Split != nil && !rt.fence.on {
+	if k.Split != nil && !rt.pageGuard.on {
 		trips = k.Trips(a)
 	}
 	if trips <= trialTrips {
@@ -244,9 +244,9 @@ func (rt *Runtime) callWithout(r *record, k *Kernel, x *vectorVariant) {
 
 // callGoShared runs the Go function of a kernel; its parallel loop is shared with idle workers where it can be cut and is long enough.
 func (rt *Runtime) callGoShared(r *record, version *Kernel) {
-	r.seen.Variant = goVariant
+	r.trace.Variant = goVariant
 	k, a := &version.device, &r.args
-	if k.Split == nil || rt.workers.Len() == 1 || rt.fence.on {
+	if k.Split == nil || rt.workers.Len() == 1 || rt.pageGuard.on {
 		callGo(k, a)
 		return
 	}

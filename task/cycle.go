@@ -75,7 +75,7 @@ func (rt *Runtime) release(r *record) {
 		rt.machine.ReleaseSet(&r.set, r.cause())
 	}
 	if r.bound {
-		rt.leavePrivates(r)
+		rt.returnPrivates(r)
 		r.bound = false
 	}
 }
@@ -83,7 +83,7 @@ func (rt *Runtime) release(r *record) {
 // makeReady puts s, whose predecessors are over, on the list of those that run or those that do not. by is the last of
 // them, nil if there was none.
 func (rt *Runtime) makeReady(s, by *record, over, ready *recordList) {
-	if via := s.poison.Load(); via != nil && !s.heedless {
+	if via := s.poison.Load(); via != nil && !s.ignoresFailures {
 		s.skip(via)
 		over.push(s)
 	} else if rt.admit(s) {
@@ -262,7 +262,7 @@ func (rt *Runtime) removeScheduled(r *record) int {
 func (rt *Runtime) pushReady(ready, orphans, waits *recordList) (n int, first *sched.Item) {
 	for r := ready.pop(); r != nil; r = ready.pop() {
 		switch {
-		case r.kind.waits() || r.kind == replayBody || r.kind == combineBody && rt.combinesBeside():
+		case r.kind.waits() || r.kind == replayBody || r.kind == combineBody && rt.combinesUnscheduled():
 			waits.push(r)
 		case !rt.sched.Push(&r.item):
 			orphans.push(r)
@@ -281,7 +281,7 @@ func (rt *Runtime) pushReady(ready, orphans, waits *recordList) (n int, first *s
 // takeHost returns what a CPU worker should run that has just made after ready, if it has: first those whose data have arrived.
 // Requires: mu held.
 func (rt *Runtime) takeHost(after *sched.Item) *record {
-	if r := rt.takeHanded(); r != nil {
+	if r := rt.takeHandedOff(); r != nil {
 		return r
 	}
 	if r := rt.arrived.pop(); r != nil {
@@ -482,11 +482,11 @@ func (rt *Runtime) countRun() { rt.counts.ran[rt.host].n.Add(1) }
 // the one that has run it as a plain task, if there is one.
 func (rt *Runtime) conclude(r *record, worker int) *record {
 	spin.Perturb()
-	id, home, member, others := r.taskID(), r.home, r.member, r.others()
+	id, scope, member, others := r.taskID(), r.scope, r.member, r.others()
 	if r.kind == combineBody {
 		rt.dropPrivates(r.uses[0].group)
 	} else if r.kind == mergeBody {
-		rt.endMerge(home, r.grows)
+		rt.endMerge(scope, r.mergeTarget)
 	}
 	if r.err != nil {
 		rt.noteFailure(r)
@@ -501,16 +501,16 @@ func (rt *Runtime) conclude(r *record, worker int) *record {
 		}
 	}
 	r.clear()
-	home.putRecord(r, worker)
+	scope.putRecord(r, worker)
 	rt.window.leave(worker)
 	member.leave()
 	for _, o := range others {
 		o.leave()
 	}
-	if home.program() {
+	if scope.program() {
 		return nil
 	}
-	return home.childOver(1)
+	return scope.childFinished(1)
 }
 
 // cause returns the error of r, untyped.

@@ -13,15 +13,15 @@ import (
 
 // This file evaluates what the directives of a kernel say, for the arguments of one task.
 
-// A draft is what a task is described with, of no use afterwards.
-type draft struct {
+// A submitScratch is what a task is described with, of no use afterwards.
+type submitScratch struct {
 	env     arguments
 	proof   codegen.Proof
 	regions codegen.Regions
 	boxes   [][]codegen.Box // of the regions
 }
 
-var drafts = sync.Pool{New: func() any { return new(draft) }}
+var scratchPool = sync.Pool{New: func() any { return new(submitScratch) }}
 
 // arguments is the arguments of a task as an environment for the expressions of its kernel's clauses.
 type arguments struct {
@@ -97,7 +97,7 @@ func (e *arguments) Query(ir.QueryKind) (int64, bool) { return 0, false }
 // evaluate fills in the accesses of r: those of the task directive, and what the target directive copies besides. It
 // refuses arguments with which the kernel would touch something else.
 func (rt *Runtime) evaluate(r *record) error {
-	k, draft := r.kernel.ir, r.draft
+	k, draft := r.kernel.ir, r.scratch
 	draft.env.params, draft.env.list = k.Params, r.args.List
 	t := &k.Target
 	if n := len(k.Task.Accesses) + len(t.CopyIn) + len(t.CopyOut) + len(t.CopyInOut); n <= cap(draft.boxes) {
@@ -136,9 +136,9 @@ func (rt *Runtime) evaluate(r *record) error {
 			next++
 		}
 	}
-	if r.apart = t.NoCopyDeps; r.apart {
-		r.moved = append(r.moved[:0], r.accesses[written:]...)
-		r.moved = deps.Merge(r.moved)
+	if r.orderOnly = t.NoCopyDeps; r.orderOnly {
+		r.copyAccesses = append(r.copyAccesses[:0], r.accesses[written:]...)
+		r.copyAccesses = deps.Merge(r.copyAccesses)
 	}
 	r.accesses = deps.Merge(r.accesses)
 	if reductions {
@@ -174,7 +174,7 @@ func (rt *Runtime) evaluateReductions(r *record) error {
 
 // evaluateRegion adds one region, number n of codegen.Accesses, to the accesses of r.
 func (rt *Runtime) evaluateRegion(r *record, n int, region *ir.Region, mode deps.Mode) error {
-	a := r.draft.env.of(region.Var)
+	a := r.scratch.env.of(region.Var)
 	if a == nil {
 		rt.bug("kernel %s: region %s is not of a parameter", r.kernel.name, region.Text)
 	}
@@ -182,11 +182,11 @@ func (rt *Runtime) evaluateRegion(r *record, n int, region *ir.Region, mode deps
 	if region.Var.Type.Kind == ir.Pointer && !a.Nil {
 		length = 1
 	}
-	boxes, err := r.draft.regions.Eval(region, length, &r.draft.env)
+	boxes, err := r.scratch.regions.Eval(region, length, &r.scratch.env)
 	if err != nil {
 		return err
 	}
-	r.draft.boxes[n] = boxes
+	r.scratch.boxes[n] = boxes
 	for i := range boxes {
 		at, err := rt.regionOf(a, region.Var.Type.Elem, &boxes[i])
 		if err != nil {
@@ -230,7 +230,7 @@ func (rt *Runtime) clauses(r *record) (wait bool, err error) {
 	if k.Task.If == nil {
 		return false, nil
 	}
-	bits, err := ir.Eval(k.Task.If, &r.draft.env)
+	bits, err := ir.Eval(k.Task.If, &r.scratch.env)
 	if err != nil {
 		return false, fmt.Errorf("if clause: %w", err)
 	}
@@ -238,7 +238,7 @@ func (rt *Runtime) clauses(r *record) (wait bool, err error) {
 }
 
 func (rt *Runtime) integer(r *record, clause string, e ir.Expr) (int64, error) {
-	bits, err := ir.Eval(e, &r.draft.env)
+	bits, err := ir.Eval(e, &r.scratch.env)
 	if err != nil {
 		return 0, fmt.Errorf("%s clause: %w", clause, err)
 	}

@@ -67,7 +67,7 @@
 // are over. Waiting in a body (Scope.Wait, Scope.WaitOn, Task.Wait with Scope.Context) costs no worker: see
 // docs/decisions/005-waiting-costs-no-worker.md. A body waits with its own Scope: what would wait for itself, or keep a worker, is ErrInsideTask.
 //
-// Lock order: Scope.lending and Scope.turn, then Scope.submitting, before the locks of deps, Machine and buffers;
+// Lock order: Scope.lending and Scope.waitMu, then Scope.submitting, before the locks of deps, Machine and buffers;
 // Runtime.mu is held over calls of sched, but for those of tasks that go past it (attend.go), and over behind.mu, which is innermost. No lock
 // but lending and turn is held over bodies, and none over observers of the runtime's own points, or calls of devices that start work. The
 // program's submitting is held over the flush of Wait, which no task can need.

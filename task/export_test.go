@@ -54,7 +54,7 @@ func BufferIDs(rt *Runtime) int {
 
 // GroupBuffers is of how many buffers g keeps what its tasks wrote.
 func GroupBuffers(g *Group) int {
-	g.home.submitting.Lock()
-	defer g.home.submitting.Unlock()
+	g.scope.submitting.Lock()
+	defer g.scope.submitting.Unlock()
 	return len(g.wrote)
 }

@@ -17,14 +17,14 @@ import (
 // What cannot be found so: memory that is not of Alloc, or that no task has used since the program waited for it; what lies in a page with
 // something that the body has declared; bodies that run beside others, as those of a GoScope do.
 
-// A fence is what bodies that are looked at in this way have in common.
-type fence struct {
-	on     bool
-	mu     spin.Mutex
-	used   map[deps.BufferID]*deps.Set // what tasks of the program use since it waited for it
-	loose  int                         // who runs beside the body whose turn it is, and touches memory
-	closed []closedPages               // those that were closed last
-	up     bool                        // and are
+// A pageGuard is what bodies that are looked at in this way have in common.
+type pageGuard struct {
+	on        bool
+	mu        spin.Mutex
+	used      map[deps.BufferID]*deps.Set // what tasks of the program use since it waited for it
+	unguarded int                         // who runs beside the body whose turn it is, and touches memory
+	closed    []closedPages               // those that were closed last
+	active    bool                        // and are
 }
 
 // closedPages are pages of one buffer.
@@ -35,8 +35,8 @@ type closedPages struct {
 }
 
 // use tells of what r, which is about to be submitted by the program, uses, or of what it waits for.
-func (f *fence) use(r *record) {
-	if !f.on || !r.home.program() {
+func (f *pageGuard) use(r *record) {
+	if !f.on || !r.scope.program() {
 		return
 	}
 	f.mu.Lock()
@@ -59,61 +59,61 @@ func (f *fence) use(r *record) {
 }
 
 // forget is called when the program may touch what it likes again.
-func (f *fence) forget() {
+func (f *pageGuard) forget() {
 	if !f.on {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lower()
+	f.openLocked()
 	clear(f.used)
 }
 
 // drop is called before the memory of b is given back.
-func (f *fence) drop(b *buffer) {
+func (f *pageGuard) drop(b *buffer) {
 	if !f.on {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lower()
+	f.openLocked()
 	f.closed = nil
 	delete(f.used, b.id)
 }
 
-// beside says that somebody is about to touch memory beside the body whose turn it is.
-func (f *fence) beside() {
+// beginUnguarded says that somebody is about to touch memory beside the body whose turn it is.
+func (f *pageGuard) beginUnguarded() {
 	if !f.on {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.loose++
-	f.lower()
+	f.unguarded++
+	f.openLocked()
 }
 
-func (f *fence) besideOver() {
+func (f *pageGuard) endUnguarded() {
 	if !f.on {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.loose--
+	f.unguarded--
 }
 
-// raise closes what the body of r, whose turn it is, must not touch.
-func (rt *Runtime) raise(r *record) {
-	f := &rt.fence
+// closePages closes what the body of r, whose turn it is, must not touch.
+func (rt *Runtime) closePages(r *record) {
+	f := &rt.pageGuard
 	if !f.on {
 		return
 	}
 	declared := r.toCheck()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.loose > 0 {
+	if f.unguarded > 0 {
 		return
 	}
-	f.closed, f.up = f.closed[:0], true
+	f.closed, f.active = f.closed[:0], true
 	for id, used := range f.used {
 		table := rt.buffers.load()
 		b := table.get(id)
@@ -136,7 +136,7 @@ func (rt *Runtime) raise(r *record) {
 }
 
 // close closes the pages that are all in r. Requires: mu held.
-func (f *fence) close(b *buffer, r deps.Region) {
+func (f *pageGuard) close(b *buffer, r deps.Region) {
 	page := os.Getpagesize()
 	for lo, hi := range r.Runs() {
 		from, to := int(lo)*int(b.elem), int(hi)*int(b.elem)
@@ -153,19 +153,19 @@ func (f *fence) close(b *buffer, r deps.Region) {
 	}
 }
 
-// lift opens what is closed.
-func (f *fence) lift() {
+// openPages opens what is closed.
+func (f *pageGuard) openPages() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lower()
+	f.openLocked()
 }
 
-// lower is lift. Requires: mu held.
-func (f *fence) lower() {
-	if !f.up {
+// openLocked is lift. Requires: mu held.
+func (f *pageGuard) openLocked() {
+	if !f.active {
 		return
 	}
-	f.up = false
+	f.active = false
 	for _, c := range f.closed {
 		if err := protectPages(c.pages, true); err != nil {
 			panic(fmt.Sprintf("gompss: bug: task: check: pages cannot be opened again: %v", err))
@@ -173,14 +173,14 @@ func (f *fence) lower() {
 	}
 }
 
-// breached returns what a fault says that the body of r has touched, nil if that is not of the fence.
-func (rt *Runtime) breached(r *record, value any) error {
+// guardViolation returns what a fault says that the body of r has touched, nil if that is not of the fence.
+func (rt *Runtime) guardViolation(r *record, value any) error {
 	err, _ := value.(error)
 	var fault interface{ Addr() uintptr }
-	if !rt.fence.on || !errors.As(err, &fault) {
+	if !rt.pageGuard.on || !errors.As(err, &fault) {
 		return nil
 	}
-	f := &rt.fence
+	f := &rt.pageGuard
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.closed {

@@ -137,7 +137,7 @@ func (rt *Runtime) enableEager() {
 // kernelEnqueued is called by the machine when the kernel of a task is enqueued.
 func kernelEnqueued(ws *machine.WorkingSet) {
 	r := ws.Owner.(*record)
-	r.home.graph.domain.Launch(&r.node, int(r.item.Place())+1)
+	r.scope.graph.domain.Launch(&r.node, int(r.item.Place())+1)
 }
 
 // launchEagerly puts r behind its predecessors, which run at p, or into the line for that. r cannot be over before.
@@ -204,7 +204,7 @@ func (rt *Runtime) reserveEager(r *record, p sched.PlaceID, id uint64, a *agreem
 // grantEager grants r, which follows at p and needs no tokens, to that.
 func (rt *Runtime) grantEager(r *record, p sched.PlaceID) {
 	if rt.sched.GrantUnlocked(&r.item, p) {
-		rt.counts.grantBeside(p)
+		rt.counts.grantUncounted(p)
 		return
 	}
 	spin.LockLong(&rt.mu)
@@ -332,10 +332,10 @@ func (rt *Runtime) nextEager(p sched.PlaceID, held bool) (r *record, tokens bool
 
 // predecessorsDone says that the predecessors of r, which follows, are over; by was the last, nil where r was submitted too late to know.
 func (rt *Runtime) predecessorsDone(r, by *record) {
-	if rt.seen {
+	if rt.hasObserver {
 		r.lastPredecessor = lastPredecessor{}
-		if by != nil && by.seen.End > 0 {
-			r.lastPredecessor = lastPredecessor{by.taskID(), by.seen.End}
+		if by != nil && by.trace.End > 0 {
+			r.lastPredecessor = lastPredecessor{by.taskID(), by.trace.End}
 		}
 	}
 	rt.backlogs[r.eagerPlace].remove(r)
@@ -366,7 +366,7 @@ type lastPredecessor struct {
 func (rt *Runtime) finishTask(r *record) {
 	p, err := r.item.Place(), r.outcome
 	via := r.poison.Load()
-	if rt.seen && r.eagerState.Load() != 0 {
+	if rt.hasObserver && r.eagerState.Load() != 0 {
 		rt.observeEagerStart(r, via == nil)
 	}
 	if via == nil && err == nil {

@@ -90,8 +90,8 @@ var ErrNotReplayed = errors.New("task: value: its iteration was not replayed yet
 
 // taskOf returns the task to wait for, for what step i does: in a step of the same replay the task of that step, else the replay.
 func (it *Iteration) taskOf(ctx context.Context, i int) (Task, error) {
-	for s := scopeOf(ctx); s != nil && !s.program(); s = s.owner.home {
-		if s.owner.rerun == &it.graph {
+	for s := scopeOf(ctx); s != nil && !s.program(); s = s.owner.scope {
+		if s.owner.graphReplay == &it.graph {
 			return it.graph.tasks[i], nil
 		}
 	}
@@ -105,8 +105,8 @@ func (it *Iteration) taskOf(ctx context.Context, i int) (Task, error) {
 
 // An Event keeps a task from being over after its body has returned, until something outside says that it has happened.
 type Event struct {
-	scope *Scope
-	over  atomic.Bool
+	scope     *Scope
+	fulfilled atomic.Bool
 }
 
 // ErrEventTwice says that an event has happened before.
@@ -122,14 +122,14 @@ func (s *Scope) Event() (*Event, error) {
 	if s.program() {
 		return nil, errors.New("task: event: of no task")
 	}
-	if err := s.enter(context.Background()); err != nil {
+	if err := s.lockSubmission(context.Background()); err != nil {
 		return nil, err
 	}
 	s.pending.Add(holder)
 	s.submitted.Store(true)
 	s.submitting.Unlock()
 	if s.rt.check { // who makes it happen may touch what the task may
-		s.rt.beside()
+		s.rt.beginUnguarded()
 	}
 	return &Event{scope: s}, nil
 }
@@ -140,7 +140,7 @@ func (e *Event) Fulfill(err error) error {
 	if e == nil || e.scope == nil {
 		return misuse("Event.Fulfill", errNilHandle)
 	}
-	if e.over.Swap(true) {
+	if e.fulfilled.Swap(true) {
 		return ErrFulfilled
 	}
 	s := e.scope
@@ -150,8 +150,8 @@ func (e *Event) Fulfill(err error) error {
 		s.rt.failing.Unlock()
 	}
 	if s.rt.check {
-		s.rt.besideOver()
+		s.rt.endUnguarded()
 	}
-	s.rt.complete(s.childOver(holder))
+	s.rt.complete(s.childFinished(holder))
 	return nil
 }

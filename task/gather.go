@@ -8,44 +8,44 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// gatherings knows where the concurrent accesses of tasks that are ready or run are: all that overlap are in one address
+// concurrentGroups knows where the concurrent accesses of tasks that are ready or run are: all that overlap are in one address
 // space, or their updates would be to different replicas. On the host, a kernel with atomics is alone: neither its Go function nor its
 // vector code makes them. One without runs beside others, as on a device: its author says that they order themselves, by what they
 // touch. It is guarded by Runtime.mu.
 //
 // Tasks that wait for the same first region stand in one line, where only the head can be next. Nobody overtakes the one that has waited
 // longest if the two overlap.
-type gatherings struct {
-	held    []*record // record.heldAt is the index
-	kernels int       // among held
-	known   bool      // spots are those of held; not before there is a kernel
-	spots   deps.Shelf[spot]
-	waiting int // tasks
-	lines   []*waitLine
-	byFirst map[deps.Region]*waitLine
-	oldest  *waitLine // whose head has waited longest; nil where that is not known
-	arrived uint64
+type concurrentGroups struct {
+	held     []*record // record.heldIndex is the index
+	kernels  int       // among held
+	indexed  bool      // spots are those of held; not before there is a kernel
+	regions  deps.Shelf[sharedRegion]
+	waiting  int // tasks
+	queues   []*waitQueue
+	byFirst  map[deps.Region]*waitQueue
+	oldest   *waitQueue // whose head has waited longest; nil where that is not known
+	arrivals uint64
 }
 
-// A spot is a region that is shared now.
-type spot struct {
+// A sharedRegion is a region that is shared now.
+type sharedRegion struct {
 	at    devices.SpaceID
 	n     int // tasks
 	alone int // among them, those that must be alone on the host
 }
 
-// A waitLine is the tasks that wait for one first region, in order of arrival.
-type waitLine struct {
+// A waitQueuee is the tasks that wait for one first region, in order of arrival.
+type waitQueue struct {
 	region  deps.Region
 	records []*record
 	next    int      // the head is records[next]
 	since   []uint64 // when they came
 }
 
-// meet reports whether two tasks share a common element.
-func meet(a, b *record) bool {
-	for i := range a.shared {
-		if slices.ContainsFunc(b.shared, a.shared[i].Overlaps) {
+// shareElement reports whether two tasks share a common element.
+func shareElement(a, b *record) bool {
+	for i := range a.sharedRegions {
+		if slices.ContainsFunc(b.sharedRegions, a.sharedRegions[i].Overlaps) {
 			return true
 		}
 	}
@@ -57,87 +57,87 @@ func (r *record) alone() bool {
 	return r.kind == kernelBody && r.rt.host >= 0 && r.running(r.rt.host).atomics
 }
 
-// know makes the spots those of all that are held.
-func (w *gatherings) know() {
-	if w.known {
+// buildIndex makes the spots those of all that are held.
+func (w *concurrentGroups) buildIndex() {
+	if w.indexed {
 		return
 	}
-	w.known = true
+	w.indexed = true
 	for _, s := range w.held {
-		w.note(s)
+		w.addRegions(s)
 	}
 }
 
-// note counts s in, where it is.
-func (w *gatherings) note(s *record) {
+// addRegions counts s in, where it is.
+func (w *concurrentGroups) addRegions(s *record) {
 	alone := s.alone()
-	for _, r := range s.shared {
-		o := w.spots.At(r)
-		o.at = s.at
+	for _, r := range s.sharedRegions {
+		o := w.regions.At(r)
+		o.at = s.groupSpace
 		if o.n++; alone {
 			o.alone++
 		}
 	}
 }
 
-func (w *gatherings) hold(s *record) {
-	s.heldAt = len(w.held)
+func (w *concurrentGroups) add(s *record) {
+	s.heldIndex = len(w.held)
 	w.held = append(w.held, s)
 	if s.kind == kernelBody {
 		w.kernels++
 	}
-	if w.known {
-		w.note(s)
+	if w.indexed {
+		w.addRegions(s)
 	}
 }
 
-func (w *gatherings) drop(s *record) {
+func (w *concurrentGroups) remove(s *record) {
 	last := len(w.held) - 1
-	if s.heldAt > last || w.held[s.heldAt] != s { // it was waiting
+	if s.heldIndex > last || w.held[s.heldIndex] != s { // it was waiting
 		return
 	}
 	o := w.held[last]
-	w.held[s.heldAt], o.heldAt = o, s.heldAt
+	w.held[s.heldIndex], o.heldIndex = o, s.heldIndex
 	w.held[last] = nil
 	w.held = w.held[:last]
 	if s.kind == kernelBody {
 		w.kernels--
 	}
-	if !w.known {
+	if !w.indexed {
 		return
 	}
-	w.known = last > 0
+	w.indexed = last > 0
 	alone := s.alone()
-	for _, r := range s.shared {
-		o := w.spots.At(r)
+	for _, r := range s.sharedRegions {
+		o := w.regions.At(r)
 		if alone {
 			o.alone--
 		}
 		if o.n--; o.n == 0 {
-			w.spots.Drop(r)
+			w.regions.Drop(r)
 		}
 	}
 }
 
 // wait has s wait. It shares something, as there is nothing else to wait for.
-func (w *gatherings) wait(s *record) {
-	first := s.shared[0]
+func (w *concurrentGroups) wait(s *record) {
+	first := s.sharedRegions[0]
 	l := w.byFirst[first]
 	if l == nil {
 		if w.byFirst == nil {
-			w.byFirst = map[deps.Region]*waitLine{}
+			w.byFirst = map[deps.Region]*waitQueue{}
 		}
-		l = &waitLine{region: first}
+		l = &waitQueue{region: first}
 		w.byFirst[first] = l
-		w.lines = append(w.lines, l)
+		w.queues = append(w.queues, l)
 	}
-	w.arrived++
+	w.arrivals++
 	w.waiting++
-	l.records, l.since = append(l.records, s), append(l.since, w.arrived)
+	l.records, l.since = append(l.records, s), append(l.since, w.arrivals)
 }
 
 // leave takes the head of l out.
-func (w *gatherings) leave(l *waitLine) {
+func (w *concurrentGroups) leave(l *waitQueue) {
 	w.waiting--
 	if w.oldest == l {
 		w.oldest = nil
@@ -145,27 +145,27 @@ func (w *gatherings) leave(l *waitLine) {
 	l.records[l.next] = nil
 	if l.next++; l.next == len(l.records) {
 		delete(w.byFirst, l.region)
-		w.lines = slices.DeleteFunc(w.lines, func(o *waitLine) bool { return o == l })
+		w.queues = slices.DeleteFunc(w.queues, func(o *waitQueue) bool { return o == l })
 	}
 }
 
 // first returns the task that has waited longest, nil if none waits.
-func (w *gatherings) first() *record {
-	if len(w.lines) == 0 {
+func (w *concurrentGroups) first() *record {
+	if len(w.queues) == 0 {
 		return nil
 	}
 	if w.oldest == nil { // who comes later is younger than all heads
-		w.oldest = slices.MinFunc(w.lines, (*waitLine).compare)
+		w.oldest = slices.MinFunc(w.queues, (*waitQueue).compare)
 	}
 	return w.oldest.records[w.oldest.next]
 }
 
-func (l *waitLine) compare(o *waitLine) int { return cmp.Compare(l.since[l.next], o.since[o.next]) }
+func (l *waitQueue) compare(o *waitQueue) int { return cmp.Compare(l.since[l.next], o.since[o.next]) }
 
 // inOrder returns the lines, those first whose heads have waited longest.
-func (w *gatherings) inOrder() []*waitLine {
-	if len(w.lines) == 0 {
+func (w *concurrentGroups) inOrder() []*waitQueue {
+	if len(w.queues) == 0 {
 		return nil
 	}
-	return slices.SortedFunc(slices.Values(w.lines), (*waitLine).compare)
+	return slices.SortedFunc(slices.Values(w.queues), (*waitQueue).compare)
 }

@@ -11,12 +11,12 @@ import (
 // A task that failed or was skipped leaves taints: its successors do not run, whether they were submitted before it was
 // over, and have an edge, or after, and meet the taint. Wait tells of the failure and takes the taints away.
 type graph struct {
-	domain *deps.Domain                       // nil before the first task
-	taints map[deps.BufferID]map[taint]*Error // guarded by Scope.submitting
+	domain   *deps.Domain                                // nil before the first task
+	poisoned map[deps.BufferID]map[poisonedAccess]*Error // guarded by Scope.submitting
 }
 
-// A taint is an access of a task that failed or was skipped.
-type taint struct {
+// A poisonedAccess is an access of a task that failed or was skipped.
+type poisonedAccess struct {
 	region deps.Region
 	mode   deps.Mode
 	op     deps.ReductionID
@@ -24,20 +24,20 @@ type taint struct {
 }
 
 // orders reports whether a task that accesses common elements as a comes after, or before, the one that t is of.
-func (t *taint) orders(a *deps.Access) bool {
+func (t *poisonedAccess) orders(a *deps.Access) bool {
 	if t.mode != a.Mode {
 		return true
 	}
 	return t.mode == deps.Out || t.mode == deps.InOut || t.op != a.Op
 }
 
-// tainted returns the error of a task whose accesses conflict with some of accesses, nil if there is none.
-func (g *graph) tainted(accesses []deps.Access) *Error {
-	if len(g.taints) == 0 {
+// poisonOf returns the error of a task whose accesses conflict with some of accesses, nil if there is none.
+func (g *graph) poisonOf(accesses []deps.Access) *Error {
+	if len(g.poisoned) == 0 {
 		return nil
 	}
 	for _, a := range accesses {
-		for t, e := range g.taints[a.Region.Buffer] {
+		for t, e := range g.poisoned[a.Region.Buffer] {
 			if t.orders(&a) && t.region.Overlaps(a.Region) {
 				return e
 			}
@@ -46,8 +46,10 @@ func (g *graph) tainted(accesses []deps.Access) *Error {
 	return nil
 }
 
-// taint remembers the accesses of r, which failed or was skipped.
-func (g *graph) taint(r *record) { r.eachTaint(func(t taint) { g.addTaint(t, r.err) }) }
+// addFailed remembers the accesses of r, which failed or was skipped.
+func (g *graph) addFailed(r *record) {
+	r.eachPoisonedAccess(func(t poisonedAccess) { g.addPoison(t, r.err) })
+}
 
 // nodeAccess returns access i of the node of r, which does not keep the operators of reductions.
 func (r *record) nodeAccess(i int) deps.Access {
@@ -58,25 +60,25 @@ func (r *record) nodeAccess(i int) deps.Access {
 	return a
 }
 
-// eachTaint calls f for the accesses of r, in the buffers that those of r are parts of by now.
-func (r *record) eachTaint(f func(taint)) {
+// eachPoisonedAccess calls f for the accesses of r, in the buffers that those of r are parts of by now.
+func (r *record) eachPoisonedAccess(f func(poisonedAccess)) {
 	for i := range r.node.Accesses() {
 		a := r.nodeAccess(i)
 		if a.Region.Empty() {
 			continue
 		}
-		f(taint{r.home.regionNow(a.Region), a.Mode, a.Op, r.member})
+		f(poisonedAccess{r.scope.regionNow(a.Region), a.Mode, a.Op, r.member})
 	}
 }
 
-func (g *graph) addTaint(t taint, e *Error) {
-	of := g.taints[t.region.Buffer]
+func (g *graph) addPoison(t poisonedAccess, e *Error) {
+	of := g.poisoned[t.region.Buffer]
 	if of == nil {
-		of = map[taint]*Error{}
-		if g.taints == nil {
-			g.taints = map[deps.BufferID]map[taint]*Error{}
+		of = map[poisonedAccess]*Error{}
+		if g.poisoned == nil {
+			g.poisoned = map[deps.BufferID]map[poisonedAccess]*Error{}
 		}
-		g.taints[t.region.Buffer] = of
+		g.poisoned[t.region.Buffer] = of
 	}
 	if of[t] == nil {
 		of[t] = e
@@ -90,17 +92,17 @@ func (rt *Runtime) graphAdd(r *record) bool {
 		return rt.addStep(r)
 	}
 	accesses := *r.declared()
-	if e := g.tainted(accesses); e != nil && !r.heedless {
+	if e := g.poisonOf(accesses); e != nil && !r.ignoresFailures {
 		r.poison.Store(e)
 	}
 	if rt.recorder == nil || r.kind.waits() {
 		return g.domain.Submit(&r.node, accesses)
 	}
-	id, home := r.taskID(), r.home // unless it is ready, r may be over and gone from here on
-	home.untold, home.touches = len(accesses) > 0, accesses
+	id, scope := r.taskID(), r.scope // unless it is ready, r may be over and gone from here on
+	scope.unreported, scope.pendingAccesses = len(accesses) > 0, accesses
 	ready := g.domain.Submit(&r.node, accesses)
-	if home.untold {
-		rt.observeAccesses(home, id, nil)
+	if scope.unreported {
+		rt.observeAccesses(scope, id, nil)
 	}
 	return ready
 }
@@ -108,7 +110,7 @@ func (rt *Runtime) graphAdd(r *record) bool {
 // graphEnter is the part of graphAdd, for a task that nobody looks at, that needs the lock: Settle with the edges is left to do.
 func (rt *Runtime) graphEnter(r *record) (edges int32) {
 	g := rt.graphFor(r)
-	if e := g.tainted(r.accesses); e != nil {
+	if e := g.poisonOf(r.accesses); e != nil {
 		r.poison.Store(e)
 	}
 	return g.domain.Enter(&r.node, r.accesses)
@@ -116,9 +118,9 @@ func (rt *Runtime) graphEnter(r *record) (edges int32) {
 
 // graphFor prepares the node of r for the graph that it belongs to.
 func (rt *Runtime) graphFor(r *record) *graph {
-	g := &r.home.graph
+	g := &r.scope.graph
 	if g.domain == nil {
-		g.domain = rt.getDomain(r.home)
+		g.domain = rt.getDomain(r.scope)
 	}
 	r.graphNode().ID = r.taskID()
 	if rt.eagerQueues != nil {
@@ -161,8 +163,8 @@ func (rt *Runtime) putDomain(g *graph) {
 // run, else to ready.
 func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	spin.Perturb()
-	if r.exclusive || r.gathered {
-		rt.letGo(r, over, ready)
+	if r.exclusive || r.inConcurrentGroup {
+		rt.releaseExclusion(r, over, ready)
 	}
 	var free recordList
 	var led *record
@@ -171,7 +173,7 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	} else if r.err != nil && r.kind != waitBody {
 		rt.graphFail(r, &free, &led)
 	} else {
-		r.home.graph.domain.Finish(&r.node, func(s *deps.Node) { s.Owner.(*record).freed(&free, &led) })
+		r.scope.graph.domain.Finish(&r.node, func(s *deps.Node) { s.Owner.(*record).releaseSuccessor(&free, &led) })
 	}
 	for led != nil {
 		s := led
@@ -183,9 +185,9 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	}
 }
 
-// freed puts s, whose predecessors are over, into led if it follows, else into free. One that follows may be on the list of who
+// releaseSuccessor puts s, whose predecessors are over, into led if it follows, else into free. One that follows may be on the list of who
 // starts it, and must be put on no other.
-func (s *record) freed(free *recordList, led **record) {
+func (s *record) releaseSuccessor(free *recordList, led **record) {
 	if s.rt.eagerQueues != nil && s.wasGranted() {
 		s.releasedNext, *led = *led, s
 	} else {
@@ -197,20 +199,20 @@ func (s *record) freed(free *recordList, led **record) {
 func (rt *Runtime) graphFail(r *record, free *recordList, led **record) {
 	spin.Perturb()
 	// One step for those who submit: they find the edge, or the taint.
-	r.home.submitting.Lock()
-	defer r.home.submitting.Unlock()
-	r.home.graph.taint(r)
+	r.scope.submitting.Lock()
+	defer r.scope.submitting.Unlock()
+	r.scope.graph.addFailed(r)
 	if r.isStep() {
-		r.rerun.errs[r.step] = r.err
+		r.graphReplay.errs[r.step] = r.err
 	}
-	r.home.graph.domain.Complete(&r.node, func(n *deps.Node, last bool) {
+	r.scope.graph.domain.Complete(&r.node, func(n *deps.Node, last bool) {
 		s := n.Owner.(*record)
 		s.poison.CompareAndSwap(nil, r.err)
 		if s.kind == mergeBody {
-			s.stain(r)
+			s.addPoisonedInput(r)
 		}
 		if last {
-			s.freed(free, led)
+			s.releaseSuccessor(free, led)
 		}
 	})
 }

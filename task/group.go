@@ -26,19 +26,19 @@ var (
 // A Group is tasks that are waited for and cancelled together. It orders nothing: its tasks have the predecessors that
 // they would have without it. What the tasks of a group submit is cancelled with it too.
 type Group struct {
-	rt     *Runtime
-	home   *Scope
-	outer  *Group // of the same scope
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	live   atomic.Int64
-	told   FailedError // guarded by Runtime.failing
-	index  int32       // of a group of an iteration, from 1
+	rt       *Runtime
+	scope    *Scope
+	outer    *Group // of the same scope
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	live     atomic.Int64
+	failures FailedError // guarded by Runtime.failing
+	index    int32       // of a group of an iteration, from 1
 	// wrote is what tasks of the group were submitted to write, where accelerators may have it; guarded by the submitting of home.
 	wrote      map[*buffer]*deps.Set
 	wroteLimit int // of wrote: then it is looked at for buffers that are gone
 	mu         spin.Mutex
-	fell       *sync.Cond
+	changed    *sync.Cond
 }
 
 // NewGroup returns a group of tasks that are submitted to at: a Runtime, the Scope of a task, or another Group, which then
@@ -51,11 +51,11 @@ func NewGroup(at Submitter) *Group {
 	if err != nil {
 		panic(err)
 	}
-	g := &Group{rt: s.rt, home: s}
-	if outer != nil && outer.home == s {
+	g := &Group{rt: s.rt, scope: s}
+	if outer != nil && outer.scope == s {
 		g.outer = outer
 	}
-	g.fell = sync.NewCond(&g.mu)
+	g.changed = sync.NewCond(&g.mu)
 	g.ctx, g.cancel = context.WithCancelCause(s.rt.contextOf(outer))
 	if s.records != nil {
 		s.records.addGroup(g)
@@ -63,14 +63,14 @@ func NewGroup(at Submitter) *Group {
 	return g
 }
 
-func (g *Group) submitter() (*Scope, *Group) { return g.home, g }
+func (g *Group) submitter() (*Scope, *Group) { return g.scope, g }
 
 // Go submits a task of the group that runs body: see Runtime.Go.
 func (g *Group) Go(body func() error, options ...Option) (Task, error) {
 	if !g.usable() {
 		return Task{}, misuse("Group.Go", g.unusable())
 	}
-	return goTask(g.home, g, body, options)
+	return goTask(g.scope, g, body, options)
 }
 
 // GoScope submits a task of the group that may have children: see Runtime.GoScope.
@@ -78,7 +78,7 @@ func (g *Group) GoScope(body func(*Scope) error, options ...Option) (Task, error
 	if !g.usable() {
 		return Task{}, misuse("Group.GoScope", g.unusable())
 	}
-	return goScope(g.home, g, body, options)
+	return goScope(g.scope, g, body, options)
 }
 
 // Context returns the context of the group's tasks.
@@ -102,7 +102,7 @@ func (g *Group) sleep(ctx context.Context) error {
 	if ctx != nil {
 		defer context.AfterFunc(ctx, func() {
 			g.mu.Lock()
-			g.fell.Broadcast()
+			g.changed.Broadcast()
 			g.mu.Unlock()
 		})()
 	}
@@ -112,7 +112,7 @@ func (g *Group) sleep(ctx context.Context) error {
 		if ctx != nil && ctx.Err() != nil {
 			return fmt.Errorf("task: group: wait: %w", context.Cause(ctx))
 		}
-		g.fell.Wait()
+		g.changed.Wait()
 	}
 	return nil
 }
@@ -121,14 +121,14 @@ func (g *Group) sleep(ctx context.Context) error {
 func (rt *Runtime) takeGroup(g *Group) error {
 	rt.failing.Lock()
 	defer rt.failing.Unlock()
-	if len(g.told.Failed) == 0 && g.told.Skipped == 0 {
+	if len(g.failures.Failed) == 0 && g.failures.Skipped == 0 {
 		return nil
 	}
-	failed := g.told
-	g.told = FailedError{}
-	g.home.told.without(&failed, g)
+	failed := g.failures
+	g.failures = FailedError{}
+	g.scope.failures.without(&failed, g)
 	for o := g.outer; o != nil; o = o.outer {
-		o.told.without(&failed, g)
+		o.failures.without(&failed, g)
 	}
 	return &failed
 }
@@ -162,7 +162,7 @@ func (g *Group) leave() {
 	for ; g != nil; g = g.outer {
 		if g.live.Add(-1) == 0 {
 			g.mu.Lock()
-			g.fell.Broadcast()
+			g.changed.Broadcast()
 			g.mu.Unlock()
 		}
 	}

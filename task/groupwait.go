@@ -31,16 +31,16 @@ func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {
 	if err != nil {
 		return err
 	}
-	if rec := g.home.records; rec != nil {
-		if rec.scope != g.home {
+	if rec := g.scope.records; rec != nil {
+		if rec.scope != g.scope {
 			return errRecorderFinished
 		}
 		return rec.wait(g)
 	}
-	if g.home.program() && g.unfinished() && insideBody() {
+	if g.scope.program() && g.unfinished() && insideBody() {
 		return misuse("Group.Wait", errInBody)
 	}
-	if err := g.home.misplacedIn("Group.Wait"); err != nil {
+	if err := g.scope.wrongScopeIn("Group.Wait"); err != nil {
 		return err
 	}
 	for {
@@ -48,7 +48,7 @@ func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {
 			return err
 		}
 		back, ended, err := g.bringBack(o)
-		if err == nil && !g.home.awaitUntil(back, o.ctx) {
+		if err == nil && !g.scope.awaitUntil(back, o.ctx) {
 			return fmt.Errorf("task: group: wait: %w", context.Cause(o.ctx))
 		}
 		if err == nil && back.record != nil {
@@ -65,10 +65,10 @@ func (g *Group) waitTasks(ctx context.Context) (err error) {
 	for g.unfinished() {
 		g.endReductions()
 		wait := func() { err = g.sleep(ctx) }
-		if g.home.program() || g.live.Load() == 0 {
+		if g.scope.program() || g.live.Load() == 0 {
 			wait()
 		} else {
-			g.home.block(wait)
+			g.scope.block(wait)
 		}
 		if err != nil {
 			return err
@@ -79,26 +79,26 @@ func (g *Group) waitTasks(ctx context.Context) (err error) {
 
 // unfinished reports whether a task of the group is in flight, or a reduction of it is open.
 func (g *Group) unfinished() bool {
-	g.home.submitting.Lock()
-	defer g.home.submitting.Unlock()
+	g.scope.submitting.Lock()
+	defer g.scope.submitting.Unlock()
 	return !g.finished()
 }
 
 // finished is the opposite of unfinished. Requires: the submitting of home held.
 func (g *Group) finished() bool {
-	return g.live.Load() == 0 && !slices.ContainsFunc(g.home.reductions, func(o *reduction) bool { return o.concerns(g) })
+	return g.live.Load() == 0 && !slices.ContainsFunc(g.scope.reductions, func(o *reduction) bool { return o.concerns(g) })
 }
 
 // end ends the group, so that it takes no more tasks, unless one was submitted meanwhile. What depends on its failures may be submitted
 // again.
 func (g *Group) end() bool {
-	g.home.submitting.Lock()
-	defer g.home.submitting.Unlock()
+	g.scope.submitting.Lock()
+	defer g.scope.submitting.Unlock()
 	if !g.finished() {
 		return false
 	}
 	g.cancel(errGroupFinished)
-	for _, of := range g.home.graph.taints {
+	for _, of := range g.scope.graph.poisoned {
 		for t := range of {
 			if t.group.within(g) {
 				delete(of, t)
@@ -111,7 +111,7 @@ func (g *Group) end() bool {
 // endReductions submits the combinations of the open reductions that tasks of the group take part in.
 func (g *Group) endReductions() {
 	var ready recordList
-	s := g.home
+	s := g.scope
 	s.submitting.Lock()
 	kept := s.reductions[:0]
 	for _, o := range s.reductions {
@@ -172,8 +172,8 @@ func (r *record) others() (list []*Group) {
 	return list
 }
 
-// note adds what a task of g is submitted to write. Requires: the submitting of home held.
-func (g *Group) note(accesses []deps.Access) {
+// noteWrites adds what a task of g is submitted to write. Requires: the submitting of home held.
+func (g *Group) noteWrites(accesses []deps.Access) {
 	for ; g != nil; g = g.outer {
 		for i := range accesses {
 			if a := &accesses[i]; a.Mode.Writes() && !a.Region.Empty() {
@@ -209,7 +209,7 @@ func (g *Group) forgetGone() {
 // followGrowth makes what g wrote in buffers that have become parts of others what it wrote of those. Requires: submitting held.
 func (g *Group) followGrowth() {
 	for b, of := range g.wrote {
-		if !b.movedIn(g.home) {
+		if !b.movedIn(g.scope) {
 			continue
 		}
 		delete(g.wrote, b)
@@ -223,7 +223,7 @@ func (g *Group) followGrowth() {
 // bringBack submits the task that makes what the group wrote valid on the host: the zero Task where there is nothing to do. It reports
 // false when tasks of the group were submitted meanwhile.
 func (g *Group) bringBack(o WaitOption) (back Task, ended bool, err error) {
-	s := g.home
+	s := g.scope
 	if !g.rt.accelerators || o.keep {
 		return Task{}, true, nil
 	}
@@ -239,7 +239,7 @@ func (g *Group) bringBack(o WaitOption) (back Task, ended bool, err error) {
 		_, err = s.abort(r, nil)
 		return Task{}, ended, err
 	}
-	r.label, r.heedless = "wait of a group", true
+	r.label, r.ignoresFailures = "wait of a group", true
 	return s.commit(r), ended, nil
 }
 
@@ -257,8 +257,8 @@ func (g *Group) ownData(read bool, to []deps.Access) []deps.Access {
 		}
 		var taken, shared, rest deps.Set
 		for _, r := range g.wrote[b].Regions() {
-			if d := g.home.graph.domain; d != nil {
-				d.InFlight(&r, g.home.isWait, &taken, &shared)
+			if d := g.scope.graph.domain; d != nil {
+				d.InFlight(&r, g.scope.isWait, &taken, &shared)
 			}
 			rest.Add(r)
 		}

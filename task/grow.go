@@ -49,7 +49,7 @@ func around(m memory, parts []*buffer, owner *Scope) (memory, error) {
 		switch {
 		case p.elem != m.elem || (p.lo()-uintptr(base))%uintptr(m.elem) != 0 || (uintptr(m.base)-uintptr(base))%uintptr(m.elem) != 0:
 			return m, &ElementError{Have: p.elem, Want: m.elem}
-		case p.pages != nil || p.owner != owner || p.leaving.Load():
+		case p.pages != nil || p.owner != owner || p.dropping.Load():
 			return m, &OverlapError{uintptr(m.base), uintptr(m.base) + uintptr(m.size()), p.lo(), p.hi()}
 		}
 	}
@@ -71,7 +71,7 @@ func (t *buffers) retireParts(b *buffer, parts []*buffer) {
 		t.count(p, -1)
 		p.gone.Store(true)
 		p.retire()
-		t.forgetLately(p)
+		t.forgetRecent(p)
 		if s := b.owner; !s.program() {
 			s.fresh = slices.DeleteFunc(s.fresh, func(o *buffer) bool { return o == p })
 		}
@@ -174,14 +174,14 @@ func (s *Scope) submitMerge(b *buffer, ready *recordList) {
 	if c.detail == s.rt.none {
 		s.rt.detail(c)
 	}
-	c.kind, c.simple, c.group, c.label, c.heedless, c.grows = mergeBody, false, s.group, "grow buffer", true, b
+	c.kind, c.simple, c.group, c.label, c.ignoresFailures, c.mergeTarget = mergeBody, false, s.group, "grow buffer", true, b
 	for _, p := range *b.parts.Load() {
 		at := int64((p.lo() - b.lo()) / uintptr(b.elem))
 		c.accesses = append(c.accesses, deps.Access{Region: p.whole(), Mode: deps.InOut}, deps.Access{Region: b.span(at, at+p.len), Mode: deps.InOut})
 	}
 	for _, p := range *b.parts.Load() {
 		p.moved.Store(true)
-		s.graph.moveTaints(p)
+		s.graph.movePoison(p)
 	}
 	for _, g := range s.reductions { // more tasks may join them; their combinations come after the merge
 		if g.buffer.movedIn(s) {
@@ -191,13 +191,13 @@ func (s *Scope) submitMerge(b *buffer, ready *recordList) {
 	s.commitLocked(c, ready)
 }
 
-// moveTaints makes the taints of p those of the buffer that it has become a part of.
-func (g *graph) moveTaints(p *buffer) {
-	of := g.taints[p.id]
-	delete(g.taints, p.id)
+// movePoison makes the taints of p those of the buffer that it has become a part of.
+func (g *graph) movePoison(p *buffer) {
+	of := g.poisoned[p.id]
+	delete(g.poisoned, p.id)
 	for t, e := range of {
 		t.region = p.movedRegion(t.region)
-		g.addTaint(t, e)
+		g.addPoison(t, e)
 	}
 }
 
@@ -212,20 +212,20 @@ func (s *Scope) followGrowth(accesses []deps.Access) {
 // followGrowth makes r, which is being submitted, use the buffers that those of its accesses and arguments have become parts of.
 func (r *record) followGrowth() {
 	t := &r.rt.buffers
-	r.home.followGrowth(*r.declared())
+	r.scope.followGrowth(*r.declared())
 	if r.detail == r.rt.none {
 		return
 	}
-	r.home.followGrowth(r.moved)
+	r.scope.followGrowth(r.copyAccesses)
 	for i := range r.uses {
-		if u := &r.uses[i]; u.buffer.movedIn(r.home) {
+		if u := &r.uses[i]; u.buffer.movedIn(r.scope) {
 			u.buffer, _ = u.buffer.target()
 			u.group.buffer = u.buffer
 		}
 	}
 	for i := range r.args.List {
 		if a := &r.args.List[i]; a.InMemory() {
-			if b := t.ofID(a.Buffer); b != nil && b.movedIn(r.home) {
+			if b := t.ofID(a.Buffer); b != nil && b.movedIn(r.scope) {
 				b.moveArg(a)
 			}
 		}
@@ -249,7 +249,7 @@ func (it *Iteration) followGrowth() error {
 	if !slices.ContainsFunc(it.buffers, func(b *buffer) bool { return b.grown.Load() != nil }) {
 		return nil
 	}
-	if err := it.settle(); err != nil {
+	if err := it.waitIdle(); err != nil {
 		return err
 	}
 	root.endReductions() // and merges what has grown
@@ -283,12 +283,12 @@ func (l *recording) followGrowth() {
 	for i := range l.steps {
 		s := &l.steps[i]
 		move(s.accesses)
-		for _, d := range []*described{s.does, s.asked} {
+		for _, d := range []*taskTemplate{s.template, s.requested} {
 			if d == nil {
 				continue
 			}
 			move(d.accesses)
-			move(d.moved)
+			move(d.copyAccesses)
 			for k := range d.args {
 				if a := &d.args[k]; a.InMemory() {
 					parts[a.Buffer].moveArg(a)
@@ -323,59 +323,59 @@ func (g *reduction) followGrowth() {
 	g.regions = moved
 }
 
-// A stained is a taint of a task that a merge has waited for.
-type stained struct {
-	taint
+// A poisonedInput is a taint of a task that a merge has waited for.
+type poisonedInput struct {
+	poisonedAccess
 	err *Error
 }
 
-// stain notes on r, a merge, the accesses of a task that it waited for and that failed. Requires: submitting held.
-func (r *record) stain(failed *record) {
-	failed.eachTaint(func(t taint) { r.stains = append(r.stains, stained{t, failed.err}) })
+// addPoisonedInput notes on r, a merge, the accesses of a task that it waited for and that failed. Requires: submitting held.
+func (r *record) addPoisonedInput(failed *record) {
+	failed.eachPoisonedAccess(func(t poisonedAccess) { r.poisonedInputs = append(r.poisonedInputs, poisonedInput{t, failed.err}) })
 }
 
 // releaseMerge is graphRelease for a merge that has waited for tasks that failed, or that has failed itself: of its successors only those
 // are not to run that would have waited for these tasks.
 func (rt *Runtime) releaseMerge(r *record, free *recordList, led **record) {
-	r.home.submitting.Lock()
-	defer r.home.submitting.Unlock()
+	r.scope.submitting.Lock()
+	defer r.scope.submitting.Unlock()
 	if r.err != nil {
-		r.stains = append(r.stains, stained{taint{r.grows.whole(), deps.InOut, 0, nil}, r.err})
-		r.home.graph.taint(r)
+		r.poisonedInputs = append(r.poisonedInputs, poisonedInput{poisonedAccess{r.mergeTarget.whole(), deps.InOut, 0, nil}, r.err})
+		r.scope.graph.addFailed(r)
 	}
-	r.home.graph.domain.Complete(&r.node, func(n *deps.Node, last bool) {
+	r.scope.graph.domain.Complete(&r.node, func(n *deps.Node, last bool) {
 		s := n.Owner.(*record)
 		for i := range s.node.Accesses() {
 			a := s.nodeAccess(i)
-			region := r.home.regionNow(a.Region)
-			for _, t := range r.stains { // the buffer may have grown again since they were noted, or since s was submitted
-				if t.orders(&a) && r.home.regionNow(t.region).Overlaps(region) {
+			region := r.scope.regionNow(a.Region)
+			for _, t := range r.poisonedInputs { // the buffer may have grown again since they were noted, or since s was submitted
+				if t.orders(&a) && r.scope.regionNow(t.region).Overlaps(region) {
 					s.poison.CompareAndSwap(nil, t.err)
 				}
 			}
 			if s.kind == mergeBody { // the buffer has grown again
-				s.stains = append(s.stains, r.stains...)
+				s.poisonedInputs = append(s.poisonedInputs, r.poisonedInputs...)
 			}
 		}
 		if last {
-			s.freed(free, led)
+			s.releaseSuccessor(free, led)
 		}
 	})
 }
 
 // endMerge forgets the parts of b: the tasks that used them, and the merge, are over. Kernels that are being described may name them still,
 // until they are committed.
-func (rt *Runtime) endMerge(home *Scope, b *buffer) {
+func (rt *Runtime) endMerge(scope *Scope, b *buffer) {
 	parts := *b.parts.Load()
-	home.submitting.Lock()
+	scope.submitting.Lock()
 	b.parts.Store(nil)
 	for _, p := range parts {
-		delete(home.graph.taints, p.id)
-		if err := home.graph.domain.Forget(p.id); err != nil {
+		delete(scope.graph.poisoned, p.id)
+		if err := scope.graph.domain.Forget(p.id); err != nil {
 			rt.bug("a buffer has grown whose parts are used: %v", err)
 		}
 	}
-	home.submitting.Unlock()
+	scope.submitting.Unlock()
 	rt.cleaning.Go(func() { // it waits for copies, which this goroutine may be the one to enqueue
 		rt.callers.waitForCurrent()
 		for _, p := range parts {

@@ -38,23 +38,23 @@ func insideBody() bool {
 	return false
 }
 
-// keepsWorker returns ErrInsideTask when r, which is about to be submitted, is waited for where the body of a task submits it to the
+// blocksWorker returns ErrInsideTask when r, which is about to be submitted, is waited for where the body of a task submits it to the
 // runtime, or to the scope of another task: that would keep a worker.
-func (r *record) keepsWorker() error {
+func (r *record) blocksWorker() error {
 	switch {
-	case !r.now:
+	case !r.undeferred:
 		return nil
-	case r.home.program() && insideBody():
+	case r.scope.program() && insideBody():
 		return misuse("If(false)", errInBody)
 	}
-	return r.home.misplacedIn("If(false)")
+	return r.scope.wrongScopeIn("If(false)")
 }
 
-// callsBodies are what calls bodies: of tasks, of steps of a replay, of chunks of a wide task.
-var callsBodies = [...]string{"(*Runtime).runBody", "(*replay).call", "(*wide).chunk"}
+// callsBodies are what calls bodies: of tasks, of steps of a replay, of chunks of a ParallelFor.
+var callsBodies = [...]string{"(*Runtime).runBody", "(*replay).call", "(*parallelFor).chunk"}
 
-// bodyOver is the Scope.body of a body that has returned.
-const bodyOver = ^uintptr(0)
+// bodyFinished is the Scope.body of a body that has returned.
+const bodyFinished = ^uintptr(0)
 
 // An insideError is ErrInsideTask with the reason.
 type insideError string
@@ -67,17 +67,17 @@ const (
 	errInBody    insideError = "called in the body of a task, whose worker it would keep: use the Scope that GoScope gives the body, or its Context"
 )
 
-// misplacedIn is misplaced for a call of the program, which its error names.
-func (s *Scope) misplacedIn(call string) error {
-	if err := s.misplaced(); err != nil {
+// wrongScopeIn is misplaced for a call of the program, which its error names.
+func (s *Scope) wrongScopeIn(call string) error {
+	if err := s.wrongScope(); err != nil {
 		return misuse(call, err)
 	}
 	return nil
 }
 
-// misplaced returns an error when the caller must not wait with s: it is in the body of another task, such as a child of s, or the body of s
+// wrongScope returns an error when the caller must not wait with s: it is in the body of another task, such as a child of s, or the body of s
 // has returned. The goroutine of the body, which nearly always asks, is known at once; for others their stack says whether they run a body.
-func (s *Scope) misplaced() error {
+func (s *Scope) wrongScope() error {
 	if s.program() {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (s *Scope) misplaced() error {
 		return nil
 	case insideBody():
 		return errElsewhere
-	case at == bodyOver:
+	case at == bodyFinished:
 		return errScopeFinished
 	}
 	return nil
@@ -99,10 +99,10 @@ func (s *Scope) misplaced() error {
 
 // refuses returns an error when the caller must not wait with s for t.
 func (s *Scope) refuses(call string, t Task) error {
-	if err := s.misplacedIn(call); err != nil {
+	if err := s.wrongScopeIn(call); err != nil {
 		return err
 	}
-	for o := s; !o.program(); o = o.owner.home {
+	for o := s; !o.program(); o = o.owner.scope {
 		if o.owner == t.record && o.owner.taskID() == t.id {
 			return misuse(call, insideError(fmt.Sprintf("for task %d: in its own body, or in that of a task inside it: it would wait for itself", t.id)))
 		}

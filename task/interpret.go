@@ -66,7 +66,7 @@ func (rt *Runtime) interpret(r *record, k *Kernel, v *variable) error {
 	if err != nil {
 		return err
 	}
-	r.seen.Variant = interpreterVariant
+	r.trace.Variant = interpreterVariant
 	rt.workerStates[r.worker].untypical = true
 	_, err = code.Run(interpreterArgs(&r.args), simt.Config{Context: r.context()})
 	return err

@@ -21,17 +21,17 @@ import (
 //
 // An Iteration belongs to one runtime; its methods may be called from any goroutine, but not from the body of a task.
 type Iteration struct {
-	rt      *Runtime
-	mu      spin.Mutex // one call at a time
-	last    Task
-	broken  error      // why the steps cannot run as they are
-	moved   bool       // a step accesses something else than when the edges were found
-	turning spin.Mutex // innermost
-	turns   *turn      // that nobody uses
-	made    int
-	run     replay
-	graph   rerun
-	again   Recorder // of ReplayOrRecord
+	rt       *Runtime
+	mu       spin.Mutex // one call at a time
+	last     Task
+	broken   error      // why the steps cannot run as they are
+	moved    bool       // a step accesses something else than when the edges were found
+	runsMu   spin.Mutex // innermost
+	freeRuns *replayRun // that nobody uses
+	runsMade int
+	run      replay
+	graph    graphReplay
+	recorder Recorder // of ReplayOrRecord
 	recording
 }
 
@@ -48,7 +48,7 @@ type recording struct {
 	accesses   []deps.Access
 	buffers    []*buffer // of the accesses
 	hold       *hold     // of them
-	args       []slot
+	args       []anyArg
 	groups     []*Group
 	reductions []*reduction
 }
@@ -57,8 +57,8 @@ type recording struct {
 type step struct {
 	body        func() error
 	nested      func(*Scope) error // in place of body
-	does        *described         // in place of both
-	asked       *described         // does, for the latest replay that was asked for; guarded by Iteration.mu
+	template    *taskTemplate      // in place of both
+	requested   *taskTemplate      // does, for the latest replay that was asked for; guarded by Iteration.mu
 	combines    *reduction         // in place of all: the step was not asked for, it ends a reduction
 	accesses    []deps.Access
 	preds       int32
@@ -69,7 +69,7 @@ type step struct {
 	usesEnd     int32
 	group       int32 // it is in groups[group-1]
 	waits       int32 // it is there for a wait for groups[waits-1]
-	now         bool  // all that come later come after it
+	undeferred  bool  // all that come later come after it
 	label       string
 	origin      uintptr // as of a record
 }
@@ -180,7 +180,7 @@ func (it *Iteration) ReplayIn(at Submitter) (Task, error) {
 
 func (it *Iteration) replay(g *Group) (Task, error) {
 	if !it.ordered {
-		if err := it.settle(); err != nil {
+		if err := it.waitIdle(); err != nil {
 			return Task{}, err
 		}
 	}
@@ -193,18 +193,18 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 	if err := it.freed(); err != nil {
 		return Task{}, err
 	}
-	t := it.takeTurn()
+	t := it.takeRun()
 	for _, a := range it.args {
-		a.keep(t.n)
+		a.save(t.index)
 	}
 	if err := it.rebind(); err != nil {
-		t.giveBack()
+		t.release()
 		return Task{}, err
 	}
 	t.group = g
-	t.does = t.does[:0]
+	t.templates = t.templates[:0]
 	for _, i := range it.dynamic {
-		t.does = append(t.does, it.steps[i].asked)
+		t.templates = append(t.templates, it.steps[i].requested)
 	}
 	task, err := it.rt.submitIteration(t)
 	if errors.Is(err, errGrown) { // since it was looked at
@@ -220,7 +220,7 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 func (it *Iteration) freed() error {
 	for _, b := range it.buffers {
 		switch {
-		case !b.gone.Load() && !b.leaving.Load():
+		case !b.gone.Load() && !b.dropping.Load():
 		case it.rt.refuses():
 			return ErrClosed
 		case b.grown.Load() != nil:
@@ -237,7 +237,7 @@ func (it *Iteration) userOf(b *buffer) string {
 	for i := range it.steps {
 		s := &it.steps[i]
 		accesses, label := s.accesses, s.label
-		if d := s.asked; d != nil {
+		if d := s.requested; d != nil {
 			if accesses = d.accesses; label == "" && d.kernel != nil {
 				label = d.kernel.name
 			}
@@ -264,17 +264,17 @@ func goneError(b *buffer, user string) error {
 // goneIn returns an error where one of the buffers of a sequence of kernels is gone, or about to be.
 func goneIn(buffers []*buffer) error {
 	for _, b := range buffers {
-		if b.gone.Load() || b.leaving.Load() {
+		if b.gone.Load() || b.dropping.Load() {
 			return goneError(b, "")
 		}
 	}
 	return nil
 }
 
-// settle waits until the steps are not in use. Replays end in order.
+// waitIdle waits until the steps are not in use. Replays end in order.
 //
 // Errors: ErrInsideTask.
-func (it *Iteration) settle() error {
+func (it *Iteration) waitIdle() error {
 	if it.last.record == nil {
 		return nil
 	}
@@ -294,20 +294,20 @@ func (e *ChangedError) Error() string {
 }
 
 // submitIteration submits an iteration as one task. The turn is given back with its record.
-func (rt *Runtime) submitIteration(t *turn) (Task, error) {
+func (rt *Runtime) submitIteration(t *replayRun) (Task, error) {
 	kind := goBody
 	if t.it.tasks {
 		kind = replayBody
 	}
 	r, err := rt.root.begin(t.group, kind)
 	if err != nil {
-		t.giveBack()
+		t.release()
 		return Task{}, err
 	}
-	r.need().turn = t
+	r.need().replayRun = t
 	t.task = r
 	if r.label = "iteration"; t.it.tasks {
-		r.rerun = &t.it.graph
+		r.graphReplay = &t.it.graph
 	} else {
 		r.body = t.body
 	}

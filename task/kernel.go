@@ -254,12 +254,12 @@ func (k *Kernel) unchecked() {
 
 // proves reports whether a launch with these arguments needs no check that the host makes.
 func (k *Kernel) proves(args []devices.Arg) bool {
-	d := drafts.Get().(*draft)
+	d := scratchPool.Get().(*submitScratch)
 	d.env.params, d.env.list = k.ir.Params, args
 	d.proof.Load(k.ir, k.contract, &d.env)
 	ok := d.proof.Proves()
 	d.env.list = nil
-	drafts.Put(d)
+	scratchPool.Put(d)
 	return ok
 }
 
@@ -359,8 +359,8 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	if err != nil {
 		return s.abort(r, err)
 	}
-	r.now = r.now || wait
-	if err := r.keepsWorker(); err != nil {
+	r.undeferred = r.undeferred || wait
+	if err := r.blocksWorker(); err != nil {
 		return s.abort(r, r.refused(err))
 	}
 	t := s.commit(r)
@@ -380,8 +380,8 @@ func (k *Kernel) submitUnlocked(s *Scope, g *Group, args []any, options []Option
 	if err != nil {
 		return s.abortUnlocked(r, err)
 	}
-	r.now = r.now || wait
-	if err := r.keepsWorker(); err != nil {
+	r.undeferred = r.undeferred || wait
+	if err := r.blocksWorker(); err != nil {
 		return s.abortUnlocked(r, r.refused(err))
 	}
 	t, err := s.commitUnlocked(r)
@@ -399,7 +399,7 @@ func (s *Scope) describe(r *record, args []any, options []Option) (wait bool, er
 	}
 	s.submitting.Unlock()
 	wait, err = s.rt.describeKernel(r, args, options)
-	if again := s.enter(s.rt.contextOf(r.group)); again != nil {
+	if again := s.lockSubmission(s.rt.contextOf(r.group)); again != nil {
 		spin.Lock(&s.submitting) // for who gives up
 		if err == nil {
 			err = again
@@ -436,9 +436,9 @@ func (k *Kernel) badArg(i int, what string) error {
 // describeKernel fills r from the arguments and the directives of its kernel. wait says that its if clause is false: the
 // submitter does not go on before the task is over.
 func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait bool, err error) {
-	r.merged = r.home.merged.Load()
-	r.draft = drafts.Get().(*draft)
-	defer func() { drafts.Put(r.draft); r.draft = nil }()
+	r.merged = r.scope.merged.Load()
+	r.scratch = scratchPool.Get().(*submitScratch)
+	defer func() { scratchPool.Put(r.scratch); r.scratch = nil }()
 	if err := rt.bind(r, args); err != nil {
 		return false, err
 	}
@@ -452,7 +452,7 @@ func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait
 	if err != nil {
 		return false, r.refused(err)
 	}
-	if err := r.home.covers(r); err != nil {
+	if err := r.scope.covers(r); err != nil {
 		return false, r.refused(err)
 	}
 	if err := errors.Join(rt.kernelOptions(r, options), r.checkRetry(nil)); err != nil {
@@ -512,7 +512,7 @@ func (rt *Runtime) bindMemory(r *record, a *devices.Arg, m memory) error {
 		a.Cap = 0
 		return nil
 	}
-	b, first, err := rt.buffers.locate(m, r.home)
+	b, first, err := rt.buffers.locate(m, r.scope)
 	if err != nil {
 		return err
 	}

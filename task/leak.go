@@ -49,9 +49,9 @@ func (rt *Runtime) leakOfScheduler(e *LeakError) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	e.count("ready tasks", int64(rt.sched.Len()))
-	e.count("tasks for workers", int64(rt.handedLen))
+	e.count("tasks for workers", int64(rt.handedOffLen))
 	e.count("data being fetched", int64(rt.fetching))
-	e.count("tasks with concurrent accesses", int64(len(rt.gathered.held)+rt.gathered.waiting))
+	e.count("tasks with concurrent accesses", int64(len(rt.concurrent.held)+rt.concurrent.waiting))
 	for p, place := range rt.places {
 		id := sched.PlaceID(p)
 		e.count("tasks on "+place.Name, int64(rt.sched.Load(id)))

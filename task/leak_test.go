@@ -22,7 +22,7 @@ func TestLeaksAreFound(t *testing.T) {
 		"details of records: 1":            func() func() { d := rt.freeDetails.get(rt); return func() { rt.freeDetails.put(d) } },
 		"tasks in the window: 1":           func() func() { rt.window.enter(); return func() { rt.window.leave(-1) } },
 		"tokens of smp: 40":                func() func() { rt.sched.Push(&item); rt.sched.Pop(rt.host); return func() { rt.sched.Done(&item) } },
-		"tasks with concurrent accesses":   func() func() { rt.gathered.held = []*record{nil}; return func() { rt.gathered.held = nil } },
+		"tasks with concurrent accesses":   func() func() { rt.concurrent.held = []*record{nil}; return func() { rt.concurrent.held = nil } },
 		"tasks counted on smp: 1":          func() func() { rt.counts.grant(rt.host); return func() { rt.counts.end(rt.host) } },
 		"regions of tasks in the graph: 1": func() func() { return loseNode(rt, &node) },
 		"commutative regions of tasks: 1":  func() func() { return loseRegion(rt) },

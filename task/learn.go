@@ -16,10 +16,10 @@ import (
 
 // learned is what policies that learn are told: how long kernels ran. Without such a policy nobody looks at a clock.
 type learned struct {
-	on    bool
-	file  string
-	times *sched.Times
-	tell  time.Duration // when a recorder is told next; guarded by Runtime.mu
+	on         bool
+	file       string
+	times      *sched.Times
+	nextReport time.Duration // when a recorder is told next; guarded by Runtime.mu
 }
 
 // load reads the file, if there is one yet.

@@ -141,11 +141,11 @@ func ParallelFor(at Submitter, lo, hi, grain int, body func(lo, hi int) error, o
 		return Task{}, fmt.Errorf("task: wide: grain %d: want 1 or more", grain)
 	}
 	options = append(options[:len(options):len(options)], originOf(body))
-	w := &wide{rt: s.rt, body: body}
+	w := &parallelFor{rt: s.rt, body: body}
 	run := func(r *record) error { return w.run(r, int64(lo), int64(hi), int64(grain)) }
 	if s.records != nil { // its step needs a task
 		if reduces(options) {
-			return Task{}, s.records.wrong(errNoScope)
+			return Task{}, s.records.stepError(errNoScope)
 		}
 		return Task{}, s.records.goStep(nil, func(s *Scope) error { return run(s.owner) }, g, options, false)
 	}
@@ -165,8 +165,8 @@ func reduces(options []Option) bool {
 	})
 }
 
-// A wide is the loop of a task that several workers run.
-type wide struct {
+// A parallelFor is the loop of a task that several workers run.
+type parallelFor struct {
 	rt     *Runtime
 	body   func(lo, hi int) error
 	failed atomic.Bool
@@ -174,10 +174,10 @@ type wide struct {
 	errs   []error
 }
 
-func (w *wide) run(r *record, lo, hi, grain int64) error {
+func (w *parallelFor) run(r *record, lo, hi, grain int64) error {
 	w.errs = nil // of an earlier run
 	w.failed.Store(false)
-	if w.rt.fence.on { // on this goroutine alone, whose faults are looked for
+	if w.rt.pageGuard.on { // on this goroutine alone, whose faults are looked for
 		w.chunk(lo, hi)
 		return errors.Join(w.errs...)
 	}
@@ -185,7 +185,7 @@ func (w *wide) run(r *record, lo, hi, grain int64) error {
 	return errors.Join(w.errs...)
 }
 
-func (w *wide) chunk(lo, hi int64) {
+func (w *parallelFor) chunk(lo, hi int64) {
 	if w.failed.Load() {
 		return
 	}

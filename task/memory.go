@@ -91,11 +91,11 @@ type buffer struct {
 	shift uint8
 	use   atomic.Uint32 // inUse, unused, released or removed: see sweep.go
 	gone  atomic.Bool
-	// leaving says that somebody is waiting to drop it. Changed with the submitting of the program held, or by who set it.
-	leaving atomic.Bool
-	pages   []byte // of Alloc; nil for ordinary Go memory
-	owner   *Scope // where it was used first
-	copied  bool   // it is a private copy of a reduction
+	// dropping says that somebody is waiting to drop it. Changed with the submitting of the program held, or by who set it.
+	dropping atomic.Bool
+	pages    []byte // of Alloc; nil for ordinary Go memory
+	owner    *Scope // where it was used first
+	copied   bool   // it is a private copy of a reduction
 
 	// grown is the buffer that this one has become a part of, nil for one of its own; moved says that its merge was submitted, and that new
 	// tasks use grown; parts are those that have become parts of this one, as long as they are used. See grow.go.
@@ -133,8 +133,8 @@ func (b *buffer) memory() memory { return memory{b.host.At(), b.len, b.len, b.el
 // buffers finds the buffer of an address. Reading takes no lock: the table is replaced, not changed.
 type buffers struct {
 	table atomic.Pointer[bufferTable]
-	// lately holds buffers that were found, by the page of the address that was looked for: most tasks use what others used.
-	lately [latelySize]atomic.Pointer[buffer]
+	// recent holds buffers that were found, by the page of the address that was looked for: most tasks use what others used.
+	recent [recentSize]atomic.Pointer[buffer]
 	mu     spin.Mutex
 	closed bool
 	known  known               // also guarded by mu
@@ -173,25 +173,25 @@ func (t *buffers) sum() known {
 	return t.known
 }
 
-// latelySize is how many buffers are found without a search: a power of 2. Those who submit share what is written where two buffers meet.
+// recentSize is how many buffers are found without a search: a power of 2. Those who submit share what is written where two buffers meet.
 const (
-	latelyBits = 10
-	latelySize = 1 << latelyBits
+	recentBits = 10
+	recentSize = 1 << recentBits
 )
 
-// latelyAt returns where a buffer is that was found for an address.
-func (t *buffers) latelyAt(lo uintptr) *atomic.Pointer[buffer] {
+// recentSlot returns where a buffer is that was found for an address.
+func (t *buffers) recentSlot(lo uintptr) *atomic.Pointer[buffer] {
 	const mix = 0x9e3779b97f4a7c15
-	return &t.lately[uint64(lo>>12)*mix>>(64-latelyBits)]
+	return &t.recent[uint64(lo>>12)*mix>>(64-recentBits)]
 }
 
-// forgetLately lets go of b, whose memory is not ours to keep.
-func (t *buffers) forgetLately(b *buffer) {
-	pages := min(latelySize, (b.end-1)>>12-b.lo()>>12+1)
+// forgetRecent lets go of b, whose memory is not ours to keep.
+func (t *buffers) forgetRecent(b *buffer) {
+	pages := min(recentSize, (b.end-1)>>12-b.lo()>>12+1)
 	for i := range pages {
-		at := &t.lately[i]
-		if pages < latelySize {
-			at = t.latelyAt(b.lo() + i<<12)
+		at := &t.recent[i]
+		if pages < recentSize {
+			at = t.recentSlot(b.lo() + i<<12)
 		}
 		if at.Load() == b {
 			at.CompareAndSwap(b, nil)
@@ -202,7 +202,7 @@ func (t *buffers) forgetLately(b *buffer) {
 // A bufferTable holds the buffers by address and by id. Tables share memory: a slot of byID is written when its buffer comes and goes, and
 // who asks for one knows that it is there.
 type bufferTable struct {
-	tree *stretch[*buffer]
+	tree *addressTree[*buffer]
 	byID []atomic.Pointer[buffer] // nil for those that were forgotten, and for those to come
 }
 
@@ -273,7 +273,7 @@ func (t *buffers) locateAnew(m memory, owner *Scope) (*buffer, int64, error) {
 // find returns nil when no buffer overlaps m.
 func (t *buffers) find(m memory) (*buffer, int64, error) {
 	lo := uintptr(m.base)
-	at := t.latelyAt(lo)
+	at := t.recentSlot(lo)
 	if b := at.Load(); b != nil && lo >= b.lo() && lo+uintptr(m.size()) <= b.end && m.elem == b.elem && b.use.Load() == inUse {
 		if offset := lo - b.lo(); offset&b.mask == 0 && b.mask != 0 { // no division: it takes longer than all else here
 			return b, int64(offset >> b.shift), nil
@@ -388,7 +388,7 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 	for _, p := range parts {
 		table.tree = table.tree.remove(p.lo())
 	}
-	table.tree = table.tree.insert(&stretch[*buffer]{lo: b.lo(), hi: b.hi(), value: b})
+	table.tree = table.tree.insert(&addressTree[*buffer]{lo: b.lo(), hi: b.hi(), value: b})
 	t.table.Store(&table)
 	t.count(b, 1)
 	if len(parts) > 0 {
@@ -428,7 +428,7 @@ func (t *buffers) takeOut(b *buffer) bool {
 	table.tree = table.tree.remove(b.lo())
 	t.table.Store(&table)
 	t.count(b, -1)
-	t.forgetLately(b)
+	t.forgetRecent(b)
 	return true
 }
 

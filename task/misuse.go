@@ -105,7 +105,7 @@ func submitterOf(call string, at Submitter) (*Scope, *Group, error) {
 		}
 	case *Group:
 		if why = at.unusable(); why == nil {
-			return at.home, at, nil
+			return at.scope, at, nil
 		}
 	case *Recorder:
 		if at != nil && at.rt != nil {
@@ -129,7 +129,7 @@ func (s *Scope) unusable() error {
 	return errZeroScope
 }
 
-func (g *Group) usable() bool { return g != nil && g.home != nil }
+func (g *Group) usable() bool { return g != nil && g.scope != nil }
 
 func (g *Group) unusable() error {
 	switch {

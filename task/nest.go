@@ -26,7 +26,7 @@ func (s *Scope) Wait(ctx context.Context, options ...WaitOption) error {
 	if err != nil {
 		return err
 	}
-	if err := s.misplacedIn("Scope.Wait"); err != nil {
+	if err := s.wrongScopeIn("Scope.Wait"); err != nil {
 		return err
 	}
 	s.endReductions()
@@ -34,21 +34,21 @@ func (s *Scope) Wait(ctx context.Context, options ...WaitOption) error {
 		return err
 	}
 	if !o.keep {
-		if err = s.settle(); err != nil {
+		if err = s.fetchToHost(); err != nil {
 			err = fmt.Errorf("task: %s: wait: %w", s.owner.title(), err)
 		}
 	}
 	s.submitting.Lock()
-	clear(s.graph.taints)
+	clear(s.graph.poisoned)
 	s.submitting.Unlock()
-	return errors.Join(s.rt.takeFailures(&s.told), err)
+	return errors.Join(s.rt.takeFailures(&s.failures), err)
 }
 
 func (s *Scope) waitChildren(ctx context.Context) error {
-	s.rests()
-	defer s.resumes()
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s.pauseCheck()
+	defer s.resumeCheck()
+	s.waitMu.Lock()
+	defer s.waitMu.Unlock()
 	if ctx != nil {
 		defer context.AfterFunc(ctx, s.wakeWaiter)()
 	}
@@ -65,48 +65,48 @@ func (s *Scope) waitChildren(ctx context.Context) error {
 // goroutine together with the worker, and this one sleeps until the children are over.
 func (s *Scope) waitOnce(ctx context.Context) {
 	if !s.lending.TryLock() { // another goroutine of the body has lent the worker
-		if s.quiet == nil {
-			s.quiet = make(chan struct{}, 1)
+		if s.childrenDone == nil {
+			s.childrenDone = make(chan struct{}, 1)
 		}
-		if s.announce(waitsBare, ctx) {
-			<-s.quiet
+		if s.registerWaiter(waitsWithoutWorker, ctx) {
+			<-s.childrenDone
 		}
 		return
 	}
 	defer s.lending.Unlock()
 	next := s.rt.schedule(nil, nil, s.worker)
-	if next != nil && next.home == s && !next.parked && ctx == nil && s.keepsNothing() { // a child on this stack would outlast ctx
-		s.runHere(next, true)
+	if next != nil && next.scope == s && !next.parked && ctx == nil && s.holdsNoTokens() { // a child on this stack would outlast ctx
+		s.runOnStack(next, true)
 		return
 	}
 	if s.children() == 0 {
-		s.rt.hand(next)
+		s.rt.handOff(next)
 		return
 	}
 	s.lend(next)
-	if !s.announce(waitsForWorker, ctx) {
+	if !s.registerWaiter(waitsForWorker, ctx) {
 		s.rt.wantWorker(s)
 	}
 	s.regain()
 }
 
-// keepsNothing reports whether children may run on the stack of the body: who waits there gives its own tokens back, but not
+// holdsNoTokens reports whether children may run on the stack of the body: who waits there gives its own tokens back, but not
 // those of the tasks below it.
-func (s *Scope) keepsNothing() bool { return len(s.owner.settings.tokens) == 0 }
+func (s *Scope) holdsNoTokens() bool { return len(s.owner.settings.tokens) == 0 }
 
-// runHere runs a child, and with more what comes after it as long as those are children, on the goroutine of the body: the
+// runOnStack runs a child, and with more what comes after it as long as those are children, on the goroutine of the body: the
 // stack grows by one task for each nesting level. Requires: lending held.
-func (s *Scope) runHere(next *record, more bool) {
+func (s *Scope) runOnStack(next *record, more bool) {
 	worker := s.worker
 	s.above.Store(goroutine())
 	defer s.above.Store(0)
 	s.worker = smp.None // while a child has it; for good when it ends the goroutine (runtime.Goexit)
 	next, worker = s.rt.runOnHost(next, worker)
-	for more && next != nil && next.home == s && !next.parked && worker != smp.None {
+	for more && next != nil && next.scope == s && !next.parked && worker != smp.None {
 		next, worker = s.rt.runOnHost(next, worker)
 	}
 	s.worker = worker
-	s.rt.hand(next)
+	s.rt.handOff(next)
 }
 
 // block calls f, which may take long. The worker is lent meanwhile.
@@ -120,12 +120,12 @@ func (s *Scope) block(f func()) {
 		f()
 		return
 	}
-	s.rests()
+	s.pauseCheck()
 	s.lend(nil)
 	f()
 	s.rt.wantWorker(s)
 	s.regain()
-	s.resumes()
+	s.resumeCheck()
 }
 
 // aside calls f, which waits for what other workers do for the body of r. The worker is lent meanwhile, but the task stays in flight
@@ -148,8 +148,8 @@ func (rt *Runtime) aside(r *record, f func()) {
 	f()
 	rt.mu.Lock()
 	r.parked = true
-	rt.handed.push(r)
-	rt.handedLen++
+	rt.handedOff.push(r)
+	rt.handedOffLen++
 	rt.unlock()
 	rt.workers.Wake(1)
 	s.regain()
@@ -176,33 +176,33 @@ func (s *Scope) regain() {
 	s.rt.markBusy(s.owner)
 }
 
-// announce says that somebody waits for the children, and reports whether wakeWaiter will be called.
-func (s *Scope) announce(how int32, ctx context.Context) bool {
+// registerWaiter says that somebody waits for the children, and reports whether wakeWaiter will be called.
+func (s *Scope) registerWaiter(how int32, ctx context.Context) bool {
 	spin.Perturb()
 	s.waiting.Store(how)
 	spin.Perturb()
 	if s.children() > 0 && (ctx == nil || ctx.Err() == nil) {
 		return true
 	}
-	return !s.waiting.CompareAndSwap(how, nobodyWaiting)
+	return !s.waiting.CompareAndSwap(how, noWaiter)
 }
 
 // wakeWaiter lets who waits for the children go on, if somebody does.
 func (s *Scope) wakeWaiter() {
 	spin.Perturb()
 	how := s.waiting.Load()
-	if how == nobodyWaiting || !s.waiting.CompareAndSwap(how, nobodyWaiting) {
+	if how == noWaiter || !s.waiting.CompareAndSwap(how, noWaiter) {
 		return
 	}
 	if how == waitsForWorker {
 		s.rt.wantWorker(s)
 	} else {
-		s.quiet <- struct{}{}
+		s.childrenDone <- struct{}{}
 	}
 }
 
-// childOver counts a child out, or with holder a reason, and returns the task if it is over by that.
-func (s *Scope) childOver(n int64) *record {
+// childFinished counts a child out, or with holder a reason, and returns the task if it is over by that.
+func (s *Scope) childFinished(n int64) *record {
 	spin.Perturb()
 	left := s.pending.Add(-n)
 	if left == 0 {
@@ -219,9 +219,9 @@ func (s *Scope) end() int {
 	s.lending.Lock() // a goroutine of the body that still waits has the worker
 	defer s.lending.Unlock()
 	s.submitting.Lock()
-	s.body.Store(bodyOver)
-	s.over = true
-	s.resting.Add(1)
+	s.body.Store(bodyFinished)
+	s.finished = true
+	s.pauses.Add(1)
 	var ready recordList
 	s.submitMerges(&ready)
 	s.closeReductions(nil, &ready)
@@ -255,9 +255,9 @@ func (rt *Runtime) wantWorker(s *Scope) {
 	rt.mu.Lock()
 	r.parked = true
 	if len(r.settings.tokens) == 0 {
-		r.wants = true
-		rt.handed.push(r)
-		rt.handedLen++
+		r.wantsWorker = true
+		rt.handedOff.push(r)
+		rt.handedOffLen++
 	} else if !rt.sched.Push(&r.item) {
 		rt.bug("%s: the CPU workers are out of service", r.name())
 	} else if r.item.Priority < 0 {
@@ -267,26 +267,26 @@ func (rt *Runtime) wantWorker(s *Scope) {
 	rt.workers.Wake(1)
 }
 
-// hand gives a task that was granted to a worker to another one, or does nothing with none.
-func (rt *Runtime) hand(next *record) {
+// handOff gives a task that was granted to a worker to another one, or does nothing with none.
+func (rt *Runtime) handOff(next *record) {
 	if next == nil {
 		return
 	}
 	rt.mu.Lock()
-	rt.handed.push(next)
-	rt.handedLen++
+	rt.handedOff.push(next)
+	rt.handedOffLen++
 	rt.unlock()
 	rt.workers.Wake(1)
 }
 
-// takeHanded returns a task that was handed to the workers, or wants one. Requires: mu held.
-func (rt *Runtime) takeHanded() *record {
-	r := rt.handed.pop()
+// takeHandedOff returns a task that was handed to the workers, or wants one. Requires: mu held.
+func (rt *Runtime) takeHandedOff() *record {
+	r := rt.handedOff.pop()
 	if r != nil {
-		rt.handedLen--
+		rt.handedOffLen--
 	}
-	if r != nil && r.wants {
-		r.wants = false
+	if r != nil && r.wantsWorker {
+		r.wantsWorker = false
 		if !r.simple {
 			rt.sched.Resume(&r.item, rt.host)
 			rt.counts.grant(rt.host)
@@ -311,7 +311,7 @@ func (rt *Runtime) endBody(r *record) (*record, int) {
 		rt.countRun()
 	}
 	next := rt.schedule(r, nil, worker)
-	if s.childOver(holder) != nil {
+	if s.childFinished(holder) != nil {
 		rt.complete(r)
 	}
 	return next, worker
@@ -321,10 +321,10 @@ func (rt *Runtime) endBody(r *record) (*record, int) {
 func (rt *Runtime) closeScope(r *record) {
 	s := r.inner
 	if r.kind == replayBody {
-		rt.dropCopies(r.rerun)
-		r.turn.end()
+		rt.dropCopies(r.graphReplay)
+		r.replayRun.end()
 	}
-	err := errors.Join(rt.takeFailures(&s.told), s.outside)
+	err := errors.Join(rt.takeFailures(&s.failures), s.outside)
 	if r.err == nil && err != nil {
 		r.fail("", err)
 	}
@@ -362,7 +362,7 @@ func (rt *Runtime) dropFresh(s *Scope) (err error) {
 func (s *Scope) forget(b deps.BufferID) error {
 	s.submitting.Lock()
 	defer s.submitting.Unlock()
-	delete(s.graph.taints, b)
+	delete(s.graph.poisoned, b)
 	if s.graph.domain == nil {
 		return nil
 	}

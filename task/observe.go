@@ -46,7 +46,7 @@ func (rt *Runtime) observe(o *Options) error {
 	if rt.recorder != nil {
 		points = append(points, rt.recorder)
 	}
-	rt.seen = rt.observer != nil || rt.recorder != nil
+	rt.hasObserver = rt.observer != nil || rt.recorder != nil
 	o.Machine.Observer, o.Machine.Now = probe.Tee(points...), rt.now
 	return nil
 }
@@ -90,20 +90,20 @@ func (rt *Runtime) observeSubmit(r *record, id deps.TaskID) {
 		return
 	}
 	if o := rt.observer; o != nil {
-		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Other: r.home.id(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName()})
+		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Other: r.scope.id(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName()})
 		if rt.recorder == nil && r.detail != rt.none {
-			r.seen = probe.Task{ID: id, Submit: rt.now(), Place: -1}
+			r.trace = probe.Task{ID: id, Submit: rt.now(), Place: -1}
 		}
 	}
 	if rt.recorder != nil {
-		if r.home.brief = nil; r.detail == rt.none {
+		if r.scope.brief = nil; r.detail == rt.none {
 			if b := rt.briefs.New(id); b != nil {
-				b.Submit, r.home.brief = rt.soon(), b
+				b.Submit, r.scope.brief = rt.soon(), b
 				return
 			}
 		}
 		r.need()
-		r.seen = probe.Task{ID: id, Parent: r.home.id(), Submit: rt.soon(), Kernel: r.kernelName(), Label: r.label, Place: -1}
+		r.trace = probe.Task{ID: id, Parent: r.scope.id(), Submit: rt.soon(), Kernel: r.kernelName(), Label: r.label, Place: -1}
 	}
 }
 
@@ -125,12 +125,12 @@ func (rt *Runtime) observeEdges(d *deps.Domain, s *Scope) {
 
 // observeAccesses tells what task id touches and which tasks it waits for, once for each task. Requires: s.submitting held.
 func (rt *Runtime) observeAccesses(s *Scope, id deps.TaskID, preds []deps.TaskID) {
-	if s.untold && len(s.touches)+len(preds) > 0 {
-		if b := s.brief; b == nil || !b.Pack(s.touches, preds) {
-			rt.recorder.Submitted(id, s.touches, preds)
+	if s.unreported && len(s.pendingAccesses)+len(preds) > 0 {
+		if b := s.brief; b == nil || !b.Pack(s.pendingAccesses, preds) {
+			rt.recorder.Submitted(id, s.pendingAccesses, preds)
 		}
 	}
-	s.untold, s.touches = false, nil
+	s.unreported, s.pendingAccesses = false, nil
 }
 
 // observeReady tells that s waits for no task any more; by was the last one, nil when there was none.
@@ -162,7 +162,7 @@ func (rt *Runtime) seenReady(s, by *record) {
 		x.Last, x.Ready = last, max(at, x.Submit)
 		return
 	}
-	s.seen.Last, s.seen.Ready = last, max(at, s.seen.Submit)
+	s.trace.Last, s.trace.Ready = last, max(at, s.trace.Submit)
 }
 
 // released returns when the end of a task was noticed, 0 when it did not run.
@@ -170,13 +170,13 @@ func (rt *Runtime) released(r *record) time.Duration {
 	if r.detail == rt.none {
 		return rt.brief(r).End
 	}
-	return r.seen.Release
+	return r.trace.Release
 }
 
 // observeEagerStart reports that r, which was launched before its predecessors were finished, was ready when the last of them
 // was, and was chosen and launched then. An observer of points learns so now, and only of a task that was not skipped.
 func (rt *Runtime) observeEagerStart(r *record, ran bool) {
-	x := &r.seen
+	x := &r.trace
 	x.Ready = max(x.Submit, x.Launch, r.lastPredecessor.at)
 	x.Last, x.Choice = r.lastPredecessor.by, x.Ready
 	if o := rt.observer; o != nil && ran {
@@ -207,11 +207,11 @@ func (rt *Runtime) seenChoice(r *record, o probe.Recorder) {
 		return
 	}
 	p := r.item.Place()
-	r.seen.Choice, r.seen.Launch, r.seen.Start = 0, 0, 0 // it may have been at another place before
-	r.seen.Place, r.seen.Short = int16(p), r.item.Short()
-	r.seen.Tokens = int32(rt.sched.Need(&r.item, p))
+	r.trace.Choice, r.trace.Launch, r.trace.Start = 0, 0, 0 // it may have been at another place before
+	r.trace.Place, r.trace.Short = int16(p), r.item.Short()
+	r.trace.Tokens = int32(rt.sched.Need(&r.item, p))
 	if len(r.item.Missing) > 0 {
-		r.seen.Missing = r.item.Missing[p]
+		r.trace.Missing = r.item.Missing[p]
 	}
 	if seen := r.item.Seen(); len(seen) > 0 {
 		o.Considered(r.taskID(), int(p), seen)
@@ -223,9 +223,9 @@ func (rt *Runtime) observeLaunch(r *record) {
 	if o := rt.observer; o != nil && !r.launchedEarly() {
 		o.Observe(rt.point(probe.Launch, r))
 	}
-	if rt.seen {
-		r.seen.Choice = rt.now()
-		r.seen.Launch, r.seen.Variant = r.seen.Choice, string(rt.places[r.item.Place()].Kind)
+	if rt.hasObserver {
+		r.trace.Choice = rt.now()
+		r.trace.Launch, r.trace.Variant = r.trace.Choice, string(rt.places[r.item.Place()].Kind)
 	}
 }
 
@@ -240,9 +240,9 @@ func (rt *Runtime) observeStart(r *record) {
 		x := rt.brief(r)
 		x.Start = max(x.Ready, rt.soon())
 	default:
-		r.seen.Worker, r.seen.Start = int16(r.worker), rt.now()
-		if r.seen.Choice == 0 {
-			r.seen.Choice = r.seen.Start
+		r.trace.Worker, r.trace.Start = int16(r.worker), rt.now()
+		if r.trace.Choice == 0 {
+			r.trace.Choice = r.trace.Start
 		}
 	}
 }
@@ -250,7 +250,7 @@ func (rt *Runtime) observeStart(r *record) {
 // observeFetch tells that the data of r are being brought to the host.
 func (rt *Runtime) observeFetch(r *record) {
 	if rt.recorder != nil {
-		r.seen.Choice = rt.now()
+		r.trace.Choice = rt.now()
 	}
 }
 
@@ -265,15 +265,15 @@ func (rt *Runtime) observeEnd(r *record) {
 		rt.brief(r).End = rt.soon() // perhaps before the start by some nanoseconds: who collects sees to that
 	case r.detail == rt.none:
 	default:
-		r.seen.Release = max(r.seen.Choice, r.seen.Start, rt.soon())
+		r.trace.Release = max(r.trace.Choice, r.trace.Start, rt.soon())
 		switch {
 		case accelerator && r.set.Began > 0:
 			// Two clocks are compared: what follows its predecessor on the device did not begin before that was over, and what the host
 			// has heard of is over, as those that wait for it are ready from then on.
-			r.seen.Start = min(max(r.set.Began, r.seen.Choice), r.seen.Release)
-			r.seen.End = min(max(r.set.Ended, r.seen.Start), r.seen.Release)
-		case r.seen.Start > 0 && !accelerator:
-			r.seen.End = r.seen.Release
+			r.trace.Start = min(max(r.set.Began, r.trace.Choice), r.trace.Release)
+			r.trace.End = min(max(r.set.Ended, r.trace.Start), r.trace.Release)
+		case r.trace.Start > 0 && !accelerator:
+			r.trace.End = r.trace.Release
 		}
 	}
 	if o := rt.observer; o != nil && r.poison.Load() == nil {
@@ -290,7 +290,7 @@ func (rt *Runtime) pointsOfEnd(o probe.Observer, r *record, accelerator bool) {
 		began := p
 		began.Kind, began.Err = probe.Start, nil
 		if r.set.Began > 0 {
-			began.Time, p.Time = r.seen.Start, r.seen.End
+			began.Time, p.Time = r.trace.Start, r.trace.End
 		}
 		o.Observe(began)
 	}
@@ -303,7 +303,7 @@ func (rt *Runtime) observeFailure(r *record) {
 		o.Observe(probe.Point{Kind: probe.Failure, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Device: r.err.Device, Err: r.err})
 	}
 	if rt.recorder != nil && r.detail != rt.none {
-		r.seen.Err = r.err.Error()
+		r.trace.Err = r.err.Error()
 	}
 }
 
@@ -317,13 +317,13 @@ func (rt *Runtime) observeRelease(r *record, id deps.TaskID) {
 	}
 	if o := rt.recorder; o != nil {
 		if r.detail == rt.none {
-			rt.tell(o, r, id)
+			rt.reportBrief(o, r, id)
 			return
 		}
-		if r.seen.Release == 0 {
-			r.seen.Release, r.seen.Skipped = rt.now(), r.poison.Load() != nil
+		if r.trace.Release == 0 {
+			r.trace.Release, r.trace.Skipped = rt.now(), r.poison.Load() != nil
 		}
-		o.Ended(&r.seen)
+		o.Ended(&r.trace)
 	}
 }
 
@@ -362,8 +362,8 @@ func (rt *Runtime) observeKernel(k *Kernel, onCPU bool) {
 	})
 }
 
-// tellLearned is how long nobody is told what was learned after they were.
-const tellLearned = 250 * time.Millisecond
+// reportInterval is how long nobody is told what was learned after they were.
+const reportInterval = 250 * time.Millisecond
 
 // observeLearned tells what the policy has learned, but for the end not more often than people can read.
 func (rt *Runtime) observeLearned(end bool) {
@@ -372,11 +372,11 @@ func (rt *Runtime) observeLearned(end bool) {
 	}
 	rt.mu.Lock()
 	now := rt.now()
-	if !end && now < rt.learned.tell {
+	if !end && now < rt.learned.nextReport {
 		rt.unlock()
 		return
 	}
-	rt.learned.tell = now + tellLearned
+	rt.learned.nextReport = now + reportInterval
 	list := rt.learned.times.List()
 	rt.unlock()
 	for i := range list {
@@ -397,7 +397,7 @@ func (rt *Runtime) observeAny(p probe.Point) {
 }
 
 // watched reports whether anybody wants to know. A plain task asks six times, and nothing else is done for traces where nobody does.
-func (rt *Runtime) watched() bool { return rt.seen }
+func (rt *Runtime) watched() bool { return rt.hasObserver }
 
 // launchedEarly reports whether r was launched before its predecessors were finished, and is not finished itself.
 func (r *record) launchedEarly() bool {

@@ -62,10 +62,10 @@ const (
 	priorityOption
 	placeOption
 	tokenOption
-	nowOption
+	ifOption
 	finalOption
 	retryOption
-	apartOption
+	orderOnlyOption
 	untiedOption
 	originOption // n is where the function of the program begins
 )
@@ -187,7 +187,7 @@ func Resources(kind devices.Kind, tokens int) Option {
 // If with false makes who submits the task wait until it is over, as if it had been called: it runs in its order, and
 // where the body of a task submits it and nothing else is to come first, at once on the same goroutine. The error is the
 // task's. A body submits such tasks to its Scope: at the Runtime they are ErrInsideTask there.
-func If(condition bool) Option { return Option{kind: nowOption, n: bit(condition)} }
+func If(condition bool) Option { return Option{kind: ifOption, n: bit(condition)} }
 
 // Final with true does so for all tasks that the task submits, and those that they submit: for the depth from which on tasks
 // are too small to be spread.
@@ -205,7 +205,7 @@ func Retry(n int) Option { return Option{kind: retryOption, n: int64(n)} }
 
 // NoCopyDeps says that the accesses of the task order it, but do not bring data to where it runs, nor say that it has
 // written them. On WaitOn it waits for the tasks and leaves the data where they are.
-func NoCopyDeps() Option { return Option{kind: apartOption} }
+func NoCopyDeps() Option { return Option{kind: orderOnlyOption} }
 
 func bit(b bool) int64 {
 	if b {

@@ -18,10 +18,10 @@ func TestTimesOfADeviceLieWithinThoseOfTheHost(t *testing.T) {
 		r := &record{detail: &detail{rt: rt}, held: true}
 		r.set.Space.Device = 1
 		time.Sleep(time.Microsecond)
-		r.seen.Choice = rt.now()
+		r.trace.Choice = rt.now()
 		r.set.Began, r.set.Ended = times[0], times[1]
 		rt.observeEnd(r)
-		x := &r.seen
+		x := &r.trace
 		require.Less(t, x.Release, time.Minute)
 		require.LessOrEqual(t, x.Choice, x.Start)
 		require.LessOrEqual(t, x.Start, x.End)

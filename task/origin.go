@@ -28,7 +28,7 @@ func (r *record) position() ir.Pos {
 // function returns the function of the program that a Go task calls, 0 for other tasks.
 func (r *record) function() uintptr {
 	switch {
-	case r.kernel != nil || r.kind != goBody || r.turn != nil:
+	case r.kernel != nil || r.kind != goBody || r.replayRun != nil:
 		return 0
 	case r.origin != 0:
 		return r.origin

@@ -45,5 +45,5 @@ func (r *record) overlapsIn(k *Kernel) error {
 // overlapOf looks at one pair of arguments that overlap.
 func (r *record) overlapOf(k *Kernel, n int, a, b *devices.Arg) error {
 	env := &arguments{params: k.ir.Params, list: r.args.List}
-	return k.overlaps.Check(k.ir, env, &r.draft.proof, n, int64(b.Offset)-int64(a.Offset))
+	return k.overlaps.Check(k.ir, env, &r.scratch.proof, n, int64(b.Offset)-int64(a.Offset))
 }

@@ -16,7 +16,7 @@ func TestLargeMemoryIsWishedInHugePages(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage/enabled"); err != nil {
 		t.Skip(err)
 	}
-	for size, want := range map[int]bool{hugeFrom: true, hugeFrom / 2: false} {
+	for size, want := range map[int]bool{hugePageMin: true, hugePageMin / 2: false} {
 		pages, err := mapPages(size)
 		require.NoError(t, err)
 		require.Equal(t, want, strings.Contains(noted(t, uintptr(unsafe.Pointer(&pages[size/2]))), " hg"), "%d bytes", size)

@@ -2,5 +2,5 @@
 
 package task
 
-// wishHuge has nothing to ask for: these systems choose the size of pages themselves.
-func wishHuge([]byte) {}
+// adviseHugePages has nothing to ask for: these systems choose the size of pages themselves.
+func adviseHugePages([]byte) {}

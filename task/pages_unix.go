@@ -15,7 +15,7 @@ func mapPages(size int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map %d bytes: %w", size, err)
 	}
-	wishHuge(pages)
+	adviseHugePages(pages)
 	return pages, nil
 }
 

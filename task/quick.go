@@ -272,7 +272,7 @@ func (rt *Runtime) unlock() {
 
 // publishWaiting is what unlock tells. Requires: mu held.
 func (rt *Runtime) publishWaiting() {
-	waiting := rt.handedLen + int32(rt.sched.Len())
+	waiting := rt.handedOffLen + int32(rt.sched.Len())
 	if rt.fastPath {
 		waiting -= rt.lowItems
 	}

@@ -13,7 +13,7 @@ var allocated allocations
 // allocations are stretches of addresses by their owner, nil for those that were given back.
 type allocations struct {
 	mu    spin.Mutex // innermost
-	tree  *stretch[*buffers]
+	tree  *addressTree[*buffers]
 	freed int // how many have no owner
 }
 
@@ -33,7 +33,7 @@ func (a *allocations) add(b *buffer, owner *buffers) {
 		a.tree = a.tree.remove(x.lo)
 		a.freed--
 	}
-	a.tree = a.tree.insert(&stretch[*buffers]{lo: b.lo(), hi: b.hi(), value: owner})
+	a.tree = a.tree.insert(&addressTree[*buffers]{lo: b.lo(), hi: b.hi(), value: owner})
 }
 
 // free says that b is about to be given back.
@@ -44,7 +44,7 @@ func (a *allocations) free(b *buffer) {
 	if x == nil || x.lo != b.lo() || x.value == nil {
 		return
 	}
-	a.tree = a.tree.remove(x.lo).insert(&stretch[*buffers]{lo: x.lo, hi: x.hi})
+	a.tree = a.tree.remove(x.lo).insert(&addressTree[*buffers]{lo: x.lo, hi: x.hi})
 	if a.freed++; a.freed > maxFreed {
 		a.forget()
 	}

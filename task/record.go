@@ -27,7 +27,7 @@ import (
 // task and comes back.
 type record struct {
 	*detail
-	home   *Scope // where it was submitted; stays
+	scope  *Scope // where it was submitted; stays
 	err    *Error
 	poison atomic.Pointer[Error] // a predecessor that failed or was skipped
 	done   atomic.Pointer[chan struct{}]
@@ -51,30 +51,30 @@ type detail struct {
 	next *detail // in the list of those that nobody uses
 	item sched.Item
 
-	inner  *Scope // of its body; nil when that has none
-	group  *Group // whose context ends it
-	member *Group // that waits for it: group, or nil when that waits for its parent
-	wants  bool   // its body wants a worker and is not in flight yet; guarded by Runtime.mu, as is parked
+	inner       *Scope // of its body; nil when that has none
+	group       *Group // whose context ends it
+	member      *Group // that waits for it: group, or nil when that waits for its parent
+	wantsWorker bool   // its body wants a worker and is not in flight yet; guarded by Runtime.mu, as is parked
 
-	relaxed   bool            // some access is not in, out or inout: others may run beside it that it must be kept from
-	exclusive bool            // has its commutative regions, or waits for them
-	gathered  bool            // has concurrent regions that keep others from other address spaces, or waits for them
-	at        devices.SpaceID // of those
-	shared    []deps.Region   // these, for others to compare with: accesses of reductions change when the task starts
-	heldAt    int             // in gatherings.held
-	onHost    bool            // may run on the host alone
-	now       bool            // who submits it goes on when it is over
-	final     bool            // so do its children
-	retries   int             // how often it may still run again after a failure
-	tries     int             // how often it has failed and was run again
-	stopped   bool            // its trial took too long, and counts for nothing
-	apart     bool            // accesses order it, and moved is what is copied for it
-	heedless  bool            // a wait that does not fail because of those that it waits for
-	grows     *buffer         // of a merge: the buffer whose parts it moves
-	stains    []stained       // of a merge
-	merged    int64           // of a kernel: Scope.merged when it was described
-	moved     []deps.Access
-	unordered []*buffer // that it uses without an access
+	relaxed           bool            // some access is not in, out or inout: others may run beside it that it must be kept from
+	exclusive         bool            // has its commutative regions, or waits for them
+	inConcurrentGroup bool            // has concurrent regions that keep others from other address spaces, or waits for them
+	groupSpace        devices.SpaceID // of those
+	sharedRegions     []deps.Region   // these, for others to compare with: accesses of reductions change when the task starts
+	heldIndex         int             // in gatherings.held
+	onHost            bool            // may run on the host alone
+	undeferred        bool            // who submits it goes on when it is over
+	final             bool            // so do its children
+	retries           int             // how often it may still run again after a failure
+	tries             int             // how often it has failed and was run again
+	stopped           bool            // its trial took too long, and counts for nothing
+	orderOnly         bool            // accesses order it, and moved is what is copied for it
+	ignoresFailures   bool            // a wait that does not fail because of those that it waits for
+	mergeTarget       *buffer         // of a merge: the buffer whose parts it moves
+	poisonedInputs    []poisonedInput // of a merge
+	merged            int64           // of a kernel: Scope.merged when it was described
+	copyAccesses      []deps.Access
+	unordered         []*buffer // that it uses without an access
 
 	label    string
 	pos      ir.Pos
@@ -83,26 +83,26 @@ type detail struct {
 	bodyCtx  func(context.Context) error
 	nested   func(*Scope) error
 	settings settings
-	accesses []deps.Access // the memory stays with the detail
-	uses     []reduced     // reductions among them
-	bound    bool          // uses have their private copies
+	accesses []deps.Access  // the memory stays with the detail
+	uses     []reductionUse // reductions among them
+	bound    bool           // uses have their private copies
 	work     deps.Bytes
 	began    time.Duration // on an accelerator, where somebody learns
 	launch   devices.Launch
 	args     devices.Args
 	set      machine.WorkingSet
 
-	rerun *rerun // of an iteration, for that and for its steps
-	turn  *turn  // of an iteration
-	step  int32
+	graphReplay *graphReplay // of an iteration, for that and for its steps
+	replayRun   *replayRun   // of an iteration
+	step        int32
 
-	seen probe.Task // what the recorder is told in the end
+	trace probe.Task // what the recorder is told in the end
 
 	stage atomic.Int32 // of the acquisition on the host
 	// eagerState is 0 but for tasks that start before their predecessors are over: see follow.go.
 	eagerState      atomic.Uint64
 	eagerPlace      sched.PlaceID   // where
-	draft           *draft          // while it is being described
+	scratch         *submitScratch  // while it is being described
 	releasedNext    *record         // in the list of those whose last predecessor has ended while they follow
 	submissionState atomic.Uint64   // while it is being submitted
 	lastPredecessor lastPredecessor // what it followed, for the recorder
@@ -115,7 +115,7 @@ func (r *record) need() *detail {
 	rt := r.rt
 	if r.detail == rt.none {
 		rt.detail(r)
-		r.accesses, r.home.declared = r.home.declared, r.accesses[:0]
+		r.accesses, r.scope.declared = r.scope.declared, r.accesses[:0]
 	}
 	return r.detail
 }
@@ -130,7 +130,7 @@ func (rt *Runtime) detail(r *record) {
 func (rt *Runtime) checkNone() {
 	n := rt.none
 	if n.item.Owner != nil || n.inner != nil || n.group != nil || n.label != "" || n.kernel != nil || len(n.accesses) > 0 || len(n.uses) > 0 ||
-		n.set.Owner != nil || n.eagerState.Load() != 0 || n.relaxed || n.wants || len(n.settings.tokens) > 0 {
+		n.set.Owner != nil || n.eagerState.Load() != 0 || n.relaxed || n.wantsWorker || len(n.settings.tokens) > 0 {
 		rt.bug("the detail of tasks without one was written to")
 	}
 }
@@ -138,7 +138,7 @@ func (rt *Runtime) checkNone() {
 // declared returns the accesses of a task that is being submitted. Requires: the submitting of its home held.
 func (r *record) declared() *[]deps.Access {
 	if r.detail == r.rt.none {
-		return &r.home.declared
+		return &r.scope.declared
 	}
 	return &r.accesses
 }
@@ -184,8 +184,8 @@ func (r *record) kernelName() string {
 
 // data returns the accesses that are brought to where the task runs.
 func (r *record) data() []deps.Access {
-	if r.apart {
-		return r.moved
+	if r.orderOnly {
+		return r.copyAccesses
 	}
 	return r.accesses
 }
@@ -207,7 +207,7 @@ func (r *record) skip(via *Error) {
 func (r *record) clear() {
 	if rt := r.rt; r.detail != rt.none {
 		r.detail.clear()
-		if !rt.accelerators || !r.home.program() { // else it goes on a shelf with r
+		if !rt.accelerators || !r.scope.program() { // else it goes on a shelf with r
 			rt.freeDetails.put(r.detail)
 			r.detail = rt.none
 		}
@@ -227,21 +227,21 @@ func (r *record) clear() {
 
 func (d *detail) clear() {
 	d.item.Reset()
-	d.inner, d.group, d.member, d.wants = nil, nil, nil, false
+	d.inner, d.group, d.member, d.wantsWorker = nil, nil, nil, false
 	d.label, d.pos, d.origin, d.kernel, d.bodyCtx, d.nested = "", ir.Pos{}, 0, nil, nil, nil
 	d.settings = settings{tokens: d.settings.tokens[:0]}
 	if d.accesses = d.accesses[:0]; cap(d.accesses) > keepAccesses {
 		d.accesses = nil
 	}
-	d.work, d.outcome, d.rerun, d.grows, d.stains, d.merged = 0, nil, nil, nil, nil, 0
-	if d.turn != nil {
-		d.turn.giveBack()
-		d.turn = nil
+	d.work, d.outcome, d.graphReplay, d.mergeTarget, d.poisonedInputs, d.merged = 0, nil, nil, nil, nil, 0
+	if d.replayRun != nil {
+		d.replayRun.release()
+		d.replayRun = nil
 	}
-	d.now, d.final, d.retries, d.tries, d.apart, d.heedless, d.moved = false, false, 0, 0, false, false, d.moved[:0]
+	d.undeferred, d.final, d.retries, d.tries, d.orderOnly, d.ignoresFailures, d.copyAccesses = false, false, 0, 0, false, false, d.copyAccesses[:0]
 	clear(d.uses)
-	d.shared = d.shared[:0]
-	d.uses, d.bound, d.relaxed, d.exclusive, d.gathered, d.onHost = d.uses[:0], false, false, false, false, false
+	d.sharedRegions = d.sharedRegions[:0]
+	d.uses, d.bound, d.relaxed, d.exclusive, d.inConcurrentGroup, d.onHost = d.uses[:0], false, false, false, false, false
 	for _, b := range d.unordered {
 		b.users.Add(-1)
 	}

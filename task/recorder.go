@@ -12,22 +12,22 @@ import (
 // generated for one, submits to it as to a Runtime, and so do Taskloop, ParallelFor, GoValue and the tasks of a Group; the Task that they return is
 // no task.
 type Recorder struct {
-	rt     *Runtime
-	it     *Iteration
-	scope  *Scope     // that stands for it
-	old    *Iteration // what is compared with, nil from the first difference on
-	at     int        // steps so far that were as in old
-	args   []slot     // that were made
-	used   []slot     // others that steps have
-	groups []*Group
-	fresh  recording // where nothing is compared
-	edges  [][2]int32
-	graph  *deps.Domain
-	open   []*reduction // that more steps may join
-	merged int64        // Scope.merged of the program, as of the latest step
-	after  int32        // 1 + the step that all later ones come after; 0 where there is none
-	over   bool
-	err    error
+	rt       *Runtime
+	it       *Iteration
+	scope    *Scope     // that stands for it
+	old      *Iteration // what is compared with, nil from the first difference on
+	at       int        // steps so far that were as in old
+	args     []anyArg   // that were made
+	used     []anyArg   // others that steps have
+	groups   []*Group
+	fresh    recording // where nothing is compared
+	edges    [][2]int32
+	graph    *deps.Domain
+	open     []*reduction // that more steps may join
+	merged   int64        // Scope.merged of the program, as of the latest step
+	after    int32        // 1 + the step that all later ones come after; 0 where there is none
+	finished bool
+	err      error
 }
 
 func (r *Recorder) collect(build func(*Recorder) error) error {
@@ -73,14 +73,14 @@ func (r *Recorder) fail(err error) error {
 	return r.err
 }
 
-// wrong is fail for the step that comes next.
-func (r *Recorder) wrong(err error) error {
+// stepError is fail for the step that comes next.
+func (r *Recorder) stepError(err error) error {
 	return r.fail(fmt.Errorf("task: record: step %d: %w", r.at+len(r.fresh.steps), err))
 }
 
 // check returns why no step can be added.
 func (r *Recorder) check() error {
-	if r.over {
+	if r.finished {
 		return errRecorderFinished
 	}
 	return r.err
@@ -92,12 +92,12 @@ func (r *Recorder) goStep(body func() error, nested func(*Scope) error, g *Group
 		return err
 	}
 	if r.rt.host < 0 {
-		return r.wrong(errors.New("a go task needs CPU workers"))
+		return r.stepError(errors.New("a go task needs CPU workers"))
 	}
 	if g != nil || value || !needsNoTask(options) {
 		d, err := r.rt.describeGoStep(body, nested, options)
 		if err != nil {
-			return r.wrong(err)
+			return r.stepError(err)
 		}
 		return r.take(d, g)
 	}
@@ -107,7 +107,7 @@ func (r *Recorder) goStep(body func() error, nested func(*Scope) error, g *Group
 			r.at++
 			return nil
 		}
-		r.startOver()
+		r.restart()
 	}
 	return r.record(body, nested, options)
 }
@@ -124,7 +124,7 @@ func (r *Recorder) latest() int {
 func needsNoTask(options []Option) bool {
 	for i := range options {
 		switch o := &options[i]; o.what() {
-		case untiedOption, labelOption, nowOption, originOption:
+		case untiedOption, labelOption, ifOption, originOption:
 		case finalOption:
 			if o.n != 0 {
 				return false
@@ -147,31 +147,31 @@ func (r *Recorder) kernelStep(k *Kernel, g *Group, args []any, options []Option)
 	}
 	own := make([]any, len(args)) // slices.Clone would have args of every Submit allocated
 	for i, x := range args {
-		if a, ok := x.(slot); ok {
+		if a, ok := x.(anyArg); ok {
 			x = a.in(r)
 		}
 		own[i] = x
 	}
 	d, err := r.rt.describeStep(k, own, options)
 	if err != nil {
-		return r.wrong(err)
+		return r.stepError(err)
 	}
 	return r.take(d, g)
 }
 
 // take records a task that was described.
-func (r *Recorder) take(d *described, g *Group) error {
+func (r *Recorder) take(d *taskTemplate, g *Group) error {
 	if g != nil {
 		d.group = g.index
 	}
 	if r.old != nil {
-		if s := r.expected(); s != nil && s.does != nil && s.does.same(d) {
-			d.adopt(s.does)
-			s.does, s.asked = d, d
+		if s := r.expected(); s != nil && s.template != nil && s.template.same(d) {
+			d.shareReductions(s.template)
+			s.template, s.requested = d, d
 			r.at++
 			return nil
 		}
-		r.startOver()
+		r.restart()
 	}
 	return r.addDescribed(d)
 }
@@ -188,18 +188,18 @@ func (r *Recorder) expected() *step {
 	return &r.old.steps[r.at]
 }
 
-func (r *Recorder) addDescribed(d *described) error {
+func (r *Recorder) addDescribed(d *taskTemplate) error {
 	at := int32(len(r.fresh.uses))
 	r.fresh.tasks = true
-	if err := r.addStep(step{does: d, asked: d, uses: at, usesEnd: at, label: d.label, group: d.group, now: d.now}, d.accesses); err != nil {
-		return r.wrong(err)
+	if err := r.addStep(step{template: d, requested: d, uses: at, usesEnd: at, label: d.label, group: d.group, undeferred: d.undeferred}, d.accesses); err != nil {
+		return r.stepError(err)
 	}
 	return nil
 }
 
 func (r *Recorder) record(body func() error, nested func(*Scope) error, options []Option) error {
 	if err := r.add(body, nested, options); err != nil {
-		return r.wrong(err)
+		return r.stepError(err)
 	}
 	return nil
 }
@@ -220,8 +220,8 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 			s.label = o.text()
 		case originOption:
 			s.origin = uintptr(o.n)
-		case nowOption:
-			s.now = s.now || o.n == 0
+		case ifOption:
+			s.undeferred = s.undeferred || o.n == 0
 		case accessOption, specialOption:
 			a, err := r.rt.accessOf(o)
 			if err != nil {
@@ -234,7 +234,7 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 	if r.rt.root.submitMerges(&ready) {
 		r.rt.root.followGrowth(accesses)
 	}
-	inTurn(accesses)
+	serializeCommutative(accesses)
 	s.usesEnd = int32(len(r.fresh.uses))
 	return r.addStep(s, accesses)
 }
@@ -242,8 +242,8 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 // wantsTasks reports whether steps that are functions alone become tasks too: for data that move, and to be looked at one by one.
 func (rt *Runtime) wantsTasks() bool { return rt.accelerators || rt.check }
 
-// inTurn gives commutative accesses the recorded order, which is one of those allowed.
-func inTurn(accesses []deps.Access) {
+// serializeCommutative gives commutative accesses the recorded order, which is one of those allowed.
+func serializeCommutative(accesses []deps.Access) {
 	for i := range accesses {
 		if accesses[i].Mode == deps.Commutative {
 			accesses[i].Mode = deps.InOut
@@ -251,8 +251,8 @@ func inTurn(accesses []deps.Access) {
 	}
 }
 
-// intoThemselves has reductions made without private copies, one after the other.
-func intoThemselves(accesses []deps.Access) {
+// serializeReductions has reductions made without private copies, one after the other.
+func serializeReductions(accesses []deps.Access) {
 	for i := range accesses {
 		if accesses[i].Mode == deps.Reduction {
 			accesses[i].Mode, accesses[i].Op = deps.InOut, 0
@@ -272,8 +272,8 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 	}
 	r.fresh.buffers = buffers
 	r.closeReductions(func(g *reduction) bool { return g.meets(accesses) })
-	if s.does != nil {
-		r.joinReductions(s.does)
+	if s.template != nil {
+		r.joinReductions(s.template)
 	}
 	r.append(s, accesses, len(r.edges))
 	return nil
@@ -290,7 +290,7 @@ func (r *Recorder) append(s step, accesses []deps.Access, since int) {
 	if r.after > 0 {
 		r.edge(since, r.after-1, at)
 	}
-	if s.now {
+	if s.undeferred {
 		r.after = at + 1
 	}
 	s.accesses = accesses
@@ -354,7 +354,7 @@ func (r *Recorder) closeReductions(end func(*reduction) bool) {
 }
 
 // joinReductions puts the reductions of a step into those that are open.
-func (r *Recorder) joinReductions(d *described) {
+func (r *Recorder) joinReductions(d *taskTemplate) {
 	for i := range d.uses {
 		u := &d.uses[i]
 		// What an earlier recording made of it is gone.
@@ -378,7 +378,7 @@ func (r *Recorder) addGroup(g *Group) {
 	r.groups = append(r.groups, g)
 	g.index = int32(len(r.groups))
 	if r.old != nil && (int(g.index) > len(r.old.groups) || r.old.groups[g.index-1].outer.place() != g.outer.place()) {
-		r.startOver()
+		r.restart()
 	}
 }
 
@@ -396,14 +396,14 @@ func (r *Recorder) wait(g *Group) error {
 		return err
 	}
 	if r.rt.host < 0 {
-		return r.wrong(errors.New("the wait of a group needs CPU workers"))
+		return r.stepError(errors.New("the wait of a group needs CPU workers"))
 	}
 	if r.old != nil {
 		if s := r.expected(); s != nil && s.waits == g.index {
 			r.at++
 			return nil
 		}
-		r.startOver()
+		r.restart()
 	}
 	r.addWait(g)
 	return nil
@@ -418,7 +418,7 @@ func (r *Recorder) addWait(g *Group) {
 			r.edge(since, int32(i), int32(len(r.fresh.steps)))
 		}
 	}
-	r.append(step{body: func() error { return nil }, uses: at, usesEnd: at, label: "wait", waits: g.index, now: true}, nil, since)
+	r.append(step{body: func() error { return nil }, uses: at, usesEnd: at, label: "wait", waits: g.index, undeferred: true}, nil, since)
 }
 
 // keep adds the buffers of a step to those of its recording. It is called while the step is recorded: afterwards they may be gone, and
@@ -442,7 +442,7 @@ func (rt *Runtime) keep(buffers []*buffer, h *hold, accesses []deps.Access) ([]*
 
 // accessOf returns the access that an option says.
 func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
-	r := record{home: &rt.root, detail: &detail{rt: rt}}
+	r := record{scope: &rt.root, detail: &detail{rt: rt}}
 	if err := rt.addAccess(&r, o); err != nil || len(r.accesses) == 0 {
 		return deps.Access{Mode: o.mode()}, err
 	}
@@ -453,7 +453,7 @@ func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
 func (r *Recorder) finish(it *Iteration) {
 	r.followGrowth()
 	r.closeReductions(func(*reduction) bool { return true })
-	args := r.argsOver()
+	args := r.finalArgs()
 	it.recording = r.fresh
 	it.args = args
 	it.groups = r.groups
@@ -464,7 +464,7 @@ func (r *Recorder) finish(it *Iteration) {
 	}
 	if it.tasks {
 		n := len(it.steps)
-		it.graph = rerun{it: it, refs: make([]deps.Ref, n), errs: make([]*Error, n), tasks: make([]Task, n)}
+		it.graph = graphReplay{it: it, refs: make([]deps.Ref, n), errs: make([]*Error, n), tasks: make([]Task, n)}
 	} else {
 		it.run.prepare(it)
 	}
@@ -472,7 +472,7 @@ func (r *Recorder) finish(it *Iteration) {
 }
 
 // end makes r refuse what comes later.
-func (r *Recorder) end() { *r = Recorder{rt: r.rt, it: r.it, over: true} }
+func (r *Recorder) end() { *r = Recorder{rt: r.rt, it: r.it, finished: true} }
 
 // linkSteps fills in the successors of the steps.
 func (it *Iteration) linkSteps(edges [][2]int32) {
@@ -492,7 +492,7 @@ func (it *Iteration) linkSteps(edges [][2]int32) {
 		if s.preds == 0 {
 			it.roots = append(it.roots, int32(i))
 		}
-		if s.does != nil && (s.does.takesArgs() || s.does.kernel != nil && len(s.does.kernel.variables) > 0) {
+		if s.template != nil && (s.template.takesArgs() || s.template.kernel != nil && len(s.template.kernel.variables) > 0) {
 			it.dynamic = append(it.dynamic, int32(i))
 		}
 	}

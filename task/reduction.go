@@ -28,11 +28,11 @@ import (
 type reduction struct {
 	op      *reducer
 	id      deps.ReductionID
-	buffer  *buffer    // of the regions; where it grows, that which it becomes a part of
-	regions deps.Set   // of all its tasks
-	into    *reduction // the one that this was joined to
-	copies  []*private // guarded by Runtime.reducing
-	members []*Group   // that wait for its combination
+	buffer  *buffer        // of the regions; where it grows, that which it becomes a part of
+	regions deps.Set       // of all its tasks
+	into    *reduction     // the one that this was joined to
+	copies  []*privateCopy // guarded by Runtime.reducing
+	members []*Group       // that wait for its combination
 }
 
 // root returns the reduction that g has become a part of.
@@ -43,23 +43,23 @@ func (g *reduction) root() *reduction {
 	return g
 }
 
-// A private is a private copy of a buffer.
-type private struct {
-	b     *buffer
-	of    *buffer  // that it stands for
-	set   deps.Set // elements that tasks have reduced into, or will
-	space devices.SpaceID
-	away  bool // was on an accelerator
-	busy  bool
+// A privateCopy is a private copy of a buffer.
+type privateCopy struct {
+	b            *buffer
+	of           *buffer  // that it stands for
+	set          deps.Set // elements that tasks have reduced into, or will
+	space        devices.SpaceID
+	usedOnDevice bool // was on an accelerator
+	busy         bool
 }
 
-// A reduced is one reduction access of one task.
-type reduced struct {
+// A reductionUse is one reduction access of one task.
+type reductionUse struct {
 	access int     // index in record.accesses
 	param  int     // of a kernel, -1 for Go tasks
 	buffer *buffer // of the access; that of the group may have grown since
 	group  *reduction
-	copy   *private // while the task runs
+	copy   *privateCopy // while the task runs
 }
 
 // reductionID returns the number of an operator. Operators are few and are kept.
@@ -77,7 +77,7 @@ func (rt *Runtime) reductionID(op *reducer) deps.ReductionID {
 // addReduction notes that access i of r is a reduction with op, through parameter param of its kernel.
 func (rt *Runtime) addReduction(r *record, i, param int, b *buffer, op *reducer) {
 	r.accesses[i].Op = rt.reductionID(op)
-	r.uses = append(r.uses, reduced{access: i, param: param, buffer: b, group: &reduction{op: op, id: r.accesses[i].Op, buffer: b}})
+	r.uses = append(r.uses, reductionUse{access: i, param: param, buffer: b, group: &reduction{op: op, id: r.accesses[i].Op, buffer: b}})
 }
 
 var errReducedElsewhere = errors.New("the same elements are also accessed otherwise by the task")
@@ -174,13 +174,13 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 		c.accesses = append(c.accesses, deps.Access{Region: p, Mode: deps.InOut})
 		c.work += deps.Bytes(p.Len()) * g.buffer.elem
 	}
-	c.uses = append(c.uses, reduced{group: g})
+	c.uses = append(c.uses, reductionUse{group: g})
 	c.member = g.innermost()
 	for _, m := range c.others() {
 		m.enter()
 	}
 	c.item.Name = c.label
-	if c.simple = rt.isSimple(c); !c.simple && !rt.combinesBeside() {
+	if c.simple = rt.isSimple(c); !c.simple && !rt.combinesUnscheduled() {
 		if err := rt.sched.Prepare(&c.item, rt.hostOnly(), nil); err != nil {
 			rt.bug("combination of %s: %v", g.op.name, err)
 		}
@@ -195,7 +195,7 @@ func (rt *Runtime) bindPrivates(r *record, space devices.SpaceID) bool {
 	}
 	r.bound = true
 	if r.kind == combineBody {
-		rt.readPrivates(r)
+		rt.addPrivates(r)
 		return true
 	}
 	if err := rt.takePrivates(r, space); err != nil {
@@ -225,7 +225,7 @@ func (rt *Runtime) takePrivates(r *record, space devices.SpaceID) error {
 }
 
 // init sets those elements of r to the neutral element that no task has used yet in c: they are on the host alone.
-func (g *reduction) init(c *private, r deps.Region) {
+func (g *reduction) init(c *privateCopy, r deps.Region) {
 	var missing deps.Set
 	missing.Add(r)
 	for _, has := range c.set.Intersect(r, nil) {
@@ -238,7 +238,7 @@ func (g *reduction) init(c *private, r deps.Region) {
 }
 
 // takePrivate returns a copy that no task uses, preferably one that is where it is wanted.
-func (rt *Runtime) takePrivate(u *reduced, space devices.SpaceID) (*private, error) {
+func (rt *Runtime) takePrivate(u *reductionUse, space devices.SpaceID) (*privateCopy, error) {
 	spin.Perturb()
 	rt.reducing.Lock()
 	defer rt.reducing.Unlock()
@@ -253,13 +253,13 @@ func (rt *Runtime) takePrivate(u *reduced, space devices.SpaceID) (*private, err
 	if err != nil {
 		return nil, err
 	}
-	c.busy, c.space, c.away = true, space, space != devices.Host
+	c.busy, c.space, c.usedOnDevice = true, space, space != devices.Host
 	g.copies = append(g.copies, c)
 	return c, nil
 }
 
 // newPrivate returns a copy of b without values. Requires: reducing held.
-func (rt *Runtime) newPrivate(b *buffer) (*private, error) {
+func (rt *Runtime) newPrivate(b *buffer) (*privateCopy, error) {
 	if spare := rt.spares[b.size()]; len(spare) > 0 {
 		c := spare[len(spare)-1]
 		if c.b.elem == b.elem {
@@ -277,11 +277,11 @@ func (rt *Runtime) newPrivate(b *buffer) (*private, error) {
 	if err != nil {
 		return nil, errors.Join(err, unmapPages(pages))
 	}
-	return &private{b: own, of: b}, nil
+	return &privateCopy{b: own, of: b}, nil
 }
 
-// leavePrivates gives the copies of r back to their reduction, and r its accesses.
-func (rt *Runtime) leavePrivates(r *record) {
+// returnPrivates gives the copies of r back to their reduction, and r its accesses.
+func (rt *Runtime) returnPrivates(r *record) {
 	rt.reducing.Lock()
 	defer rt.reducing.Unlock()
 	for i := range r.uses {
@@ -298,8 +298,8 @@ func (rt *Runtime) leavePrivates(r *record) {
 	}
 }
 
-// readPrivates adds the copies that r combines to its accesses.
-func (rt *Runtime) readPrivates(r *record) {
+// addPrivates adds the copies that r combines to its accesses.
+func (rt *Runtime) addPrivates(r *record) {
 	for _, c := range r.uses[0].group.copies { // its tasks are over: nobody else has them
 		for _, p := range c.set.Regions() {
 			r.accesses = append(r.accesses, deps.Access{Region: p, Mode: deps.In})
@@ -307,8 +307,8 @@ func (rt *Runtime) readPrivates(r *record) {
 	}
 }
 
-// combinesBeside reports whether combinations run beside the scheduler, as the machine has no CPU workers.
-func (rt *Runtime) combinesBeside() bool { return rt.host < 0 }
+// combinesUnscheduled reports whether combinations run beside the scheduler, as the machine has no CPU workers.
+func (rt *Runtime) combinesUnscheduled() bool { return rt.host < 0 }
 
 // startCombination brings the copies that r combines to the host, and combines them on a goroutine of its own: the callback of a driver, by
 // which they arrive, must not be kept.
@@ -363,7 +363,7 @@ func (rt *Runtime) dropPrivates(g *reduction) {
 	rt.reducing.Lock()
 	for _, c := range g.copies {
 		size := c.b.size()
-		if c.away || len(rt.spares[size]) >= keptPrivates {
+		if c.usedOnDevice || len(rt.spares[size]) >= keptPrivates {
 			gone = append(gone, c.b)
 			continue
 		}
@@ -399,7 +399,7 @@ func Private[T any](s *Scope, x []T) []T {
 		return x
 	}
 	m := memoryOf(x)
-	var best *private
+	var best *privateCopy
 	var at int64
 	tightest := int64(math.MaxInt64)
 	for _, u := range s.owner.uses {

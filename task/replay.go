@@ -19,45 +19,45 @@ import (
 type replay struct {
 	it      *Iteration
 	ctx     context.Context // of the steps of this replay
-	up      bool
+	countUp bool
 	pending []atomic.Int32
 	total   int64
 
-	roots  atomic.Int64 // handed out
-	over   atomic.Int64 // steps; told by workers that run out of work
-	desks  []desk
-	free   []*desk // that nobody sits at; the first desk is the owner's
-	seat   spin.Mutex
-	owner  *record     // the task that this replay is
-	asleep atomic.Bool // its goroutine, which has lent its worker
-	bell   chan struct{}
+	roots      atomic.Int64 // handed out
+	completed  atomic.Int64 // steps; told by workers that run out of work
+	deques     []deque
+	freeDeques []*deque // that nobody sits at; the first desk is the owner's
+	dequesMu   spin.Mutex
+	owner      *record     // the task that this replay is
+	asleep     atomic.Bool // its goroutine, which has lent its worker
+	bell       chan struct{}
 
-	broken  atomic.Bool // a step failed or was skipped
-	failing spin.Mutex
-	doomed  map[int32]*Error // steps that are to be skipped, and because of whom
-	failed  FailedError
+	broken     atomic.Bool // a step failed or was skipped
+	failing    spin.Mutex
+	skipCauses map[int32]*Error // steps that are to be skipped, and because of whom
+	failed     FailedError
 }
 
-// A desk is what one worker has before it.
-type desk struct {
-	queued atomic.Int32
-	mu     spin.Mutex
-	steps  []int32
-	roots  atomic.Uint64 // those that are left of what was taken at once: see packRoots
-	over   int64         // belongs to the worker alone
-	_      [64]byte
+// A deque is what one worker has before it.
+type deque struct {
+	queued    atomic.Int32
+	mu        spin.Mutex
+	steps     []int32
+	roots     atomic.Uint64 // those that are left of what was taken at once: see packRoots
+	completed int64         // belongs to the worker alone
+	_         [64]byte
 }
 
 // prepare makes r ready for the steps of it.
 func (r *replay) prepare(it *Iteration) {
-	*r = replay{it: it, bell: make(chan struct{}, 1), doomed: map[int32]*Error{}, total: int64(len(it.steps))}
+	*r = replay{it: it, bell: make(chan struct{}, 1), skipCauses: map[int32]*Error{}, total: int64(len(it.steps))}
 	r.pending = make([]atomic.Int32, len(it.steps))
 	for i := range it.steps {
 		r.pending[i].Store(it.steps[i].preds)
 	}
-	r.desks = make([]desk, it.rt.workers.Len()+1)
-	for i := range r.desks[1:] {
-		r.free = append(r.free, &r.desks[i+1])
+	r.deques = make([]deque, it.rt.workers.Len()+1)
+	for i := range r.deques[1:] {
+		r.freeDeques = append(r.freeDeques, &r.deques[i+1])
 	}
 }
 
@@ -70,12 +70,12 @@ func unpackRoots(s uint64) (lo, hi int64) { return int64(s & (1<<32 - 1)), int64
 func (r *replay) runAll(owner *record) (err error) {
 	r.owner = owner
 	r.roots.Store(0)
-	r.over.Store(0)
+	r.completed.Store(0)
 	defer func() { // also when a step ended the goroutine
-		r.up = !r.up
+		r.countUp = !r.countUp
 		err = r.result()
 	}()
-	r.it.rt.workers.Offer(r, r.own, r.aside)
+	r.it.rt.workers.Offer(r, r.runOwner, r.aside)
 	return nil
 }
 
@@ -85,7 +85,7 @@ func (r *replay) result() error {
 		return nil
 	}
 	r.broken.Store(false)
-	clear(r.doomed)
+	clear(r.skipCauses)
 	failed := r.failed
 	r.failed = FailedError{}
 	return &failed
@@ -94,24 +94,24 @@ func (r *replay) result() error {
 // aside is smp.Aside.
 func (r *replay) aside(f func()) { r.it.rt.aside(r.owner, f) }
 
-// own works until all steps are over. While others run the last of them, or those that others wait for, the worker is lent: a step may
+// runOwner works until all steps are over. While others run the last of them, or those that others wait for, the worker is lent: a step may
 // wait for a task that has no other worker.
-func (r *replay) own() {
-	d := &r.desks[0]
+func (r *replay) runOwner() {
+	d := &r.deques[0]
 	defer func() {
-		r.tell(d)
-		if r.over.Load() != r.total { // a step ended the goroutine: its deferred calls go on
-			r.own()
+		r.reportCompleted(d)
+		if r.completed.Load() != r.total { // a step ended the goroutine: its deferred calls go on
+			r.runOwner()
 		}
 	}()
 	for {
 		r.work(d)
-		if r.over.Load() == r.total {
+		if r.completed.Load() == r.total {
 			return
 		}
 		r.asleep.Store(true)
 		spin.Perturb()
-		if (r.over.Load() == r.total || r.Wanted()) && r.asleep.CompareAndSwap(true, false) {
+		if (r.completed.Load() == r.total || r.Wanted()) && r.asleep.CompareAndSwap(true, false) {
 			continue
 		}
 		r.aside(func() { <-r.bell })
@@ -130,58 +130,58 @@ func (r *replay) Wanted() bool {
 	if r.roots.Load() < int64(len(r.it.roots)) {
 		return true
 	}
-	for i := range r.desks {
-		if r.desks[i].some() {
+	for i := range r.deques {
+		if r.deques[i].nonEmpty() {
 			return true
 		}
 	}
 	return false
 }
 
-// some reports whether there is a step at d that somebody may take.
-func (d *desk) some() bool {
+// nonEmpty reports whether there is a step at d that somebody may take.
+func (d *deque) nonEmpty() bool {
 	lo, hi := unpackRoots(d.roots.Load())
 	return lo < hi || d.queued.Load() > 0
 }
 
 // Help implements smp.Job.
 func (r *replay) Help() {
-	d := r.sit()
+	d := r.takeDeque()
 	if d == nil {
 		return
 	}
-	defer r.stand(d)
+	defer r.returnDeque(d)
 	r.work(d)
 }
 
-// sit takes a desk, nil if there is none.
-func (r *replay) sit() *desk {
-	r.seat.Lock()
-	defer r.seat.Unlock()
-	last := len(r.free) - 1
+// takeDeque takes a desk, nil if there is none.
+func (r *replay) takeDeque() *deque {
+	r.dequesMu.Lock()
+	defer r.dequesMu.Unlock()
+	last := len(r.freeDeques) - 1
 	if last < 0 {
 		return nil
 	}
-	d := r.free[last]
-	r.free = r.free[:last]
+	d := r.freeDeques[last]
+	r.freeDeques = r.freeDeques[:last]
 	return d
 }
 
-// stand leaves a desk.
-func (r *replay) stand(d *desk) {
-	r.tell(d)
-	r.seat.Lock()
-	defer r.seat.Unlock()
-	r.free = append(r.free, d)
+// returnDeque leaves a desk.
+func (r *replay) returnDeque(d *deque) {
+	r.reportCompleted(d)
+	r.dequesMu.Lock()
+	defer r.dequesMu.Unlock()
+	r.freeDeques = append(r.freeDeques, d)
 }
 
 // work runs steps until there are none to be had.
-func (r *replay) work(d *desk) {
+func (r *replay) work(d *deque) {
 	for {
 		i := r.take(d)
 		if i < 0 {
-			r.tell(d)
-			if r.over.Load() == r.total || !spinFor(func() bool { return r.over.Load() == r.total || r.Wanted() }) || r.over.Load() == r.total {
+			r.reportCompleted(d)
+			if r.completed.Load() == r.total || !spinFor(func() bool { return r.completed.Load() == r.total || r.Wanted() }) || r.completed.Load() == r.total {
 				return
 			}
 			continue
@@ -192,18 +192,18 @@ func (r *replay) work(d *desk) {
 	}
 }
 
-// tell says how many steps have been run at d.
-func (r *replay) tell(d *desk) {
-	if n := d.over; n > 0 {
-		d.over = 0
-		if r.over.Add(n) == r.total {
+// reportCompleted says how many steps have been run at d.
+func (r *replay) reportCompleted(d *deque) {
+	if n := d.completed; n > 0 {
+		d.completed = 0
+		if r.completed.Add(n) == r.total {
 			r.wakeOwner()
 		}
 	}
 }
 
 // take returns a step that is ready, or -1.
-func (r *replay) take(d *desk) int32 {
+func (r *replay) take(d *deque) int32 {
 	if d.queued.Load() > 0 {
 		if i := d.pop(); i >= 0 {
 			return i
@@ -213,19 +213,19 @@ func (r *replay) take(d *desk) int32 {
 		if i := d.popRoot(); i >= 0 {
 			return r.it.roots[i]
 		}
-		if !r.moreRoots(d) {
+		if !r.refillRoots(d) {
 			break
 		}
 	}
-	for i := range r.desks {
-		o := &r.desks[i]
-		if o == d || !o.some() {
+	for i := range r.deques {
+		o := &r.deques[i]
+		if o == d || !o.nonEmpty() {
 			continue
 		}
-		if d.takeHalf(o) {
+		if d.stealHalf(o) {
 			return d.pop()
 		}
-		if d.halfOfRoots(o) {
+		if d.stealRoots(o) {
 			return r.take(d)
 		}
 	}
@@ -233,7 +233,7 @@ func (r *replay) take(d *desk) int32 {
 }
 
 // popRoot takes the first root of d, -1 when there is none.
-func (d *desk) popRoot() int64 {
+func (d *deque) popRoot() int64 {
 	for {
 		s := d.roots.Load()
 		lo, hi := unpackRoots(s)
@@ -246,8 +246,8 @@ func (d *desk) popRoot() int64 {
 	}
 }
 
-// halfOfRoots moves the later half of the roots of o, at least one, to d, which has none.
-func (d *desk) halfOfRoots(o *desk) bool {
+// stealRoots moves the later half of the roots of o, at least one, to d, which has none.
+func (d *deque) stealRoots(o *deque) bool {
 	for {
 		s := o.roots.Load()
 		lo, hi := unpackRoots(s)
@@ -263,14 +263,14 @@ func (d *desk) halfOfRoots(o *desk) bool {
 	}
 }
 
-// moreRoots puts some of the steps that wait for nothing on d: fewer as they become scarce.
-func (r *replay) moreRoots(d *desk) bool {
+// refillRoots puts some of the steps that wait for nothing on d: fewer as they become scarce.
+func (r *replay) refillRoots(d *deque) bool {
 	for {
 		lo, n := r.roots.Load(), int64(len(r.it.roots))
 		if lo >= n {
 			return false
 		}
-		hi := min(n, lo+max(1, min(64, (n-lo)/int64(2*len(r.desks)))))
+		hi := min(n, lo+max(1, min(64, (n-lo)/int64(2*len(r.deques)))))
 		if r.roots.CompareAndSwap(lo, hi) {
 			d.roots.Store(packRoots(lo, hi)) // nobody takes from a desk that has none
 			return true
@@ -279,7 +279,7 @@ func (r *replay) moreRoots(d *desk) bool {
 }
 
 // push puts a ready step into the queue of d.
-func (d *desk) push(i int32) {
+func (d *deque) push(i int32) {
 	spin.Lock(&d.mu)
 	d.steps = append(d.steps, i)
 	d.queued.Store(int32(len(d.steps)))
@@ -287,7 +287,7 @@ func (d *desk) push(i int32) {
 }
 
 // pop takes the step that came last, -1 when there is none.
-func (d *desk) pop() int32 {
+func (d *deque) pop() int32 {
 	spin.Lock(&d.mu)
 	defer d.mu.Unlock()
 	last := len(d.steps) - 1
@@ -300,8 +300,8 @@ func (d *desk) pop() int32 {
 	return i
 }
 
-// takeHalf moves the older half of the queue of o, at least one, to d.
-func (d *desk) takeHalf(o *desk) bool {
+// stealHalf moves the older half of the queue of o, at least one, to d.
+func (d *deque) stealHalf(o *deque) bool {
 	var moved [32]int32
 	spin.Lock(&o.mu)
 	n := copy(moved[:], o.steps[:(len(o.steps)+1)/2])
@@ -319,7 +319,7 @@ func (d *desk) takeHalf(o *desk) bool {
 }
 
 // runStep runs a step and returns one that is ready because of that, or -1.
-func (r *replay) runStep(d *desk, i int32) int32 {
+func (r *replay) runStep(d *deque, i int32) int32 {
 	s := &r.it.steps[i]
 	if r.broken.Load() || r.ctx.Err() != nil {
 		r.runOrSkip(d, i, s)
@@ -330,7 +330,7 @@ func (r *replay) runStep(d *desk, i int32) int32 {
 }
 
 // finish ends a step.
-func (r *replay) finish(d *desk, i int32, s *step) int32 {
+func (r *replay) finish(d *deque, i int32, s *step) int32 {
 	next, queued := int32(-1), false
 	for _, j := range r.it.succs[s.first:s.last] {
 		if !r.arrive(j) {
@@ -343,7 +343,7 @@ func (r *replay) finish(d *desk, i int32, s *step) int32 {
 		d.push(j)
 		queued = true
 	}
-	d.over++
+	d.completed++
 	if queued {
 		r.wakeOwner()
 		r.it.rt.workers.Wake(1)
@@ -358,14 +358,14 @@ func (r *replay) arrive(i int32) bool {
 	if preds == 1 {
 		return true
 	}
-	if r.up {
+	if r.countUp {
 		return r.pending[i].Add(1) == preds
 	}
 	return r.pending[i].Add(-1) == 0
 }
 
 // call runs the body of a step. A panic in it is its error. When it ends the goroutine the step is ended on the way out.
-func (r *replay) call(d *desk, i int32, s *step) (err error) {
+func (r *replay) call(d *deque, i int32, s *step) (err error) {
 	ended := false
 	defer func() {
 		if ended {
@@ -376,15 +376,15 @@ func (r *replay) call(d *desk, i int32, s *step) (err error) {
 			return
 		}
 		r.fail(i, errGoexit)
-		r.leave(d, r.finish(d, i, s))
+		r.publishNext(d, r.finish(d, i, s))
 	}()
 	err = s.body()
 	ended = true
 	return err
 }
 
-// leave puts what comes next for a worker whose goroutine ends where others find it.
-func (r *replay) leave(d *desk, next int32) {
+// publishNext puts what comes next for a worker whose goroutine ends where others find it.
+func (r *replay) publishNext(d *deque, next int32) {
 	if next >= 0 {
 		d.push(next)
 	}
@@ -393,9 +393,9 @@ func (r *replay) leave(d *desk, next int32) {
 }
 
 // runOrSkip runs a step when others have failed, or skips it when it depends on one of them.
-func (r *replay) runOrSkip(d *desk, i int32, s *step) {
+func (r *replay) runOrSkip(d *deque, i int32, s *step) {
 	r.failing.Lock()
-	via := r.doomed[i]
+	via := r.skipCauses[i]
 	r.failing.Unlock()
 	switch {
 	case via != nil:
@@ -421,8 +421,8 @@ func (r *replay) fail(i int32, cause error) {
 		r.failed.Failed = append(r.failed.Failed, e)
 	}
 	for _, j := range r.it.succs[s.first:s.last] {
-		if r.doomed[j] == nil {
-			r.doomed[j] = e
+		if r.skipCauses[j] == nil {
+			r.skipCauses[j] = e
 		}
 	}
 	r.broken.Store(true)

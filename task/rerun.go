@@ -17,8 +17,8 @@ import (
 // as what was made of them when they were recorded, each behind the steps that it comes after by the recorded edges. From there on
 // they are tasks as others are: the scheduler gives each a place, data are moved and kernels put behind each other on their devices.
 
-// A rerun is one replay of such an iteration.
-type rerun struct {
+// A graphReplay is one replay of such an iteration.
+type graphReplay struct {
 	it     *Iteration
 	tasks  []Task          // the steps that were submitted
 	within context.Context // of the groups
@@ -27,49 +27,49 @@ type rerun struct {
 	preds  []deps.Ref      // of the step that is being submitted
 }
 
-// A described is a task with its arguments and clauses, as it is when it has been described and before it is submitted: a kernel, or a Go
+// A taskTemplate is a task with its arguments and clauses, as it is when it has been described and before it is submitted: a kernel, or a Go
 // function for which accesses and a label are not all that is said.
-type described struct {
+type taskTemplate struct {
 	kernel  *Kernel
 	body    func() error
 	nested  func(*Scope) error
 	given   []any // arguments, as they were given: Args among them are looked at again before a replay
 	options []Option
 
-	label    string
-	pos      ir.Pos
-	origin   uintptr
-	args     []devices.Arg
-	accesses []deps.Access
-	moved    []deps.Access
-	hold     *hold // of the buffers of args and accesses
-	apart    bool
-	relaxed  bool
-	work     deps.Bytes
-	places   sched.PlaceSet
-	tokens   []sched.Tokens
-	priority int
-	retries  int
-	uses     []reduced
-	group    int32
-	now      bool // what comes later comes after it
-	final    bool
-	stale    bool // the arguments that it has now could not be had
+	label        string
+	pos          ir.Pos
+	origin       uintptr
+	args         []devices.Arg
+	accesses     []deps.Access
+	copyAccesses []deps.Access
+	hold         *hold // of the buffers of args and accesses
+	orderOnly    bool
+	relaxed      bool
+	work         deps.Bytes
+	places       sched.PlaceSet
+	tokens       []sched.Tokens
+	priority     int
+	retries      int
+	uses         []reductionUse
+	group        int32
+	undeferred   bool // what comes later comes after it
+	final        bool
+	stale        bool // the arguments that it has now could not be had
 }
 
-// An argSlot is an Arg of any type, as an argument of a kernel.
-type argSlot interface {
-	slot
+// A kernelArgrg is an Arg of any type, as an argument of a kernel.
+type kernelArg interface {
+	anyArg
 	value() any
-	fresh() bool
+	changedSinceReplay() bool
 }
 
 // describeStep makes a step of a kernel and arguments.
-func (rt *Runtime) describeStep(k *Kernel, given []any, options []Option) (*described, error) {
-	d := &described{kernel: k, given: given, options: options}
+func (rt *Runtime) describeStep(k *Kernel, given []any, options []Option) (*taskTemplate, error) {
+	d := &taskTemplate{kernel: k, given: given, options: options}
 	args := slices.Clone(given)
 	for i, x := range args {
-		if a, ok := x.(argSlot); ok {
+		if a, ok := x.(kernelArg); ok {
 			args[i] = a.value()
 		}
 	}
@@ -90,8 +90,8 @@ func (rt *Runtime) describeStep(k *Kernel, given []any, options []Option) (*desc
 }
 
 // describeGoStep makes a step of a Go function.
-func (rt *Runtime) describeGoStep(body func() error, nested func(*Scope) error, options []Option) (*described, error) {
-	d := &described{body: body, nested: nested}
+func (rt *Runtime) describeGoStep(body func() error, nested func(*Scope) error, options []Option) (*taskTemplate, error) {
+	d := &taskTemplate{body: body, nested: nested}
 	r, err := rt.root.begin(nil, goBody)
 	if err != nil {
 		return nil, err
@@ -106,9 +106,9 @@ func (rt *Runtime) describeGoStep(body func() error, nested func(*Scope) error, 
 }
 
 // takeGrown is take for a record of the program that was only described: it is given back. Buffers that have grown by that are merged.
-func (d *described) takeGrown(r *record, wait bool) error {
+func (d *taskTemplate) takeGrown(r *record, wait bool) error {
 	var ready recordList
-	s, rt := r.home, r.rt
+	s, rt := r.scope, r.rt
 	if s.growths.Load() > 0 {
 		s.catchUp(r, &ready)
 	}
@@ -118,16 +118,16 @@ func (d *described) takeGrown(r *record, wait bool) error {
 	return err
 }
 
-func (d *described) take(r *record, wait bool) {
-	d.now, d.final, d.uses = wait || r.now, r.final, slices.Clone(r.uses)
+func (d *taskTemplate) take(r *record, wait bool) {
+	d.undeferred, d.final, d.uses = wait || r.undeferred, r.final, slices.Clone(r.uses)
 	d.label, d.pos, d.origin, d.args = r.label, r.pos, r.origin, slices.Clone(r.args.List)
-	d.accesses, d.moved, d.apart, d.relaxed = slices.Clone(r.accesses), slices.Clone(r.moved), r.apart, r.relaxed
+	d.accesses, d.copyAccesses, d.orderOnly, d.relaxed = slices.Clone(r.accesses), slices.Clone(r.copyAccesses), r.orderOnly, r.relaxed
 	d.work, d.priority, d.retries = r.work, r.item.Priority, r.retries
 	if d.places = r.item.Allowed; r.simple {
 		d.places = r.rt.hostOnly()
 	}
 	d.tokens = slices.Clone(r.settings.tokens)
-	inTurn(d.accesses)
+	serializeCommutative(d.accesses)
 	d.hold = newHold()
 	d.hold.addArgs(&r.rt.buffers, d.args)
 	for i := range d.accesses {
@@ -138,29 +138,29 @@ func (d *described) take(r *record, wait bool) {
 }
 
 // same reports whether o has the place in the graph that d has.
-func (d *described) same(o *described) bool {
-	return d.kernel == o.kernel && (d.nested == nil) == (o.nested == nil) && d.places == o.places && d.group == o.group && d.now == o.now && d.final == o.final && d.priority == o.priority && d.retries == o.retries && d.apart == o.apart &&
-		slices.Equal(d.accesses, o.accesses) && slices.Equal(d.moved, o.moved) && slices.Equal(d.tokens, o.tokens) &&
-		slices.EqualFunc(d.uses, o.uses, func(a, b reduced) bool { return a.access == b.access && a.param == b.param })
+func (d *taskTemplate) same(o *taskTemplate) bool {
+	return d.kernel == o.kernel && (d.nested == nil) == (o.nested == nil) && d.places == o.places && d.group == o.group && d.undeferred == o.undeferred && d.final == o.final && d.priority == o.priority && d.retries == o.retries && d.orderOnly == o.orderOnly &&
+		slices.Equal(d.accesses, o.accesses) && slices.Equal(d.copyAccesses, o.copyAccesses) && slices.Equal(d.tokens, o.tokens) &&
+		slices.EqualFunc(d.uses, o.uses, func(a, b reductionUse) bool { return a.access == b.access && a.param == b.param })
 }
 
-// adopt makes d, which is the same as o, take part in the reductions that o does.
-func (d *described) adopt(o *described) {
+// shareReductions makes d, which is the same as o, take part in the reductions that o does.
+func (d *taskTemplate) shareReductions(o *taskTemplate) {
 	for i := range d.uses {
 		d.uses[i].group = o.uses[i].group
 	}
 }
 
 // takesArgs reports whether an Arg is among the arguments.
-func (d *described) takesArgs() bool {
-	return slices.ContainsFunc(d.given, func(x any) bool { _, ok := x.(argSlot); return ok })
+func (d *taskTemplate) takesArgs() bool {
+	return slices.ContainsFunc(d.given, func(x any) bool { _, ok := x.(kernelArg); return ok })
 }
 
 // dynamic reports whether an Arg among the arguments has been set since the last replay.
-func (d *described) dynamic() bool {
+func (d *taskTemplate) dynamic() bool {
 	return d.stale || slices.ContainsFunc(d.given, func(x any) bool {
-		a, ok := x.(argSlot)
-		return ok && a.fresh()
+		a, ok := x.(kernelArg)
+		return ok && a.changedSinceReplay()
 	})
 }
 
@@ -170,31 +170,31 @@ func (it *Iteration) rebind() error {
 	var failed error
 	for _, i := range it.dynamic {
 		s := &it.steps[i]
-		if !s.asked.dynamic() && it.rt.variableChanged(s.asked.kernel, s.asked.args) == nil {
+		if !s.requested.dynamic() && it.rt.variableChanged(s.requested.kernel, s.requested.args) == nil {
 			continue
 		}
-		d, err := it.rt.describeStep(s.asked.kernel, s.asked.given, s.asked.options)
-		if s.asked.stale = err != nil; err != nil {
+		d, err := it.rt.describeStep(s.requested.kernel, s.requested.given, s.requested.options)
+		if s.requested.stale = err != nil; err != nil {
 			failed = fmt.Errorf("task: replay: step %d: %w", i, err)
 			continue
 		}
-		d.group = s.asked.group
-		if d.same(s.asked) {
-			d.adopt(s.asked)
+		d.group = s.requested.group
+		if d.same(s.requested) {
+			d.shareReductions(s.requested)
 		} else {
 			it.moved = true
 		}
-		s.asked = d
+		s.requested = d
 	}
 	if failed != nil || !it.moved {
 		return failed
 	}
-	if err := it.settle(); err != nil {
+	if err := it.waitIdle(); err != nil {
 		return err
 	}
 	it.moved = false
 	r := &Recorder{rt: it.rt, it: it, old: it, at: len(it.steps), args: it.args, groups: it.groups}
-	if r.startOver(); r.err != nil {
+	if r.restart(); r.err != nil {
 		it.broken = &ChangedError{What: "a step accesses something else, with which it could not be recorded: " + r.err.Error()}
 		return it.broken
 	}
@@ -206,10 +206,10 @@ func (it *Iteration) rebind() error {
 func (rt *Runtime) submitSteps(r *record) {
 	s := newScope(r)
 	s.worker = smp.None
-	s.resting.Add(1) // it has no body
+	s.pauses.Add(1) // it has no body
 	r.inner = s
-	w := r.rerun
-	r.turn.begin()
+	w := r.graphReplay
+	r.replayRun.begin()
 	clear(w.errs)
 	for i := range w.it.steps {
 		if err := w.submit(s, int32(i)); err != nil {
@@ -218,26 +218,26 @@ func (rt *Runtime) submitSteps(r *record) {
 		}
 	}
 	s.end()
-	if s.childOver(holder) != nil {
+	if s.childFinished(holder) != nil {
 		rt.complete(r)
 	}
 }
 
 // submit submits one step.
-func (w *rerun) submit(s *Scope, i int32) error {
+func (w *graphReplay) submit(s *Scope, i int32) error {
 	step := &w.it.steps[i]
 	r, err := s.begin(s.group, step.kind())
 	if err != nil {
 		return err
 	}
 	r.need()
-	r.rerun, r.step = w, i
+	r.graphReplay, r.step = w, i
 	if step.group > 0 {
 		r.group = w.it.groups[step.group-1]
 	}
 	switch {
-	case step.does != nil:
-		step.does.fill(r)
+	case step.template != nil:
+		step.template.fill(r)
 	case step.combines != nil:
 		step.combines.fill(r, step)
 	default:
@@ -258,7 +258,7 @@ func (s *step) kind() bodyKind {
 	switch {
 	case s.combines != nil:
 		return combineBody
-	case s.does != nil && s.does.kernel != nil:
+	case s.template != nil && s.template.kernel != nil:
 		return kernelBody
 	}
 	return goBody
@@ -271,14 +271,14 @@ func (g *reduction) fill(r *record, s *step) {
 		r.accesses = append(r.accesses, a)
 		r.work += deps.Bytes(a.Region.Len()) * g.buffer.elem
 	}
-	r.uses = append(r.uses, reduced{group: g})
-	if !r.rt.combinesBeside() {
+	r.uses = append(r.uses, reductionUse{group: g})
+	if !r.rt.combinesUnscheduled() {
 		r.item.Allowed = r.rt.hostOnly()
 	}
 }
 
 // dropCopies gives up the private copies of reductions whose combination was not submitted.
-func (rt *Runtime) dropCopies(w *rerun) {
+func (rt *Runtime) dropCopies(w *graphReplay) {
 	for _, g := range w.it.reductions {
 		if len(g.copies) > 0 {
 			rt.dropPrivates(g)
@@ -286,21 +286,21 @@ func (rt *Runtime) dropCopies(w *rerun) {
 	}
 }
 
-func (d *described) fill(r *record) {
+func (d *taskTemplate) fill(r *record) {
 	r.kernel, r.pos, r.origin, r.label, r.body, r.nested, r.final = d.kernel, d.pos, d.origin, d.label, d.body, d.nested, d.final
 	for _, u := range d.uses {
 		u.group = u.group.root()
 		r.uses = append(r.uses, u)
 	}
 	r.args.List = append(r.args.List, d.args...)
-	r.accesses, r.moved = append(r.accesses, d.accesses...), append(r.moved, d.moved...)
-	r.apart, r.relaxed, r.work, r.retries = d.apart, d.relaxed, d.work, d.retries
+	r.accesses, r.copyAccesses = append(r.accesses, d.accesses...), append(r.copyAccesses, d.copyAccesses...)
+	r.orderOnly, r.relaxed, r.work, r.retries = d.orderOnly, d.relaxed, d.work, d.retries
 	r.item.Priority, r.item.Allowed = d.priority, d.places
 	r.settings.tokens = append(r.settings.tokens, d.tokens...)
 }
 
 func (rt *Runtime) prepareStep(r *record) error {
-	if r.simple = rt.isSimple(r); r.simple || r.kind == combineBody && rt.combinesBeside() {
+	if r.simple = rt.isSimple(r); r.simple || r.kind == combineBody && rt.combinesUnscheduled() {
 		return nil
 	}
 	if r.item.Name = r.name(); r.kernel != nil {
@@ -311,7 +311,7 @@ func (rt *Runtime) prepareStep(r *record) error {
 
 // addStep is graphAdd for a step of an iteration: its predecessors are known.
 func (rt *Runtime) addStep(r *record) bool {
-	w, d, home := r.rerun, r.home.graph.domain, r.home
+	w, d, scope := r.graphReplay, r.scope.graph.domain, r.scope
 	w.refs[r.step] = r.node.Ref()
 	w.preds = w.preds[:0]
 	for _, p := range w.it.before(r.step) {
@@ -324,9 +324,9 @@ func (rt *Runtime) addStep(r *record) bool {
 		return d.SubmitAfter(&r.node, w.preds)
 	}
 	id := r.taskID() // unless it is ready, r may be over and gone from here on
-	home.untold, home.touches = true, *r.declared()
+	scope.unreported, scope.pendingAccesses = true, *r.declared()
 	ready := d.SubmitAfter(&r.node, w.preds)
-	rt.observeAccesses(home, id, nil)
+	rt.observeAccesses(scope, id, nil)
 	return ready
 }
 
@@ -336,4 +336,4 @@ func (it *Iteration) before(i int32) []int32 {
 }
 
 // isStep reports whether r is a step of an iteration that is replayed by this file.
-func (r *record) isStep() bool { return r.rerun != nil && r.kind != replayBody }
+func (r *record) isStep() bool { return r.graphReplay != nil && r.kind != replayBody }

@@ -90,8 +90,8 @@ func (rt *Runtime) leaveScope(r *record) bool {
 // save keeps what the task may change although it reads it. It is not the task's turn yet: what is closed for the body whose turn it is
 // may be just that.
 func (rt *Runtime) save(r *record) (before []saved) {
-	rt.fence.beside()
-	defer rt.fence.besideOver()
+	rt.pageGuard.beginUnguarded()
+	defer rt.pageGuard.endUnguarded()
 	for _, a := range r.accesses {
 		if !a.Mode.Reads() || !a.Mode.Writes() {
 			continue
@@ -178,7 +178,7 @@ func (rt *Runtime) unhold(r *record, err error) {
 		r.held = false
 	}
 	if r.bound {
-		rt.leavePrivates(r)
+		rt.returnPrivates(r)
 		r.bound = false
 	}
 }

@@ -99,7 +99,7 @@ type Runtime struct {
 	vectors          *vectors
 	observer         probe.Observer   // of points, or nil
 	recorder         probe.Recorder   // of whole tasks, or nil
-	seen             bool             // one of them is there
+	hasObserver      bool             // one of them is there
 	session          *session.Session // nil when nothing is recorded
 	profile          profile
 	briefs           *probe.Briefs // of tasks without a detail, for the recorder; nil where there are none
@@ -115,12 +115,12 @@ type Runtime struct {
 	variants     sync.Map // *Kernel to *variants
 	none         *detail  // of records that have none of their own; never written
 	check        bool     // Options.Check
-	checks       watch
-	fence        fence
+	checker      accessChecker
+	pageGuard    pageGuard
 	fastPath     bool // plain tasks go past the scheduler
 	closed       atomic.Bool
 	finished     atomic.Bool           // and no body runs any more: see refuses
-	unruled      atomic.Pointer[error] // what the policy broke with
+	policyErr    atomic.Pointer[error] // what the policy broke with
 	sched        *sched.Scheduler
 	workerStates []workerState   // by worker
 	eagerQueues  []eagerQueue    // by place: who would follow there; nil when nobody may
@@ -151,15 +151,15 @@ type Runtime struct {
 
 	reducing  spin.Mutex // innermost
 	operators map[any]deps.ReductionID
-	spares    map[deps.Bytes][]*private // by size
+	spares    map[deps.Bytes][]*privateCopy // by size
 
-	_         line128
-	mu        spin.Mutex // never held together with submitting's work on the graph; innermost
-	handedLen int32
-	handed    recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
-	gathered  gatherings
-	arrived   recordList // on the host: data are there, ready to run
-	fetching  int        // on the host: data are on their way
+	_            line128
+	mu           spin.Mutex // never held together with submitting's work on the graph; innermost
+	handedOffLen int32
+	handedOff    recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
+	concurrent   concurrentGroups
+	arrived      recordList // on the host: data are there, ready to run
+	fetching     int        // on the host: data are on their way
 
 	lowItems   int32 // items in the scheduler with a priority below that of plain tasks; guarded by mu
 	_          line128
@@ -192,7 +192,7 @@ func New(o Options) (*Runtime, error) {
 	if err := o.checkKinds(); err != nil {
 		return nil, fmt.Errorf("task: new: %w", err)
 	}
-	rt := &Runtime{clock: clock.New(), host: -1, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*private{}}
+	rt := &Runtime{clock: clock.New(), host: -1, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*privateCopy{}}
 	rt.root.rt = rt
 	check, reads, err := wantedChecks()
 	if err != nil {
@@ -203,7 +203,7 @@ func New(o Options) (*Runtime, error) {
 	if reads {
 		o.Vector = VectorOff // faults are looked for in Go code
 	}
-	rt.checks.turn = make(chan struct{}, 1)
+	rt.checker.token = make(chan struct{}, 1)
 	rt.none = &detail{rt: rt}
 	if err := rt.observe(&o); err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	workers := rt.findPlaces()
 	rt.vectors.options.Workers = max(1, workers)
 	if reads && !rt.accelerators {
-		rt.fence.on, rt.fence.used = true, map[deps.BufferID]*deps.Set{}
+		rt.pageGuard.on, rt.pageGuard.used = true, map[deps.BufferID]*deps.Set{}
 	}
 	rt.window.open(o.Window, workers)
 	rt.setFastPath(o.Policy)
@@ -310,7 +310,7 @@ func (rt *Runtime) watch(parent context.Context) {
 
 // policyBroke ends the runtime: tasks that have not started fail with err, as where its context has ended. Requires: mu held.
 func (rt *Runtime) policyBroke(err error) {
-	rt.unruled.Store(&err)
+	rt.policyErr.Store(&err)
 	rt.cancel(err)
 }
 
@@ -323,7 +323,7 @@ func (rt *Runtime) addBuffer(b *buffer) error {
 }
 
 func (rt *Runtime) dropBuffer(b *buffer) error {
-	rt.fence.drop(b)
+	rt.pageGuard.drop(b)
 	return errors.Join(b.owner.forget(b.id), rt.machine.DropBuffer(b.id))
 }
 

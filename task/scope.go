@@ -36,29 +36,29 @@ type Scope struct {
 	graph graph
 	_     [64]byte // those who end tasks read what comes before
 
-	submitting spin.Mutex    // one submission at a time: the order of submission is the meaning of the program
-	submitters submitters    // of those who submit kernels to the program; beside the lock, whose line they have
-	declared   []deps.Access // of the task that is being submitted, if its record has no detail
-	freeOwn    *record       // free; see Scope.takeRecord
-	returned   atomic.Pointer[record]
-	exclusion  deps.Exclusion // of commutative accesses
-	reductions []*reduction   // that more tasks may join
-	waits      []Task         // in flight, and some that are over
-	growths    atomic.Int64   // how often a buffer of s has grown; changed with buffers.mu held
-	merged     atomic.Int64   // of growths, those whose merges were submitted
-	unmerged   []*buffer      // that have grown, and whose merges were not; guarded by buffers.mu
-	untold     bool           // the recorder does not know yet what the task being submitted touches and waits for
-	touches    []deps.Access  // by it
-	brief      *probe.Brief   // where it is written, nil where it has a detail
-	over       bool           // the body has returned
-	fresh      []*buffer      // memory first used here
+	submitting      spin.Mutex    // one submission at a time: the order of submission is the meaning of the program
+	submitters      submitters    // of those who submit kernels to the program; beside the lock, whose line they have
+	declared        []deps.Access // of the task that is being submitted, if its record has no detail
+	freeOwn         *record       // free; see Scope.takeRecord
+	returned        atomic.Pointer[record]
+	exclusion       deps.Exclusion // of commutative accesses
+	reductions      []*reduction   // that more tasks may join
+	waits           []Task         // in flight, and some that are over
+	growths         atomic.Int64   // how often a buffer of s has grown; changed with buffers.mu held
+	merged          atomic.Int64   // of growths, those whose merges were submitted
+	unmerged        []*buffer      // that have grown, and whose merges were not; guarded by buffers.mu
+	unreported      bool           // the recorder does not know yet what the task being submitted touches and waits for
+	pendingAccesses []deps.Access  // by it
+	brief           *probe.Brief   // where it is written, nil where it has a detail
+	finished        bool           // the body has returned
+	fresh           []*buffer      // memory first used here
 
-	pending atomic.Int64  // children that are not over, and holder for each reason why the task is not over without them
-	waiting atomic.Int32  // how somebody waits for the children
-	turn    spin.Mutex    // held by who waits for the children
-	quiet   chan struct{} // for who waits without having lent the worker; made when first needed, as is resume
+	pending      atomic.Int64  // children that are not over, and holder for each reason why the task is not over without them
+	waiting      atomic.Int32  // how somebody waits for the children
+	waitMu       spin.Mutex    // held by who waits for the children
+	childrenDone chan struct{} // for who waits without having lent the worker; made when first needed, as is resume
 
-	body  atomic.Uintptr // the goroutine that runs the body: see goroutine; bodyOver when it has returned, 0 where there is none
+	body  atomic.Uintptr // the goroutine that runs the body: see goroutine; bodyFinished when it has returned, 0 where there is none
 	above atomic.Uintptr // the goroutine of the body on whose stack a child runs
 
 	lending spin.Mutex // held by who has lent the worker, until it has one again
@@ -66,14 +66,14 @@ type Scope struct {
 	resume  chan int   // a worker for who has lent it
 
 	submitted atomic.Bool  // something was
-	resting   atomic.Int32 // how often the body waits, or has returned; where bodies are checked
-	vigil     atomic.Pointer[vigil]
+	pauses    atomic.Int32 // how often the body waits, or has returned; where bodies are checked
+	monitor   atomic.Pointer[accessMonitor]
 
 	final   bool  // children run where they are submitted
 	outside error // of events; guarded by Runtime.failing
 
-	told FailedError // of the children since the last Wait; guarded by Runtime.failing
-	ctx  context.Context
+	failures FailedError // of the children since the last Wait; guarded by Runtime.failing
+	ctx      context.Context
 }
 
 // holder is what the body, and each external event, adds to Scope.pending.
@@ -81,14 +81,14 @@ const holder = 1 << 32
 
 // How somebody waits for the children: Scope.waiting.
 const (
-	nobodyWaiting  int32 = iota
-	waitsForWorker       // has lent the worker, and goes on when it gets one
-	waitsBare            // goes on at once
+	noWaiter           int32 = iota
+	waitsForWorker           // has lent the worker, and goes on when it gets one
+	waitsWithoutWorker       // goes on at once
 )
 
 // newScope returns the scope of a task whose body is about to run.
 func newScope(r *record) *Scope {
-	s := &Scope{final: r.final || r.home.final, rt: r.rt, owner: r, group: r.group, worker: int(r.worker)}
+	s := &Scope{final: r.final || r.scope.final, rt: r.rt, owner: r, group: r.group, worker: int(r.worker)}
 	s.pending.Store(holder)
 	return s
 }
@@ -137,15 +137,15 @@ func (s *Scope) program() bool { return s.owner == nil }
 // children returns how many children are not over.
 func (s *Scope) children() int64 { return s.pending.Load() & (holder - 1) }
 
-// enter takes the lock of submission, when a task may be submitted and there is room for it in the window, or the context of the task has
+// lockSubmission takes the lock of submission, when a task may be submitted and there is room for it in the window, or the context of the task has
 // ended meanwhile. A child does not wait for room, as its parent may be what the others wait for: its parent waits for the child instead
 // (commit), so that each task has one child too many at most. Nor does a wait, without a context here: those that it is for may be all
 // that keep the others.
-func (s *Scope) enter(ctx context.Context) error {
+func (s *Scope) lockSubmission(ctx context.Context) error {
 	for {
 		s.rt.lock(&s.submitting)
 		switch {
-		case s.over:
+		case s.finished:
 			s.submitting.Unlock()
 			return errScopeFinished
 		case !s.program() || ctx == nil:
@@ -153,11 +153,11 @@ func (s *Scope) enter(ctx context.Context) error {
 		case s.rt.refuses():
 			s.submitting.Unlock()
 			return ErrClosed
-		case s.rt.window.room(), insideBody(): // a body, which should use its scope, would wait for room as a worker
+		case s.rt.window.hasCapacity(), insideBody(): // a body, which should use its scope, would wait for room as a worker
 			return nil
 		}
 		s.submitting.Unlock() // who ends tasks may need it
-		if err := s.rt.window.waitRoom(ctx); err != nil {
+		if err := s.rt.window.waitCapacity(ctx); err != nil {
 			return err
 		}
 	}
@@ -270,8 +270,8 @@ func (s *Scope) releaseSet() {
 	}
 }
 
-// settle makes all that the task accesses valid on the host again, for its body.
-func (s *Scope) settle() error {
+// fetchToHost makes all that the task accesses valid on the host again, for its body.
+func (s *Scope) fetchToHost() error {
 	r := s.owner
 	if !s.rt.accelerators || r.held {
 		return nil

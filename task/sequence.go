@@ -17,18 +17,18 @@ import (
 //
 // It belongs to one runtime. Its methods may be called from any goroutine.
 type KernelIteration struct {
-	rt       *Runtime
-	kernel   *Kernel
-	args     []devices.Arg // of all steps
-	reads    []reading     // of package variables
-	accesses []deps.Access
-	buffers  []*buffer
-	hold     *hold // of them, and of the buffers of args
-	work     deps.Bytes
-	places   sched.PlaceSet
-	tokens   []sched.Tokens // by kind, the most that a step holds
-	apart    bool           // some step says what is copied for it
-	moved    []deps.Access  // of all steps; what is copied where apart is set
+	rt           *Runtime
+	kernel       *Kernel
+	args         []devices.Arg // of all steps
+	reads        []reading     // of package variables
+	accesses     []deps.Access
+	buffers      []*buffer
+	hold         *hold // of them, and of the buffers of args
+	work         deps.Bytes
+	places       sched.PlaceSet
+	tokens       []sched.Tokens // by kind, the most that a step holds
+	orderOnly    bool           // some step says what is copied for it
+	copyAccesses []deps.Access  // of all steps; what is copied where apart is set
 }
 
 // A reading is a step whose kernel reads package variables, with what they held.
@@ -123,14 +123,14 @@ func (r *KernelRecorder) add(k *Kernel, args []any) error {
 	one.kernel, one.pos, one.label = k, k.pos, k.ir.Task.Label
 	wait, err := r.rt.describeKernel(one, args, nil)
 	if err == nil {
-		err = r.take(one, wait || one.now)
+		err = r.take(one, wait || one.undeferred)
 	}
 	_, err = s.abort(one, err) // it was only described
 	return err
 }
 
 // take makes a step of a task that was described. With now all later steps come after it.
-func (r *KernelRecorder) take(one *record, now bool) error {
+func (r *KernelRecorder) take(one *record, undeferred bool) error {
 	it := r.it
 	if it.places &= one.item.Allowed; it.places == 0 {
 		return fmt.Errorf("task: record: %w", one.refused(errNoPlaceForAll))
@@ -152,13 +152,13 @@ func (r *KernelRecorder) take(one *record, now bool) error {
 	}
 	it.work += one.work
 	accesses := slices.Clone(one.accesses)
-	inTurn(accesses)
-	intoThemselves(accesses)
+	serializeCommutative(accesses)
+	serializeReductions(accesses)
 	it.accesses = append(it.accesses, accesses...)
-	if it.moved = append(it.moved, accesses...); one.apart {
-		it.apart, it.moved = true, append(it.moved[:len(it.moved)-len(accesses)], one.moved...)
+	if it.copyAccesses = append(it.copyAccesses, accesses...); one.orderOnly {
+		it.orderOnly, it.copyAccesses = true, append(it.copyAccesses[:len(it.copyAccesses)-len(accesses)], one.copyAccesses...)
 	}
-	r.order(accesses, r.needs(one), now)
+	r.order(accesses, r.needs(one), undeferred)
 	return nil
 }
 
@@ -187,7 +187,7 @@ func (r *KernelRecorder) needs(one *record) (some bool) {
 }
 
 // order finds what the latest step comes after.
-func (r *KernelRecorder) order(accesses []deps.Access, holds, now bool) {
+func (r *KernelRecorder) order(accesses []deps.Access, holds, undeferred bool) {
 	steps := r.it.kernel.device.Steps
 	at := len(steps) - 1
 	r.graph.Submit(&deps.Node{}, accesses) // finds the edges
@@ -201,7 +201,7 @@ func (r *KernelRecorder) order(accesses []deps.Access, holds, now bool) {
 		after(r.held)
 		r.held = at + 1
 	}
-	if now {
+	if undeferred {
 		r.after = at + 1
 	}
 }
@@ -216,7 +216,7 @@ func (r *KernelRecorder) finish() {
 		}
 	}
 	it.accesses = slices.Clone(together(it.accesses))
-	it.moved = slices.Clone(together(it.moved))
+	it.copyAccesses = slices.Clone(together(it.copyAccesses))
 }
 
 // Len returns the number of steps.
@@ -245,8 +245,8 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	r.args.List = append(r.args.List, it.args...)
 	r.accesses = append(r.accesses, it.accesses...)
 	r.work = it.work
-	if r.apart = it.apart; r.apart {
-		r.moved = append(r.moved, it.moved...)
+	if r.orderOnly = it.orderOnly; r.orderOnly {
+		r.copyAccesses = append(r.copyAccesses, it.copyAccesses...)
 	}
 	r.settings.tokens = append(r.settings.tokens, it.tokens...)
 	if err := rt.kernelOptions(r, options); err != nil {
@@ -257,7 +257,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	} else {
 		r.settings.places &= it.places
 	}
-	if err := errors.Join(rt.placeKernel(r), r.keepsWorker()); err != nil {
+	if err := errors.Join(rt.placeKernel(r), r.blocksWorker()); err != nil {
 		return s.abort(r, err)
 	}
 	return s.commit(r), nil

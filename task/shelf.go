@@ -42,7 +42,7 @@ func (k *shardedFreeList) take(s *Scope) *record {
 	spin.Lock(&at.mu)
 	at.made++
 	at.mu.Unlock()
-	r := &record{detail: s.rt.none, home: s}
+	r := &record{detail: s.rt.none, scope: s}
 	s.rt.detail(r)
 	return r
 }
@@ -148,7 +148,7 @@ func (s *Scope) openUnlocked(k *Kernel, g *Group) (*record, error) {
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
 	if g != nil {
 		r.group = g
-		if g.home == s {
+		if g.scope == s {
 			r.member = g
 		}
 	}
@@ -165,11 +165,11 @@ func (s *Scope) abortUnlocked(r *record, err error) (Task, error) {
 // commitUnlocked is commit for a record of openUnlocked.
 func (s *Scope) commitUnlocked(r *record) (t Task, err error) {
 	rt := s.rt
-	unobserved := rt.eagerQueues != nil && !rt.seen && !r.now && s.growths.Load() == 0
+	unobserved := rt.eagerQueues != nil && !rt.hasObserver && !r.undeferred && s.growths.Load() == 0
 	if unobserved {
 		s.graph.domain.Prepare(r.graphNode(), r.accesses)
 	}
-	if err := s.enter(rt.contextOf(r.group)); err != nil {
+	if err := s.lockSubmission(rt.contextOf(r.group)); err != nil {
 		return s.abortUnlocked(r, err)
 	}
 	s.submitters.observe(goroutine(), &rt.contention)
@@ -189,7 +189,7 @@ func (s *Scope) commitUnobserved(r *record) Task {
 	rt, detail, domain := s.rt, r.detail, s.graph.domain // r may be over, and another task, when it is settled
 	id := deps.TaskID(rt.window.enter())
 	s.count(r)
-	if e := s.graph.tainted(r.accesses); e != nil {
+	if e := s.graph.poisonOf(r.accesses); e != nil {
 		r.poison.Store(e)
 	}
 	r.node.ID = id

@@ -76,7 +76,7 @@ func newCounts(places []sched.Place) counts {
 
 // grant counts a task in. Requires: Runtime.mu held.
 func (c *counts) grant(p sched.PlaceID) {
-	c.grantBeside(p)
+	c.grantUncounted(p)
 	of, n := c.kind[p], int64(0)
 	for q := range c.held {
 		if c.kind[q] == of {
@@ -86,18 +86,18 @@ func (c *counts) grant(p sched.PlaceID) {
 	c.most[of] = max(c.most[of], n)
 }
 
-// grantUnlocked is grant for who shares nothing with other places, and does not know how many there are in all.
-func (c *counts) grantBeside(p sched.PlaceID) { c.held[p].n.Add(1) }
+// grantUncounted is grant for who shares nothing with other places, and does not know how many there are in all.
+func (c *counts) grantUncounted(p sched.PlaceID) { c.held[p].n.Add(1) }
 
 func (c *counts) end(p sched.PlaceID) { c.held[p].n.Add(-1) }
 
 // Stats returns what the runtime has done so far: all of it when no task is in flight.
 func (rt *Runtime) Stats() Stats {
 	rt.mustBeUsable("Runtime.Stats")
-	if rt.window.seen() == 0 {
+	if rt.window.observedLive() == 0 {
 		rt.machine.WaitForTransfers()
 	}
-	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.seen(), Makespan: rt.machine.Makespan(), Counters: rt.machine.Counters()}
+	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.observedLive(), Makespan: rt.machine.Makespan(), Counters: rt.machine.Counters()}
 	known := rt.buffers.sum()
 	s.Buffers, s.Known = known.buffers, known.size
 	rt.failing.Lock()

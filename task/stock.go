@@ -93,13 +93,13 @@ func (s *Scope) takeRecord() *record {
 		if b = rt.depot.take(b); b == nil {
 			rt.magazine = nil
 			rt.depot.made++
-			return &record{detail: rt.none, home: s}
+			return &record{detail: rt.none, scope: s}
 		}
 		rt.magazine = b
 		for _, r := range b.list[:b.n] {
-			r.link = nil     // fetches the line that the worker has had, all of them at once,
-			r.node.ID = 0    // and this one,
-			if r.home != s { // and this one
+			r.link = nil      // fetches the line that the worker has had, all of them at once,
+			r.node.ID = 0     // and this one,
+			if r.scope != s { // and this one
 				rt.bug("a record of another scope is in the stock")
 			}
 		}
@@ -115,7 +115,7 @@ func (s *Scope) takeNestedRecord() *record {
 	r := s.freeOwn
 	if r == nil {
 		r = s.rt.freeNested.get(s.rt)
-		r.home = s
+		r.scope = s
 		return r
 	}
 	s.freeOwn, r.link = r.link, nil
@@ -163,7 +163,7 @@ func (s *Scope) releaseRecords() {
 		return
 	}
 	last := first
-	for last.home = nil; last.link != nil; last.home = nil {
+	for last.scope = nil; last.link != nil; last.scope = nil {
 		last = last.link
 	}
 	s.rt.freeNested.put(first, last)

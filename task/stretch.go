@@ -2,18 +2,18 @@ package task
 
 import "iter"
 
-// A stretch is a part [lo, hi) of the addresses with what lies there, and the root of a tree of such stretches, none overlapping another; nil is
+// An addressTree is a part [lo, hi) of the addresses with what lies there, and the root of a tree of such stretches, none overlapping another; nil is
 // the empty one. A tree is never changed: insert and remove return another, which shares all but the way to what is new, so that reading
 // takes no lock and entering n stretches takes O(n log n) steps in whatever order they come (a treap: addresses decide between left and
 // right, their hashes between above and below).
-type stretch[T any] struct {
+type addressTree[T any] struct {
 	lo, hi      uintptr
 	value       T
-	left, right *stretch[T]
+	left, right *addressTree[T]
 }
 
 // rank is greater above than below. It is different for different addresses: each step can be undone.
-func (s *stretch[T]) rank() uint64 {
+func (s *addressTree[T]) rank() uint64 {
 	x := uint64(s.lo)
 	x ^= x >> 31
 	x *= 0x9e3779b97f4a7c15
@@ -23,7 +23,7 @@ func (s *stretch[T]) rank() uint64 {
 }
 
 // after returns the first stretch that ends behind an address, nil if none does.
-func (s *stretch[T]) after(at uintptr) (first *stretch[T]) {
+func (s *addressTree[T]) after(at uintptr) (first *addressTree[T]) {
 	for s != nil {
 		if s.hi > at {
 			first, s = s, s.left
@@ -35,7 +35,7 @@ func (s *stretch[T]) after(at uintptr) (first *stretch[T]) {
 }
 
 // insert returns the tree with x, which has no tree below it and overlaps nothing.
-func (s *stretch[T]) insert(x *stretch[T]) *stretch[T] {
+func (s *addressTree[T]) insert(x *addressTree[T]) *addressTree[T] {
 	if s == nil {
 		return x
 	}
@@ -53,7 +53,7 @@ func (s *stretch[T]) insert(x *stretch[T]) *stretch[T] {
 }
 
 // split returns the trees of what begins before an address and of the rest.
-func (s *stretch[T]) split(at uintptr) (before, rest *stretch[T]) {
+func (s *addressTree[T]) split(at uintptr) (before, rest *addressTree[T]) {
 	if s == nil {
 		return nil, nil
 	}
@@ -67,7 +67,7 @@ func (s *stretch[T]) split(at uintptr) (before, rest *stretch[T]) {
 }
 
 // remove returns the tree without the stretch that begins at lo.
-func (s *stretch[T]) remove(lo uintptr) *stretch[T] {
+func (s *addressTree[T]) remove(lo uintptr) *addressTree[T] {
 	if s == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (s *stretch[T]) remove(lo uintptr) *stretch[T] {
 }
 
 // join returns the tree of s and of what lies behind all of it.
-func (s *stretch[T]) join(behind *stretch[T]) *stretch[T] {
+func (s *addressTree[T]) join(behind *addressTree[T]) *addressTree[T] {
 	switch {
 	case s == nil:
 		return behind
@@ -102,10 +102,10 @@ func (s *stretch[T]) join(behind *stretch[T]) *stretch[T] {
 }
 
 // all yields the stretches by address.
-func (s *stretch[T]) all() iter.Seq[*stretch[T]] {
-	return func(yield func(*stretch[T]) bool) { s.each(yield) }
+func (s *addressTree[T]) all() iter.Seq[*addressTree[T]] {
+	return func(yield func(*addressTree[T]) bool) { s.each(yield) }
 }
 
-func (s *stretch[T]) each(yield func(*stretch[T]) bool) bool {
+func (s *addressTree[T]) each(yield func(*addressTree[T]) bool) bool {
 	return s == nil || s.left.each(yield) && yield(s) && s.right.each(yield)
 }

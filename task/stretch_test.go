@@ -13,9 +13,9 @@ import (
 // A tree of stretches is what a sorted list of them is, and one that was read before stays as it was.
 func TestStretchesAgainstAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var tree *stretch[int]
+		var tree *addressTree[int]
 		var list []uintptr // where they begin; each is 10 long
-		check := func(tree *stretch[int], list []uintptr) {
+		check := func(tree *addressTree[int], list []uintptr) {
 			var got []uintptr
 			for s := range tree.all() {
 				require.Equal(t, s.lo+10, s.hi)
@@ -38,7 +38,7 @@ func TestStretchesAgainstAList(t *testing.T) {
 			if i, there := slices.BinarySearch(list, lo); there {
 				tree, list = tree.remove(lo), slices.Delete(list, i, i+1)
 			} else {
-				tree, list = tree.insert(&stretch[int]{lo: lo, hi: lo + 10, value: int(lo)}), slices.Insert(list, i, lo)
+				tree, list = tree.insert(&addressTree[int]{lo: lo, hi: lo + 10, value: int(lo)}), slices.Insert(list, i, lo)
 			}
 			if len(list) == 0 {
 				list = nil
@@ -56,10 +56,10 @@ func TestStretchesAgainstAList(t *testing.T) {
 func TestStretchesStayFlat(t *testing.T) {
 	const n = 1 << 14
 	for _, step := range []int{1, n - 1, 5099} { // rising, falling, mixed
-		var tree *stretch[int]
+		var tree *addressTree[int]
 		for i := range n {
 			lo := uintptr(0xc000000000 + i*step%n*4096)
-			tree = tree.insert(&stretch[int]{lo: lo, hi: lo + 4096})
+			tree = tree.insert(&addressTree[int]{lo: lo, hi: lo + 4096})
 		}
 		require.LessOrEqual(t, tree.depth(), 4*bits.Len(n), "step %d", step)
 		for i := range n / 2 {
@@ -69,7 +69,7 @@ func TestStretchesStayFlat(t *testing.T) {
 	}
 }
 
-func (s *stretch[T]) depth() int {
+func (s *addressTree[T]) depth() int {
 	if s == nil {
 		return 0
 	}

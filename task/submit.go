@@ -87,8 +87,8 @@ func (s *Scope) submitGo(r *record, options []Option) (Task, error) {
 	if err := s.rt.describeGo(r, options); err != nil {
 		return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 	}
-	if r.now {
-		if err := r.keepsWorker(); err != nil {
+	if r.undeferred {
+		if err := r.blocksWorker(); err != nil {
 			return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 		}
 	}
@@ -111,7 +111,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 		}
 		return nil, fmt.Errorf("task: submit: %w", context.Cause(ctx))
 	}
-	if err := s.enter(ctx); err != nil {
+	if err := s.lockSubmission(ctx); err != nil {
 		return nil, err
 	}
 	r := s.takeRecord()
@@ -124,7 +124,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 	}
 	if g != nil {
 		r.group = g
-		if g.home == s {
+		if g.scope == s {
 			r.member = g
 		}
 	}
@@ -156,20 +156,20 @@ func (s *Scope) abort(r *record, err error) (Task, error) {
 // commit makes r a task: it gets its number and its predecessors, and starts if it has none.
 func (s *Scope) commit(r *record) Task {
 	var ready recordList
-	if !r.isStep() && r.turn == nil && s.growths.Load() > 0 {
+	if !r.isStep() && r.replayRun == nil && s.growths.Load() > 0 {
 		s.catchUp(r, &ready)
 	}
 	if !r.isStep() { // of those it was recorded what they are part of
 		s.closeReductions(r, &ready)
 		s.joinReductions(r)
 	}
-	now := r.now || !s.program() && s.final
+	undeferred := r.undeferred || !s.program() && s.final
 	var enough <-chan struct{}
-	if !now && !s.program() && s.rt.window.full() { // then it waits for room, and nobody has asked for the task
-		now, enough = true, r.context().Done()
+	if !undeferred && !s.program() && s.rt.window.full() { // then it waits for room, and nobody has asked for the task
+		undeferred, enough = true, r.context().Done()
 	}
-	if now && !r.now && s.misplaced() != nil { // nor has it asked whether it would wait for itself
-		now, enough = false, nil
+	if undeferred && !r.undeferred && s.wrongScope() != nil { // nor has it asked whether it would wait for itself
+		undeferred, enough = false, nil
 	}
 	id, late, follows := s.enterGraph(r, &ready)
 	if follows {
@@ -179,11 +179,11 @@ func (s *Scope) commit(r *record) Task {
 		s.rt.predecessorsDone(r, nil)
 	}
 	t := Task{s.rt, r, id}
-	if !now {
+	if !undeferred {
 		s.rt.startAll(&ready)
 		return t
 	}
-	if mine := ready.take(r); mine && !s.runNow(r) {
+	if mine := ready.takeLast(r); mine && !s.runInline(r) {
 		ready.push(r)
 	}
 	s.rt.startAll(&ready)
@@ -214,8 +214,8 @@ func (s *Scope) enterGraph(r *record, ready *recordList) (id deps.TaskID, late, 
 	return id, late, detail.endSubmission(id)
 }
 
-// take takes r out of the list, if it is the last one there.
-func (l *recordList) take(r *record) bool {
+// takeLast takes r out of the list, if it is the last one there.
+func (l *recordList) takeLast(r *record) bool {
 	if l.tail != r {
 		return false
 	}
@@ -229,11 +229,11 @@ func (l *recordList) take(r *record) bool {
 	return true
 }
 
-// runNow runs r, a child without predecessors that was submitted just now, on the goroutine of the body that has submitted it.
+// runInline runs r, a child without predecessors that was submitted just now, on the goroutine of the body that has submitted it.
 // It reports false when it does not: what needs tokens or an accelerator, or comes from another goroutine, goes its way.
-func (s *Scope) runNow(r *record) bool {
+func (s *Scope) runInline(r *record) bool {
 	rt := s.rt
-	if s.program() || !s.keepsNothing() || r.relaxed || len(r.settings.tokens) > 0 || rt.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.eagerQueues != nil) ||
+	if s.program() || !s.holdsNoTokens() || r.relaxed || len(r.settings.tokens) > 0 || rt.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.eagerQueues != nil) ||
 		!r.simple && !r.item.Allowed.Has(rt.host) || r.poison.Load() != nil || r.context().Err() != nil || !s.lending.TryLock() {
 		return false
 	}
@@ -251,9 +251,9 @@ func (s *Scope) runNow(r *record) bool {
 		rt.counts.grant(rt.host)
 		rt.unlock()
 	}
-	s.rests()
-	s.runHere(r, false)
-	s.resumes()
+	s.pauseCheck()
+	s.runOnStack(r, false)
+	s.resumeCheck()
 	return true
 }
 
@@ -273,7 +273,7 @@ func (s *Scope) commitLocked(r *record, ready *recordList) (id deps.TaskID, late
 // number counts r in and gives it its number. Requires: submitting held.
 func (s *Scope) number(r *record) deps.TaskID {
 	rt := s.rt
-	rt.fence.use(r)
+	rt.pageGuard.use(r)
 	id := deps.TaskID(rt.window.enter())
 	r.id.Store(uint64(id))
 	if r.kind.waits() {
@@ -315,7 +315,7 @@ func (s *Scope) endReductions() {
 // count counts r in, where it is waited for.
 func (s *Scope) count(r *record) {
 	if r.member.enter(); r.member != nil && s.rt.accelerators {
-		r.member.note(r.data())
+		r.member.noteWrites(r.data())
 	}
 	if !s.program() {
 		s.pending.Add(1)
@@ -338,7 +338,7 @@ func (rt *Runtime) describeGo(r *record, options []Option) error {
 	if err := rt.apply(r, options); err != nil {
 		return err
 	}
-	if err := r.home.covers(r); err != nil {
+	if err := r.scope.covers(r); err != nil {
 		return err
 	}
 	if err := r.checkReductions(); err != nil {
@@ -392,8 +392,8 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 		r.need().settings.places |= places
 		r.settings.placed = true
 		return err
-	case nowOption:
-		r.need().now = r.now || o.n == 0
+	case ifOption:
+		r.need().undeferred = r.undeferred || o.n == 0
 	case finalOption:
 		r.need().final = r.final || o.n != 0
 	case retryOption:
@@ -401,8 +401,8 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 			return fmt.Errorf("retry: %d times", o.n)
 		}
 		r.need().retries = int(o.n)
-	case apartOption:
-		r.need().apart = true
+	case orderOnlyOption:
+		r.need().orderOnly = true
 	case originOption:
 		r.need().origin = uintptr(o.n)
 	case tokenOption:
@@ -469,7 +469,7 @@ func (rt *Runtime) addAccess(r *record, o *Option) error {
 	if m.len == 0 {
 		return nil
 	}
-	b, first, err := rt.buffers.locate(m, r.home)
+	b, first, err := rt.buffers.locate(m, r.scope)
 	if err != nil {
 		return fmt.Errorf("%s: %w", mode, err)
 	}
@@ -533,7 +533,7 @@ func (rt *Runtime) addBox(r *record, o *Option) error {
 	if m.len == 0 {
 		return nil
 	}
-	b, first, err := rt.buffers.locate(m, r.home)
+	b, first, err := rt.buffers.locate(m, r.scope)
 	if err != nil {
 		return fmt.Errorf("%s: %w", mode, err)
 	}

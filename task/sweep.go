@@ -166,7 +166,7 @@ func (rt *Runtime) weaken(list []*buffer) (n int) {
 			if !devices.Collectable(b.host, rt.noteFreed, b) {
 				b.kept.Store(true)
 				n++
-			} else if b.letGo() {
+			} else if b.release() {
 				n++
 			}
 		}
@@ -184,7 +184,7 @@ func (rt *Runtime) noteFreed(b *buffer) {
 // usedNow reports whether a task in flight uses b, or one will that nobody submits. Requires: submitting held.
 func (rt *Runtime) usedNow(b *buffer) bool {
 	s := &rt.root
-	return b.leaving.Load() || b.users.Load() > 0 || b.parts.Load() != nil || s.graph.domain != nil && s.graph.domain.Uses(b.id) ||
+	return b.dropping.Load() || b.users.Load() > 0 || b.parts.Load() != nil || s.graph.domain != nil && s.graph.domain.Uses(b.id) ||
 		slices.ContainsFunc(s.reductions, func(g *reduction) bool { return g.buffer == b })
 }
 
@@ -195,7 +195,7 @@ func (rt *Runtime) takeOutFreed(list []*buffer) {
 		rt.root.submitting.Lock()
 		t.mu.Lock()
 		for _, b := range lot {
-			if !b.gone.Load() && !b.leaving.Load() {
+			if !b.gone.Load() && !b.dropping.Load() {
 				t.takeOutFreed(b)
 			}
 		}
@@ -271,8 +271,8 @@ func (t *buffers) claim(b *buffer) bool {
 	return b.use.Load() <= unused
 }
 
-// letGo holds the memory of b weakly, unless a task was submitted meanwhile, and reports whether it does.
-func (b *buffer) letGo() bool {
+// release holds the memory of b weakly, unless a task was submitted meanwhile, and reports whether it does.
+func (b *buffer) release() bool {
 	b.holding.Lock()
 	defer b.holding.Unlock()
 	if !b.use.CompareAndSwap(unused, released) {
@@ -285,7 +285,7 @@ func (b *buffer) letGo() bool {
 // keepUnordered keeps the memory alive, while r is in flight, that it uses without an access that orders it.
 func (r *record) keepUnordered() {
 	for i := range r.args.List {
-		if a := &r.args.List[i]; a.InMemory() && (r.apart || !ordered(r.accesses, a.Buffer)) {
+		if a := &r.args.List[i]; a.InMemory() && (r.orderOnly || !ordered(r.accesses, a.Buffer)) {
 			b := r.rt.buffers.byID(a.Buffer)
 			b.users.Add(1)
 			r.unordered = append(r.unordered, b)

@@ -42,8 +42,8 @@ func TestNobodyWaitsInVain(t *testing.T) {
 			})
 		}
 		for range r.IntN(500) {
-			for !w.room() {
-				require.NoError(t, w.waitRoom(context.Background()))
+			for !w.hasCapacity() {
+				require.NoError(t, w.waitCapacity(context.Background()))
 			}
 			w.enter()
 			require.LessOrEqual(t, w.live(), w.limit, "seed %d", seed)

@@ -39,7 +39,7 @@ var errStopped = errors.New("gompss: the trial took too long")
 
 // trialOf returns how r is tried, nil when it runs to its end in any case.
 func (rt *Runtime) trialOf(r *record) *trialRun {
-	if r.item.Limit == 0 || r.kind != kernelBody || r.relaxed || r.apart || r.retries > 0 || len(r.uses) > 0 || !r.held {
+	if r.item.Limit == 0 || r.kind != kernelBody || r.relaxed || r.orderOnly || r.retries > 0 || len(r.uses) > 0 || !r.held {
 		return nil
 	}
 	return &trialRun{rt: rt, r: r, began: rt.now(), limit: r.item.Limit}
@@ -139,7 +139,7 @@ func (rt *Runtime) tryKernel(r *record, t *trialRun) error {
 
 // tryGo is tryKernel for the Go function.
 func (rt *Runtime) tryGo(r *record, k *devices.Kernel, t *trialRun) error {
-	r.seen.Variant = goVariant
+	r.trace.Variant = goVariant
 	a := &r.args
 	if k.Split == nil {
 		callGo(k, a)

@@ -12,25 +12,25 @@ import (
 // This file is what makes one replay of an iteration another than the next: the values of Args. A replay is a task that may have to
 // wait for earlier ones of the same iteration, so what it was asked for with is kept until it begins.
 
-// slot is an Arg of any type.
-type slot interface {
-	keep(turn int) // the value, for a replay that is asked for
-	use(turn int)  // that value, now that it begins
-	rest()         // it is over
-	in(r *Recorder) slot
+// anyArg is an Arg of any type.
+type anyArg interface {
+	save(turn int) // the value, for a replay that is asked for
+	load(turn int) // that value, now that it begins
+	deactivate()   // it is over
+	in(r *Recorder) anyArg
 }
 
 // An Arg is a value that the steps of an iteration read and that every replay may set anew. It may be an argument of a kernel
 // that is recorded, in place of a T. It belongs to one iteration; see In.
 type Arg[T any] struct {
-	it     *Iteration
-	set    *setting[T]
-	now    T
-	asked  T      // for the latest replay
-	saved  []T    // by turn
-	latest uint64 // of set, when it was kept
-	news   bool   // since the replay before
-	active atomic.Bool
+	it        *Iteration
+	set       *setting[T]
+	now       T
+	requested T      // for the latest replay
+	saved     []T    // by turn
+	latest    uint64 // of set, when it was kept
+	changed   bool   // since the replay before
+	active    atomic.Bool
 }
 
 // A setting is what was said last, to all Args that have it in common.
@@ -48,7 +48,7 @@ func NewArg[T any](r *Recorder, value T) *Arg[T] {
 }
 
 func newArg[T any](r *Recorder, set *setting[T]) *Arg[T] {
-	return &Arg[T]{it: r.it, set: set, now: set.value, asked: set.value, latest: set.times}
+	return &Arg[T]{it: r.it, set: set, now: set.value, requested: set.value, latest: set.times}
 }
 
 // In returns the argument for another iteration, the one that r records: what is Set in one of the two is set in both, and each replay has
@@ -56,8 +56,8 @@ func newArg[T any](r *Recorder, set *setting[T]) *Arg[T] {
 func (a *Arg[T]) In(r *Recorder) *Arg[T] { return a.in(r).(*Arg[T]) }
 
 // in finds the Arg of the iteration that r records, or makes it, and sees that it stays one of that.
-func (a *Arg[T]) in(r *Recorder) slot {
-	for _, list := range [][]slot{r.args, r.used, r.it.args, {a}} {
+func (a *Arg[T]) in(r *Recorder) anyArg {
+	for _, list := range [][]anyArg{r.args, r.used, r.it.args, {a}} {
 		for _, x := range list {
 			if o, ok := x.(*Arg[T]); ok && o.set == a.set && o.it == r.it {
 				r.use(o)
@@ -73,14 +73,14 @@ func (a *Arg[T]) in(r *Recorder) slot {
 }
 
 // use says that the steps of r use a.
-func (r *Recorder) use(a slot) {
+func (r *Recorder) use(a anyArg) {
 	if !slices.Contains(r.args, a) && !slices.Contains(r.used, a) {
 		r.used = append(r.used, a)
 	}
 }
 
-// argsOver returns the Args of the iteration that was recorded: those that it had, where none was made.
-func (r *Recorder) argsOver() []slot {
+// finalArgs returns the Args of the iteration that was recorded: those that it had, where none was made.
+func (r *Recorder) finalArgs() []anyArg {
 	args := r.args
 	if len(args) == 0 {
 		args = r.it.args
@@ -113,82 +113,82 @@ func (a *Arg[T]) Set(value T) {
 	a.set.times++
 }
 
-func (a *Arg[T]) keep(turn int) {
+func (a *Arg[T]) save(run int) {
 	a.set.mu.Lock()
 	defer a.set.mu.Unlock()
-	for len(a.saved) <= turn {
+	for len(a.saved) <= run {
 		a.saved = append(a.saved, a.set.value)
 	}
-	a.asked, a.saved[turn] = a.set.value, a.set.value
-	a.news, a.latest = a.latest != a.set.times, a.set.times
+	a.requested, a.saved[run] = a.set.value, a.set.value
+	a.changed, a.latest = a.latest != a.set.times, a.set.times
 }
 
-func (a *Arg[T]) use(turn int) {
+func (a *Arg[T]) load(run int) {
 	a.set.mu.Lock()
 	defer a.set.mu.Unlock()
-	a.now = a.saved[turn]
+	a.now = a.saved[run]
 	a.active.Store(true)
 }
 
-func (a *Arg[T]) rest() { a.active.Store(false) }
+func (a *Arg[T]) deactivate() { a.active.Store(false) }
 
-func (a *Arg[T]) value() any { return a.asked }
+func (a *Arg[T]) value() any { return a.requested }
 
-func (a *Arg[T]) fresh() bool { return a.news }
+func (a *Arg[T]) changedSinceReplay() bool { return a.changed }
 
-// A turn is one replay, from when it is asked for until it is over.
-type turn struct {
-	it    *Iteration
-	n     int
-	does  []*described // of the steps that are dynamic
-	group *Group
-	body  func() error // of the task, where the steps are none
-	task  *record
-	next  *turn // in the list of those that nobody uses
+// A replayRun is one replay, from when it is asked for until it is over.
+type replayRun struct {
+	it        *Iteration
+	index     int
+	templates []*taskTemplate // of the steps that are dynamic
+	group     *Group
+	body      func() error // of the task, where the steps are none
+	task      *record
+	next      *replayRun // in the list of those that nobody uses
 }
 
-// takeTurn returns a turn that nobody uses.
-func (it *Iteration) takeTurn() *turn {
-	it.turning.Lock()
-	defer it.turning.Unlock()
-	t := it.turns
+// takeRun returns a turn that nobody uses.
+func (it *Iteration) takeRun() *replayRun {
+	it.runsMu.Lock()
+	defer it.runsMu.Unlock()
+	t := it.freeRuns
 	if t == nil {
-		t = &turn{it: it, n: it.made}
+		t = &replayRun{it: it, index: it.runsMade}
 		t.body = func() error {
 			t.begin()
 			defer t.end()
 			return it.run.runAll(t.task)
 		}
-		it.made++
+		it.runsMade++
 		return t
 	}
-	it.turns, t.next = t.next, nil
+	it.freeRuns, t.next = t.next, nil
 	return t
 }
 
-func (t *turn) giveBack() {
-	t.it.turning.Lock()
-	defer t.it.turning.Unlock()
-	t.next, t.it.turns = t.it.turns, t
+func (t *replayRun) release() {
+	t.it.runsMu.Lock()
+	defer t.it.runsMu.Unlock()
+	t.next, t.it.freeRuns = t.it.freeRuns, t
 }
 
 // begin makes the steps those of this replay: the one before is over.
-func (t *turn) begin() {
+func (t *replayRun) begin() {
 	it := t.it
 	for _, a := range it.args {
-		a.use(t.n)
+		a.load(t.index)
 	}
 	for k, i := range it.dynamic {
-		it.steps[i].does = t.does[k]
+		it.steps[i].template = t.templates[k]
 	}
 	it.run.ctx = it.rt.contextOf(t.group)
 	it.renewGroups(it.run.ctx)
 }
 
 // end is called when the steps are over.
-func (t *turn) end() {
+func (t *replayRun) end() {
 	for _, a := range t.it.args {
-		a.rest()
+		a.deactivate()
 	}
 }
 

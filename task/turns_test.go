@@ -79,15 +79,15 @@ func TestForgottenBuffersAreNotKept(t *testing.T) {
 		}
 		require.NoError(t, rt.Wait(context.Background()))
 		found := 0
-		for i := range rt.buffers.lately {
-			if rt.buffers.lately[i].Load() != nil {
+		for i := range rt.buffers.recent {
+			if rt.buffers.recent[i].Load() != nil {
 				found++
 			}
 		}
 		require.Positive(t, found, n)
 		require.NoError(t, Unregister(rt, x))
-		for i := range rt.buffers.lately {
-			require.Nil(t, rt.buffers.lately[i].Load(), n)
+		for i := range rt.buffers.recent {
+			require.Nil(t, rt.buffers.recent[i].Load(), n)
 		}
 	}
 	require.NoError(t, rt.Close())

@@ -84,8 +84,8 @@ func TestNobodyWatches(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, rt.watched())
 	require.Equal(t, 0, rt.asks())
-	rt.seen = true
+	rt.hasObserver = true
 	require.Equal(t, guards, rt.asks())
-	rt.seen = false
+	rt.hasObserver = false
 	require.NoError(t, rt.Close())
 }

@@ -82,7 +82,7 @@ func (rt *Runtime) bindVariables(r *record) error {
 			continue
 		}
 		if _, where := v.argument(); where.len > 0 {
-			if _, _, err := rt.buffers.locate(where, r.home); err != nil {
+			if _, _, err := rt.buffers.locate(where, r.scope); err != nil {
 				return fmt.Errorf("package variable %s: %w", v.name, err)
 			}
 		}

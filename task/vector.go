@@ -252,7 +252,7 @@ func (r *record) vectorArgs(k *Kernel, args []vec.Value) []vec.Value {
 
 // callVector runs the vector code of a kernel, its parallel loops by share. The error is errStopped; others are panics.
 func (rt *Runtime) callVector(r *record, x *vectorVariant, args []vec.Value, share func(*vec.Loop) error) error {
-	r.seen.Variant = rt.vectors.options.Name()
+	r.trace.Variant = rt.vectors.options.Name()
 	err := rt.workerStates[r.worker].launcher.Call(x.runner, args, share)
 	if err != nil && !errors.Is(err, errStopped) {
 		panic(&checkFailed{err})

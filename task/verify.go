@@ -17,7 +17,7 @@ import (
 func (it *Iteration) ReplayOrRecord(build func(*Recorder) error) (t Task, changed bool, err error) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
-	if err := it.settle(); err != nil {
+	if err := it.waitIdle(); err != nil {
 		return Task{}, false, err
 	}
 	changed, err = it.compare(build)
@@ -33,7 +33,7 @@ var errUnbuilt = &ChangedError{What: "the steps are partly those of a call of Re
 // compare takes over what build gives, and reports whether the structure has changed.
 func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err error) {
 	it.moved = false
-	r := &it.again
+	r := &it.recorder
 	*r = Recorder{rt: it.rt, it: it, old: it, args: r.args[:0], used: r.used[:0], groups: r.groups[:0]}
 	if it.broken != nil || slices.ContainsFunc(it.buffers, func(b *buffer) bool { return b.gone.Load() }) {
 		r.old = nil
@@ -43,7 +43,7 @@ func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err err
 	err = r.collect(build)
 	it.broken = was
 	if err == nil && r.old != nil && (r.expected() != nil || len(r.groups) < len(it.groups)) {
-		r.startOver()
+		r.restart()
 		err = r.err
 	}
 	if err != nil {
@@ -55,22 +55,22 @@ func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err err
 		r.finish(it)
 		return true, nil
 	}
-	if args := r.argsOver(); len(r.args) > 0 {
+	if args := r.finalArgs(); len(r.args) > 0 {
 		it.args = append(it.args[:0], args...)
 	} else {
 		it.args = args
 	}
 	it.groups = append(it.groups[:0], r.groups...)
-	r.over, r.scope, r.old = true, nil, nil
+	r.finished, r.scope, r.old = true, nil, nil
 	return false, nil
 }
 
 // sameAsBefore reports whether s, a step of the old iteration, has the accesses that options say.
 func (r *Recorder) sameAsBefore(s *step, nested bool, options []Option) bool {
-	if s.does != nil || s.waits != 0 || (s.nested != nil) != nested {
+	if s.template != nil || s.waits != 0 || (s.nested != nil) != nested {
 		return false
 	}
-	now := false
+	undeferred := false
 	at := int(s.uses)
 	label := ""
 	for i := range options {
@@ -82,8 +82,8 @@ func (r *Recorder) sameAsBefore(s *step, nested bool, options []Option) bool {
 		case finalOption:
 		case originOption:
 			s.origin = uintptr(o.n)
-		case nowOption:
-			now = now || o.n == 0
+		case ifOption:
+			undeferred = undeferred || o.n == 0
 		case accessOption, specialOption:
 			if at == int(s.usesEnd) || !r.old.uses[at].same(o) {
 				return false
@@ -96,7 +96,7 @@ func (r *Recorder) sameAsBefore(s *step, nested bool, options []Option) bool {
 	if label != "" {
 		s.label = label
 	}
-	return at == int(s.usesEnd) && now == s.now
+	return at == int(s.usesEnd) && undeferred == s.undeferred
 }
 
 // same reports whether o says what u said.
@@ -110,8 +110,8 @@ func (b *box) same(o *box) bool {
 	return b.err == nil && o.err == nil && slices.Equal(b.shape, o.shape) && slices.Equal(b.lo, o.lo) && slices.Equal(b.hi, o.hi)
 }
 
-// startOver records what was equal so far, to go on recording. The recorder keeps an error.
-func (r *Recorder) startOver() {
+// restart records what was equal so far, to go on recording. The recorder keeps an error.
+func (r *Recorder) restart() {
 	old := r.old
 	r.old = nil
 	for i := range old.steps[:r.at] {
@@ -122,7 +122,7 @@ func (r *Recorder) startOver() {
 			r.addWait(r.groups[s.waits-1])
 		default:
 			if err := r.copyStep(old, s); err != nil {
-				_ = r.wrong(err)
+				_ = r.stepError(err)
 			}
 		}
 	}
@@ -130,11 +130,11 @@ func (r *Recorder) startOver() {
 
 // copyStep records a step of the old iteration again. Its memory was there when the build function began, and may be gone since.
 func (r *Recorder) copyStep(old *Iteration, s *step) error {
-	if s.does != nil {
-		if err := old.holds(s.asked.accesses); err != nil {
+	if s.template != nil {
+		if err := old.holds(s.requested.accesses); err != nil {
 			return err
 		}
-		return r.addDescribed(s.asked)
+		return r.addDescribed(s.requested)
 	}
 	if err := old.holds(s.accesses); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (r *Recorder) copyStep(old *Iteration, s *step) error {
 	at := int32(len(r.fresh.uses))
 	r.fresh.uses = append(r.fresh.uses, old.uses[s.uses:s.usesEnd]...)
 	r.fresh.tasks = r.fresh.tasks || s.nested != nil || r.rt.wantsTasks()
-	return r.addStep(step{body: s.body, nested: s.nested, uses: at, usesEnd: int32(len(r.fresh.uses)), label: s.label, origin: s.origin, now: s.now}, s.accesses)
+	return r.addStep(step{body: s.body, nested: s.nested, uses: at, usesEnd: int32(len(r.fresh.uses)), label: s.label, origin: s.origin, undeferred: s.undeferred}, s.accesses)
 }
 
 // holds returns an error when a buffer that accesses of a step name is gone: its number may be another one's.

@@ -85,7 +85,7 @@ func (t Task) waitContext(call string, ctx context.Context) error {
 	switch s := scopeOf(ctx); {
 	case t.record == nil || t.record.taskID() != t.id:
 		wait()
-	case s != nil && s.body.Load() != bodyOver:
+	case s != nil && s.body.Load() != bodyFinished:
 		if err := s.refuses(call, t); err != nil {
 			return err
 		}
@@ -135,12 +135,12 @@ func (rt *Runtime) noteFailure(r *record) {
 	default:
 		rt.broken++
 	}
-	r.home.told.note(r.err)
+	r.scope.failures.note(r.err)
 	for g := r.member; g != nil; g = g.outer {
-		g.told.note(r.err)
+		g.failures.note(r.err)
 	}
 	for _, o := range r.others() {
-		o.told.note(r.err)
+		o.failures.note(r.err)
 	}
 }
 
@@ -208,10 +208,10 @@ func (rt *Runtime) Wait(ctx context.Context, options ...WaitOption) error {
 		if !o.keep {
 			err = rt.flush(o.read)
 		}
-		clear(rt.root.graph.taints)
-		rt.fence.forget()
+		clear(rt.root.graph.poisoned)
+		rt.pageGuard.forget()
 		rt.root.submitting.Unlock()
-		return errors.Join(rt.takeFailures(&rt.root.told), err)
+		return errors.Join(rt.takeFailures(&rt.root.failures), err)
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *Scope) waitOn(call string, ctx context.Context, accesses []Option) erro
 	if err := checkContext(call, ctx); err != nil {
 		return err
 	}
-	if err := s.misplacedIn(call); err != nil {
+	if err := s.wrongScopeIn(call); err != nil {
 		return err
 	}
 	if err := checkWaitOptions(accesses); err != nil {
@@ -94,7 +94,7 @@ func checkWaitOptions(accesses []Option) error {
 	given := false
 	for i := range accesses {
 		o := &accesses[i]
-		if !o.isAccess() && o.what() != apartOption {
+		if !o.isAccess() && o.what() != orderOnlyOption {
 			return errNoAccess
 		}
 		given = given || o.isAccess()

@@ -23,25 +23,25 @@ type window struct {
 	tallies []tally         // the first is of all who are no worker
 	_       line128         // who counts tasks out reads the tallies
 
-	entered atomic.Int64 // tasks so far: the number of the latest one
-	known   atomic.Int64 // that were over when somebody looked last
-	_       line128
+	entered      atomic.Int64 // tasks so far: the number of the latest one
+	lastFinished atomic.Int64 // that were over when somebody looked last
+	_            line128
 
-	idle   spin.Mutex // guards what follows, and the marks
-	fell   *sync.Cond
-	limits []int64 // what each of those who wait waits for
+	idle    spin.Mutex // guards what follows, and the marks
+	changed *sync.Cond
+	limits  []int64 // what each of those who wait waits for
 }
 
 // A tally counts tasks that are over.
 type tally struct {
-	over atomic.Int64
-	mark atomic.Int64 // who counts up to it looks whether somebody goes on
-	seen int64        // of over, when the mark was set; guarded by window.idle
-	_    [104]byte
+	finished atomic.Int64
+	mark     atomic.Int64 // who counts up to it looks whether somebody goes on
+	seen     int64        // of over, when the mark was set; guarded by window.idle
+	_        [104]byte
 }
 
-// nobodyWaits is a mark that is never reached.
-const nobodyWaits = math.MaxInt64
+// noMark is a mark that is never reached.
+const noMark = math.MaxInt64
 
 func (w *window) open(limit int, workers int) {
 	switch {
@@ -52,23 +52,23 @@ func (w *window) open(limit int, workers int) {
 	default:
 		w.limit = int64(limit)
 	}
-	w.fell = sync.NewCond(&w.idle)
+	w.changed = sync.NewCond(&w.idle)
 	w.tallies = make([]tally, workers+1)
-	w.unmark()
+	w.clearMarks()
 }
 
-// room reports whether there is room for a task of the program. Requires: the submitting of the program held, so that the room stays.
-func (w *window) room() bool {
+// hasCapacity reports whether there is room for a task of the program. Requires: the submitting of the program held, so that the room stays.
+func (w *window) hasCapacity() bool {
 	n := w.entered.Load()
-	if n-w.known.Load() < w.limit {
+	if n-w.lastFinished.Load() < w.limit {
 		return true
 	}
-	w.known.Store(w.over())
-	return n-w.known.Load() < w.limit
+	w.lastFinished.Store(w.finished())
+	return n-w.lastFinished.Load() < w.limit
 }
 
-// waitRoom waits until half of the window is free, or ctx is done: who submits is to be woken once for many tasks.
-func (w *window) waitRoom(ctx context.Context) error {
+// waitCapacity waits until half of the window is free, or ctx is done: who submits is to be woken once for many tasks.
+func (w *window) waitCapacity(ctx context.Context) error {
 	if w.wait(w.limit-1-w.limit/2, ctx) != nil {
 		return fmt.Errorf("task: submit: there is no room in the window of %d tasks: %w", w.limit, context.Cause(ctx))
 	}
@@ -84,11 +84,11 @@ func (w *window) enter() int64 {
 // full reports whether one more task in flight is one too many.
 func (w *window) full() bool {
 	n := w.entered.Load()
-	if n-w.known.Load() < w.limit {
+	if n-w.lastFinished.Load() < w.limit {
 		return false
 	}
-	w.known.Store(w.over())
-	return n-w.known.Load() >= w.limit
+	w.lastFinished.Store(w.finished())
+	return n-w.lastFinished.Load() >= w.limit
 }
 
 // leave counts a task out; worker is the one that the caller is, or smp.None.
@@ -96,57 +96,57 @@ func (w *window) leave(worker int) {
 	t := &w.tallies[worker+1]
 	n := int64(0)
 	if worker < 0 {
-		n = t.over.Add(1)
+		n = t.finished.Add(1)
 	} else {
-		n = t.over.Load() + 1
-		t.over.Store(n) // nobody else writes it
+		n = t.finished.Load() + 1
+		t.finished.Store(n) // nobody else writes it
 	}
 	spin.Perturb()
-	if n >= t.mark.Load() && w.look() && worker >= 0 {
+	if n >= t.mark.Load() && w.wakeSatisfied() && worker >= 0 {
 		// Who was let go is first in the line of this processor, where nobody else may come for a while: workers do not pause.
 		runtime.Gosched()
 	}
 }
 
-// over is the number of tasks that are over.
-func (w *window) over() int64 {
+// finished is the number of tasks that are over.
+func (w *window) finished() int64 {
 	sum := int64(0)
 	for i := range w.tallies {
-		sum += w.tallies[i].over.Load()
+		sum += w.tallies[i].finished.Load()
 	}
 	return sum
 }
 
 // ran is the number of tasks that were counted out by workers.
-func (w *window) ran() int64 { return w.over() - w.tallies[0].over.Load() }
+func (w *window) ran() int64 { return w.finished() - w.tallies[0].finished.Load() }
 
 // live is the number of tasks in flight, or a little more while some end.
 func (w *window) live() int64 {
-	over := w.over() // before entered, so that it is never too small
+	over := w.finished() // before entered, so that it is never too small
 	return w.entered.Load() - over
 }
 
-// seen is the number of tasks in flight for those who look on: never more than there were, a little less while some end.
-func (w *window) seen() int64 {
+// observedLive is the number of tasks in flight for those who look on: never more than there were, a little less while some end.
+func (w *window) observedLive() int64 {
 	entered := w.entered.Load()
-	return max(0, entered-w.over())
+	return max(0, entered-w.finished())
 }
 
-// look lets those go on who wait for nothing more, and sets the marks for the others. It reports whether there are some of the former.
-func (w *window) look() bool {
+// wakeSatisfied lets those go on who wait for nothing more, and sets the marks for the others. It reports whether there are some of the former.
+func (w *window) wakeSatisfied() bool {
 	w.idle.Lock()
 	defer w.idle.Unlock()
-	if !w.reached() {
+	if !w.anySatisfied() {
 		return false
 	}
-	w.fell.Broadcast()
+	w.changed.Broadcast()
 	return true
 }
 
-// reached reports whether somebody who waits can go on; if not, it sets the marks. Requires: idle held.
-func (w *window) reached() bool {
+// anySatisfied reports whether somebody who waits can go on; if not, it sets the marks. Requires: idle held.
+func (w *window) anySatisfied() bool {
 	if len(w.limits) == 0 {
-		w.unmark()
+		w.clearMarks()
 		return false
 	}
 	limit := slices.Max(w.limits)
@@ -155,7 +155,7 @@ func (w *window) reached() bool {
 		over := int64(0)
 		for i := range w.tallies {
 			t := &w.tallies[i]
-			t.seen = t.over.Load()
+			t.seen = t.finished.Load()
 			over += t.seen
 		}
 		missing := w.entered.Load() - over - limit
@@ -168,7 +168,7 @@ func (w *window) reached() bool {
 			t.mark.Store(t.seen + share)
 		}
 		// One that has passed its mark meanwhile may not have seen it.
-		if !w.passed() {
+		if !w.markPassed() {
 			return false
 		}
 	}
@@ -178,22 +178,22 @@ func (w *window) reached() bool {
 func (w *window) wake() {
 	w.idle.Lock()
 	defer w.idle.Unlock()
-	w.fell.Broadcast()
+	w.changed.Broadcast()
 }
 
-func (w *window) passed() bool {
+func (w *window) markPassed() bool {
 	for i := range w.tallies {
-		if t := &w.tallies[i]; t.over.Load() >= t.mark.Load() {
+		if t := &w.tallies[i]; t.finished.Load() >= t.mark.Load() {
 			return true
 		}
 	}
 	return false
 }
 
-// unmark says that nobody waits.
-func (w *window) unmark() {
+// clearMarks says that nobody waits.
+func (w *window) clearMarks() {
 	for i := range w.tallies {
-		w.tallies[i].mark.Store(nobodyWaits)
+		w.tallies[i].mark.Store(noMark)
 	}
 }
 
@@ -211,17 +211,17 @@ func (w *window) wait(limit int64, ctx context.Context) error {
 			err = fmt.Errorf("task: wait: %w", context.Cause(ctx))
 			break
 		}
-		if w.reached() { // somebody: those who do not go on set the marks for themselves
-			w.fell.Broadcast()
+		if w.anySatisfied() { // somebody: those who do not go on set the marks for themselves
+			w.changed.Broadcast()
 		}
 		if w.live() > limit {
-			w.fell.Wait()
+			w.changed.Wait()
 		}
 	}
 	i := slices.Index(w.limits, limit)
 	w.limits = slices.Delete(w.limits, i, i+1)
-	if w.reached() { // and else there are marks for the others
-		w.fell.Broadcast()
+	if w.anySatisfied() { // and else there are marks for the others
+		w.changed.Broadcast()
 	}
 	return err
 }

@@ -190,7 +190,7 @@ func (rt *Runtime) bodyBroke(r *record, value any) {
 	if p, ok := value.(*smp.Panic); ok {
 		value, stack = p.Value, p.Stack
 	}
-	if err := rt.breached(r, value); err != nil {
+	if err := rt.guardViolation(r, value); err != nil {
 		r.fail("smp", err)
 		return
 	}
@@ -244,8 +244,8 @@ func (rt *Runtime) callTimed(r *record) error {
 }
 
 func (rt *Runtime) callBody(r *record) error {
-	if rt.fence.on {
-		defer rt.fence.lift() // before anybody else goes on, however the body ends
+	if rt.pageGuard.on {
+		defer rt.pageGuard.openPages() // before anybody else goes on, however the body ends
 	}
 	switch {
 	case r.kind == combineBody:
