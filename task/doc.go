@@ -68,7 +68,7 @@
 // docs/decisions/005-waiting-costs-no-worker.md. A body waits with its own Scope: what would wait for itself, or keep a worker, is ErrInsideTask.
 //
 // Lock order: Scope.lending and Scope.waitMu, then Scope.submitting, before the locks of deps, Machine and buffers;
-// Runtime.mu is held over calls of sched, but for those of tasks that go past it (attend.go), and over behind.mu, which is innermost. No lock
+// Runtime.mu is held over calls of sched, but for those of tasks that bypass it (contention.go), and over deviceBacklog.mu, which is innermost. No lock
 // but lending and turn is held over bodies, and none over observers of the runtime's own points, or calls of devices that start work. The
 // program's submitting is held over the flush of Wait, which no task can need.
 //

@@ -109,7 +109,7 @@ type Event struct {
 	fulfilled atomic.Bool
 }
 
-// ErrEventTwice says that an event has happened before.
+// ErrFulfilled says that an event was fulfilled before.
 var ErrFulfilled = errors.New("task: event: fulfilled already")
 
 // Event returns an event that the task waits for after its body: its successors do not start, and nobody who waits for it
@@ -135,7 +135,7 @@ func (s *Scope) Event() (*Event, error) {
 }
 
 // Fulfill says that the event has happened; with an error the task fails. It may be called from any goroutine, and what was
-// done before it is seen by the task's successors. Error: ErrEventTwice.
+// done before it is seen by the task's successors. Error: ErrFulfilled.
 func (e *Event) Fulfill(err error) error {
 	if e == nil || e.scope == nil {
 		return misuse("Event.Fulfill", errNilHandle)

@@ -17,7 +17,7 @@ import (
 // *FailedError for the children that failed since the last Wait; a failure that no Wait has told of makes the task fail.
 //
 // Errors: also that of ctx, and then the children go on; ErrInsideTask in the body of another task, such as a child, which would
-// wait for itself; ErrScopeOver when the body has returned.
+// wait for itself; ErrFinished when the body has returned.
 func (s *Scope) Wait(ctx context.Context, options ...WaitOption) error {
 	if !s.usable() {
 		return misuse("Scope.Wait", s.unusable())

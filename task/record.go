@@ -99,7 +99,7 @@ type detail struct {
 	trace probe.Task // what the recorder is told in the end
 
 	stage atomic.Int32 // of the acquisition on the host
-	// eagerState is 0 but for tasks that start before their predecessors are over: see follow.go.
+	// eagerState is 0 but for tasks that start before their predecessors are over: see eager.go.
 	eagerState      atomic.Uint64
 	eagerPlace      sched.PlaceID   // where
 	scratch         *submitScratch  // while it is being described
