@@ -9,16 +9,17 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// This file is what goes past Runtime.mu and the scheduler. Followers are granted to their place, and taken out of flight, with nothing but
-// what is kept for that place, so that several accelerators do not wait for each other; what has tokens, or is to be learned from, goes
-// the way of all others.
+// This file is the part of scheduling that takes neither Runtime.mu nor the lock of the scheduler.
+// Eager tasks are granted to their place, and finished there, under the lock of that place alone,
+// so that several accelerators do not wait for each other. Tasks that hold tokens, or that the
+// policy learns from, take the ordinary way.
 //
-// While the attendant of an accelerator is awake it is left to that to start what stands in line: who submits then only submits, and who
-// hears of what is over only tells. Nothing waits for ever because of that: what stands in line becomes ready in the ordinary way in any
-// case.
+// While the launch thread of an accelerator is awake, it starts the tasks of the eager queue. A
+// submitting goroutine then only submits, and a completion only reports. No task depends on the
+// thread: a queued task becomes ready in the ordinary way in any case.
 
-// A contention says whether several goroutines submit kernel tasks, in turns. The threads of accelerators look at that all the time, so it is
-// written only where it changes.
+// A contention says whether several goroutines submit kernel tasks in alternation. The threads of
+// accelerators poll it, so it is written only when it changes.
 type contention struct {
 	on atomic.Bool
 	_  line128
@@ -26,17 +27,19 @@ type contention struct {
 
 func (c *contention) contended() bool { return c.on.Load() }
 
-// submitters is what a crowd is known by.
+// submitters is the state from which contention is found.
 type submitters struct {
-	latest    uintptr // who has submitted the latest
-	remaining int     // submissions of one goroutine alone until it counts as such
+	latest    uintptr // the goroutine of the latest submission
+	remaining int     // submissions by one goroutine until contention ends
 }
 
-// contentionLasts is for how many submissions of one goroutine alone it is taken for a crowd: more than there is room for when half of a window
-// is free, and the first of those who have waited for that submits while the others are still being woken.
+// contentionLasts is the number of consecutive submissions by one goroutine that end contention. It
+// is larger than half a window, so that a goroutine that is woken first when the window empties
+// does not end it while the others are being woken.
 const contentionLasts = 2 * DefaultWindow
 
-// observe notes a submission for c. Who submits all that comes after what another has submitted is no crowd: who takes turns comes back.
+// observe records the submitting goroutine. Submissions count as contended only while at least two
+// goroutines alternate.
 func (t *submitters) observe(by uintptr, c *contention) {
 	switch {
 	case by != t.latest:
@@ -54,20 +57,22 @@ func (t *submitters) observe(by uintptr, c *contention) {
 	}
 }
 
-// launchThreadAwake reports whether the attendant is awake.
+// launchThreadAwake reports whether the launch thread is awake.
 func (b *deviceBacklog) launchThreadAwake() bool { return b.launcher != nil && b.launcher.Attends() }
 
-// launchQueued starts what stands in the line of p and has room, and reports whether there was something.
+// launchQueued starts tasks of the eager queue of p while there is capacity, and reports whether it
+// started one.
 func (rt *Runtime) launchQueued(p sched.PlaceID) bool {
 	b := &rt.backlogs[p]
 	if !b.recheck.Load() || int(b.tasks.Load()) >= maxEager {
 		return false
 	}
-	b.recheck.Store(false) // who finds no room will be found when somebody leaves
+	b.recheck.Store(false) // a task that finishes sets it again
 	return rt.startEager(p)
 }
 
-// startEager starts some of those who stand in the line of p, as far as there is room, and reports whether there were some.
+// startEager starts up to maxStartBatch tasks of the eager queue of p while there is capacity, and
+// reports whether it started one.
 func (rt *Runtime) startEager(p sched.PlaceID) bool {
 	b := &rt.backlogs[p]
 	var starts recordList
@@ -89,8 +94,8 @@ func (rt *Runtime) startEager(p sched.PlaceID) bool {
 	return n > 0 || tokens && rt.startEagerWithTokens(p)
 }
 
-// startEagerBatch grants followers that need no tokens to p and starts them, maxStartBatch at most. None waits for another: who stands in
-// a line does so since all that it follows has been launched.
+// startEagerBatch grants eager tasks that need no tokens to p and starts them, maxStartBatch at
+// most. None of them waits for another: the predecessors of a queued task have all been launched.
 func (rt *Runtime) startEagerBatch(list *recordList, p sched.PlaceID) {
 	var starts [maxStartBatch]machine.BatchItem
 	n := 0
@@ -107,7 +112,8 @@ func (rt *Runtime) startEagerBatch(list *recordList, p sched.PlaceID) {
 	}
 }
 
-// startEagerWithTokens starts the first of those who stand in the line of p, if there is room and it can have its tokens.
+// startEagerWithTokens starts the first task of the eager queue of p, if there is capacity and its
+// tokens are free.
 func (rt *Runtime) startEagerWithTokens(p sched.PlaceID) bool {
 	spin.LockLong(&rt.mu)
 	r := rt.takeEager(p)
@@ -124,8 +130,9 @@ func (rt *Runtime) startEagerWithTokens(p sched.PlaceID) bool {
 	return true
 }
 
-// finishOutsideScheduler takes r out of flight, which is over on an accelerator and has made nobody ready, past the scheduler, and reports whether that
-// could be done: where r has no tokens that others may want, and the policy learns nothing from it.
+// finishOutsideScheduler takes r, which has finished on an accelerator and made no task ready, out
+// of flight without the lock of the scheduler. It reports false where r holds tokens or the policy
+// learns from it.
 func (rt *Runtime) finishOutsideScheduler(r *record) bool {
 	p := r.item.Place()
 	if r.kind != kernelBody || p == rt.host || r.err != nil || len(r.settings.tokens) > 0 {
@@ -139,7 +146,7 @@ func (rt *Runtime) finishOutsideScheduler(r *record) bool {
 	}
 	rt.counts.end(p)
 	rt.counts.ran[p].n.Add(1)
-	if rt.waiting.Load() > 0 { // r may have been what they wait for
+	if rt.waiting.Load() > 0 { // the ready tasks may have waited for r
 		rt.schedule(nil, nil, smp.None)
 		return true
 	}

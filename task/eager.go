@@ -12,65 +12,71 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// This file is how a kernel task starts before its predecessors are over: when those that are not are all on their way on one
-// accelerator, it is put behind them there, by events, and the host is not in the loop.
+// This file launches a kernel task before its predecessors are finished: when all unfinished
+// predecessors are launched on one accelerator, the task is enqueued behind them there, ordered by
+// events, without a round trip to the host.
 //
-// Such a follower is over when its kernel is and its predecessors are; if one of those failed, it is skipped, whatever its
-// kernel has done. Followers do not take the places of ready tasks (Properties.Depth): there may be maxEager of them, so that
-// the accelerator never waits for the host, as long as what they touch is a small part of its memory; what finds no room waits in
-// line, and becomes ready in the ordinary way if its predecessors are over first. They hold their tokens from when they are launched, if nobody waits for those.
+// Such an eager task is finished when its kernel and its predecessors are. If a predecessor failed,
+// the task is skipped, whatever its kernel did. Eager tasks do not count against Properties.Depth:
+// there may be maxEager of them, as long as they touch a small part of the memory of the
+// accelerator. A task that exceeds this waits in the eager queue, and becomes ready in the ordinary
+// way if its predecessors finish first. Eager tasks hold their tokens from their launch on, if no
+// ready task waits for these.
 //
-// What may run again does not follow, and is not followed: the host keeps what it changes (keepInputs), and cannot before others are done with
-// that.
+// A task with retries is neither eager nor the predecessor of an eager task: the host keeps its
+// inputs (keepInputs), which it cannot while other tasks of the device use them.
 //
-// A recorder is told that a follower was ready, and chosen, when its last predecessor was over on the accelerator: what it waited for is
-// the kernel before it, and not the host. An observer of points gets those of such a task when it is over, with the times at which they
-// happened or, where that was before, the end of its last predecessor: they show every task between its predecessors and its successors.
+// A recorder sees an eager task as ready and chosen when its last predecessor finished on the
+// accelerator, since the task waited for that kernel and not for the host. An observer of points
+// sees the points of such a task when it is finished, with the times at which they happened or,
+// where that is later, the end of its last predecessor: every task lies between its predecessors
+// and its successors.
 
-// The low bits of record.follow, below the id of the task.
+// The low bits of record.eagerState, below the id of the task.
 const (
-	eagerQueued  = 1 // in the line of a place
+	eagerQueued  = 1 // in the eager queue of a place
 	eagerGranted = 2 // granted to it
 	stateBits    = 2
 )
 
-// maxEager is how many tasks may follow at a place, and eagerMemoryPart the part of its memory that they may touch if they are more than
-// Properties.Depth: what they touch is kept there, and may keep out what ready tasks want.
+// maxEager is the largest number of eager tasks at a place. More than Properties.Depth of them may
+// touch at most 1/eagerMemoryPart of its memory, which stays allocated and may delay ready tasks.
 const (
 	maxEager        = 256
 	eagerMemoryPart = 8
 )
 
-// maxStartBatch is how many followers are started before somebody looks for what is over.
+// maxStartBatch is the number of eager tasks that start between two looks for completions.
 const maxStartBatch = machine.MaxBatch
 
-// A deviceBacklog counts the tasks that follow at a place and whose predecessors are not over.
+// A deviceBacklog counts the eager tasks at a place whose predecessors are not finished.
 type deviceBacklog struct {
 	tasks    atomic.Int32
 	bytes    atomic.Int64
-	recheck  atomic.Bool       // the line is worth a look
-	launcher devices.Attentive // whose goroutine starts followers; nil for none
+	recheck  atomic.Bool       // a task of the queue may start
+	launcher devices.Attentive // the launch thread; nil where there is none
 	_        line128
-	mu       spin.Mutex    // guards what follows, and the line of the place
-	freeAt   time.Duration // when the accelerator was done with the kernel before, as it was told, where somebody learns
-	endedAt  time.Duration // the same by the clock of the device, where that is asked for
-	// queued is the length of the line, to be looked at without the lock.
+	mu       spin.Mutex    // guards what follows, and the eager queue of the place
+	freeAt   time.Duration // end of the latest kernel on the host clock, where the policy learns
+	endedAt  time.Duration // the same on the clock of the device
+	// queued is the length of the eager queue, for readers without the lock.
 	queued atomic.Int32
 	_      line128
 }
 
-// add counts r in, leads counts it out: its predecessors are over.
+// add counts r in; remove counts it out when its predecessors are finished.
 func (b *deviceBacklog) add(r *record)    { b.tasks.Add(1); b.bytes.Add(int64(r.work)) }
 func (b *deviceBacklog) remove(r *record) { b.tasks.Add(-1); b.bytes.Add(-int64(r.work)) }
 
-// hasEagerCapacity reports whether a task that touches so much may follow at p now. a is what the policy says of it, nil for nothing.
+// hasEagerCapacity reports whether one more task that touches work bytes may be eager at p. a is
+// the answer of the policy, nil for none.
 func (rt *Runtime) hasEagerCapacity(work deps.Bytes, p sched.PlaceID, a *agreement) bool {
 	b := &rt.backlogs[p]
 	n := int(b.tasks.Load())
 	return n < rt.depth[p] || n < maxEager && (a == nil || a.known.Load()) && deps.Bytes(b.bytes.Load())+work <= rt.memory[p]/eagerMemoryPart
 }
 
-// inFlightNotEager is what p has in flight without those that follow. Requires: mu held.
+// inFlightNotEager is the number of tasks in flight at p that are not eager. Requires: mu held.
 func (rt *Runtime) inFlightNotEager(p sched.PlaceID) int {
 	n := rt.sched.Load(p)
 	if rt.eagerQueues != nil {
@@ -79,7 +85,8 @@ func (rt *Runtime) inFlightNotEager(p sched.PlaceID) int {
 	return n
 }
 
-// An eagerEntry is an entry of a line; it is void when the word of the detail is another: then r may be another task.
+// An eagerEntry is an entry of an eager queue. It is void when detail.eagerState differs from
+// state: then r may be another task.
 type eagerEntry struct {
 	r         *record
 	detail    *detail // of r
@@ -89,7 +96,7 @@ type eagerEntry struct {
 	agreement *agreement // nil where the policy has nothing to say
 }
 
-// An eagerQueue is the tasks that would follow at one place, in order.
+// An eagerQueue holds the tasks that wait for eager launch at one place, in order.
 type eagerQueue struct {
 	list []eagerEntry
 	head int
@@ -116,7 +123,7 @@ func (l *eagerQueue) pop() eagerEntry {
 	return f
 }
 
-// enableEager makes the graphs tell of tasks that can follow.
+// enableEager makes the graphs report tasks that can be launched eagerly.
 func (rt *Runtime) enableEager() {
 	rt.backlogs = make([]deviceBacklog, len(rt.places))
 	if !rt.accelerators {
@@ -134,13 +141,14 @@ func (rt *Runtime) enableEager() {
 	}
 }
 
-// kernelEnqueued is called by the machine when the kernel of a task is enqueued.
+// kernelEnqueued is called by the machine when the kernel of a task has been enqueued.
 func kernelEnqueued(ws *machine.WorkingSet) {
 	r := ws.Owner.(*record)
 	r.scope.graph.domain.Launch(&r.node, int(r.item.Place())+1)
 }
 
-// launchEagerly puts r behind its predecessors, which run at p, or into the line for that. r cannot be over before.
+// launchEagerly launches r behind its predecessors, which run at p, or puts it into the eager queue
+// of p. r cannot be finished before it returns.
 func (rt *Runtime) launchEagerly(r *record, p sched.PlaceID) {
 	if r.kind != kernelBody || r.relaxed || r.retries > 0 || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil {
 		return
@@ -156,7 +164,7 @@ func (rt *Runtime) launchEagerly(r *record, p sched.PlaceID) {
 	id := r.id.Load() << stateBits
 	r.eagerPlace = p
 	b := &rt.backlogs[p]
-	if rt.accelerated > 1 && (here > 0 || rt.idleAccelerators() != 0) && !rt.shouldStayAt(r, p, here) { // else nobody has more, and nobody would rather have it
+	if rt.accelerated > 1 && (here > 0 || rt.idleAccelerators() != 0) && !rt.shouldStayAt(r, p, here) { // else no other place has more data, or is idle
 		return
 	}
 	switch {
@@ -168,8 +176,8 @@ func (rt *Runtime) launchEagerly(r *record, p sched.PlaceID) {
 	}
 }
 
-// tryGrantEager grants r to p and reports true, unless others stand in line, or there is no room, or tokens are lacking. id is that of the
-// task, shifted.
+// tryGrantEager grants r to p and reports true, unless the eager queue is not empty, there is no
+// capacity, or tokens are lacking. id is that of the task, shifted.
 func (rt *Runtime) tryGrantEager(r *record, p sched.PlaceID, id uint64, a *agreement) bool {
 	if len(r.settings.tokens) == 0 {
 		if !rt.reserveEager(r, p, id, a) {
@@ -188,7 +196,7 @@ func (rt *Runtime) tryGrantEager(r *record, p sched.PlaceID, id uint64, a *agree
 	return true
 }
 
-// reserveEager counts r among those that follow at p, unless others stand in line or there is no room.
+// reserveEager counts r as eager at p, unless the eager queue is not empty or there is no capacity.
 func (rt *Runtime) reserveEager(r *record, p sched.PlaceID, id uint64, a *agreement) bool {
 	b := &rt.backlogs[p]
 	spin.LockLong(&b.mu)
@@ -201,7 +209,7 @@ func (rt *Runtime) reserveEager(r *record, p sched.PlaceID, id uint64, a *agreem
 	return true
 }
 
-// grantEager grants r, which follows at p and needs no tokens, to that.
+// grantEager grants r, which is eager at p and needs no tokens, to p.
 func (rt *Runtime) grantEager(r *record, p sched.PlaceID) {
 	if rt.sched.GrantUnlocked(&r.item, p) {
 		rt.counts.grantUncounted(p)
@@ -213,20 +221,23 @@ func (rt *Runtime) grantEager(r *record, p sched.PlaceID) {
 	rt.unlock()
 }
 
-// The low bits of record.adding, below the id of the task: one that follows while it is being submitted is started when no lock is held.
+// The low bits of record.submissionState, below the id of the task. A task that becomes eager
+// during its submission is started when no lock is held.
 const (
 	inSubmission         = 1
 	startAfterSubmission = 2
 )
 
-// endSubmission says that task id, that of r if it is not over, has been submitted, and reports whether it is to be started by who submits.
+// endSubmission ends the submission of task id, and reports whether the submitting goroutine has to
+// start the task. r may belong to another task by then.
 func (r *detail) endSubmission(id deps.TaskID) bool {
 	word := uint64(id) << stateBits
 	return r.submissionState.CompareAndSwap(word|startAfterSubmission, 0) ||
 		!r.submissionState.CompareAndSwap(word|inSubmission, 0) && r.submissionState.CompareAndSwap(word|startAfterSubmission, 0)
 }
 
-// estimateTransfers is what would be moved for r to p, as of a moment ago; what it changes counts twice, as for the scheduler (addMoves).
+// estimateTransfers estimates the bytes to transfer for r to p. Data that r reads and writes count
+// twice, as for the scheduler (addMoves).
 func (rt *Runtime) estimateTransfers(r *record, p sched.PlaceID) deps.Bytes {
 	n := rt.machine.GuessMissing(r.data(), rt.spaces[p])
 	if n > 0 {
@@ -239,13 +250,14 @@ func (rt *Runtime) estimateTransfers(r *record, p sched.PlaceID) deps.Bytes {
 	return n
 }
 
-// shouldStayAt reports whether no other accelerator has more of what r reads, and none that is idle should rather have it.
+// shouldStayAt reports whether no other accelerator holds more of the inputs of r than p, and no
+// idle one should steal it.
 func (rt *Runtime) shouldStayAt(r *record, p sched.PlaceID, here deps.Bytes) bool {
 	others := r.item.Allowed.Without(p)
 	if rt.host >= 0 {
 		others = others.Without(rt.host)
 	}
-	if here == 0 { // nobody has more
+	if here == 0 { // no place has more
 		others &= rt.idleAccelerators()
 	}
 	for ; others != 0; others = others.Without(others.First()) {
@@ -258,7 +270,7 @@ func (rt *Runtime) shouldStayAt(r *record, p sched.PlaceID, here deps.Bytes) boo
 	return true
 }
 
-// idleAccelerators returns the places but the host that have nothing to do.
+// idleAccelerators returns the accelerators without tasks.
 func (rt *Runtime) idleAccelerators() sched.PlaceSet {
 	set := rt.sched.Idle()
 	if rt.host >= 0 {
@@ -267,7 +279,8 @@ func (rt *Runtime) idleAccelerators() sched.PlaceSet {
 	return set
 }
 
-// shouldSteal reports whether q, if it is idle, should rather have r than p, which has extra bytes more of what it reads.
+// shouldSteal reports whether q, if it is idle, should take r from p, which holds extra more bytes
+// of its inputs.
 func (rt *Runtime) shouldSteal(r *record, p, q sched.PlaceID, extra deps.Bytes) bool {
 	spin.LockLong(&rt.mu)
 	defer rt.mu.Unlock()
@@ -275,7 +288,7 @@ func (rt *Runtime) shouldSteal(r *record, p, q sched.PlaceID, extra deps.Bytes) 
 	return rt.sched.Load(q) == 0 && rt.sched.WorthMoving(&r.item, p, q, rt.inFlightNotEager(p), extra)
 }
 
-// enqueueEager puts r into the line of p; id is that of the task, shifted.
+// enqueueEager puts r into the eager queue of p; id is that of the task, shifted.
 func (rt *Runtime) enqueueEager(r *record, p sched.PlaceID, id uint64, a *agreement) {
 	b := &rt.backlogs[p]
 	spin.LockLong(&b.mu)
@@ -288,7 +301,8 @@ func (rt *Runtime) enqueueEager(r *record, p sched.PlaceID, id uint64, a *agreem
 	b.mu.Unlock()
 }
 
-// takeEager is nextEager for one that needs tokens, too. It is counted, and not granted yet. Requires: mu held.
+// takeEager is nextEager for tasks with tokens, too. The task is counted, and not granted yet.
+// Requires: mu held.
 func (rt *Runtime) takeEager(p sched.PlaceID) *record {
 	if rt.eagerQueues == nil {
 		return nil
@@ -300,15 +314,16 @@ func (rt *Runtime) takeEager(p sched.PlaceID) *record {
 	return r
 }
 
-// nextEager takes the first that may follow out of the line of p, or returns nil; tokens says that it needs some, for which mu must be
-// held. Requires: behind.mu of p held.
+// nextEager takes the first task that may start from the eager queue of p, nil for none. tokens
+// reports that the first task needs tokens, for which mu must be held. Requires: deviceBacklog.mu
+// of p held.
 func (rt *Runtime) nextEager(p sched.PlaceID, held bool) (r *record, tokens bool) {
 	b := &rt.backlogs[p]
 	for l := &rt.eagerQueues[p]; !l.empty(); {
 		f := l.list[l.head]
 		if f.detail.eagerState.Load() == f.state {
 			switch { // or, if it becomes ready meanwhile, next time
-			case f.agreement != nil && f.agreement.disagrees.Load(): // it leaves the line, and becomes ready in the ordinary way
+			case f.agreement != nil && f.agreement.disagrees.Load(): // it becomes ready in the ordinary way
 				l.pop()
 				b.queued.Add(-1)
 				continue
@@ -330,7 +345,8 @@ func (rt *Runtime) nextEager(p sched.PlaceID, held bool) (r *record, tokens bool
 	return nil, false
 }
 
-// predecessorsDone says that the predecessors of r, which follows, are over; by was the last, nil where r was submitted too late to know.
+// predecessorsDone records that all predecessors of r, which is eager, are finished. by is the last
+// one, nil where r was submitted too late to know.
 func (rt *Runtime) predecessorsDone(r, by *record) {
 	if rt.hasObserver {
 		r.lastPredecessor = lastPredecessor{}
@@ -342,27 +358,29 @@ func (rt *Runtime) predecessorsDone(r, by *record) {
 	rt.arrive(r)
 }
 
-// wasGranted reports whether r, whose predecessors are over, was granted to a place before: then it may be on a list of those who start
-// it, and must be put on no other. If it stands in a line still, it does so no longer.
+// wasGranted reports whether r, whose predecessors are finished, was granted to a place before.
+// Then another goroutine may hold it in a list, and it must be put on no other. A task in an eager
+// queue leaves it.
 func (r *record) wasGranted() bool {
 	word := r.eagerState.Load()
 	return word != 0 && !r.eagerState.CompareAndSwap(r.id.Load()<<stateBits|eagerQueued, 0)
 }
 
-// arrive says that the kernel of r is over, or that its predecessors are; the second of the two ends it.
+// arrive counts one of the two events that finish r: its kernel has finished, or its predecessors
+// have.
 func (rt *Runtime) arrive(r *record) {
 	if r.arrivals.Add(1) == 2 {
 		rt.finishTask(r)
 	}
 }
 
-// A lastPredecessor says which predecessor of a task that follows was over last, and when.
+// A lastPredecessor is the predecessor of an eager task that finished last, and when.
 type lastPredecessor struct {
 	by deps.TaskID
 	at time.Duration
 }
 
-// finishTask ends r: its kernel is over, or did not run, and its predecessors are over.
+// finishTask ends r: its kernel is finished, or did not run, and its predecessors are finished.
 func (rt *Runtime) finishTask(r *record) {
 	p, err := r.item.Place(), r.outcome
 	via := r.poison.Load()
