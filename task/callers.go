@@ -10,18 +10,21 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// This file is what lets several goroutines describe kernel tasks at once: records that are had without the lock of submission, and the
-// count of those who are at it. What a task is submitted with is read, checked and placed before it has a number, so all that needs
-// the lock is its place in the order and its edges.
+// This file lets several goroutines describe kernel tasks at once: records that are taken without
+// the lock of submission, and the number of active callers. The arguments of a task are read,
+// checked and placed before the task has a number, so that only its place in the order and its
+// edges need the lock.
 
-// shardCount is how many shelves there are: who takes a record and who gives one back rarely come to the same.
+// shardCount is the number of shards: a goroutine that takes a record and one that returns one
+// rarely use the same.
 const shardCount = 16
 
-// A freeShard is free records of a program on a machine with accelerators, where each task needs its detail: they keep it.
+// A freeShard holds free records of the program on a machine with accelerators, where each task
+// needs a detail: the records keep theirs.
 type freeShard struct {
 	mu   spin.Mutex
 	list *record
-	n    atomic.Int32 // in list, to be looked at without the lock
+	n    atomic.Int32 // length of list, for readers without the lock
 	made int64
 	_    line128
 }
@@ -66,7 +69,8 @@ func (k *shardedFreeList) put(r *record) {
 	at.mu.Unlock()
 }
 
-// count returns how many records there are, and how many were made. Requires: nobody submits, and nothing runs.
+// count returns how many records there are, and how many were made. Requires: no submission, and no
+// running task.
 func (k *shardedFreeList) count() (free, made int64) {
 	for i := range k {
 		free, made = free+int64(k[i].n.Load()), made+k[i].made
@@ -74,11 +78,12 @@ func (k *shardedFreeList) count() (free, made int64) {
 	return free, made
 }
 
-// activeCallers count who uses the runtime with no task in the window yet, so that Close waits for them. Who comes in and finds the runtime
-// closed goes again: one of the two sees the other.
+// activeCallers counts the calls that use the runtime with no task in the window yet, so that Close
+// waits for them. A call that finds the runtime closed returns at once: either it sees that, or
+// Close sees the call.
 //
-// They are counted in several rooms, so that those who come and go all the time do not share one: who waits asks for one room after the
-// other, as nobody stays who comes after the runtime was closed.
+// The count is split into stripes, so that callers share no cache line. wait can look at one stripe
+// after the other, since no call stays that begins after the runtime was closed.
 type activeCallers struct {
 	stripes [callerStripes]callerStripe
 	closing atomic.Bool
@@ -93,7 +98,7 @@ type callerStripe struct {
 	_ line128
 }
 
-// stripe returns the one of the calling goroutine.
+// stripe returns the stripe of the calling goroutine.
 func (g *activeCallers) stripe() *callerStripe {
 	const mix = 0x9e3779b97f4a7c15
 	return &g.stripes[uint64(goroutine())*mix>>58%callerStripes]
@@ -101,7 +106,7 @@ func (g *activeCallers) stripe() *callerStripe {
 
 func (g *activeCallers) enter() { g.stripe().n.Add(1) }
 
-// leave says that who has entered goes, on the same goroutine.
+// leave ends a call, on the goroutine that called enter.
 func (g *activeCallers) leave() {
 	if g.stripe().n.Add(-1) == 0 && g.closing.Load() {
 		g.mu.Lock()
@@ -110,7 +115,7 @@ func (g *activeCallers) leave() {
 	}
 }
 
-// wait waits until nobody is there. Requires: the runtime is closed.
+// wait waits until there are no callers. Requires: the runtime is closed.
 func (g *activeCallers) wait() {
 	g.left.L = &g.mu
 	g.closing.Store(true)
@@ -123,8 +128,8 @@ func (g *activeCallers) wait() {
 	}
 }
 
-// waitForCurrent returns when all have left who were there when it was called, and perhaps others. A room counts all who are in it, so that it looks
-// again and again.
+// waitForCurrent returns when all calls have ended that were active when it was called. It polls,
+// as a stripe counts later calls too.
 func (g *activeCallers) waitForCurrent() {
 	const longest = time.Millisecond
 	for i := range g.stripes {
@@ -134,7 +139,8 @@ func (g *activeCallers) waitForCurrent() {
 	}
 }
 
-// openUnlocked begins the record of a kernel task of the program without the lock of submission; abortUnlocked or commitUnlocked ends that.
+// openUnlocked begins the record of a kernel task of the program without the lock of submission;
+// abortUnlocked or commitUnlocked ends that.
 func (s *Scope) openUnlocked(k *Kernel, g *Group) (*record, error) {
 	rt := s.rt
 	rt.callers.enter()
@@ -182,11 +188,12 @@ func (s *Scope) commitUnlocked(r *record) (t Task, err error) {
 	return t, nil
 }
 
-// commitUnobserved is commit for a task of the program that is prepared, where nobody looks on or waits for it and no reduction is open. Under the
-// lock of submission is no more than its place in the order and its edges, and nothing of it that others have had is looked at for the
-// first time: to fetch that takes longer than the rest.
+// commitUnobserved is commit for a task of the program that is prepared and neither observed nor
+// waited for, where no reduction is open. Under the lock of submission it finds only the place in
+// the order and the edges. Memory that another processor wrote is fetched outside of the lock: that
+// takes longer than the rest.
 func (s *Scope) commitUnobserved(r *record) Task {
-	rt, detail, domain := s.rt, r.detail, s.graph.domain // r may be over, and another task, when it is settled
+	rt, detail, domain := s.rt, r.detail, s.graph.domain // r may be finished, and another task, after Settle
 	id := deps.TaskID(rt.window.enter())
 	s.count(r)
 	if e := s.graph.poisonOf(r.accesses); e != nil {
@@ -196,7 +203,7 @@ func (s *Scope) commitUnobserved(r *record) Task {
 	edges := domain.Place(&r.node, r.accesses)
 	s.submitting.Unlock()
 	spin.Perturb()
-	r.id.Store(uint64(id)) // it is not ready, and nobody knows it by more than its node, before it is settled
+	r.id.Store(uint64(id)) // it is not ready, and only its node is known, before Settle
 	r.submissionState.Store(uint64(id)<<stateBits | inSubmission)
 	var ready recordList
 	late := domain.Settle(&r.node, edges)

@@ -8,13 +8,14 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// concurrentGroups knows where the concurrent accesses of tasks that are ready or run are: all that overlap are in one address
-// space, or their updates would be to different replicas. On the host, a kernel with atomics is alone: neither its Go function nor its
-// vector code makes them. One without runs beside others, as on a device: its author says that they order themselves, by what they
-// touch. It is guarded by Runtime.mu.
+// concurrentGroups holds the concurrent accesses of ready and running tasks: all that overlap are
+// in one address space, since their updates would otherwise go to different replicas. On the host a
+// kernel with atomics runs alone: neither its Go function nor its vector code has atomics. A kernel
+// without atomics runs beside others, as on a device: its iterations are ordered by its author, or
+// touch different elements. It is guarded by Runtime.mu.
 //
-// Tasks that wait for the same first region stand in one line, where only the head can be next. Nobody overtakes the one that has waited
-// longest if the two overlap.
+// Tasks that wait for the same first region stand in one queue, of which only the head can be next.
+// No task overtakes the one that has waited longest if the two overlap.
 type concurrentGroups struct {
 	held     []*record // record.heldIndex is the index
 	kernels  int       // among held
@@ -27,14 +28,14 @@ type concurrentGroups struct {
 	arrivals uint64
 }
 
-// A sharedRegion is a region that is shared now.
+// A sharedRegion is a region with concurrent accesses at the moment.
 type sharedRegion struct {
 	at    devices.SpaceID
 	n     int // tasks
 	alone int // among them, those that must be alone on the host
 }
 
-// A waitQueuee is the tasks that wait for one first region, in order of arrival.
+// A waitQueue holds the tasks that wait for one first region, in order of arrival.
 type waitQueue struct {
 	region  deps.Region
 	records []*record
@@ -42,7 +43,7 @@ type waitQueue struct {
 	since   []uint64 // when they came
 }
 
-// shareElement reports whether two tasks share a common element.
+// shareElement reports whether concurrent accesses of two tasks share an element.
 func shareElement(a, b *record) bool {
 	for i := range a.sharedRegions {
 		if slices.ContainsFunc(b.sharedRegions, a.sharedRegions[i].Overlaps) {
@@ -52,12 +53,13 @@ func shareElement(a, b *record) bool {
 	return false
 }
 
-// alone reports whether r, on the host, must be kept from those that have concurrent accesses to the same elements.
+// alone reports whether r, on the host, must not run beside tasks with concurrent accesses to the
+// same elements.
 func (r *record) alone() bool {
 	return r.kind == kernelBody && r.rt.host >= 0 && r.running(r.rt.host).atomics
 }
 
-// buildIndex makes the spots those of all that are held.
+// buildIndex fills regions from held.
 func (w *concurrentGroups) buildIndex() {
 	if w.indexed {
 		return
@@ -68,7 +70,7 @@ func (w *concurrentGroups) buildIndex() {
 	}
 }
 
-// addRegions counts s in, where it is.
+// addRegions counts the regions of s in.
 func (w *concurrentGroups) addRegions(s *record) {
 	alone := s.alone()
 	for _, r := range s.sharedRegions {
@@ -119,7 +121,7 @@ func (w *concurrentGroups) remove(s *record) {
 	}
 }
 
-// wait has s wait. It shares something, as there is nothing else to wait for.
+// wait queues s, which has at least one shared region.
 func (w *concurrentGroups) wait(s *record) {
 	first := s.sharedRegions[0]
 	l := w.byFirst[first]
@@ -136,7 +138,7 @@ func (w *concurrentGroups) wait(s *record) {
 	l.records, l.since = append(l.records, s), append(l.since, w.arrivals)
 }
 
-// leave takes the head of l out.
+// leave removes the head of l.
 func (w *concurrentGroups) leave(l *waitQueue) {
 	w.waiting--
 	if w.oldest == l {
@@ -154,7 +156,7 @@ func (w *concurrentGroups) first() *record {
 	if len(w.queues) == 0 {
 		return nil
 	}
-	if w.oldest == nil { // who comes later is younger than all heads
+	if w.oldest == nil { // later arrivals are younger than all heads
 		w.oldest = slices.MinFunc(w.queues, (*waitQueue).compare)
 	}
 	return w.oldest.records[w.oldest.next]
@@ -162,7 +164,7 @@ func (w *concurrentGroups) first() *record {
 
 func (l *waitQueue) compare(o *waitQueue) int { return cmp.Compare(l.since[l.next], o.since[o.next]) }
 
-// inOrder returns the lines, those first whose heads have waited longest.
+// inOrder returns the queues, sorted by the arrival of their heads.
 func (w *concurrentGroups) inOrder() []*waitQueue {
 	if len(w.queues) == 0 {
 		return nil

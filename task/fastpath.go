@@ -9,19 +9,20 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// This file is the quick way of plain tasks. A task is plain when any worker may run it as soon as it is ready and nothing is
-// there to decide: it holds no tokens, its priority is 0, the machine has no accelerator, and the policy is the default one,
-// under which equals are stolen. Plain tasks go past the scheduler: the worker that makes one ready runs it next, more of them
-// go into the worker's queue, those that were ready at once into the inbox. Who has nothing takes some of the inbox, or half
-// of another's queue.
+// This file is the fast path of simple tasks. A task is simple when any worker may run it as soon
+// as it is ready and there is nothing to decide: it holds no tokens, its priority is 0, the machine
+// has no accelerator, and the policy is the default one, which steals tasks of equal priority.
+// Simple tasks bypass the scheduler. A worker runs next the first task that it makes ready, and
+// puts further ones into its queue; tasks that are ready at submission go into the inbox. An idle
+// worker takes a share of the inbox, or half of the queue of another worker.
 //
-// Tasks that are not plain come first, but for those with a priority below 0, which come last.
+// Other tasks come first, but for those with a priority below 0, which come last.
 
-// A simpleQueuee is plain tasks that are ready, first in, first out.
+// A simpleQueue holds ready simple tasks, first in, first out.
 //
-// It is a ring of pointers and not a list through the records, whose lines may be with another processor. some, at which those look
-// who have nothing to do, has a line to itself and changes only when the queue becomes empty or is so no more: who looks does not
-// disturb who pushes.
+// It is a ring of pointers and not a list through the records, whose cache lines may be with
+// another processor. Idle workers poll nonEmpty, which has a cache line to itself and changes only
+// when the queue becomes empty or stops being so: polling does not disturb push.
 type simpleQueue struct {
 	nonEmpty atomic.Bool
 	_        line128
@@ -89,7 +90,8 @@ func (q *simpleQueue) pop() (r *record) {
 	return r
 }
 
-// takeShare takes a part of the queue for one of n who take: it returns the first task and puts the others into own. taken counts all.
+// takeShare takes a part of the queue for one of n workers: it returns the first task and puts the
+// others into own. taken counts all of them.
 func (q *simpleQueue) takeShare(own *simpleQueue, n uint32) (first *record, taken int) {
 	if !q.nonEmpty.Load() {
 		return nil, 0
@@ -106,7 +108,7 @@ func (q *simpleQueue) takeShare(own *simpleQueue, n uint32) (first *record, take
 		return nil, 0
 	}
 	for _, r := range list {
-		r.link = nil // fetches the line from who made it ready, all of them at once
+		r.link = nil // fetches the line from the processor that made it ready, all of them at once
 	}
 	if take > 1 {
 		spin.Lock(&own.mu)
@@ -118,16 +120,17 @@ func (q *simpleQueue) takeShare(own *simpleQueue, n uint32) (first *record, take
 	return list[0], len(list)
 }
 
-// maxShare bounds what is taken at once: the tasks may be long. What is no more than smallShare is not divided: who comes next finds it
-// with who has taken it.
+// maxShare bounds what is taken at once: the tasks may be long. A queue of at most smallShare tasks
+// is not divided; the next idle worker steals from the one that took it.
 const (
 	maxShare   = 32
 	smallShare = 16
 )
 
-// A share of less than maxShare says that the worker is quicker than who makes tasks ready. It then lets inboxPause go by before the
-// next one: the lines of the inbox, and of the tasks that those who submit look at as predecessors, are to go from one processor to
-// the other for several tasks at once. A task that comes alone does not wait for that, nor does who has run what takes longer.
+// A share of less than maxShare says that the worker is faster than the goroutines that make tasks
+// ready. The worker then lets inboxPause pass before the next share, so that the cache lines of the
+// inbox and of predecessors move between processors once for several tasks. A single task does not
+// wait for that, nor does a worker whose last task took longer.
 const inboxPause = 4 * time.Microsecond
 
 // takeInbox is takeSimple from the inbox.
@@ -144,20 +147,21 @@ func (rt *Runtime) takeInbox(state *workerState) *record {
 	return r
 }
 
-// fairness is how often a worker looks into the inbox before its own queue, so that tasks there do not wait for ever.
+// fairness is how often a worker looks into the inbox before its own queue, so that tasks in the
+// inbox do not starve.
 const fairness = 61
 
-// isSimple reports whether r, whose options are known, is plain.
+// isSimple reports whether r, whose options are known, is simple.
 func (rt *Runtime) isSimple(r *record) bool {
 	return rt.fastPath && r.item.Priority == 0 && len(r.settings.tokens) == 0
 }
 
-// setFastPath finds out whether there can be plain tasks.
+// setFastPath finds out whether there can be simple tasks.
 func (rt *Runtime) setFastPath(policy string) {
 	rt.fastPath = !rt.accelerators && rt.host >= 0 && (policy == "" || policy == sched.DefaultPolicy)
 }
 
-// scheduleFast is schedule where there are plain tasks.
+// scheduleFast is schedule where there are simple tasks.
 func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *record {
 	var next *record
 	var rest recordList
@@ -204,7 +208,8 @@ func (rt *Runtime) queueOf(worker int) *simpleQueue {
 	return &rt.workerStates[worker].queue
 }
 
-// nextSimple returns what a worker should run that has made next ready, if it has.
+// nextSimple returns the task that a worker should run next. next is one that the worker has made
+// ready, or nil.
 func (rt *Runtime) nextSimple(worker int, next *record) *record {
 	if rt.waiting.Load() > 0 {
 		if first := rt.takeScheduled(); first != nil {
@@ -227,7 +232,7 @@ func (rt *Runtime) nextSimple(worker int, next *record) *record {
 	return next
 }
 
-// takeScheduled returns what the scheduler has for a worker.
+// takeScheduled returns a task of the scheduler for a worker.
 func (rt *Runtime) takeScheduled() *record {
 	rt.mu.Lock()
 	r := rt.takeHost(nil)
@@ -238,7 +243,7 @@ func (rt *Runtime) takeScheduled() *record {
 	return r
 }
 
-// takeSimple returns a plain task from the queues, and sees that somebody comes for the others.
+// takeSimple returns a simple task from the queues, and wakes another worker where more are left.
 func (rt *Runtime) takeSimple(worker int) *record {
 	state := &rt.workerStates[worker]
 	var r *record
@@ -264,13 +269,13 @@ func (rt *Runtime) takeSimple(worker int) *record {
 	return r
 }
 
-// unlock unlocks mu, and tells those who look without it what there is for workers.
+// unlock unlocks mu, and publishes the number of waiting tasks for readers without the lock.
 func (rt *Runtime) unlock() {
 	rt.publishWaiting()
 	rt.mu.Unlock()
 }
 
-// publishWaiting is what unlock tells. Requires: mu held.
+// publishWaiting is the part of unlock that publishes. Requires: mu held.
 func (rt *Runtime) publishWaiting() {
 	waiting := rt.handedOffLen + int32(rt.sched.Len())
 	if rt.fastPath {
@@ -287,7 +292,7 @@ func (rt *Runtime) publishWaiting() {
 	}
 }
 
-// Ready reports whether there may be something for a worker.
+// Ready reports whether there may be a task for a worker.
 func (w cpu) Ready() bool {
 	rt := w.rt
 	if rt.waiting.Load() > 0 || rt.waitingLow.Load() > 0 || rt.inbox.nonEmpty.Load() {
@@ -301,8 +306,8 @@ func (w cpu) Ready() bool {
 	return false
 }
 
-// markBusy and rest count the workers that have a task. The most at once is for plain tasks, which go past the scheduler: it counts
-// those with tokens, and a worker that is done with one is still busy.
+// markBusy and markIdle maintain the number of busy workers. The maximum counts only simple tasks:
+// the scheduler counts those with tokens, and a worker that has finished one is still busy.
 func (rt *Runtime) markBusy(r *record) {
 	n := rt.busy.Add(1)
 	if !rt.isSimple(r) {

@@ -5,26 +5,30 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// This file is where records are while nobody uses them. A record is used again in the scope where it was used before, as long as that
-// is there: the graph of a scope may still refer to nodes that are over (deps.Domain), and only who submits there may begin such a
-// node anew. Records of the program stay with the program; those of a scope that is over, and its graph with it, are for other scopes.
+// This file keeps the free records. A record is used again in the scope where it was used before,
+// as long as the scope exists: the graph of the scope may still refer to finished nodes
+// (deps.Domain), and only the submitting goroutine of that scope may reset such a node. Records of
+// the program stay with the program. Those of a finished scope, whose graph is gone too, go to
+// other scopes.
 //
-// Most records come back from another processor than the one that submits. They come in bundles, so that who submits can ask for the
-// lines of all records of a bundle at once instead of waiting for each when it is needed.
+// Most records come back from another processor than that of the submitting goroutine. They come in
+// magazines (Bonwick and Adams, Magazines and Vmem, 2001, section 3), so that the submitting
+// goroutine can fetch the cache lines of all records of a magazine at once.
 
-// A line128 keeps what lies before it and after it in different cache lines, and out of the pairs of lines that are fetched together.
+// A line128 keeps its neighbours in different cache lines, and in different pairs of lines that are
+// fetched together.
 type line128 [128]byte
 
-const magazineSize = 30 // with which a bundle is four cache lines
+const magazineSize = 30 // a magazine is then four cache lines
 
-// A magazine is some free records.
+// A magazine holds some free records.
 type magazine struct {
 	next *magazine
 	n    int
 	list [magazineSize]*record
 }
 
-// A recordDepot is the free records of the program.
+// A recordDepot holds the magazines of the program.
 type recordDepot struct {
 	mu    spin.Mutex
 	full  *magazine // with records
@@ -32,7 +36,7 @@ type recordDepot struct {
 	made  int64 // guarded by the submitting of the program
 }
 
-// take returns a bundle with records for an empty one, or nil when there are none.
+// take returns a magazine with records in exchange for an empty one, or nil when there are none.
 func (k *recordDepot) take(empty *magazine) *magazine {
 	spin.Lock(&k.mu)
 	b := k.full
@@ -46,7 +50,7 @@ func (k *recordDepot) take(empty *magazine) *magazine {
 	return b
 }
 
-// give takes a bundle with records and returns an empty one.
+// give takes a magazine with records and returns an empty one.
 func (k *recordDepot) give(b *magazine) *magazine {
 	spin.Lock(&k.mu)
 	if b != nil {
@@ -97,7 +101,7 @@ func (s *Scope) takeRecord() *record {
 		}
 		rt.magazine = b
 		for _, r := range b.list[:b.n] {
-			r.link = nil      // fetches the line that the worker has had, all of them at once,
+			r.link = nil      // fetches the line that the worker wrote, all of them at once,
 			r.node.ID = 0     // and this one,
 			if r.scope != s { // and this one
 				rt.bug("a record of another scope is in the stock")
@@ -122,7 +126,7 @@ func (s *Scope) takeNestedRecord() *record {
 	return r
 }
 
-// putRecord returns a record of s that nobody uses; worker is as in conclude.
+// putRecord returns a record of s that is not in use; worker is as in conclude.
 func (s *Scope) putRecord(r *record, worker int) {
 	rt := s.rt
 	switch {
@@ -150,7 +154,8 @@ func (s *Scope) putRecord(r *record, worker int) {
 	b.n++
 }
 
-// releaseRecords gives the records of s to other scopes. Requires: s is over, and its graph is gone.
+// releaseRecords gives the records of s to other scopes. Requires: s is finished, and its graph is
+// gone.
 func (s *Scope) releaseRecords() {
 	first := s.freeOwn
 	for r := s.returned.Swap(nil); r != nil; {
@@ -169,7 +174,7 @@ func (s *Scope) releaseRecords() {
 	s.rt.freeNested.put(first, last)
 }
 
-// recordFreeList are the free records of nested scopes that are over.
+// A recordFreeList holds the free records of finished nested scopes.
 type recordFreeList struct {
 	mu   spin.Mutex
 	list *record
@@ -195,7 +200,8 @@ func (l *recordFreeList) put(first, last *record) {
 	l.mu.Unlock()
 }
 
-// countRecords returns how many records are free, and how many were made. Requires: nobody submits, and nothing runs.
+// countRecords returns how many records are free, and how many were made. Requires: no submission,
+// and no running task.
 func (rt *Runtime) countRecords() (free, made int64) {
 	lists := []*magazine{rt.depot.full, rt.magazine}
 	for i := range rt.workerStates {

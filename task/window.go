@@ -12,31 +12,33 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// A window counts the tasks in flight and makes those who submit, or wait, wait until there are few enough.
+// A window counts the tasks in flight. It makes submitting and waiting goroutines wait until there
+// are few enough.
 //
-// What is over is counted in several tallies, one for each worker, so that workers share no memory as long as nobody waits. Who
-// waits divides what is missing among the tallies and writes into each the count at which it should look again: before enough
-// tasks are over, one of the tallies must have come to its mark.
+// Finished tasks are counted in several tallies, one for each worker, so that workers share no
+// memory as long as no goroutine waits. A waiting goroutine divides the missing number among the
+// tallies and writes into each the count at which to look again: before enough tasks have finished,
+// one of the tallies must have reached its mark.
 type window struct {
 	limit   int64
-	ctx     context.Context // whose end somebody tells by wake
-	tallies []tally         // the first is of all who are no worker
-	_       line128         // who counts tasks out reads the tallies
+	ctx     context.Context // the end of it calls wake
+	tallies []tally         // the first is that of all goroutines that are no workers
+	_       line128         // leave reads the tallies
 
 	entered      atomic.Int64 // tasks so far: the number of the latest one
-	lastFinished atomic.Int64 // that were over when somebody looked last
+	lastFinished atomic.Int64 // finished tasks as of the latest count
 	_            line128
 
 	idle    spin.Mutex // guards what follows, and the marks
 	changed *sync.Cond
-	limits  []int64 // what each of those who wait waits for
+	limits  []int64 // by waiter: the number of tasks in flight to wait for
 }
 
-// A tally counts tasks that are over.
+// A tally counts finished tasks.
 type tally struct {
 	finished atomic.Int64
-	mark     atomic.Int64 // who counts up to it looks whether somebody goes on
-	seen     int64        // of over, when the mark was set; guarded by window.idle
+	mark     atomic.Int64 // a worker that reaches it calls wakeSatisfied
+	seen     int64        // of finished, when the mark was set; guarded by window.idle
 	_        [104]byte
 }
 
@@ -57,7 +59,8 @@ func (w *window) open(limit int, workers int) {
 	w.clearMarks()
 }
 
-// hasCapacity reports whether there is room for a task of the program. Requires: the submitting of the program held, so that the room stays.
+// hasCapacity reports whether there is capacity for a task of the program. Requires: the submitting
+// of the program held, so that the answer stays true.
 func (w *window) hasCapacity() bool {
 	n := w.entered.Load()
 	if n-w.lastFinished.Load() < w.limit {
@@ -67,7 +70,8 @@ func (w *window) hasCapacity() bool {
 	return n-w.lastFinished.Load() < w.limit
 }
 
-// waitCapacity waits until half of the window is free, or ctx is done: who submits is to be woken once for many tasks.
+// waitCapacity waits until half of the window is free, or ctx is done: the submitting goroutine is
+// woken once for many tasks.
 func (w *window) waitCapacity(ctx context.Context) error {
 	if w.wait(w.limit-1-w.limit/2, ctx) != nil {
 		return fmt.Errorf("task: submit: there is no room in the window of %d tasks: %w", w.limit, context.Cause(ctx))
@@ -75,7 +79,7 @@ func (w *window) waitCapacity(ctx context.Context) error {
 	return nil
 }
 
-// enter counts a task in, whether there is room or not, and returns its number, from 1.
+// enter counts a task in, whether there is capacity or not, and returns its number, from 1.
 func (w *window) enter() int64 {
 	spin.Perturb()
 	return w.entered.Add(1)
@@ -99,16 +103,17 @@ func (w *window) leave(worker int) {
 		n = t.finished.Add(1)
 	} else {
 		n = t.finished.Load() + 1
-		t.finished.Store(n) // nobody else writes it
+		t.finished.Store(n) // only this worker writes it
 	}
 	spin.Perturb()
 	if n >= t.mark.Load() && w.wakeSatisfied() && worker >= 0 {
-		// Who was let go is first in the line of this processor, where nobody else may come for a while: workers do not pause.
+		// The woken goroutine is first in the queue of this processor, which no other processor may
+		// look at for a while: workers do not pause.
 		runtime.Gosched()
 	}
 }
 
-// finished is the number of tasks that are over.
+// finished is the number of finished tasks.
 func (w *window) finished() int64 {
 	sum := int64(0)
 	for i := range w.tallies {
@@ -126,13 +131,15 @@ func (w *window) live() int64 {
 	return w.entered.Load() - over
 }
 
-// observedLive is the number of tasks in flight for those who look on: never more than there were, a little less while some end.
+// observedLive is the number of tasks in flight for observers: never more than there were, a little
+// less while some end.
 func (w *window) observedLive() int64 {
 	entered := w.entered.Load()
 	return max(0, entered-w.finished())
 }
 
-// wakeSatisfied lets those go on who wait for nothing more, and sets the marks for the others. It reports whether there are some of the former.
+// wakeSatisfied wakes waiters whose limit is met and re-arms the marks of the rest. It reports
+// whether it woke one.
 func (w *window) wakeSatisfied() bool {
 	w.idle.Lock()
 	defer w.idle.Unlock()
@@ -143,7 +150,8 @@ func (w *window) wakeSatisfied() bool {
 	return true
 }
 
-// anySatisfied reports whether somebody who waits can go on; if not, it sets the marks. Requires: idle held.
+// anySatisfied reports whether the limit of a waiter is met; if not, it sets the marks. Requires:
+// idle held.
 func (w *window) anySatisfied() bool {
 	if len(w.limits) == 0 {
 		w.clearMarks()
@@ -151,7 +159,8 @@ func (w *window) anySatisfied() bool {
 	}
 	limit := slices.Max(w.limits)
 	for {
-		// The marks count from what missing was reckoned with: tasks that end meanwhile may not push them back.
+		// The marks count from the tallies that missing was computed from: tasks that end meanwhile
+		// may not push them back.
 		over := int64(0)
 		for i := range w.tallies {
 			t := &w.tallies[i]
@@ -174,7 +183,7 @@ func (w *window) anySatisfied() bool {
 	}
 }
 
-// wake has all who wait look at their contexts.
+// wake makes all waiters look at their contexts.
 func (w *window) wake() {
 	w.idle.Lock()
 	defer w.idle.Unlock()
@@ -190,7 +199,7 @@ func (w *window) markPassed() bool {
 	return false
 }
 
-// clearMarks says that nobody waits.
+// clearMarks removes the marks: there are no waiters.
 func (w *window) clearMarks() {
 	for i := range w.tallies {
 		w.tallies[i].mark.Store(noMark)
@@ -211,7 +220,7 @@ func (w *window) wait(limit int64, ctx context.Context) error {
 			err = fmt.Errorf("task: wait: %w", context.Cause(ctx))
 			break
 		}
-		if w.anySatisfied() { // somebody: those who do not go on set the marks for themselves
+		if w.anySatisfied() { // the others set the marks again
 			w.changed.Broadcast()
 		}
 		if w.live() > limit {
@@ -220,7 +229,7 @@ func (w *window) wait(limit int64, ctx context.Context) error {
 	}
 	i := slices.Index(w.limits, limit)
 	w.limits = slices.Delete(w.limits, i, i+1)
-	if w.anySatisfied() { // and else there are marks for the others
+	if w.anySatisfied() { // else the marks for the others are set
 		w.changed.Broadcast()
 	}
 	return err
