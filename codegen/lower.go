@@ -58,11 +58,11 @@ type pass struct {
 // passes is the way from loop IR to device IR. The ones before "split into launches" work on the loop IR.
 var passes = []pass{
 	{"inline orphaned constructs", (*lowering).inlineOrphans, checkKernelIR},
-	{"split scans", (*lowering).splitScans, checkKernelIR},
 	{"keep parameters", (*lowering).keepParameters, checkKernelIR},
 	{"order sums", (*lowering).orderSums, checkKernelIR},
 	{"structure returns", (*lowering).structureReturns, checkKernelIR},
 	{"count loops", (*lowering).countLoops, checkKernelIR},
+	{"split scans", (*lowering).splitScans, checkKernelIR},
 	{"order dependent loops", (*lowering).orderLoops, checkKernelIR},
 	{"stage distributed arrays", (*lowering).stageDistArrays, checkKernelIR},
 	{"collapse rows", (*lowering).collapseRows, checkKernelIR},

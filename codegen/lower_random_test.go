@@ -88,7 +88,7 @@ func (w *writer) block(n int) {
 }
 
 func (w *writer) stmt() {
-	kinds := []func(){w.assign, w.store, w.forEach, w.team, w.reduce, w.region, w.fold}
+	kinds := []func(){w.assign, w.store, w.forEach, w.team, w.reduce, w.teamScan, w.region, w.fold}
 	if w.depth < 4 {
 		kinds = append(kinds, w.branch, w.loop)
 	}
@@ -245,7 +245,7 @@ func (w *writer) kernel() string {
 
 // once is a statement of the kernel's sequential code, or a construct in it.
 func (w *writer) once() {
-	kinds := []func(){w.onceAssign, w.onceStore, w.grid, w.grid, w.gridReduce, w.gridLast, w.triangle}
+	kinds := []func(){w.onceAssign, w.onceStore, w.grid, w.grid, w.gridReduce, w.gridScan, w.gridLast, w.triangle}
 	if w.depth < 3 {
 		kinds = append(kinds, w.onceBranch, w.onceLoop)
 	}
@@ -296,6 +296,47 @@ func (w *writer) gridLast() {
 	w.line("//omp:teams distribute parallel for lastprivate(%s)%s", v, w.chunks())
 	w.line("for i := 0; i < m; i++ {")
 	w.line("\t%s = y[i] + int32(i)", v)
+	w.line("}")
+}
+
+// gridScan scans by the whole league, or by one team; without a clause the compiler finds the scan or runs it in order.
+func (w *writer) gridScan() {
+	v, op := w.scalar(), w.pick("+", "^", "&")
+	directive := w.pick("teams distribute parallel for"+w.bounds(), "parallel for", "loop", "teams loop", "simd", "parallel for num_threads(3)", "parallel for if(y[0] > 3)", "")
+	w.scanOf(directive, "for i := 0; i < m; i++ {", v, op, "i")
+}
+
+// teamScan scans the row of a team.
+func (w *writer) teamScan() {
+	v, op := w.scalar(), w.pick("+", "^", "|")
+	w.scanOf(w.pick("parallel for"+w.few(), "parallel for", "simd", "loop"), w.pick("for i := 0; i < n; i++ {", "for i := n - 1; i >= 0; i -= 2 {"), v, op, "r*n+i")
+}
+
+func (w *writer) scanOf(directive, head, v, op, at string) {
+	update := fmt.Sprintf("\t%s %s= x[%s] - %s", v, op, at, w.pick("1", "int32(i)", "3"))
+	read := fmt.Sprintf("\ty[%s] %s %s", at, w.pick("=", "+="), v)
+	if rapid.Bool().Draw(w.T, "in place") {
+		update, read = fmt.Sprintf("\t%s %s= %s", v, op, "e"), fmt.Sprintf("\tx[%s] = %s", at, v)
+	}
+	if directive != "" && directive != "loop" || rapid.Bool().Draw(w.T, "clause") && directive != "" {
+		directive += fmt.Sprintf(" reduction(inscan, %s: %s)", op, v)
+	}
+	if directive != "" {
+		w.line("//omp:%s", directive)
+	}
+	w.line("%s", head)
+	if strings.Contains(update, "= e") {
+		w.line("\te := x[%s]", at)
+	}
+	first, second, kind := update, read, "inclusive"
+	if rapid.Bool().Draw(w.T, "exclusive") {
+		first, second, kind = read, update, "exclusive"
+	}
+	w.line("%s", first)
+	if strings.Contains(directive, "inscan") {
+		w.line("\t//omp:scan %s(%s)", kind, v)
+	}
+	w.line("%s", second)
 	w.line("}")
 }
 

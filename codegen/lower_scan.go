@@ -10,7 +10,10 @@ import (
 // in three steps that are loops of teams and scans of one team; or one thread, in order.
 //
 // The order of the operations follows from the trip count alone: see scanChunks and team.scan.
-func (l *lowering) splitScans() { l.kernel.Body = l.scansIn(l.kernel.Body, inKernel) }
+func (l *lowering) splitScans() {
+	l.findScans()
+	l.kernel.Body = l.scansIn(l.kernel.Body, inKernel)
+}
 
 func (l *lowering) scansIn(list []ir.Stmt, at level) []ir.Stmt {
 	out := make([]ir.Stmt, 0, len(list))
@@ -44,11 +47,84 @@ func (l *lowering) scanIn(s ir.Stmt, at level) []ir.Stmt {
 		}
 		c.Body = l.scansIn(s.Body, inner)
 		if d != nil && d.Scan != nil {
-			return l.placeScan(&c, at)
+			return l.provenScan(&c, at)
 		}
 		return []ir.Stmt{&c}
 	}
 	return []ir.Stmt{s}
+}
+
+// provenScan places f where its order does not show: where it is proved, where a test at the launch shows it, and else
+// in order. Prescriptive loops are trusted, but for what one iteration reads after it has stored.
+func (l *lowering) provenScan(f *ir.For, at level) []ir.Stmt {
+	m := &mapper{lowering: l, plain: map[*ir.For]bool{}}
+	free := func() bool { return m.scanFree(f) }
+	if at == inLane || free() {
+		return l.placeScan(f, at)
+	}
+	conds, ok := m.supposing(f, free)
+	if !ok {
+		return l.scanAlone(f, at, "its iterations, or what an iteration reads behind a store of its own, may have memory in common")
+	}
+	test := m.where(f, conds, func(*ir.For) {}).(*ir.If)
+	test.Then = l.placeScan(test.Then[0].(*ir.For), at)
+	test.Else = l.scanAlone(f, at, "slices overlap")
+	return []ir.Stmt{test}
+}
+
+// scanFree reports whether the phases of all iterations of f may run at once, as far as is known or supposed.
+func (m *mapper) scanFree(f *ir.For) bool {
+	if d := f.Directive; d.Parts&ir.Loop != 0 && d.Bind != ir.BindThread && m.orderedBy(f) != "" {
+		return false
+	}
+	first, second, _ := scanPhases(f)
+	if !f.Directive.Scan.Exclusive {
+		return true
+	}
+	part, _, _ := sliceOf(first, second.Body, scannedVars(f.Directive))
+	var written []*ir.Var
+	free := true
+	reads := func(list []ir.Stmt) {
+		for _, v := range readBases(list).List() {
+			for _, w := range written {
+				if v != w && kindsOf(v.Type.Elem)&kindsOf(w.Type.Elem) != 0 && free {
+					free = m.supposeApart(v, w)
+				}
+			}
+		}
+	}
+	for _, s := range first {
+		if slices.Contains(part, s) {
+			reads([]ir.Stmt{s})
+		}
+		for _, v := range ir.Used([]ir.Stmt{s}).List() {
+			if _, ok := writtenBases([]ir.Stmt{s})[v]; ok && v.Type.Elem != nil && v.Type.Kind != ir.Array {
+				written = append(written, v)
+			}
+		}
+	}
+	reads(second.Body)
+	return free
+}
+
+// readBases returns the slices and pointers that list uses.
+func readBases(list []ir.Stmt) *ir.VarSet {
+	out := &ir.VarSet{}
+	for _, v := range ir.Used(list).List() {
+		if v.Type.Kind == ir.Slice || v.Type.Kind == ir.Pointer {
+			out.Add(v)
+		}
+	}
+	return out
+}
+
+// scanAlone lets one thread run f in order; inside a parallel construct, of whose threads f is, one of them.
+func (l *lowering) scanAlone(f *ir.For, at level, why string) []ir.Stmt {
+	list := l.scanInOrder(f, why)
+	if d := f.Directive; at != inThreads || d.Parts&(ir.Workshare|ir.Loop) == 0 || d.Parts&ir.Parallel != 0 {
+		return list
+	}
+	return []ir.Stmt{&ir.Construct{Directive: &ir.Directive{Parts: ir.Single, Text: f.Directive.Text, At: f.Directive.At}, Body: list, At: f.At}}
 }
 
 // placeScan decides what runs f, which stands at a level.

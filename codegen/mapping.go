@@ -53,6 +53,9 @@ func (m *mapper) undirected(list []ir.Stmt) {
 			ir.Lists(s, m.undirected)
 			continue
 		}
+		if f.Directive != nil { // a scan that was found
+			continue
+		}
 		why := m.dependent(f)
 		if why == "" {
 			f.Directive = &ir.Directive{Parts: ir.Loop, At: f.At}
