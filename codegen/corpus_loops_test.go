@@ -421,7 +421,7 @@ func PrefixSums(x, y []int64, total *int64) {
 //omp:task in(x) inout(y, *count)
 func Compact(x, y []float32, count *int) {
 	n := 0
-	//omp:teams loop reduction(inscan, +: n)
+	//omp:teams distribute parallel for reduction(inscan, +: n)
 	for i := range x {
 		if x[i] > 0 {
 			y[n] = x[i]

@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // Array is a Go array that is copied as a value.
 template <class T, int N> struct Array {
 	T v[N];
@@ -42,136 +48,73 @@ template <class T> __device__ __forceinline__ T* check_pointer(T* p, unsigned si
 }
 
 extern "C" __global__ void __launch_bounds__(1)
-Compact(int64 x_len, int64* n_2)
+Compact(int64* n_2)
 {
 	n_2[0] = 0;
-	int64 total = max(x_len, (int64)0);
-	int64 width = max(((total + 1023) / 1024 + 31) / 32 * 32, (int64)4096);
 }
 
-extern "C" __global__ void
-Compact_2(const float* __restrict__ x, int64 x_len, Array<int64, 1024>* nParts, gompss_fault* fault)
+extern "C" __global__ void __launch_bounds__(1)
+Compact_2(const float* __restrict__ x, int64 x_len, const float* __restrict__ y, int64 y_len, int64* n, int64* n_2)
 {
-	__shared__ int64 slots[32];
-	int64 chunks = (max(x_len, (int64)0) + (max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096) - 1)) / max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096);
-	int64 width = max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096);
-	for (int64 chunk = blockIdx.x; chunk < chunks - 1; chunk += gridDim.x) {
-		int64 n_3 = 0;
-		__syncthreads();
-		int64 n_4 = 0;
-		{
-			int64 end = min(x_len, (int64)((uint64)chunk * width + width));
-			for (int64 i = (uint64)chunk * width + threadIdx.x; i < end; i += blockDim.x) {
-				if (x[check_index(i, x_len, 1, fault)] > 0.0f) {
-					n_4 = (uint64)n_4 + 1;
-				}
-			}
-		}
-		for (int64 d = 16; d > 0; d /= 2) {
-			int64 other = __shfl_down_sync(0xffffffff, n_4, d);
-			n_4 = (uint64)n_4 + other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = n_4;
-		}
-		__syncthreads();
-		n_4 = slots[0];
-		for (int64 w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			n_4 = (uint64)n_4 + slots[w];
-		}
-		n_3 = (uint64)n_3 + n_4;
-		if (threadIdx.x == 0) {
-			nParts[0].v[chunk] = n_3;
-		}
+	if (apart(x, x_len, y, y_len)) {
+		int64 total = max(x_len, (int64)0);
+		int64 width = max(((total + 1023) / 1024 + 31) / 32 * 32, (int64)4096);
+		n[0] = n_2[0];
 	}
 }
 
 extern "C" __global__ void
-Compact_3(int64 x_len, Array<int64, 1024>* nParts, int64* n)
-{
-	__shared__ int64 scan[64];
-	int64 chunks = (max(x_len, (int64)0) + (max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096) - 1)) / max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096);
-	int64 end = chunks - 1;
-	int64 count_2 = max(end, (int64)0);
-	int64 total = count_2;
-	int64 carry = 0;
-	int64 n_3 = 0;
-	int64 base = 0;
-	int64 parity = 0;
-	for (; base < total; base = (uint64)base + blockDim.x) {
-		int64 it = (uint64)base + threadIdx.x;
-		bool on = it < total;
-		int64 lane = threadIdx.x % min(32, 32);
-		int64 warp = threadIdx.x / min(32, 32);
-		int64 chunk = it;
-		n_3 = 0;
-		if (on) {
-			int64 part = nParts[0].v[chunk];
-			n_3 = (uint64)n_3 + part;
-		}
-		int64 other = __shfl_up_sync(0xffffffff, n_3, 1);
-		if (lane >= 1) {
-			n_3 = (uint64)other + n_3;
-		}
-		int64 other_2 = __shfl_up_sync(0xffffffff, n_3, 2);
-		if (lane >= 2) {
-			n_3 = (uint64)other_2 + n_3;
-		}
-		int64 other_3 = __shfl_up_sync(0xffffffff, n_3, 4);
-		if (lane >= 4) {
-			n_3 = (uint64)other_3 + n_3;
-		}
-		int64 other_4 = __shfl_up_sync(0xffffffff, n_3, 8);
-		if (lane >= 8) {
-			n_3 = (uint64)other_4 + n_3;
-		}
-		int64 other_5 = __shfl_up_sync(0xffffffff, n_3, 16);
-		if (lane >= 16) {
-			n_3 = (uint64)other_5 + n_3;
-		}
-		int64 prev = __shfl_up_sync(0xffffffff, n_3, 1);
-		if (lane == 31) {
-			scan[(uint64)parity * 32 + warp] = n_3;
-		}
-		__syncthreads();
-		int64 mine = carry;
-		for (int64 w = 0, w_end = blockDim.x / min(32, 32); w < w_end; w++) {
-			if (w == warp) {
-				mine = carry;
-			}
-			carry = (uint64)carry + scan[(uint64)parity * 32 + w];
-		}
-		if (lane == 0) {
-			n_3 = mine;
-		} else {
-			n_3 = (uint64)mine + prev;
-		}
-		if (on) {
-			nParts[0].v[chunk] = n_3;
-		}
-		parity = 1ull - parity;
-	}
-	__syncthreads();
-	if (threadIdx.x == 0) {
-		n[0] = carry;
-	}
-}
-
-extern "C" __global__ void
-Compact_4(float* x, int64 x_len, float* y, int64 y_len, Array<int64, 1024>* nParts, int64* n, int64* n_2,
+Compact_3(const float* __restrict__ x, int64 x_len, const float* __restrict__ y, int64 y_len, Array<int64, 1024>* nParts,
 	gompss_fault* fault)
 {
+	__shared__ int64 slots[32];
+	if (apart(x, x_len, y, y_len)) {
+		int64 chunks = (max(x_len, (int64)0) + (max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096) - 1)) / max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096);
+		int64 width = max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096);
+		for (int64 chunk = blockIdx.x; chunk < chunks - 1; chunk += gridDim.x) {
+			int64 n_3 = 0;
+			__syncthreads();
+			int64 n_4 = 0;
+			{
+				int64 end = min(x_len, (int64)((uint64)chunk * width + width));
+				for (int64 i = (uint64)chunk * width + threadIdx.x; i < end; i += blockDim.x) {
+					if (x[check_index(i, x_len, 1, fault)] > 0.0f) {
+						n_4 = (uint64)n_4 + 1;
+					}
+				}
+			}
+			for (int64 d = 16; d > 0; d /= 2) {
+				int64 other = __shfl_down_sync(0xffffffff, n_4, d);
+				n_4 = (uint64)n_4 + other;
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = n_4;
+			}
+			__syncthreads();
+			n_4 = slots[0];
+			for (int64 w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
+				n_4 = (uint64)n_4 + slots[w];
+			}
+			n_3 = (uint64)n_3 + n_4;
+			if (threadIdx.x == 0) {
+				nParts[0].v[chunk] = n_3;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+Compact_4(const float* __restrict__ x, int64 x_len, const float* __restrict__ y, int64 y_len, Array<int64, 1024>* nParts,
+	int64* n)
+{
 	__shared__ int64 scan[64];
-	int64 chunks = (max(x_len, (int64)0) + (max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096) - 1)) / max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096);
-	int64 width = max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096);
-	for (int64 chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-		int64 n_3 = chunk == chunks - 1 ? n[0] : nParts[0].v[chunk];
-		int64 start = (uint64)chunk * width;
-		int64 end = min(x_len, (int64)((uint64)chunk * width + width));
-		int64 count_2 = max((int64)((uint64)end - start), (int64)0);
+	if (apart(x, x_len, y, y_len)) {
+		int64 chunks = (max(x_len, (int64)0) + (max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096) - 1)) / max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096);
+		int64 end = chunks - 1;
+		int64 count_2 = max(end, (int64)0);
 		int64 total = count_2;
-		int64 carry = n_3;
-		int64 n_4 = 0;
+		int64 carry = n[0];
+		int64 n_3 = 0;
 		int64 base = 0;
 		int64 parity = 0;
 		for (; base < total; base = (uint64)base + blockDim.x) {
@@ -179,36 +122,35 @@ Compact_4(float* x, int64 x_len, float* y, int64 y_len, Array<int64, 1024>* nPar
 			bool on = it < total;
 			int64 lane = threadIdx.x % min(32, 32);
 			int64 warp = threadIdx.x / min(32, 32);
-			int64 i = (uint64)start + it;
-			n_4 = 0;
+			int64 chunk = it;
+			n_3 = 0;
 			if (on) {
-				if (x[check_index(i, x_len, 2, fault)] > 0.0f) {
-					n_4 = (uint64)n_4 + 1;
-				}
+				int64 part = nParts[0].v[chunk];
+				n_3 = (uint64)n_3 + part;
 			}
-			int64 other = __shfl_up_sync(0xffffffff, n_4, 1);
+			int64 other = __shfl_up_sync(0xffffffff, n_3, 1);
 			if (lane >= 1) {
-				n_4 = (uint64)other + n_4;
+				n_3 = (uint64)other + n_3;
 			}
-			int64 other_2 = __shfl_up_sync(0xffffffff, n_4, 2);
+			int64 other_2 = __shfl_up_sync(0xffffffff, n_3, 2);
 			if (lane >= 2) {
-				n_4 = (uint64)other_2 + n_4;
+				n_3 = (uint64)other_2 + n_3;
 			}
-			int64 other_3 = __shfl_up_sync(0xffffffff, n_4, 4);
+			int64 other_3 = __shfl_up_sync(0xffffffff, n_3, 4);
 			if (lane >= 4) {
-				n_4 = (uint64)other_3 + n_4;
+				n_3 = (uint64)other_3 + n_3;
 			}
-			int64 other_4 = __shfl_up_sync(0xffffffff, n_4, 8);
+			int64 other_4 = __shfl_up_sync(0xffffffff, n_3, 8);
 			if (lane >= 8) {
-				n_4 = (uint64)other_4 + n_4;
+				n_3 = (uint64)other_4 + n_3;
 			}
-			int64 other_5 = __shfl_up_sync(0xffffffff, n_4, 16);
+			int64 other_5 = __shfl_up_sync(0xffffffff, n_3, 16);
 			if (lane >= 16) {
-				n_4 = (uint64)other_5 + n_4;
+				n_3 = (uint64)other_5 + n_3;
 			}
-			int64 prev = __shfl_up_sync(0xffffffff, n_4, 1);
+			int64 prev = __shfl_up_sync(0xffffffff, n_3, 1);
 			if (lane == 31) {
-				scan[(uint64)parity * 32 + warp] = n_4;
+				scan[(uint64)parity * 32 + warp] = n_3;
 			}
 			__syncthreads();
 			int64 mine = carry;
@@ -219,29 +161,124 @@ Compact_4(float* x, int64 x_len, float* y, int64 y_len, Array<int64, 1024>* nPar
 				carry = (uint64)carry + scan[(uint64)parity * 32 + w];
 			}
 			if (lane == 0) {
-				n_4 = mine;
+				n_3 = mine;
 			} else {
-				n_4 = (uint64)mine + prev;
+				n_3 = (uint64)mine + prev;
 			}
 			if (on) {
-				if (x[check_index(i, x_len, 3, fault)] > 0.0f) {
-					y[check_index(n_4, y_len, 4, fault)] = x[check_index(i, x_len, 5, fault)];
-				}
+				nParts[0].v[chunk] = n_3;
 			}
 			parity = 1ull - parity;
 		}
 		__syncthreads();
-		n_3 = carry;
 		if (threadIdx.x == 0) {
-			if (chunk == chunks - 1) {
-				n_2[0] = n_3;
+			n[0] = carry;
+		}
+	}
+}
+
+extern "C" __global__ void
+Compact_5(float* x, int64 x_len, float* y, int64 y_len, Array<int64, 1024>* nParts, int64* n, int64* n_2,
+	gompss_fault* fault)
+{
+	__shared__ int64 scan[64];
+	if (apart(x, x_len, y, y_len)) {
+		int64 chunks = (max(x_len, (int64)0) + (max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096) - 1)) / max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096);
+		int64 width = max(((max(x_len, (int64)0) + 1023) / 1024 + 31) / 32 * 32, (int64)4096);
+		for (int64 chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+			int64 n_3 = chunk == chunks - 1 ? n[0] : nParts[0].v[chunk];
+			int64 start = (uint64)chunk * width;
+			int64 end = min(x_len, (int64)((uint64)chunk * width + width));
+			int64 count_2 = max((int64)((uint64)end - start), (int64)0);
+			int64 total = count_2;
+			int64 carry = n_3;
+			int64 n_4 = 0;
+			int64 base = 0;
+			int64 parity = 0;
+			for (; base < total; base = (uint64)base + blockDim.x) {
+				int64 it = (uint64)base + threadIdx.x;
+				bool on = it < total;
+				int64 lane = threadIdx.x % min(32, 32);
+				int64 warp = threadIdx.x / min(32, 32);
+				int64 i = (uint64)start + it;
+				n_4 = 0;
+				if (on) {
+					if (x[check_index(i, x_len, 2, fault)] > 0.0f) {
+						n_4 = (uint64)n_4 + 1;
+					}
+				}
+				int64 other = __shfl_up_sync(0xffffffff, n_4, 1);
+				if (lane >= 1) {
+					n_4 = (uint64)other + n_4;
+				}
+				int64 other_2 = __shfl_up_sync(0xffffffff, n_4, 2);
+				if (lane >= 2) {
+					n_4 = (uint64)other_2 + n_4;
+				}
+				int64 other_3 = __shfl_up_sync(0xffffffff, n_4, 4);
+				if (lane >= 4) {
+					n_4 = (uint64)other_3 + n_4;
+				}
+				int64 other_4 = __shfl_up_sync(0xffffffff, n_4, 8);
+				if (lane >= 8) {
+					n_4 = (uint64)other_4 + n_4;
+				}
+				int64 other_5 = __shfl_up_sync(0xffffffff, n_4, 16);
+				if (lane >= 16) {
+					n_4 = (uint64)other_5 + n_4;
+				}
+				int64 prev = __shfl_up_sync(0xffffffff, n_4, 1);
+				if (lane == 31) {
+					scan[(uint64)parity * 32 + warp] = n_4;
+				}
+				__syncthreads();
+				int64 mine = carry;
+				for (int64 w = 0, w_end = blockDim.x / min(32, 32); w < w_end; w++) {
+					if (w == warp) {
+						mine = carry;
+					}
+					carry = (uint64)carry + scan[(uint64)parity * 32 + w];
+				}
+				if (lane == 0) {
+					n_4 = mine;
+				} else {
+					n_4 = (uint64)mine + prev;
+				}
+				if (on) {
+					if (x[check_index(i, x_len, 3, fault)] > 0.0f) {
+						y[check_index(n_4, y_len, 4, fault)] = x[check_index(i, x_len, 5, fault)];
+					}
+				}
+				parity = 1ull - parity;
+			}
+			__syncthreads();
+			n_3 = carry;
+			if (threadIdx.x == 0) {
+				if (chunk == chunks - 1) {
+					n_2[0] = n_3;
+				}
 			}
 		}
 	}
 }
 
 extern "C" __global__ void __launch_bounds__(1)
-Compact_5(int64* count, int64* n_2, gompss_fault* fault)
+Compact_6(float* x, int64 x_len, float* y, int64 y_len, int64* n_2, gompss_fault* fault)
 {
-	*check_pointer(count, 6, fault) = n_2[0];
+	if (!apart(x, x_len, y, y_len)) {
+		for (int64 i = 0; i < x_len; i++) {
+			if (x[i] > 0.0f) {
+				y[check_index(n_2[0], y_len, 6, fault)] = x[i];
+			}
+			if (x[i] > 0.0f) {
+				n_2[0] = (uint64)n_2[0] + 1;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+Compact_7(int64* count, int64* n_2, gompss_fault* fault)
+{
+	*check_pointer(count, 7, fault) = n_2[0];
 }
