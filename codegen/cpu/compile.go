@@ -3,54 +3,12 @@ package cpu
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
-
-// Options choose the machine.
-type Options struct {
-	AVX512 bool      // else AVX2 and FMA
-	Width  x86.Width // of vectors; W128 means the widest
-	Unroll int       // unrolled copies; 0: as many as the registers allow
-	// ShareFrom is how many iterations of a parallel loop inside sequential code are worth sharing; 0: what takes long enough.
-	ShareFrom int
-	Single    Single // whether parallel loops may run without lanes
-	Workers   int    // goroutines that share loops; 0: as many as Go runs at once
-	Locked    bool   // workers share loops with atomics by locked instructions, whatever these cost: for tests
-	Past      bool   // stores past the caches where possible
-	text      bool   // with Code.Lines
-	few       bool   // hand out one register of each class and spill the rest: for tests
-}
-
-// A Code is the vectorised variant of one kernel.
-type Code struct {
-	Kernel  *ir.Kernel
-	Lanes   int
-	Unroll  int
-	Width   x86.Width // of full vectors
-	Loop    ir.Pos    // the first loop whose iterations are lanes
-	Bytes   []byte
-	Lines   []mach.Line // where text was asked for
-	Notes   []string    // what the author may want to know: bounds of functions, what Go computes
-	options Options
-	params  []*ir.Var
-	nested  []int // the stages that are loops in sequential code
-	caps    []int // the parameters whose capacities come behind them all
-	stages  []*stage
-	sites   []site
-	words   int
-	scratch int64 // bytes of memory for local arrays
-	spill   int   // bytes of the block for spilled values, where that is more than every block has
-	past    []pastStore
-	streams bool
-	rows    bool // it streams through rows of nests
-	far     bool // with stores past the caches
-	plain   bool // one parallel loop without reductions that Go counts, and no code that comes back before its end for anything but an error
-}
 
 // Compile makes machine code of the kernel. The error is a *Refusal where the kernel has a construct without a vector form.
 func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
@@ -64,7 +22,7 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if nested, f := c.nested(stages); len(nested) > 0 {
 		stages, c.frame = append(stages, nested...), f
 	}
-	code = &Code{Kernel: k, options: o, params: prepared.Kernel.Params, stages: stages, words: c.frame.size, Width: x86.W256}
+	code = &Code{texts: func() []mach.Line { return textsOf(k, o) }, Kernel: k, options: o, params: prepared.Kernel.Params, stages: stages, words: c.frame.size, Width: x86.W256}
 	if o.AVX512 && o.Width != x86.W256 {
 		code.Width = x86.W512
 	}
@@ -81,7 +39,7 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 		return nil, err
 	}
 	for _, s := range stages {
-		if s.nested || s.countable(c.frame) {
+		if s.nested || countable(s, c.frame) {
 			continue
 		}
 		if s.loop != nil && c.options.Past {
@@ -91,7 +49,7 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := code.add(s, g); err != nil {
+		if err := addStage(code, s, g); err != nil {
 			return nil, err
 		}
 	}
@@ -105,13 +63,8 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	return code, nil
 }
 
-// resumes tells whether the code goes on from the site.
-func (s site) resumes() bool {
-	return s.kind == siteLanes || s.kind == sitePause || s.kind == siteShare
-}
-
-// add appends the code of a stage.
-func (c *Code) add(s *stage, g *gen) error {
+// addStage appends the code of a stage.
+func addStage(c *Code, s *stage, g *gen) error {
 	for len(c.Bytes)%64 != 0 {
 		c.Bytes = append(c.Bytes, 0xCC)
 	}
@@ -232,7 +185,7 @@ func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g 
 	g = &gen{Code: mach.New(blockLayout, !c.options.AVX512, max(c.steps, 256)), kernel: c.Kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, limits: map[limitKey]x86.Reg{}, pooled: map[constKey]int{},
 		prefix: x86.NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]x86.Reg{}, pointer: map[string]x86.Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
 		names: c.Names, bounds: c.Bounds, nested: c.stages, arrays: c.Arrays, scratch: c.frame.scratch}
-	g.Listing = c.options.text
+	g.Listing = c.options.Text
 	if g.avx512 && c.options.Width != x86.W256 && !single {
 		g.bytes = 64
 	}
@@ -253,7 +206,7 @@ func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g 
 		g.Tidy(widthOf(g.bytes), g.yieldTo, g.resumeAt)
 	}
 	f := mach.Registers(g.avx512, g.Divides(), widthOf(g.bytes))
-	if c.options.few {
+	if c.options.FewRegisters {
 		f.KeepOne()
 	}
 	spilled, masks, err := g.Allocate(f)
@@ -595,22 +548,12 @@ func plainElement(e ir.Expr, s *shapes) bool {
 	return false
 }
 
-// Listing is the code as text, with the Go line that each instruction comes from.
-func (c *Code) Listing() string {
-	o := c.options
-	o.text = true
-	again, err := Compile(c.Kernel, o) // the same code: texts take a tenth of the time, and are seldom asked for
+// textsOf compiles the kernel again: texts take a tenth of the time, and are seldom asked for.
+func textsOf(k *ir.Kernel, o Options) []mach.Line {
+	o.Text = true
+	again, err := Compile(k, o)
 	if err != nil {
 		panic("gompss: bug: cpu: compiled once, and then: " + err.Error())
 	}
-	var b strings.Builder
-	last := ir.Pos{}
-	for _, l := range again.Lines {
-		if l.At != last && l.At.Line > 0 {
-			fmt.Fprintf(&b, "; %s\n", l.At)
-			last = l.At
-		}
-		fmt.Fprintf(&b, "%6x %s\n", l.Offset, l.Text)
-	}
-	return b.String()
+	return again.Lines
 }

@@ -6,13 +6,6 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A copyLoop is a parallel loop that does nothing but copy elements, at the number of the iteration plus first.
-type copyLoop struct {
-	dst, src int // words of the addresses; the lengths follow
-	first    int64
-	size     int64
-}
-
 // copyOf tells whether the loop only copies from one slice of the frame to another.
 func copyOf(s *ir.For, f frame) (c copyLoop, ok bool) {
 	step, isConst := ir.ConstStep(s)
@@ -45,8 +38,8 @@ const (
 // Four pages at once are what Intel's processors like best. On AMD's, plain loops that store past the caches take two thirds of that time, and
 // half of that of the C library, so that this is for slices that are not aligned there: 44, 31 and 22 GB/s on one of Zen 4.
 
-// move copies for iterations [lo, hi) and reports whether it could: all is in range, nothing overlaps, and it is worth while.
-func (c copyLoop) move(b *block, lo, hi int64) bool {
+// movePast copies for iterations [lo, hi) and reports whether it could: all is in range, nothing overlaps, and it is worth while.
+func movePast(c copyLoop, b *block, lo, hi int64) bool {
 	lo, hi = lo+c.first, hi+c.first
 	n := (hi - lo) * c.size
 	if n < leastMove || hi > int64(b[c.dst+1]) || hi > int64(b[c.src+1]) {

@@ -69,14 +69,6 @@ func (p Processor) Choose(name string) (Options, error) {
 	return Options{}, fmt.Errorf("cpu: vector %q: want avx512, avx2, off or nothing", name)
 }
 
-// Name is the option in words: "AVX-512" or "AVX2".
-func (o Options) Name() string {
-	if o.AVX512 {
-		return "AVX-512"
-	}
-	return "AVX2"
-}
-
 // A Memory is how executable memory is asked for. The zero value asks the system; tests refuse.
 type Memory struct {
 	File    func(name string, flags int) (fd int, err error) // memfd_create

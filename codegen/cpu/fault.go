@@ -35,11 +35,11 @@ func watched(l *launch, c *Code, old bool, err *error) {
 	}
 	l.block[wordStatus] = statusDone
 	tidy()
-	*err = c.fault(l.block, addressOf(recover()))
+	*err = faultAt(c, l.block, addressOf(recover()))
 }
 
 // caught notes in the block that the code that ran on it came to a fault, and where.
-func (b *block) caught(cause any) {
+func caught(b *block, cause any) {
 	b[wordStatus], b[wordIndex] = statusFault, uint64(addressOf(cause))
 	tidy()
 }
@@ -55,8 +55,8 @@ func addressOf(cause any) uintptr {
 	return 0
 }
 
-// fault says where the address of a fault lies.
-func (c *Code) fault(b *block, addr uintptr) error {
+// faultAt says where the address of a fault lies.
+func faultAt(c *Code, b *block, addr uintptr) error {
 	e := &FaultError{Kernel: c.Kernel.Name, At: c.Kernel.At, Addr: addr}
 	word := wordParams
 	for _, v := range c.params {

@@ -25,7 +25,7 @@ func TestSpilledValuesKeepWhatTheyHold(t *testing.T) {
 		require.NoError(t, err)
 		for machine, o := range machines() {
 			o.Unroll = 1
-			code, err := cpu.Compile(k, o.FewRegisters())
+			code, err := cpu.Compile(k, fewRegisters(o))
 			var refusal *cpu.Refusal
 			if errors.As(err, &refusal) {
 				continue // more values than the block has room for

@@ -12,30 +12,6 @@ import (
 // A Refusal says why a kernel has no vectorised variant, and where: its Go function runs instead.
 type Refusal = prepare.Refusal
 
-// The argument block that code gets in DI, in words of 8 bytes: the range of iterations, the result, the parameters.
-const (
-	wordLo      = 0
-	wordHi      = 1
-	wordStatus  = 2  // statusDone, statusReturned, or 1 + the number of the site that failed
-	wordIndex   = 3  // the index that was out of range
-	wordLen     = 4  // and the length
-	wordBits    = 5  // failing lanes of a gather; the indices are in wordLanes
-	wordTrips   = 6  // iterations of the next loop
-	wordResume  = 7  // where to go on after a yield
-	wordLanes   = 8  // 2 times 64 bytes: vectors for Go
-	wordBudget  = 24 // rounds of inner loops until the code pauses
-	wordScratch = 25 // address of memory for local arrays
-	wordParams  = 26
-)
-
-// What code says in wordStatus when nothing failed.
-const (
-	statusDone     = 0
-	statusReturned = 1<<31 - 1 // the kernel has returned: no stage follows
-	statusRunning  = 1 << 31   // set by Go: the code has not come back
-	statusFault    = 1<<31 + 1 // and this: it never will; the address is in wordIndex
-)
-
 func blockWord(i int) x86.Arg { return x86.MemArg(x86.At(x86.DI, int32(8*i))) }
 
 // A home is where a variable lives.

@@ -16,8 +16,6 @@ const (
 	mostScratch  = 16 << 20
 )
 
-func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
-
 // arrayHome makes room for an array.
 func (g *gen) arrayHome(v *ir.Var, n int64) *home {
 	h := &home{gp: g.NewGeneral(), length: g.constGeneral(n)}

@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -28,19 +27,19 @@ func (c *compiler) lockedStages(code *Code) error {
 				return err
 			}
 			if again.refused = err != nil; !again.refused {
-				if err := code.add(again, g); err != nil {
+				if err := addStage(code, again, g); err != nil {
 					return err
 				}
 				s.locked = len(code.stages) - 1
 			}
 		}
-		code.Notes = append(code.Notes, fmt.Sprintf("the loop at %s %s", s.loop.At, s.sharing()))
+		code.Notes = append(code.Notes, fmt.Sprintf("the loop at %s %s", s.loop.At, sharing(s)))
 	}
 	return nil
 }
 
 // sharing says how workers share a loop with atomics.
-func (s *stage) sharing() string {
+func sharing(s *stage) string {
 	switch {
 	case s.updates != nil && s.locked > 0:
 		return "runs on several workers, each with a copy of what it updates where that is short, or with locked instructions where these cost little beside the rest; else on one"
@@ -55,13 +54,6 @@ func (s *stage) sharing() string {
 // aliasesUpdates tells the loops whose atomics change local arrays that were made before the loop: each worker has arrays of its own.
 func (c *compiler) aliasesUpdates(f *ir.For) bool {
 	return slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), func(v *ir.Var) bool { return c.Arrays[v] > 0 })
-}
-
-func (o Options) workers() int64 {
-	if o.Workers > 0 {
-		return int64(o.Workers)
-	}
-	return int64(runtime.GOMAXPROCS(0))
 }
 
 // lockTrials are what was learnt about the locked form of a stage.
@@ -89,7 +81,7 @@ func (r *Runner) atomicLoop(p *Program, i int, l *launch, trips int64, share fun
 	case s.updates == nil:
 	case !s.updates.apart(l.block):
 		return r.onOneWorker(p, i, l, 0, trips)
-	case s.updates.worthCopies(l.block, alone):
+	case worthCopies(s.updates, l.block, alone):
 		return r.shareLoop(p, i, l, 0, trips, share)
 	}
 	if s.locked == 0 || alone < fewestCalls*int64(callTime)*1000 {

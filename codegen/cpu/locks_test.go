@@ -87,7 +87,7 @@ func TestLockedStages_WithFewRegisters(t *testing.T) {
 			o.Locked, o.Workers, o.Single = true, 8, single
 			want, got := deposit(20_000, 50), deposit(20_000, 50)
 			require.NoError(t, lockedRunner(t, arena, "Deposit", o).Call(values(want), nil))
-			require.NoError(t, lockedRunner(t, arena, "Deposit", o.FewRegisters()).Call(values(got), onGoroutines))
+			require.NoError(t, lockedRunner(t, arena, "Deposit", fewRegisters(o)).Call(values(got), onGoroutines))
 			require.Equal(t, want, got, machine)
 		}
 	}

@@ -86,7 +86,7 @@ func (c *compiler) nestedStages(code *Code) error {
 		if err != nil {
 			return err
 		}
-		if err := code.add(s, g); err != nil {
+		if err := addStage(code, s, g); err != nil {
 			return err
 		}
 		code.nested = append(code.nested, i)

@@ -54,15 +54,6 @@ func (a *Arena) InstallPast(c *Code, otherwise *Program) (*Program, error) {
 	return p, err
 }
 
-// maxWords bounds the argument block.
-const maxWords = 1024
-
-// wordMask changes no word below maxWords, and tells Go's compiler that all are in the block.
-const wordMask = maxWords - 1
-
-// A block is what generated code gets: see wordLo and its neighbours.
-type block [blockBytes / 8]uint64
-
 // A slot is how one argument goes into the block.
 type slot struct {
 	slice bool
@@ -79,11 +70,11 @@ func slotsOf(params []*ir.Var) []slot {
 	return out
 }
 
-// bind puts the arguments into the block and returns how many bytes their slices have.
+// bindArgs puts the arguments into the block and returns how many bytes their slices have.
 //
 // Safe: there are as many arguments as slots, and the words of all parameters are in the block: Compile has counted them. A copy of address
 // and length at once is twice as fast as one by one, and these copies are a good part of a short call.
-func (b *block) bind(slots []slot, args []Value) (bytes int64) {
+func bindArgs(b *block, slots []slot, args []Value) (bytes int64) {
 	args = args[:len(slots)]
 	to := uintptr(8 * wordParams)
 	for i := range slots {
@@ -100,8 +91,8 @@ func (b *block) bind(slots []slot, args []Value) (bytes int64) {
 	return bytes
 }
 
-// bytes is how many bytes the slices have that were bound.
-func (b *block) bytes(slots []slot) (bytes int64) {
+// boundBytes is how many bytes the slices have that were bound.
+func boundBytes(b *block, slots []slot) (bytes int64) {
 	word := wordParams
 	for _, s := range slots {
 		if word++; s.slice {
@@ -113,7 +104,7 @@ func (b *block) bytes(slots []slot) (bytes int64) {
 }
 
 // bindCaps puts the capacities that the kernel asks for behind the arguments.
-func (b *block) bindCaps(c *Code, args []Value) {
+func bindCaps(b *block, c *Code, args []Value) {
 	at := wordParams
 	for _, v := range c.params {
 		if at++; v.Type.Kind == ir.Slice {
@@ -129,7 +120,7 @@ func (b *block) bindCaps(c *Code, args []Value) {
 func (p *Program) run(i int, l *launch, lo, hi int64) error {
 	s, b := p.Code.stages[i], l.block
 	if p.Code.far {
-		if s.copies.size > 0 && !(halves512 && len(p.Code.past) > 0 && p.Code.aligned(b, lo)) && s.copies.move(b, lo, hi) {
+		if s.copies.size > 0 && !(halves512 && len(p.Code.past) > 0 && p.Code.aligned(b, lo)) && movePast(s.copies, b, lo, hi) {
 			return nil
 		}
 		if p.otherwise != nil && !p.Code.aligned(b, lo) {
@@ -137,14 +128,14 @@ func (p *Program) run(i int, l *launch, lo, hi int64) error {
 			s = p.Code.stages[i]
 		}
 	}
-	if b.enter(p.entry+uintptr(s.entry), lo, hi, p.rounds.Load()) {
+	if enter(b, p.entry+uintptr(s.entry), lo, hi, p.rounds.Load()) {
 		return nil
 	}
 	return p.goOn(s, l)
 }
 
 // enter calls the code at an address and reports whether it ran to its end.
-func (b *block) enter(at uintptr, lo, hi, rounds int64) bool {
+func enter(b *block, at uintptr, lo, hi, rounds int64) bool {
 	b[wordLo], b[wordHi], b[wordBudget], b[wordStatus] = uint64(lo), uint64(hi), uint64(rounds), statusRunning
 	call(at, unsafe.Pointer(b))
 	return b[wordStatus] == statusDone

@@ -53,7 +53,7 @@ func (r *Runner) Program() *Program { return r.program }
 // ProgramFor is what the runner runs for these arguments.
 func (r *Runner) ProgramFor(args []Value) *Program {
 	var b block
-	return r.choose(b.bind(r.slots, args))
+	return r.choose(bindArgs(&b, r.slots, args))
 }
 
 // A launch is one run of a kernel: its arguments and the variables that outlive a stage.
@@ -161,7 +161,7 @@ func (x *Launcher) Call(r *Runner, args []Value, share func(*Loop) error) error 
 	if l == nil || l.busy || p.direct == 0 {
 		return x.long(r, args, share)
 	}
-	if l.block.bind(r.slots, args) > r.reach || !l.short(r, p, share == nil) {
+	if bindArgs(l.block, r.slots, args) > r.reach || !l.short(r, p, share == nil) {
 		return r.longOn(l, share)
 	}
 	l.enter(p.direct)
@@ -200,7 +200,7 @@ func (l *launch) enter(code uintptr) {
 	defer func() {
 		debug.SetPanicOnFault(l.watched)
 		if l.block[wordStatus] == statusRunning {
-			l.block.caught(recover())
+			caught(l.block, recover())
 		}
 	}()
 	call(code, unsafe.Pointer(l.block))
@@ -210,7 +210,7 @@ func (l *launch) enter(code uintptr) {
 func (p *Program) ended(l *launch) error {
 	if b := l.block; b[wordStatus] == statusFault {
 		b[wordStatus] = statusDone
-		return p.Code.fault(b, uintptr(b[wordIndex]))
+		return faultAt(p.Code, b, uintptr(b[wordIndex]))
 	}
 	return p.goOn(p.Code.stages[1], l)
 }
@@ -222,16 +222,16 @@ func (x *Launcher) long(r *Runner, args []Value, share func(*Loop) error) error 
 		x.launch = newLaunch()
 	}
 	l := x.launch
-	l.block.bind(r.slots, args)
+	bindArgs(l.block, r.slots, args)
 	if len(r.program.Code.caps) > 0 {
-		l.block.bindCaps(r.program.Code, args)
+		bindCaps(l.block, r.program.Code, args)
 	}
 	return r.longOn(l, share)
 }
 
 // longOn is long once the arguments are in the block. A launch that panicked stays busy and is left to the collector.
 func (r *Runner) longOn(l *launch, share func(*Loop) error) error {
-	p := r.choose(l.block.bytes(r.slots))
+	p := r.choose(boundBytes(l.block, r.slots))
 	if p != r.program && p.direct != 0 && l.short(r, p, share == nil) {
 		l.enter(p.direct)
 		if l.block[wordStatus] != statusDone {

@@ -7,17 +7,6 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A Single says whether parallel loops may run one iteration after the other in every chunk, with code for single numbers. Lanes that walk rows
-// of their own, each of another length, gather every element and wait for the longest row: that can cost more than it gains.
-type Single uint8
-
-// The values of Single.
-const (
-	SingleAuto   Single = iota // where lanes are expected to be slower
-	SingleNever                // lanes, whatever they cost
-	SingleAlways               // also where lanes are faster: for tests
-)
-
 // weight is what a part of a loop is expected to cost in cycles: all lanes at once, and one of them alone.
 type weight struct{ lanes, one float64 }
 

@@ -80,9 +80,9 @@ func (r *Runner) OneLoop() bool {
 // RunPart runs iterations [lo, hi) of a kernel that is one loop, on the calling goroutine. Errors are those of Call.
 func (r *Runner) RunPart(args []Value, lo, hi int64) error {
 	l := r.take()
-	bytes := l.block.bind(r.slots, args)
+	bytes := bindArgs(l.block, r.slots, args)
 	if len(r.program.Code.caps) > 0 {
-		l.block.bindCaps(r.program.Code, args)
+		bindCaps(l.block, r.program.Code, args)
 	}
 	p := r.choose(bytes)
 	l.block[wordTrips] = uint64(p.Code.stages[0].count.trips(l.block))

@@ -5,51 +5,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A stage is a part of a kernel with an entry of its own: a parallel loop, whose iterations may be cut into chunks that run anywhere, or
-// what stands between such loops, which one goroutine runs once. Code before a loop also counts the loop's iterations.
-//
-// Variables that outlive a stage have words in the argument block, behind the parameters.
-type stage struct {
-	body    []ir.Stmt
-	loop    *ir.For // nil: sequential
-	alone   bool    // it has atomics: one goroutine runs all iterations, or several with copies
-	again   bool    // it is another stage again, with locked instructions for its atomics
-	next    *ir.For // sequential: the loop whose iterations it counts
-	sums    []leagueSum
-	entry   int            // offset in the code
-	resume  int            // where it goes on after a yield
-	count   count          // where no code counts the iterations of next
-	copies  copyLoop       // where the loop does nothing else
-	updates *sharedUpdates // of a loop with atomics; nil: there can be no copies
-	locked  int            // of a loop with atomics: the stage that is it again, with locked instructions; 0: there is none
-	round   int64          // iterations of the loop that one round of vectors takes
-
-	nested    bool // a loop in sequential code, which calls it: see nest.go
-	refused   bool // nested, and has no code
-	threshold int  // nested: the word that says how many iterations are worth sharing
-}
-
-// called tells the stages that do not run in order.
-func (s *stage) called() bool { return s.nested || s.again }
-
-// at is where the stage stands in the source.
-func (s *stage) at() ir.Pos {
-	if len(s.body) == 0 {
-		return ir.Pos{}
-	}
-	return s.body[0].Pos()
-}
-
-// A count is how many iterations a loop has, in terms that need no code: the difference of two words of the block, or constants, over a step.
-type count struct {
-	lo, hi         int // words; 0: the constants
-	loConst        int64
-	hiConst, step  int64
-	inclusive, set bool
-}
-
 // countable tells whether s does nothing but count the iterations of the loop behind it, which Go then does.
-func (s *stage) countable(f frame) bool {
+func countable(s *stage, f frame) bool {
 	if s.loop != nil || s.next == nil || len(s.body) > 0 {
 		return false
 	}
@@ -82,36 +39,6 @@ func (s *stage) countable(f frame) bool {
 	}
 	s.count = c
 	return true
-}
-
-// trips counts the iterations.
-func (c *count) trips(b *block) int64 {
-	lo, hi := c.loConst, c.hiConst
-	if c.lo > 0 {
-		lo = int64(b[c.lo])
-	}
-	if c.hi > 0 {
-		hi = int64(b[c.hi])
-	}
-	return c.between(lo, hi)
-}
-
-// between counts the iterations from lo to hi.
-func (c *count) between(lo, hi int64) int64 {
-	step := c.step
-	if step < 0 {
-		lo, hi, step = hi, lo, -step
-	}
-	if c.inclusive {
-		hi++
-	}
-	if hi <= lo {
-		return 0
-	}
-	if step == 1 {
-		return hi - lo
-	}
-	return (hi-lo-1)/step + 1
 }
 
 // split cuts the body at its parallel loops.
@@ -264,15 +191,6 @@ func (g *gen) storeWord(h *home, t *ir.Type, word int) {
 	default:
 		g.Op(x86.MOVQStore, x86.W128, blockWord(word), x86.RegArg(h.gp))
 	}
-}
-
-// generalIdentity extends an identity to the 64 bits of a general register.
-func generalIdentity(bits uint64, t *ir.Type) int64 {
-	shift := 64 - 8*uint(t.Size)
-	if t.IsSigned() {
-		return int64(bits<<shift) >> shift
-	}
-	return int64(bits << shift >> shift)
 }
 
 // refuseShared refuses a parallel loop that assigns to a variable of all its iterations.

@@ -144,7 +144,7 @@ func TestTilesAgreeWithGo(t *testing.T) {
 				require.NoError(t, err)
 				for _, few := range []bool{false, true} {
 					if few {
-						o = o.FewRegisters()
+						o = fewRegisters(o)
 					}
 					code, err := cpu.Compile(k, o)
 					require.NoError(t, err)

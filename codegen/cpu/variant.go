@@ -102,30 +102,6 @@ func (v *variants) make(at place, otherwise *Program) {
 	v.program[at].Store(made) // once: no other launch may get another program for the same size, which combines sums in another order
 }
 
-// A pastStore is a slice that is written past the caches: element i by iteration i, or rows, whose first elements are written otherwise until
-// whole vectors begin.
-type pastStore struct {
-	word int // of the address in the block
-	size int64
-	rows bool
-}
-
-// aligned tells whether iteration lo begins at a whole vector in every slice that is written past the caches, as the instruction asks.
-func (c *Code) aligned(b *block, lo int64) bool {
-	for _, s := range c.past {
-		if s.rows {
-			if int64(b[s.word])%s.size != 0 {
-				return false
-			}
-			continue
-		}
-		if (int64(b[s.word])+lo*s.size)%int64(c.Width.Bytes()) != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // streams tells whether a parallel loop does nothing but move and combine elements.
 func streams(f *ir.For) bool {
 	plain := true
