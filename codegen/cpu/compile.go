@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -22,30 +23,30 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if nested, f := c.nested(stages); len(nested) > 0 {
 		stages, c.frame = append(stages, nested...), f
 	}
-	code = &Code{texts: func() []mach.Line { return textsOf(k, o) }, Kernel: k, options: o, params: prepared.Kernel.Params, stages: stages, words: c.frame.size, Width: x86.W256}
+	code = &Code{Texts: func() []mach.Line { return textsOf(k, o) }, Kernel: k, Options: o, Params: prepared.Kernel.Params, Stages: stages, Words: c.frame.size, Width: x86.W256}
 	if o.AVX512 && o.Width != x86.W256 {
 		code.Width = x86.W512
 	}
-	for i, v := range code.params {
+	for i, v := range code.Params {
 		if c.Caps[v] != nil {
-			code.caps = append(code.caps, i)
+			code.Caps = append(code.Caps, i)
 		}
 	}
-	if code.words > maxWords {
-		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: fmt.Sprintf("its parameters and variables need %d words, %d are there", code.words, maxWords)}
+	if code.Words > image.MaxWords {
+		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: fmt.Sprintf("its parameters and variables need %d words, %d are there", code.Words, image.MaxWords)}
 	}
 	c.stages = stages
 	if err := c.nestedStages(code); err != nil {
 		return nil, err
 	}
 	for _, s := range stages {
-		if s.nested || countable(s, c.frame) {
+		if s.Nested || countable(s, c.frame) {
 			continue
 		}
-		if s.loop != nil && c.options.Past {
-			s.copies, _ = copyOf(s.loop, c.frame)
+		if s.Loop != nil && c.options.Past {
+			s.Copies, _ = copyOf(s.Loop, c.frame)
 		}
-		g, err := c.stage(s, code.sites)
+		g, err := c.stage(s, code.Sites)
 		if err != nil {
 			return nil, err
 		}
@@ -59,12 +60,12 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if err := c.lockedStages(code); err != nil {
 		return nil, err
 	}
-	code.plain = len(stages) == 2 && stages[0].count.set && stages[1].loop != nil && len(stages[1].sums) == 0 && !slices.ContainsFunc(code.sites, site.resumes)
+	code.Plain = len(stages) == 2 && stages[0].Count.Set && stages[1].Loop != nil && len(stages[1].Sums) == 0 && !slices.ContainsFunc(code.Sites, image.Site.Resumes)
 	return code, nil
 }
 
 // addStage appends the code of a stage.
-func addStage(c *Code, s *stage, g *gen) error {
+func addStage(c *Code, s *image.Stage, g *gen) error {
 	for len(c.Bytes)%64 != 0 {
 		c.Bytes = append(c.Bytes, 0xCC)
 	}
@@ -72,33 +73,33 @@ func addStage(c *Code, s *stage, g *gen) error {
 	if err != nil {
 		return err
 	}
-	s.entry = len(c.Bytes)
-	c.scratch = max(c.scratch, g.scratch)
-	if g.SpillBytes > spillBytes {
-		c.spill = max(c.spill, g.SpillBytes)
+	s.Entry = len(c.Bytes)
+	c.Scratch = max(c.Scratch, g.scratch)
+	if g.SpillBytes > image.SpillBytes {
+		c.Spill = max(c.Spill, g.SpillBytes)
 	}
-	c.past = append(c.past, g.pastStores...)
-	c.far = c.far || len(c.past) > 0 || s.copies.size > 0
+	c.Past = append(c.Past, g.pastStores...)
+	c.Far = c.Far || len(c.Past) > 0 || s.Copies.Size > 0
 	for _, n := range g.notes {
 		if !slices.Contains(c.Notes, n) {
 			c.Notes = append(c.Notes, n)
 		}
 	}
-	if s.alone {
-		s.updates = g.updatesOf(s.loop)
+	if s.Alone {
+		s.Updates = g.updatesOf(s.Loop)
 	}
-	if s.loop != nil && !s.called() {
-		c.streams = c.streams || streams(s.loop)
-		c.rows = c.rows || streamsRows(s.loop)
+	if s.Loop != nil && !s.Called() {
+		c.Streams = c.Streams || streams(s.Loop)
+		c.Rows = c.Rows || streamsRows(s.Loop)
 	}
 	if g.yieldTo >= 0 {
-		s.resume = s.entry + places[g.resumeAt]
+		s.Resume = s.Entry + places[g.resumeAt]
 	}
 	for i := range lines {
-		lines[i].Offset += s.entry
+		lines[i].Offset += s.Entry
 	}
-	c.Bytes, c.Lines, c.sites = append(c.Bytes, bytes...), append(c.Lines, lines...), g.sites
-	if !s.again && (s.loop != nil || c.Lanes == 0) {
+	c.Bytes, c.Lines, c.Sites = append(c.Bytes, bytes...), append(c.Lines, lines...), g.sites
+	if !s.Again && (s.Loop != nil || c.Lanes == 0) {
 		if g.sawLanes != 0 {
 			c.Lanes, c.Unroll, c.Loop = g.sawLanes, g.wanted, g.sawLoop
 		}
@@ -110,17 +111,17 @@ type compiler struct {
 	*prepare.Result
 	options Options
 	frame   frame
-	stages  []*stage
+	stages  []*image.Stage
 	steps   int // that the code selected before had
 }
 
 // stage selects and allocates one stage with as many unrolled copies as the registers allow.
-func (c *compiler) stage(s *stage, sites []site) (*gen, error) {
-	if s.loop != nil && !s.nested {
-		if why, ok := c.single(s.loop); ok {
+func (c *compiler) stage(s *image.Stage, sites []image.Site) (*gen, error) {
+	if s.Loop != nil && !s.Nested {
+		if why, ok := c.single(s.Loop); ok {
 			if g, _, err := c.unrolled(s, 1, true, sites); err == nil {
 				g.note("%s", why)
-				s.sums, s.round = g.sums, g.round
+				s.Sums, s.Round = g.sums, g.round
 				return g, nil
 			}
 		}
@@ -141,7 +142,7 @@ func (c *compiler) stage(s *stage, sites []site) (*gen, error) {
 				continue // too many values for the frame: fewer copies may fit
 			}
 			if !isRefusal(err) {
-				err = &Refusal{Kernel: c.Kernel.Name, At: s.at(), Why: "it has too many values at once: " + err.Error()}
+				err = &Refusal{Kernel: c.Kernel.Name, At: s.At(), Why: "it has too many values at once: " + err.Error()}
 			}
 			return nil, err
 		}
@@ -159,7 +160,7 @@ func (c *compiler) stage(s *stage, sites []site) (*gen, error) {
 			break
 		}
 	}
-	s.sums, s.round = best.sums, best.round
+	s.Sums, s.Round = best.sums, best.round
 	return best, nil
 }
 
@@ -172,7 +173,7 @@ func isRefusal(err error) bool {
 	return ok
 }
 
-func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g *gen, spilled int, err error) {
+func (c *compiler) unrolled(s *image.Stage, unroll int, single bool, sites []image.Site) (g *gen, spilled int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			refusal, ok := r.(*Refusal)
@@ -182,23 +183,23 @@ func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g 
 			g, err = nil, refusal
 		}
 	}()
-	g = &gen{Code: mach.New(blockLayout, !c.options.AVX512, max(c.steps, 256)), kernel: c.Kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, limits: map[limitKey]x86.Reg{}, pooled: map[constKey]int{},
+	g = &gen{Code: mach.New(image.BlockLayout, !c.options.AVX512, max(c.steps, 256)), kernel: c.Kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, limits: map[limitKey]x86.Reg{}, pooled: map[constKey]int{},
 		prefix: x86.NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]x86.Reg{}, pointer: map[string]x86.Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
 		names: c.Names, bounds: c.Bounds, nested: c.stages, arrays: c.Arrays, scratch: c.frame.scratch}
 	g.Listing = c.options.Text
 	if g.avx512 && c.options.Width != x86.W256 && !single {
 		g.bytes = 64
 	}
-	g.single, g.locked = single, s.again
+	g.single, g.locked = single, s.Again
 	g.lanes = g.bytes / 8
-	s.sums = nil
+	s.Sums = nil
 	g.enter(s, c.frame)
-	if s.loop != nil {
+	if s.Loop != nil {
 		g.parallelStage(s, c.frame)
 	} else {
 		g.sequentialStage(s, c.frame)
 	}
-	g.sums = s.sums
+	g.sums = s.Sums
 	g.done()
 	steps := g.JoinEntry()
 	c.steps = steps + steps/8
@@ -214,45 +215,45 @@ func (c *compiler) unrolled(s *stage, unroll int, single bool, sites []site) (g 
 }
 
 // sequentialStage runs once; loops in it that directives free run on this goroutine alone, as lanes.
-func (g *gen) sequentialStage(s *stage, f frame) {
-	g.chooseInside(s.body)
-	g.list(s.body)
+func (g *gen) sequentialStage(s *image.Stage, f frame) {
+	g.chooseInside(s.Body)
+	g.list(s.Body)
 	g.leaveStage(s, f)
-	if s.next == nil {
+	if s.Next == nil {
 		return
 	}
-	step, ok := ir.ConstStep(s.next)
-	if !ok || s.next.Rel == ir.Ne {
-		g.refuse(s.next.At, "the parallel loop needs a constant step and <, <=, > or >=: write its end so")
+	step, ok := ir.ConstStep(s.Next)
+	if !ok || s.Next.Rel == ir.Ne {
+		g.refuse(s.Next.At, "the parallel loop needs a constant step and <, <=, > or >=: write its end so")
 	}
 	lo := g.NewGeneral()
-	g.move(lo, g.gp(s.next.Lo))
-	g.Op(x86.MOVQStore, x86.W128, blockWord(wordTrips), x86.RegArg(g.trips(s.next, lo, step)))
+	g.move(lo, g.gp(s.Next.Lo))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordTrips), x86.RegArg(g.trips(s.Next, lo, step)))
 }
 
 // parallelStage runs iterations lo to hi of a parallel loop.
-func (g *gen) parallelStage(s *stage, f frame) {
+func (g *gen) parallelStage(s *image.Stage, f frame) {
 	g.inLoop = true
-	g.refuseShared(s.loop)
+	g.refuseShared(s.Loop)
 	g.openLeague(s, f)
 	if g.single {
-		g.sawLanes, g.sawLoop = 1, s.loop.At
-		g.cutLoop = g.cut(s.loop)
+		g.sawLanes, g.sawLoop = 1, s.Loop.At
+		g.cutLoop = g.cut(s.Loop)
 		g.uniformFor(g.cutLoop)
 		g.closeLeague(s)
 		return
 	}
-	lanes := g.chooseLanes(s.loop)
-	if lanes == s.loop {
-		g.lanesFor[s.loop] = true
+	lanes := g.chooseLanes(s.Loop)
+	if lanes == s.Loop {
+		g.lanesFor[s.Loop] = true
 	} else {
 		g.lanesFor[lanes] = true
-		g.chooseInside(s.loop.Body)
+		g.chooseInside(s.Loop.Body)
 	}
-	cut := g.cut(s.loop)
+	cut := g.cut(s.Loop)
 	g.cutLoop = cut
 	if cut != g.parallelLanes {
-		if t := g.tileOf(s.loop, lanes); t != nil {
+		if t := g.tileOf(s.Loop, lanes); t != nil {
 			g.tiled(t)
 		}
 		g.proveNest(cut)
@@ -294,7 +295,7 @@ func (g *gen) done() {
 		g.Fence()
 	}
 	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(0))
-	g.Op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordStatus), x86.RegArg(x86.CX))
 	g.Return()
 	g.SeldomFromHere()
 	for len(g.fails) > 0 {
@@ -312,8 +313,8 @@ func (g *gen) cut(s *ir.For) *ir.For {
 	if !ok || s.Rel == ir.Ne {
 		g.refuse(s.At, "the parallel loop needs a constant step and <, <=, > or >=: write its end so")
 	}
-	g.tripLo = g.wordVar("trip_lo", wordLo, s.At)
-	g.tripHi = g.wordVar("trip_hi", wordHi, s.At)
+	g.tripLo = g.wordVar("trip_lo", image.WordLo, s.At)
+	g.tripHi = g.wordVar("trip_hi", image.WordHi, s.At)
 	g.markSafe(s)
 	c := g.between(s, g.tripLo, g.tripHi)
 	if g.lanesFor[s] {

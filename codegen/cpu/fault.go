@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -30,17 +31,17 @@ func (e *FaultError) Error() string {
 // near nil are anyway, and one that came out of generated code becomes an error here. All other panics go on. It must be deferred itself.
 func watched(l *launch, c *Code, old bool, err *error) {
 	debug.SetPanicOnFault(old)
-	if l.block[wordStatus] != statusRunning {
+	if l.block[image.WordStatus] != image.StatusRunning {
 		return
 	}
-	l.block[wordStatus] = statusDone
+	l.block[image.WordStatus] = image.StatusDone
 	tidy()
 	*err = faultAt(c, l.block, addressOf(recover()))
 }
 
 // caught notes in the block that the code that ran on it came to a fault, and where.
-func caught(b *block, cause any) {
-	b[wordStatus], b[wordIndex] = statusFault, uint64(addressOf(cause))
+func caught(b *image.Block, cause any) {
+	b[image.WordStatus], b[image.WordIndex] = image.StatusFault, uint64(addressOf(cause))
 	tidy()
 }
 
@@ -56,10 +57,10 @@ func addressOf(cause any) uintptr {
 }
 
 // faultAt says where the address of a fault lies.
-func faultAt(c *Code, b *block, addr uintptr) error {
+func faultAt(c *Code, b *image.Block, addr uintptr) error {
 	e := &FaultError{Kernel: c.Kernel.Name, At: c.Kernel.At, Addr: addr}
-	word := wordParams
-	for _, v := range c.params {
+	word := image.WordParams
+	for _, v := range c.Params {
 		if v.Type.Kind != ir.Slice {
 			word++
 			continue

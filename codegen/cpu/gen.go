@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -49,7 +50,7 @@ type gen struct {
 	walksRows         bool               // a loop inside it gathers
 	sawLoop           ir.Pos
 	round             int64 // iterations of the parallel loop that a round takes
-	sums              []leagueSum
+	sums              []image.Sum
 	locked            bool // other workers update what this stage updates by atomics
 	single            bool // the parallel loop runs one iteration after the other
 	inLoop            bool // a stage of a parallel loop
@@ -61,7 +62,7 @@ type gen struct {
 	entered           []*ir.Var // loaded at the entry of the stage
 	frame             frame
 	past              bool // stores past the caches
-	pastStores        []pastStore
+	pastStores        []image.PastStore
 	pastRow           *ir.Index  // the store that leaves the caches alone in the loop over lanes that is selected
 	yieldTo, resumeAt mach.Label // of the yield routines; -1: none are needed
 	loops             []*loopFrame
@@ -70,14 +71,14 @@ type gen struct {
 	patterns          map[string]x86.Reg // vectors of numbers that differ
 	pooled            map[constKey]int   // constants used from memory
 	limits            map[limitKey]x86.Reg
-	sites             []site
+	sites             []image.Site
 	indexUses         map[*ir.Var]int     // in the loop over lanes
 	spreads           map[string]x86.Reg  // numbers that it does not change, in all lanes
 	proved            map[*ir.For]x86.Reg // lanes loops whose accesses were checked for all rows at once: 1
 	shared            map[string]x86.Reg  // terms computed in the straight code before a loop
 	names             map[ir.Pos]string
 	bounds            map[ir.Pos]bool
-	nested            []*stage          // by number: the stages that sequential code may call
+	nested            []*image.Stage    // by number: the stages that sequential code may call
 	arrays            map[*ir.Var]int64 // lengths of local arrays
 	scratch           int64             // bytes of scratch memory used so far
 	serialBase        int               // where one lane runs alone: 1 + the loops around; else 0

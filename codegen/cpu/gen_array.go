@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -30,9 +31,9 @@ func (g *gen) arrayHome(v *ir.Var, n int64) *home {
 		if n > mostScratch/size {
 			g.refuse(v.At, "the local array %s takes %d bytes for each of %d lanes, more than the %d that there are: make it a parameter", v.Name, n*size/max(h.per, 1), max(h.per, 1), mostScratch)
 		}
-		g.scratch += roundUp(n*size, scratchAlign)
+		g.scratch += image.RoundUp(n*size, scratchAlign)
 	}
-	g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(wordScratch))
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(image.WordScratch))
 	g.addConst(h.gp, at)
 	return h
 }
@@ -48,7 +49,7 @@ func (g *gen) declareArray(v *ir.Var, n int64) *home {
 // fillArray stores vectors of one value all over the array; it has room for whole vectors.
 func (g *gen) fillArray(h *home, t *ir.Type, n int64, value x86.Reg) {
 	w := widthOf(g.bytes)
-	total := roundUp(n*int64(t.Size)*max(h.per, 1), int64(g.bytes))
+	total := image.RoundUp(n*int64(t.Size)*max(h.per, 1), int64(g.bytes))
 	if total <= 16*int64(g.bytes) {
 		for at := int64(0); at < total; at += int64(g.bytes) {
 			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(h.gp, int32(at))), x86.RegArg(value))

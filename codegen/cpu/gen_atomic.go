@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -46,11 +47,11 @@ func (g *gen) atomic(s *ir.Atomic) {
 			bits = g.spreadIndices(at, u)
 		}
 		if constant == x86.NoReg {
-			g.Op(x86.VMOVUPSStore, widthOf(g.lanes*size), x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(value[u]))
+			g.Op(x86.VMOVUPSStore, widthOf(g.lanes*size), x86.MemArg(x86.At(x86.DI, 8*(image.WordLanes+8))), x86.RegArg(value[u]))
 		}
 		update := func(lane int, index x86.Reg) {
 			place := x86.MemArg(x86.Indexed(at.mem.Base, index, at.scale, at.mem.Disp))
-			operand := x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8)+size*lane)))
+			operand := x86.MemArg(x86.At(x86.DI, int32(8*(image.WordLanes+8)+size*lane)))
 			if g.locked {
 				g.lockedLane(s, place, operand, constant)
 				return

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -8,18 +9,18 @@ import (
 
 // siteOf numbers a checked access, for the report.
 func (g *gen) siteOf(a access, bytes int) int {
-	n := g.newSite(site{kind: siteBounds, what: ir.Source(a.at.X), bytes: bytes})
-	g.sites[n-1].at, g.sites[n-1].part = a.at.At, g.bounds[a.at.At]
-	g.sites[n-1].wide = a.at.I.Type().Kind == ir.Uint64
+	n := g.newSite(image.Site{Kind: image.SiteBounds, What: ir.Source(a.at.X), Bytes: bytes})
+	g.sites[n-1].At, g.sites[n-1].Part = a.at.At, g.bounds[a.at.At]
+	g.sites[n-1].Wide = a.at.I.Type().Kind == ir.Uint64
 	return n
 }
 
 // report stores what failed and returns from the code; r holds the index.
 func (g *gen) report(n int, r, length x86.Reg) {
-	g.Op(x86.MOVQStore, x86.W128, blockWord(wordIndex), x86.RegArg(r))
-	g.Op(x86.MOVQStore, x86.W128, blockWord(wordLen), x86.RegArg(length))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordIndex), x86.RegArg(r))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordLen), x86.RegArg(length))
 	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
-	g.Op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordStatus), x86.RegArg(x86.CX))
 	g.Return()
 }
 
@@ -67,7 +68,7 @@ func (g *gen) withinAccess(w *ir.Binary) access {
 func (g *gen) checkVectors(a access, index, limit []x86.Reg) {
 	w := widthOf(g.lanes * 8)
 	n := g.siteOf(a, 8)
-	g.sites[n-1].limits = true
+	g.sites[n-1].Limits = true
 	for u := range g.unroll {
 		bad := g.outsideMask(index[u], limit[u], ir.Int64Type, w)
 		if g.exec != nil {
@@ -77,9 +78,9 @@ func (g *gen) checkVectors(a access, index, limit []x86.Reg) {
 		g.Op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
 		index, limit := index[u], limit[u]
 		g.Jump(mach.CondNE, g.outOfLine(func() {
-			g.Op(x86.MOVQStore, x86.W128, blockWord(wordBits), x86.RegArg(x86.AX))
-			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(index))
-			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(limit))
+			g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordBits), x86.RegArg(x86.AX))
+			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(index))
+			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*(image.WordLanes+8))), x86.RegArg(limit))
 			g.report(n, x86.AX, x86.AX)
 		}))
 	}
@@ -196,8 +197,8 @@ func (g *gen) gatherCheck(a access, t target) func(u int) {
 		g.Op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
 		index, length := t.index[u], a.root.length
 		g.Jump(mach.CondNE, g.outOfLine(func() {
-			g.Op(x86.MOVQStore, x86.W128, blockWord(wordBits), x86.RegArg(x86.AX))
-			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(index))
+			g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordBits), x86.RegArg(x86.AX))
+			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(index))
 			g.report(n, x86.AX, length)
 		}))
 	}

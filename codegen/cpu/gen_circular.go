@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -13,7 +14,7 @@ func (g *gen) vecCircular(e *ir.Math) []x86.Reg {
 	s := g.series(e.T)
 	limit := vecmath.CircularLimit(e.T)
 	x := g.vec(e.Args[0])
-	site := g.newSite(site{kind: siteLanes, t: e.T, args: [2]*ir.Type{e.T}, eval: foldMath(e)})
+	site := g.newSite(image.Site{Kind: image.SiteLanes, Result: e.T, Args: [2]*ir.Type{e.T}, Eval: foldMath(e)})
 	out := g.vectors(g.unroll)
 	for u := range g.unroll {
 		if u > 0 && allSame(x) && g.exec == nil {

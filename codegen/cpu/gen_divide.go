@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -101,9 +102,9 @@ func (g *gen) divideHalves(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 			}
 		}
 		// Through memory: there are two halves to be joined, and only one instruction more than for any other way.
-		g.Op(x86.VMOVUPSStore, widthOf(half), x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(parts[0]))
-		g.Op(x86.VMOVUPSStore, widthOf(half), x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+half))), x86.RegArg(parts[1]))
-		g.Op(x86.VMOVUPS, widthOf(g.bytes), x86.RegArg(out[u]), x86.MemArg(x86.At(x86.DI, 8*wordLanes)))
+		g.Op(x86.VMOVUPSStore, widthOf(half), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(parts[0]))
+		g.Op(x86.VMOVUPSStore, widthOf(half), x86.MemArg(x86.At(x86.DI, int32(8*image.WordLanes+half))), x86.RegArg(parts[1]))
+		g.Op(x86.VMOVUPS, widthOf(g.bytes), x86.RegArg(out[u]), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)))
 		g.wrap(out[u], e.T)
 	})
 	return out
@@ -209,14 +210,14 @@ func (g *gen) quotient(e *ir.Binary, x, y x86.Reg, w x86.Width) x86.Reg {
 
 // divideLanes divides lane by lane, through the block.
 func (g *gen) divideLanes(e *ir.Binary, x, y, out x86.Reg, w x86.Width) {
-	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(x))
-	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(y))
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(x))
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*(image.WordLanes+8))), x86.RegArg(y))
 	i := g.constGeneral(0)
 	top, next := g.NewLabel(), g.NewLabel()
 	a, b, r := g.NewGeneral(), g.NewGeneral(), g.NewGeneral()
 	g.Place(top)
-	g.Op(x86.MOVQ, x86.W128, x86.RegArg(a), x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*wordLanes)))
-	g.Op(x86.MOVQ, x86.W128, x86.RegArg(b), x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*(wordLanes+8))))
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(a), x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*image.WordLanes)))
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(b), x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*(image.WordLanes+8))))
 	g.setGeneral(r, 0)
 	g.Op(x86.TESTQ, x86.W128, x86.RegArg(b), x86.RegArg(b))
 	g.Jump(mach.CondE, next)
@@ -232,9 +233,9 @@ func (g *gen) divideLanes(e *ir.Binary, x, y, out x86.Reg, w x86.Width) {
 	}
 	g.divide(e, a, b, r)
 	g.Place(next)
-	g.Op(x86.MOVQStore, x86.W128, x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*wordLanes)), x86.RegArg(r))
+	g.Op(x86.MOVQStore, x86.W128, x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*image.WordLanes)), x86.RegArg(r))
 	g.addConst(i, 1)
 	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(i), x86.ImmArg(int64(g.lanes)))
 	g.JumpBack(mach.CondL, top)
-	g.Op(x86.VMOVUPS, w, x86.RegArg(out), x86.MemArg(x86.At(x86.DI, 8*wordLanes)))
+	g.Op(x86.VMOVUPS, w, x86.RegArg(out), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)))
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -38,7 +39,7 @@ func (g *gen) vecExact(dst []x86.Reg, e *ir.Math) (out []x86.Reg, ok bool) {
 func (g *gen) vecModulo(e *ir.Math, f func(x, y x86.Reg) (r, quotient x86.Reg)) []x86.Reg {
 	s := g.series(e.T)
 	x, y := g.vec(e.Args[0]), g.vec(e.Args[1])
-	n := g.newSite(site{kind: siteLanes, t: e.T, args: [2]*ir.Type{e.T, e.T}, eval: foldMath(e)})
+	n := g.newSite(image.Site{Kind: image.SiteLanes, Result: e.T, Args: [2]*ir.Type{e.T, e.T}, Eval: foldMath(e)})
 	out := g.vectors(g.unroll)
 	for u := range g.unroll {
 		if u > 0 && allSame(x) && allSame(y) && g.exec == nil {

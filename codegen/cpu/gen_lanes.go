@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -12,9 +13,9 @@ import (
 func (g *gen) laneIndex(at target, lane int) x86.Reg {
 	r := g.NewGeneral()
 	if at.size4 {
-		g.Op(x86.MOVLQSX, x86.W128, x86.RegArg(r), x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+4*lane))))
+		g.Op(x86.MOVLQSX, x86.W128, x86.RegArg(r), x86.MemArg(x86.At(x86.DI, int32(8*image.WordLanes+4*lane))))
 	} else {
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+lane)))))
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), x86.MemArg(x86.At(x86.DI, int32(8*(image.WordLanes+lane)))))
 	}
 	return r
 }
@@ -24,7 +25,7 @@ func (g *gen) spreadIndices(at target, u int) (bits x86.Reg) {
 	if at.size4 {
 		isize = 4
 	}
-	g.Op(x86.VMOVUPSStore, widthOf(g.lanes*isize), x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(at.index[u]))
+	g.Op(x86.VMOVUPSStore, widthOf(g.lanes*isize), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(at.index[u]))
 	if g.exec == nil {
 		return x86.NoReg
 	}
@@ -121,14 +122,14 @@ func (g *gen) scatterLanes(at target, v []x86.Reg, t *ir.Type) {
 			return
 		}
 		bits := g.spreadIndices(at, u)
-		g.Op(x86.VMOVUPSStore, widthOf(g.lanes*size), x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(v[u]))
+		g.Op(x86.VMOVUPSStore, widthOf(g.lanes*size), x86.MemArg(x86.At(x86.DI, 8*(image.WordLanes+8))), x86.RegArg(v[u]))
 		g.inLanes(bits, func(lane int) {
 			index, value := g.laneIndex(at, lane), g.NewGeneral()
 			load := x86.MOVQ
 			if size == 4 {
 				load = x86.MOVL
 			}
-			g.Op(load, x86.W128, x86.RegArg(value), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8)+size*lane))))
+			g.Op(load, x86.W128, x86.RegArg(value), x86.MemArg(x86.At(x86.DI, int32(8*(image.WordLanes+8)+size*lane))))
 			store(index, value)
 		})
 	})
@@ -199,7 +200,7 @@ func (l *laneInserter) vector() x86.Reg {
 
 // storeSmallLanes writes neighbouring elements of one or two bytes without AVX-512.
 func (g *gen) storeSmallLanes(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
-	g.Op(x86.VMOVUPSStore, widthOf(g.lanes*4), x86.MemArg(x86.At(x86.DI, 8*(wordLanes+8))), x86.RegArg(v))
+	g.Op(x86.VMOVUPSStore, widthOf(g.lanes*4), x86.MemArg(x86.At(x86.DI, 8*(image.WordLanes+8))), x86.RegArg(v))
 	bits := x86.NoReg
 	if g.exec != nil {
 		bits = g.NewGeneral()
@@ -207,7 +208,7 @@ func (g *gen) storeSmallLanes(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
 	}
 	g.inLanes(bits, func(lane int) {
 		value := g.NewGeneral()
-		g.Op(x86.MOVL, x86.W128, x86.RegArg(value), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8)+4*lane))))
+		g.Op(x86.MOVL, x86.W128, x86.RegArg(value), x86.MemArg(x86.At(x86.DI, int32(8*(image.WordLanes+8)+4*lane))))
 		to := m
 		to.Disp += int32(lane) * int32(t.Size)
 		g.Op(laneStores[int64(t.Size)], x86.W128, x86.MemArg(to), x86.RegArg(value))

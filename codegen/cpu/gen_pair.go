@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -116,9 +117,9 @@ func (g *gen) closePair(x *sum) {
 func (g *gen) turned(v x86.Reg, by int, t *ir.Type) x86.Reg {
 	size := container(t)
 	w, d := widthOf(g.lanes*size), g.NewVector()
-	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), x86.RegArg(v))
-	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+g.lanes*size))), x86.RegArg(v))
-	g.Op(x86.VMOVUPS, w, x86.RegArg(d), x86.MemArg(x86.At(x86.DI, int32(8*wordLanes+by*size))))
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(v))
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, int32(8*image.WordLanes+g.lanes*size))), x86.RegArg(v))
+	g.Op(x86.VMOVUPS, w, x86.RegArg(d), x86.MemArg(x86.At(x86.DI, int32(8*image.WordLanes+by*size))))
 	return d
 }
 

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -18,7 +19,7 @@ func (g *gen) vecPower(e *ir.Math) []x86.Reg {
 		tiny = math.Ldexp(1, -1022)
 	}
 	x, y := g.vec(e.Args[0]), g.vec(e.Args[1])
-	n := g.newSite(site{kind: siteLanes, t: e.T, args: [2]*ir.Type{e.T, e.T}, eval: foldMath(e)})
+	n := g.newSite(image.Site{Kind: image.SiteLanes, Result: e.T, Args: [2]*ir.Type{e.T, e.T}, Eval: foldMath(e)})
 	out := g.vectors(g.unroll)
 	for u := range g.unroll {
 		if u > 0 && allSame(x) && allSame(y) && g.exec == nil {

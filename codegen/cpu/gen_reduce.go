@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -44,7 +45,7 @@ func (g *gen) openReductions(s *ir.For) []*sum {
 			}
 		default:
 			x.inner = &home{gp: x86.NoReg, length: x86.NoReg, vec: g.vectors(g.unroll)}
-			identity := g.constVector(uint64(generalIdentity(g.identity(r), x.t)), container(x.t))
+			identity := g.constVector(uint64(image.GeneralIdentity(g.identity(r), x.t)), container(x.t))
 			for _, a := range x.inner.vec {
 				g.move(a, identity)
 			}

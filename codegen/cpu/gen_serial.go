@@ -3,6 +3,7 @@ package cpu
 import (
 	"maps"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -59,7 +60,7 @@ func (g *gen) serial(list ...ir.Stmt) {
 	}
 	values := g.laneValues(list)
 	base, number := g.NewGeneral(), g.constGeneral(0)
-	g.Op(x86.MOVQ, x86.W128, x86.RegArg(base), blockWord(wordScratch))
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(base), blockWord(image.WordScratch))
 	for _, x := range values {
 		g.storeLanes(x, base)
 	}
@@ -129,9 +130,9 @@ func (g *gen) laneValues(list []ir.Stmt) []*laneValue {
 			x.own = &home{gp: g.NewGeneral(), length: h.length, per: h.per, alone: true}
 			g.move(x.own.gp, h.gp)
 		case h.masks != nil:
-			x.at, g.scratch = g.scratch, g.scratch+roundUp(int64(4*g.lanes*g.wanted), scratchAlign)
+			x.at, g.scratch = g.scratch, g.scratch+image.RoundUp(int64(4*g.lanes*g.wanted), scratchAlign)
 		case h.vec != nil && !h.alike:
-			x.at, g.scratch = g.scratch, g.scratch+roundUp(int64(container(v.Type)*g.lanes*g.wanted), scratchAlign)
+			x.at, g.scratch = g.scratch, g.scratch+image.RoundUp(int64(container(v.Type)*g.lanes*g.wanted), scratchAlign)
 		case s.kind == affine:
 			if x.assigned {
 				g.refuse(v.At, "%s is counted by the lanes", v.Name)

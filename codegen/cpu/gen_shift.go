@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -120,7 +121,7 @@ func (g *gen) failAlways(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 	n := g.arithSite(check, e)
 	g.Jump(k, g.outOfLine(func() {
 		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
-		g.Op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
+		g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordStatus), x86.RegArg(x86.CX))
 		g.Return()
 	}))
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -180,8 +181,8 @@ func (g *gen) returnKernel(s *ir.Return) {
 	if g.inLoop || g.shapes != nil {
 		g.refuse(s.At, "return out of a parallel loop")
 	}
-	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(statusReturned))
-	g.Op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
+	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(image.StatusReturned))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordStatus), x86.RegArg(x86.CX))
 	g.Return()
 }
 

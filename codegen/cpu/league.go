@@ -1,13 +1,14 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // openLeague gives the reductions over the whole loop a start of their own: the identity, or for pairs what the pair was before.
-func (g *gen) openLeague(s *stage, f frame) {
-	for _, r := range reductionsOf(s.loop) {
+func (g *gen) openLeague(s *image.Stage, f frame) {
+	for _, r := range reductionsOf(s.Loop) {
 		ref, ok := r.Place.(*ir.Ref)
 		if !ok {
 			g.refuse(r.At, "a reduction of %s, a part of something, has no form for lanes: reduce a variable and store it behind the loop", ir.Source(r.Place))
@@ -17,46 +18,46 @@ func (g *gen) openLeague(s *stage, f frame) {
 		if !ok {
 			g.refuse(r.At, "the reduction variable %s is declared in a block: declare it at the top of the kernel", v.Name)
 		}
-		if len(s.sums) == maxSums {
+		if len(s.Sums) == maxSums {
 			g.refuse(r.At, "the loop has more than %d reductions: write two loops", maxSums)
 		}
-		x := leagueSum{op: r.Op, t: v.Type, word: word}
+		x := image.Sum{Op: r.Op, Type: v.Type, Word: word}
 		switch n := g.arrays[v]; {
 		case n > 0:
-			x.t, x.n, x.at = v.Type.Elem, n, g.scratch
+			x.Type, x.Elements, x.Offset = v.Type.Elem, n, g.scratch
 			h := &home{gp: g.NewGeneral(), length: g.constGeneral(n)}
-			g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(wordScratch))
-			g.addConst(h.gp, x.at)
-			g.scratch += roundUp(n*int64(x.t.Size), scratchAlign)
-			g.fillArray(h, x.t, n, g.constVector(g.repeated(r, x.t), max(4, int(x.t.Size))))
+			g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(image.WordScratch))
+			g.addConst(h.gp, x.Offset)
+			g.scratch += image.RoundUp(n*int64(x.Type.Size), scratchAlign)
+			g.fillArray(h, x.Type, n, g.constVector(g.repeated(r, x.Type), max(4, int(x.Type.Size))))
 			g.homes[v] = h
 		case r.Index != nil:
 			i, ok := r.Index.(*ir.Ref)
 			if !ok || f.word[i.Var] == 0 {
 				g.refuse(r.At, "the index %s of reduction(%s) is no variable of the top of the kernel: declare one there", ir.Source(r.Index), r.Op)
 			}
-			x.index, x.of = f.word[i.Var], i.Var.Type
+			x.Index, x.IndexType = f.word[i.Var], i.Var.Type
 		default:
 			h := g.declare(v)
 			if h.vec != nil {
 				g.move(h.vec[0], g.constVector(g.identity(r), container(v.Type)))
 			} else {
-				g.setGeneral(h.gp, generalIdentity(g.identity(r), v.Type))
+				g.setGeneral(h.gp, image.GeneralIdentity(g.identity(r), v.Type))
 			}
 		}
-		s.sums = append(s.sums, x)
+		s.Sums = append(s.Sums, x)
 	}
 }
 
-func (g *gen) closeLeague(s *stage) {
-	for i, r := range reductionsOf(s.loop) {
-		x, v := s.sums[i], r.Place.(*ir.Ref).Var
-		if x.n > 0 {
+func (g *gen) closeLeague(s *image.Stage) {
+	for i, r := range reductionsOf(s.Loop) {
+		x, v := s.Sums[i], r.Place.(*ir.Ref).Var
+		if x.Elements > 0 {
 			continue
 		}
-		g.storeWord(g.homes[v], v.Type, x.word)
-		if x.index > 0 {
-			g.storeWord(g.homes[r.Index.(*ir.Ref).Var], x.of, x.index)
+		g.storeWord(g.homes[v], v.Type, x.Word)
+		if x.Index > 0 {
+			g.storeWord(g.homes[r.Index.(*ir.Ref).Var], x.IndexType, x.Index)
 		}
 	}
 }

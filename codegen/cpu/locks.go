@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -15,37 +16,37 @@ import (
 
 // lockedStages appends the stages of loops with atomics again, with locked instructions.
 func (c *compiler) lockedStages(code *Code) error {
-	for _, s := range code.stages {
-		if !s.alone || s.refused {
+	for _, s := range code.Stages {
+		if !s.Alone || s.Refused {
 			continue
 		}
-		again := &stage{loop: s.loop, body: s.body, again: true, nested: s.nested}
-		code.stages = append(code.stages, again)
-		if c.options.workers() > 1 && !c.aliasesUpdates(s.loop) {
-			g, err := c.stage(again, code.sites)
+		again := &image.Stage{Loop: s.Loop, Body: s.Body, Again: true, Nested: s.Nested}
+		code.Stages = append(code.Stages, again)
+		if c.options.WorkerCount() > 1 && !c.aliasesUpdates(s.Loop) {
+			g, err := c.stage(again, code.Sites)
 			if err != nil && !isRefusal(err) {
 				return err
 			}
-			if again.refused = err != nil; !again.refused {
+			if again.Refused = err != nil; !again.Refused {
 				if err := addStage(code, again, g); err != nil {
 					return err
 				}
-				s.locked = len(code.stages) - 1
+				s.Locked = len(code.Stages) - 1
 			}
 		}
-		code.Notes = append(code.Notes, fmt.Sprintf("the loop at %s %s", s.loop.At, sharing(s)))
+		code.Notes = append(code.Notes, fmt.Sprintf("the loop at %s %s", s.Loop.At, sharing(s)))
 	}
 	return nil
 }
 
 // sharing says how workers share a loop with atomics.
-func sharing(s *stage) string {
+func sharing(s *image.Stage) string {
 	switch {
-	case s.updates != nil && s.locked > 0:
+	case s.Updates != nil && s.Locked > 0:
 		return "runs on several workers, each with a copy of what it updates where that is short, or with locked instructions where these cost little beside the rest; else on one"
-	case s.updates != nil:
+	case s.Updates != nil:
 		return "runs on several workers where what it updates is short beside it, each with a copy of that; else on one: atomic updates are cheap there"
-	case s.locked > 0:
+	case s.Locked > 0:
 		return "runs on several workers, with locked instructions, where these cost little beside the rest; else on one"
 	}
 	return "runs on one worker: its atomic updates have no locked form"
@@ -72,25 +73,25 @@ const (
 
 // atomicLoop runs a loop with atomics: with copies, with locked instructions, or on one worker.
 func (r *Runner) atomicLoop(p *Program, i int, l *launch, trips int64, share func(*Loop) error) error {
-	s := p.Code.stages[i]
-	if s.locked > 0 && p.Code.options.Locked {
-		return r.shareLoop(p, s.locked, l, 0, trips, share)
+	s := p.Code.Stages[i]
+	if s.Locked > 0 && p.Code.Options.Locked {
+		return r.shareLoop(p, s.Locked, l, 0, trips, share)
 	}
 	alone := trips * r.pace[i].Load()
 	switch {
-	case s.updates == nil:
-	case !s.updates.apart(l.block):
+	case s.Updates == nil:
+	case !s.Updates.Apart(l.block):
 		return r.onOneWorker(p, i, l, 0, trips)
-	case worthCopies(s.updates, l.block, alone):
+	case worthCopies(s.Updates, l.block, alone):
 		return r.shareLoop(p, i, l, 0, trips, share)
 	}
-	if s.locked == 0 || alone < fewestCalls*int64(callTime)*1000 {
+	if s.Locked == 0 || alone < fewestCalls*int64(callTime)*1000 {
 		return r.onOneWorker(p, i, l, 0, trips)
 	}
 	t, from := &r.locks[i], int64(0)
 	if t.launches.Add(1)%remeasure == 1 {
-		for _, k := range []int{i, s.locked} {
-			to := min(trips, from+grain(r.pace[i].Load(), s.round))
+		for _, k := range []int{i, s.Locked} {
+			to := min(trips, from+grain(r.pace[i].Load(), s.Round))
 			if err := r.onOneWorker(p, k, l, from, to); err != nil {
 				return err
 			}
@@ -99,12 +100,12 @@ func (r *Runner) atomicLoop(p *Program, i int, l *launch, trips int64, share fun
 	}
 	rest := trips - from
 	alone = rest * r.pace[i].Load()
-	locked := rest * r.pace[s.locked].Load() / r.workers
+	locked := rest * r.pace[s.Locked].Load() / r.workers
 	if locked*lockSaves > alone*(lockSaves-1) || t.skip.Add(-1) >= 0 {
 		return r.onOneWorker(p, i, l, from, trips)
 	}
 	began := time.Now()
-	err := r.shareLoop(p, s.locked, l, from, trips, share)
+	err := r.shareLoop(p, s.Locked, l, from, trips, share)
 	t.learn(int64(time.Since(began))*1000 > alone)
 	return err
 }
@@ -125,7 +126,7 @@ func (r *Runner) onOneWorker(p *Program, k int, l *launch, from, to int64) error
 	if from >= to {
 		return nil
 	}
-	if !p.Code.stages[k].nested {
+	if !p.Code.Stages[k].Nested {
 		return r.calls(p, k, l, from, to)
 	}
 	return r.shareLoop(p, k, l, from, to, func(o *Loop) error { return o.Run(0, o.Trips) })

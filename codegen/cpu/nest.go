@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -23,14 +24,14 @@ const (
 )
 
 // nestedIn returns stages of the parallel loops in sequential code that may be shared.
-func (c *compiler) nestedIn(body []ir.Stmt) (out []*stage) {
+func (c *compiler) nestedIn(body []ir.Stmt) (out []*image.Stage) {
 	ir.WalkStmts(body, func(s ir.Stmt) bool {
 		f, ok := ir.ParallelLoop(s)
 		if !ok {
 			return true
 		}
 		if _, fixed := ir.ConstStep(f); fixed && f.Rel != ir.Ne && !slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), c.staysHere) {
-			out = append(out, &stage{loop: f, body: []ir.Stmt{f}, nested: true, alone: hasAtomics(f)})
+			out = append(out, &image.Stage{Loop: f, Body: []ir.Stmt{f}, Nested: true, Alone: hasAtomics(f)})
 		}
 		return false
 	})
@@ -38,15 +39,15 @@ func (c *compiler) nestedIn(body []ir.Stmt) (out []*stage) {
 }
 
 // nested returns the stages of loops in sequential code, and the frame that they take; none where there are not words enough.
-func (c *compiler) nested(stages []*stage) (out []*stage, f frame) {
+func (c *compiler) nested(stages []*image.Stage) (out []*image.Stage, f frame) {
 	for _, s := range stages {
-		if s.loop == nil {
-			out = append(out, c.nestedIn(s.body)...)
+		if s.Loop == nil {
+			out = append(out, c.nestedIn(s.Body)...)
 		}
 	}
 	f = c.frame
 	f.word = maps.Clone(f.word)
-	if f.addNested(out); f.size > maxWords {
+	if f.addNested(out); f.size > image.MaxWords {
 		return nil, c.frame
 	}
 	return out, f
@@ -58,29 +59,29 @@ func (c *compiler) staysHere(v *ir.Var) bool {
 }
 
 // addNested gives words to what the nested stages use and to their thresholds.
-func (f *frame) addNested(stages []*stage) {
+func (f *frame) addNested(stages []*image.Stage) {
 	f.inner = map[*ir.Var]bool{}
 	for _, s := range stages {
-		for _, v := range ir.Free(s.body).List() {
+		for _, v := range ir.Free(s.Body).List() {
 			if f.word[v] == 0 {
 				f.word[v], f.inner[v] = f.size, true
 				f.size++
 			}
 		}
-		s.threshold = f.size
+		s.Threshold = f.size
 		f.size++
 	}
 }
 
 // nestedStages compiles them first: one that is refused stays inline alone.
 func (c *compiler) nestedStages(code *Code) error {
-	for i, s := range code.stages {
-		if !s.nested {
+	for i, s := range code.Stages {
+		if !s.Nested {
 			continue
 		}
-		g, err := c.stage(s, code.sites)
+		g, err := c.stage(s, code.Sites)
 		if isRefusal(err) {
-			s.refused = true
+			s.Refused = true
 			continue
 		}
 		if err != nil {
@@ -89,14 +90,14 @@ func (c *compiler) nestedStages(code *Code) error {
 		if err := addStage(code, s, g); err != nil {
 			return err
 		}
-		code.nested = append(code.nested, i)
+		code.Nested = append(code.Nested, i)
 	}
 	return nil
 }
 
 // shareFrom emits the way out to Go where the loop is long enough.
 func (g *gen) shareFrom(s *ir.For) (after mach.Label, ok bool) {
-	i := slices.IndexFunc(g.nested, func(n *stage) bool { return n != nil && n.loop == s && !n.refused })
+	i := slices.IndexFunc(g.nested, func(n *image.Stage) bool { return n != nil && n.Loop == s && !n.Refused })
 	if i < 0 || g.inLoop || g.shapes != nil {
 		return 0, false
 	}
@@ -106,12 +107,12 @@ func (g *gen) shareFrom(s *ir.For) (after mach.Label, ok bool) {
 	g.move(lo, g.gpOutside(s.Lo))
 	trips := g.trips(s, lo, step)
 	cold, after := g.NewLabel(), g.NewLabel()
-	k := g.newSite(site{kind: siteShare, stage: i})
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(trips), blockWord(n.threshold))
+	k := g.newSite(image.Site{Kind: image.SiteShare, Stage: i})
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(trips), blockWord(n.Threshold))
 	g.Jump(mach.CondGE, cold)
 	g.later(cold, func() {
 		g.storeFree(n)
-		g.Op(x86.MOVQStore, x86.W128, blockWord(wordTrips), x86.RegArg(trips))
+		g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordTrips), x86.RegArg(trips))
 		g.yield(k)
 		g.loadChanged(n)
 		g.Jump(mach.Always, after)
@@ -121,8 +122,8 @@ func (g *gen) shareFrom(s *ir.For) (after mach.Label, ok bool) {
 }
 
 // storeFree stores what a nested stage uses, but for parameters that never change.
-func (g *gen) storeFree(n *stage) {
-	for _, v := range ir.Free(n.body).List() {
+func (g *gen) storeFree(n *image.Stage) {
+	for _, v := range ir.Free(n.Body).List() {
 		if h := g.homes[v]; h != nil && (v.Space != ir.Param || ir.Assigned(g.kernel.Body).Has(v)) {
 			g.storeWord(h, v.Type, g.frame.word[v])
 		}
@@ -130,10 +131,10 @@ func (g *gen) storeFree(n *stage) {
 }
 
 // loadChanged loads what it has reduced.
-func (g *gen) loadChanged(n *stage) {
-	for _, v := range ir.Assigned(n.body).List() {
+func (g *gen) loadChanged(n *image.Stage) {
+	for _, v := range ir.Assigned(n.Body).List() {
 		h := g.homes[v]
-		if h == nil || g.frame.word[v] == 0 || !ir.Free(n.body).Has(v) {
+		if h == nil || g.frame.word[v] == 0 || !ir.Free(n.Body).Has(v) {
 			continue
 		}
 		from := g.loadWord(v, g.frame.word[v])
@@ -146,9 +147,9 @@ func (g *gen) loadChanged(n *stage) {
 }
 
 // setThresholds says how many iterations of nested loops are worth sharing: none where there is nobody to share with.
-func (r *Runner) setThresholds(p *Program, b *block, alone bool) {
-	for _, i := range p.Code.nested {
-		b[p.Code.stages[i].threshold] = r.threshold(p, i, alone)
+func (r *Runner) setThresholds(p *Program, b *image.Block, alone bool) {
+	for _, i := range p.Code.Nested {
+		b[p.Code.Stages[i].Threshold] = r.threshold(p, i, alone)
 	}
 }
 
@@ -156,7 +157,7 @@ func (r *Runner) threshold(p *Program, i int, alone bool) uint64 {
 	if alone {
 		return math.MaxInt64
 	}
-	if n := p.Code.options.ShareFrom; n > 0 {
+	if n := p.Code.Options.ShareFrom; n > 0 {
 		return uint64(n)
 	}
 	each := r.pace[i].Load()
@@ -169,9 +170,9 @@ func (r *Runner) threshold(p *Program, i int, alone bool) uint64 {
 // shareNested lets workers run the nested stage that the sequential code of l has come to.
 func (p *Program) shareNested(i int, l *launch) error {
 	r := l.runner
-	if err := r.loopStage(p, i, l, int64(l.block[wordTrips]), l.share); err != nil {
+	if err := r.loopStage(p, i, l, int64(l.block[image.WordTrips]), l.share); err != nil {
 		return err
 	}
-	l.block[p.Code.stages[i].threshold] = r.threshold(p, i, false)
+	l.block[p.Code.Stages[i].Threshold] = r.threshold(p, i, false)
 	return nil
 }

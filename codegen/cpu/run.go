@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -36,10 +37,10 @@ func (a *Arena) Install(c *Code) (*Program, error) {
 	}
 	p := &Program{Code: c, entry: entry}
 	p.rounds.Store(pauseRounds)
-	if c.plain && !c.far && c.scratch == 0 && c.spill == 0 && len(c.caps) == 0 {
-		p.direct = entry + uintptr(c.stages[1].entry)
-		if n := c.stages[0].count; n.lo == 0 && n.step == 1 && !n.inclusive {
-			p.from, p.until = n.loConst, n.hi
+	if c.Plain && !c.Far && c.Scratch == 0 && c.Spill == 0 && len(c.Caps) == 0 {
+		p.direct = entry + uintptr(c.Stages[1].Entry)
+		if n := c.Stages[0].Count; n.Lo == 0 && n.Step == 1 && !n.Inclusive {
+			p.from, p.until = n.LoConst, n.Hi
 		}
 	}
 	return p, nil
@@ -74,9 +75,9 @@ func slotsOf(params []*ir.Var) []slot {
 //
 // Safe: there are as many arguments as slots, and the words of all parameters are in the block: Compile has counted them. A copy of address
 // and length at once is twice as fast as one by one, and these copies are a good part of a short call.
-func bindArgs(b *block, slots []slot, args []Value) (bytes int64) {
+func bindArgs(b *image.Block, slots []slot, args []Value) (bytes int64) {
 	args = args[:len(slots)]
-	to := uintptr(8 * wordParams)
+	to := uintptr(8 * image.WordParams)
 	for i := range slots {
 		a, at := &args[i], unsafe.Add(unsafe.Pointer(b), to)
 		if !slots[i].slice {
@@ -92,8 +93,8 @@ func bindArgs(b *block, slots []slot, args []Value) (bytes int64) {
 }
 
 // boundBytes is how many bytes the slices have that were bound.
-func boundBytes(b *block, slots []slot) (bytes int64) {
-	word := wordParams
+func boundBytes(b *image.Block, slots []slot) (bytes int64) {
+	word := image.WordParams
 	for _, s := range slots {
 		if word++; s.slice {
 			bytes += int64(b[word]) * s.size
@@ -104,92 +105,92 @@ func boundBytes(b *block, slots []slot) (bytes int64) {
 }
 
 // bindCaps puts the capacities that the kernel asks for behind the arguments.
-func bindCaps(b *block, c *Code, args []Value) {
-	at := wordParams
-	for _, v := range c.params {
+func bindCaps(b *image.Block, c *Code, args []Value) {
+	at := image.WordParams
+	for _, v := range c.Params {
 		if at++; v.Type.Kind == ir.Slice {
 			at++
 		}
 	}
-	for k, i := range c.caps {
+	for k, i := range c.Caps {
 		b[at+k] = uint64(max(args[i].Len, args[i].Cap))
 	}
 }
 
 // run calls the code of a stage for iterations [lo, hi), and does what it asks for on the way.
 func (p *Program) run(i int, l *launch, lo, hi int64) error {
-	s, b := p.Code.stages[i], l.block
-	if p.Code.far {
-		if s.copies.size > 0 && !(halves512 && len(p.Code.past) > 0 && p.Code.aligned(b, lo)) && movePast(s.copies, b, lo, hi) {
+	s, b := p.Code.Stages[i], l.block
+	if p.Code.Far {
+		if s.Copies.Size > 0 && !(halves512 && len(p.Code.Past) > 0 && p.Code.Aligned(b, lo)) && movePast(s.Copies, b, lo, hi) {
 			return nil
 		}
-		if p.otherwise != nil && !p.Code.aligned(b, lo) {
+		if p.otherwise != nil && !p.Code.Aligned(b, lo) {
 			p = p.otherwise
-			s = p.Code.stages[i]
+			s = p.Code.Stages[i]
 		}
 	}
-	if enter(b, p.entry+uintptr(s.entry), lo, hi, p.rounds.Load()) {
+	if enter(b, p.entry+uintptr(s.Entry), lo, hi, p.rounds.Load()) {
 		return nil
 	}
 	return p.goOn(s, l)
 }
 
 // enter calls the code at an address and reports whether it ran to its end.
-func enter(b *block, at uintptr, lo, hi, rounds int64) bool {
-	b[wordLo], b[wordHi], b[wordBudget], b[wordStatus] = uint64(lo), uint64(hi), uint64(rounds), statusRunning
+func enter(b *image.Block, at uintptr, lo, hi, rounds int64) bool {
+	b[image.WordLo], b[image.WordHi], b[image.WordBudget], b[image.WordStatus] = uint64(lo), uint64(hi), uint64(rounds), image.StatusRunning
 	call(at, unsafe.Pointer(b))
-	return b[wordStatus] == statusDone
+	return b[image.WordStatus] == image.StatusDone
 }
 
 // goOn does what a stage asks for, and calls it again until it has run to its end.
-func (p *Program) goOn(s *stage, l *launch) error {
+func (p *Program) goOn(s *image.Stage, l *launch) error {
 	b := l.block
 	var last time.Time // of a pause
 	for {
-		st := b[wordStatus]
-		if st == statusDone || st == statusReturned {
+		st := b[image.WordStatus]
+		if st == image.StatusDone || st == image.StatusReturned {
 			return nil
 		}
-		switch site := &p.Code.sites[st-1]; site.kind {
-		case siteLanes:
-			if err := site.compute(b); err != nil {
-				return &ir.EvalError{At: site.at, What: p.Code.Kernel.Name, Err: err}
+		switch site := &p.Code.Sites[st-1]; site.Kind {
+		case image.SiteLanes:
+			if err := site.Compute(b); err != nil {
+				return &ir.EvalError{At: site.At, What: p.Code.Kernel.Name, Err: err}
 			}
-		case sitePause: // calling again is what lets others in
+		case image.SitePause: // calling again is what lets others in
 			now := time.Now()
 			if !last.IsZero() {
 				p.paused(now.Sub(last))
 			}
 			last = now
-			b[wordBudget] = uint64(p.rounds.Load())
-		case siteShare:
-			if err := p.shareNested(site.stage, l); err != nil {
+			b[image.WordBudget] = uint64(p.rounds.Load())
+		case image.SiteShare:
+			if err := p.shareNested(site.Stage, l); err != nil {
 				return err
 			}
 		default:
 			return p.failure(b)
 		}
-		b[wordStatus] = statusRunning
-		call(p.entry+uintptr(s.resume), unsafe.Pointer(b))
+		b[image.WordStatus] = image.StatusRunning
+		call(p.entry+uintptr(s.Resume), unsafe.Pointer(b))
 	}
 }
 
 // failure makes an error of what the code reported. The access was not made, what the kernel had written before is undefined.
-func (p *Program) failure(b *block) error {
-	s := &p.Code.sites[b[wordStatus]-1]
+func (p *Program) failure(b *image.Block) error {
+	s := &p.Code.Sites[b[image.WordStatus]-1]
 	e := p.checkError(s)
-	if s.kind == siteArith {
+	if s.Kind == image.SiteArith {
 		return e
 	}
-	e.Index, e.Length, e.Unsigned = int64(b[wordIndex]), int64(b[wordLen]), s.wide
-	if s.bytes > 0 {
-		lane := bits.TrailingZeros64(b[wordBits])
-		e.Index = s.indexIn(b, lane)
-		if s.limits {
-			e.Length = int64(b[wordLanes+8+lane])
+	e.Index, e.Length, e.Unsigned = int64(b[image.WordIndex]), int64(b[image.WordLen]), s.Wide
+	if s.Bytes > 0 {
+		lane := bits.TrailingZeros64(b[image.WordBits])
+		e.Index = s.IndexIn(b, lane)
+		if s.Limits {
+			e.Length = int64(b[image.WordLanes+8+lane])
 		}
 	}
-	if s.part {
+	if s.Part {
 		e.Kind = ir.SliceCheck
 		e.Length-- // the check is that the bound is below it
 	}
@@ -197,6 +198,6 @@ func (p *Program) failure(b *block) error {
 }
 
 // checkError is the error of a site without its numbers.
-func (p *Program) checkError(s *site) *ir.CheckError {
-	return &ir.CheckError{Kernel: p.Code.Kernel.Name, At: s.at, Kind: s.check, What: s.what}
+func (p *Program) checkError(s *image.Site) *ir.CheckError {
+	return &ir.CheckError{Kernel: p.Code.Kernel.Name, At: s.At, Kind: s.Check, What: s.What}
 }

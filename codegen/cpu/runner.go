@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/gompss/gompss/codegen/cpu/image"
 )
 
 // callTime is how long one call of generated code shall take: the goroutine can be stopped between calls only. What is expected to be one
@@ -39,11 +41,11 @@ type Runner struct {
 
 // NewRunner returns a runner of p.
 func NewRunner(p *Program) *Runner {
-	r := &Runner{program: p, slots: slotsOf(p.Code.params), pace: make([]atomic.Int64, len(p.Code.stages)), locks: make([]lockTrials, len(p.Code.stages)), workers: p.Code.options.workers(), reach: math.MaxInt64,
+	r := &Runner{program: p, slots: slotsOf(p.Code.Params), pace: make([]atomic.Int64, len(p.Code.Stages)), locks: make([]lockTrials, len(p.Code.Stages)), workers: p.Code.Options.WorkerCount(), reach: math.MaxInt64,
 		pool: sync.Pool{New: func() any { return newLaunch() }}}
 	r.first = &r.pace[min(1, len(r.pace)-1)]
-	n := &p.Code.stages[0].count
-	r.limits = [2]limit{limitAt(r.slots, n.lo), limitAt(r.slots, n.hi)}
+	n := &p.Code.Stages[0].Count
+	r.limits = [2]limit{limitAt(r.slots, n.Lo), limitAt(r.slots, n.Hi)}
 	return r
 }
 
@@ -52,13 +54,13 @@ func (r *Runner) Program() *Program { return r.program }
 
 // ProgramFor is what the runner runs for these arguments.
 func (r *Runner) ProgramFor(args []Value) *Program {
-	var b block
+	var b image.Block
 	return r.choose(bindArgs(&b, r.slots, args))
 }
 
 // A launch is one run of a kernel: its arguments and the variables that outlive a stage.
 type launch struct {
-	block   *block
+	block   *image.Block
 	loop    Loop
 	untimed int  // calls since the last that was timed
 	busy    bool // it runs what is long, or has not come back from that
@@ -72,9 +74,9 @@ type launch struct {
 
 // room gives the block memory for the local arrays of a program, and for its spilled values.
 func (l *launch) room(p *Program) {
-	need, spill := p.Code.scratch, p.Code.spill
+	need, spill := p.Code.Scratch, p.Code.Spill
 	if p.otherwise != nil {
-		need, spill = max(need, p.otherwise.Code.scratch), max(spill, p.otherwise.Code.spill)
+		need, spill = max(need, p.otherwise.Code.Scratch), max(spill, p.otherwise.Code.Spill)
 	}
 	if spill > l.spill {
 		l.grow(spill)
@@ -86,25 +88,25 @@ func (l *launch) room(p *Program) {
 		l.scratch = make([]byte, need+scratchAlign)
 	}
 	// Safe: memory without pointers, which the launch keeps and the allocator never moves; code stays in the part that was asked for.
-	l.block[wordScratch] = uint64(roundUp(int64(uintptr(unsafe.Pointer(&l.scratch[0]))), scratchAlign))
+	l.block[image.WordScratch] = uint64(image.RoundUp(int64(uintptr(unsafe.Pointer(&l.scratch[0]))), scratchAlign))
 }
 
 // newLaunch puts the block at a multiple of a whole vector: the processor hands vectors that were stored there on to loads of lanes only where
 // no line is split.
-func newLaunch() *launch { return &launch{block: newBlock(spillBytes), spill: spillBytes} }
+func newLaunch() *launch { return &launch{block: newBlock(image.SpillBytes), spill: image.SpillBytes} }
 
 // newBlock has room for so many bytes of spilled values, and for as many as every block has.
-func newBlock(spill int) *block {
-	room := make([]byte, spillArea+max(spill, spillBytes)+64)
+func newBlock(spill int) *image.Block {
+	room := make([]byte, image.SpillArea+max(spill, image.SpillBytes)+64)
 	// Safe: the block lies in room wherever the allocator has put that, at a multiple of 64 and so of 8; it has no pointers in it.
 	at := -uintptr(unsafe.Pointer(&room[0])) & 63
-	return (*block)(unsafe.Pointer(&room[at]))
+	return (*image.Block)(unsafe.Pointer(&room[at]))
 }
 
 // grow gives the launch a larger block with the same words.
 func (l *launch) grow(spill int) {
 	larger := newBlock(spill)
-	copy(larger[:maxWords], l.block[:maxWords])
+	copy(larger[:image.MaxWords], l.block[:image.MaxWords])
 	l.block, l.spill = larger, spill
 }
 
@@ -128,8 +130,8 @@ type Loop struct {
 	program *Program
 	from    int64 // the iteration of the stage that is 0 here
 	number  int   // of the stage
-	stage   *stage
-	master  *block
+	stage   *image.Stage
+	master  *image.Block
 	begin   [maxSums][2]uint64 // the pairs that are reduced, before the loop
 
 	mu         sync.Mutex // guards the words of reductions in master, and what follows
@@ -165,7 +167,7 @@ func (x *Launcher) Call(r *Runner, args []Value, share func(*Loop) error) error 
 		return r.longOn(l, share)
 	}
 	l.enter(p.direct)
-	if l.block[wordStatus] != statusDone {
+	if l.block[image.WordStatus] != image.StatusDone {
 		return p.ended(l)
 	}
 	return nil
@@ -176,9 +178,9 @@ func (x *Launcher) Call(r *Runner, args []Value, share func(*Loop) error) error 
 func (l *launch) short(r *Runner, p *Program, alone bool) bool {
 	b, trips := l.block, int64(0)
 	if p.until > 0 {
-		trips = int64(b[p.until&wordMask]) - p.from
+		trips = int64(b[p.until&image.WordMask]) - p.from
 	} else {
-		trips = p.Code.stages[0].count.trips(b)
+		trips = p.Code.Stages[0].Count.Trips(b)
 	}
 	expected := trips * r.first.Load() // picoseconds
 	if expected <= 0 || l.untimed >= seldomer {
@@ -188,7 +190,7 @@ func (l *launch) short(r *Runner, p *Program, alone bool) bool {
 		return false
 	}
 	l.untimed++
-	b[wordLo], b[wordHi], b[wordStatus] = 0, uint64(trips), statusRunning
+	b[image.WordLo], b[image.WordHi], b[image.WordStatus] = 0, uint64(trips), image.StatusRunning
 	return true
 }
 
@@ -199,7 +201,7 @@ func (l *launch) enter(code uintptr) {
 	}
 	defer func() {
 		debug.SetPanicOnFault(l.watched)
-		if l.block[wordStatus] == statusRunning {
+		if l.block[image.WordStatus] == image.StatusRunning {
 			caught(l.block, recover())
 		}
 	}()
@@ -208,11 +210,11 @@ func (l *launch) enter(code uintptr) {
 
 // ended is the error of a plain kernel that did not run to its end.
 func (p *Program) ended(l *launch) error {
-	if b := l.block; b[wordStatus] == statusFault {
-		b[wordStatus] = statusDone
-		return faultAt(p.Code, b, uintptr(b[wordIndex]))
+	if b := l.block; b[image.WordStatus] == image.StatusFault {
+		b[image.WordStatus] = image.StatusDone
+		return faultAt(p.Code, b, uintptr(b[image.WordIndex]))
 	}
-	return p.goOn(p.Code.stages[1], l)
+	return p.goOn(p.Code.Stages[1], l)
 }
 
 // long is Call of what may take several calls of code, and of what shares loops: other kernels may run on this goroutine meanwhile, and get
@@ -223,7 +225,7 @@ func (x *Launcher) long(r *Runner, args []Value, share func(*Loop) error) error 
 	}
 	l := x.launch
 	bindArgs(l.block, r.slots, args)
-	if len(r.program.Code.caps) > 0 {
+	if len(r.program.Code.Caps) > 0 {
 		bindCaps(l.block, r.program.Code, args)
 	}
 	return r.longOn(l, share)
@@ -234,7 +236,7 @@ func (r *Runner) longOn(l *launch, share func(*Loop) error) error {
 	p := r.choose(boundBytes(l.block, r.slots))
 	if p != r.program && p.direct != 0 && l.short(r, p, share == nil) {
 		l.enter(p.direct)
-		if l.block[wordStatus] != statusDone {
+		if l.block[image.WordStatus] != image.StatusDone {
 			return p.ended(l)
 		}
 		return nil
@@ -248,7 +250,7 @@ func (r *Runner) longOn(l *launch, share func(*Loop) error) error {
 func (r *Runner) runOn(l *launch, p *Program, share func(*Loop) error) (err error) {
 	defer watched(l, p.Code, debug.SetPanicOnFault(true), &err)
 	l.room(p)
-	if len(p.Code.nested) > 0 {
+	if len(p.Code.Nested) > 0 {
 		l.runner, l.share = r, share
 		r.setThresholds(p, l.block, share == nil)
 	}
@@ -256,24 +258,24 @@ func (r *Runner) runOn(l *launch, p *Program, share func(*Loop) error) (err erro
 }
 
 func (r *Runner) stages(p *Program, l *launch, share func(*Loop) error) error {
-	for i, s := range p.Code.stages {
-		if s.called() {
+	for i, s := range p.Code.Stages {
+		if s.Called() {
 			break // they come last
 		}
-		if s.count.set {
-			l.block[wordTrips] = uint64(s.count.trips(l.block))
+		if s.Count.Set {
+			l.block[image.WordTrips] = uint64(s.Count.Trips(l.block))
 			continue
 		}
-		if s.loop == nil {
+		if s.Loop == nil {
 			if err := p.run(i, l, 0, 0); err != nil {
 				return err
 			}
-			if l.block[wordStatus] == statusReturned {
+			if l.block[image.WordStatus] == image.StatusReturned {
 				return nil
 			}
 			continue
 		}
-		trips := int64(l.block[wordTrips])
+		trips := int64(l.block[image.WordTrips])
 		if trips <= 0 {
 			continue
 		}
@@ -286,10 +288,10 @@ func (r *Runner) stages(p *Program, l *launch, share func(*Loop) error) error {
 
 // loopStage runs all iterations of the parallel loop that stage i is.
 func (r *Runner) loopStage(p *Program, i int, l *launch, trips int64, share func(*Loop) error) error {
-	switch s := p.Code.stages[i]; {
+	switch s := p.Code.Stages[i]; {
 	case share == nil:
 		return r.calls(p, i, l, 0, trips)
-	case s.alone:
+	case s.Alone:
 		return r.atomicLoop(p, i, l, trips, share)
 	}
 	return r.shareLoop(p, i, l, 0, trips, share)
@@ -297,13 +299,13 @@ func (r *Runner) loopStage(p *Program, i int, l *launch, trips int64, share func
 
 // shareLoop lets workers run iterations [from, trips) of stage i.
 func (r *Runner) shareLoop(p *Program, i int, l *launch, from, trips int64, share func(*Loop) error) error {
-	s, o := p.Code.stages[i], &l.loop
+	s, o := p.Code.Stages[i], &l.loop
 	o.Trips, o.from, o.runner, o.program, o.number, o.stage, o.master = trips-from, from, r, p, i, s, l.block
-	for k, x := range s.sums {
-		o.begin[k] = x.pair(l.block)
+	for k, x := range s.Sums {
+		o.begin[k] = x.Pair(l.block)
 	}
 	err := share(o)
-	if s.alone {
+	if s.Alone {
 		o.combineCopies(l.block, err == nil)
 	}
 	return err
@@ -312,17 +314,17 @@ func (r *Runner) shareLoop(p *Program, i int, l *launch, from, trips int64, shar
 // calls runs iterations [lo, hi) of stage i on a launch that no other goroutine uses meanwhile, in calls of about callTime. Reductions add to
 // what is in their words.
 func (r *Runner) calls(p *Program, i int, l *launch, lo, hi int64) error {
-	s := p.Code.stages[i]
+	s := p.Code.Stages[i]
 	for lo < hi {
-		end := min(hi, lo+grain(r.pace[i].Load(), s.round))
-		for k, x := range s.sums {
-			l.before[k] = l.block[x.word]
+		end := min(hi, lo+grain(r.pace[i].Load(), s.Round))
+		for k, x := range s.Sums {
+			l.before[k] = l.block[x.Word]
 		}
 		if err := r.one(p, i, l, lo, end); err != nil {
 			return err
 		}
-		for k, x := range s.sums {
-			x.keep(l.block, l.before[k])
+		for k, x := range s.Sums {
+			x.Keep(l.block, l.before[k])
 		}
 		lo = end
 	}
@@ -364,10 +366,10 @@ func grain(each, round int64) int64 {
 func (l *Loop) Each() (picoseconds int64) { return l.runner.pace[l.number].Load() }
 
 // Batch is the least number of iterations that keeps every vector of a round busy.
-func (l *Loop) Batch() int64 { return l.stage.round }
+func (l *Loop) Batch() int64 { return l.stage.Round }
 
 // Grain is how many iterations take about the time of a call, in whole rounds; at least one.
-func (l *Loop) Grain() int64 { return grain(l.Each(), l.stage.round) }
+func (l *Loop) Grain() int64 { return grain(l.Each(), l.stage.Round) }
 
 // Run runs iterations [lo, hi), on a block of its own.
 func (l *Loop) Run(lo, hi int64) error {
@@ -382,17 +384,17 @@ func (l *Loop) onBlock(own *launch, lo, hi int64) (err error) {
 	r := l.runner
 	own.room(l.program)
 	l.mu.Lock()
-	copy(own.block[wordParams:r.program.Code.words], l.master[wordParams:])
+	copy(own.block[image.WordParams:r.program.Code.Words], l.master[image.WordParams:])
 	l.mu.Unlock()
-	if l.stage.updates != nil {
+	if l.stage.Updates != nil {
 		set := l.takeCopies(own.block)
 		defer l.giveBackCopies(set)
-		set.bind(own.block, l.stage.updates)
+		set.bind(own.block, l.stage.Updates)
 	}
-	for k, x := range l.stage.sums {
-		x.setPair(own.block, l.begin[k])
+	for k, x := range l.stage.Sums {
+		x.SetPair(own.block, l.begin[k])
 	}
-	if len(l.stage.sums) == 0 {
+	if len(l.stage.Sums) == 0 {
 		return r.calls(l.program, l.number, own, lo, hi)
 	}
 	for lo < hi {
@@ -401,8 +403,8 @@ func (l *Loop) onBlock(own *launch, lo, hi int64) (err error) {
 			return err
 		}
 		l.mu.Lock()
-		for _, s := range l.stage.sums {
-			s.fold(l.master, own.block)
+		for _, s := range l.stage.Sums {
+			s.Fold(l.master, own.block)
 		}
 		l.mu.Unlock()
 		lo = end

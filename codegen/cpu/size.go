@@ -1,6 +1,10 @@
 package cpu
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+
+	"github.com/gompss/gompss/codegen/cpu/image"
+)
 
 // Size returns how much a launch with these arguments does: the iterations of its first parallel loop, 0 where counting them
 // takes code, and the bytes of its slices. It costs nanoseconds, and compiles nothing.
@@ -10,11 +14,11 @@ func (r *Runner) Size(args []Value) (trips, bytes int64) {
 			bytes += args[i].Len * r.slots[i].size
 		}
 	}
-	n := &r.program.Code.stages[0].count
-	if !n.set {
+	n := &r.program.Code.Stages[0].Count
+	if !n.Set {
 		return 0, bytes
 	}
-	return n.between(r.limits[0].of(args, n.loConst), r.limits[1].of(args, n.hiConst)), bytes
+	return n.Between(r.limits[0].of(args, n.LoConst), r.limits[1].of(args, n.HiConst)), bytes
 }
 
 // A limit says which argument a loop begins or ends at.
@@ -35,7 +39,7 @@ func (l limit) of(args []Value, constant int64) int64 {
 
 // limitAt returns the argument that bind puts into a word of the block.
 func limitAt(slots []slot, word int) limit {
-	at := wordParams
+	at := image.WordParams
 	for i, s := range slots {
 		if word == at {
 			return limit{arg: i}
@@ -74,18 +78,18 @@ func (v *variants) need(at place, otherwise *Program) *Program {
 // some of them.
 func (r *Runner) OneLoop() bool {
 	c := r.program.Code
-	return len(c.stages) == 2 && c.stages[0].count.set && c.stages[1].loop != nil && !c.stages[1].alone && len(c.stages[1].sums) == 0
+	return len(c.Stages) == 2 && c.Stages[0].Count.Set && c.Stages[1].Loop != nil && !c.Stages[1].Alone && len(c.Stages[1].Sums) == 0
 }
 
 // RunPart runs iterations [lo, hi) of a kernel that is one loop, on the calling goroutine. Errors are those of Call.
 func (r *Runner) RunPart(args []Value, lo, hi int64) error {
 	l := r.take()
 	bytes := bindArgs(l.block, r.slots, args)
-	if len(r.program.Code.caps) > 0 {
+	if len(r.program.Code.Caps) > 0 {
 		bindCaps(l.block, r.program.Code, args)
 	}
 	p := r.choose(bytes)
-	l.block[wordTrips] = uint64(p.Code.stages[0].count.trips(l.block))
+	l.block[image.WordTrips] = uint64(p.Code.Stages[0].Count.Trips(l.block))
 	err := r.partOn(p, l, lo, hi)
 	r.giveBack(l)
 	return err

@@ -1,18 +1,19 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // countable tells whether s does nothing but count the iterations of the loop behind it, which Go then does.
-func countable(s *stage, f frame) bool {
-	if s.loop != nil || s.next == nil || len(s.body) > 0 {
+func countable(s *image.Stage, f frame) bool {
+	if s.Loop != nil || s.Next == nil || len(s.Body) > 0 {
 		return false
 	}
-	c := count{set: true, inclusive: s.next.Rel == ir.Le || s.next.Rel == ir.Ge}
+	c := image.Count{Set: true, Inclusive: s.Next.Rel == ir.Le || s.Next.Rel == ir.Ge}
 	var ok bool
-	if c.step, ok = ir.ConstStep(s.next); !ok || s.next.Rel == ir.Ne {
+	if c.Step, ok = ir.ConstStep(s.Next); !ok || s.Next.Rel == ir.Ne {
 		return false
 	}
 	term := func(e ir.Expr, word *int, value *int64) bool {
@@ -34,32 +35,32 @@ func countable(s *stage, f frame) bool {
 		}
 		return false
 	}
-	if !term(s.next.Lo, &c.lo, &c.loConst) || !term(s.next.Hi, &c.hi, &c.hiConst) {
+	if !term(s.Next.Lo, &c.Lo, &c.LoConst) || !term(s.Next.Hi, &c.Hi, &c.HiConst) {
 		return false
 	}
-	s.count = c
+	s.Count = c
 	return true
 }
 
 // split cuts the body at its parallel loops.
-func split(body []ir.Stmt) []*stage {
-	var out []*stage
-	seq := &stage{}
+func split(body []ir.Stmt) []*image.Stage {
+	var out []*image.Stage
+	seq := &image.Stage{}
 	for _, s := range body {
 		if f, ok := ir.ParallelLoop(s); ok {
-			seq.next = f
-			out = append(out, seq, &stage{loop: f, body: []ir.Stmt{f}, alone: hasAtomics(f)})
-			seq = &stage{}
+			seq.Next = f
+			out = append(out, seq, &image.Stage{Loop: f, Body: []ir.Stmt{f}, Alone: hasAtomics(f)})
+			seq = &image.Stage{}
 			continue
 		}
-		seq.body = append(seq.body, s)
+		seq.Body = append(seq.Body, s)
 	}
-	if n := len(seq.body); n > 0 {
-		if _, ok := seq.body[n-1].(*ir.Return); ok {
-			seq.body = seq.body[:n-1]
+	if n := len(seq.Body); n > 0 {
+		if _, ok := seq.Body[n-1].(*ir.Return); ok {
+			seq.Body = seq.Body[:n-1]
 		}
 	}
-	if len(seq.body) > 0 || len(out) == 0 {
+	if len(seq.Body) > 0 || len(out) == 0 {
 		out = append(out, seq)
 	}
 	return out
@@ -75,9 +76,9 @@ type frame struct {
 }
 
 // frameOf gives words to the parameters, and to the variables of the top level that two stages use; arrays get memory, too.
-func (c *compiler) frameOf(stages []*stage) frame {
+func (c *compiler) frameOf(stages []*image.Stage) frame {
 	k := c.Kernel
-	f := frame{word: map[*ir.Var]int{}, size: wordParams, place: map[*ir.Var]int64{}}
+	f := frame{word: map[*ir.Var]int{}, size: image.WordParams, place: map[*ir.Var]int64{}}
 	put := func(v *ir.Var) {
 		f.word[v] = f.size
 		f.size++
@@ -95,21 +96,21 @@ func (c *compiler) frameOf(stages []*stage) frame {
 	}
 	seen := map[*ir.Var]int{}
 	for _, s := range stages {
-		for _, v := range ir.Free(s.body).List() {
+		for _, v := range ir.Free(s.Body).List() {
 			seen[v]++
 		}
 	}
 	for _, s := range stages {
-		if s.loop != nil {
+		if s.Loop != nil {
 			continue
 		}
-		for _, st := range s.body {
+		for _, st := range s.Body {
 			if d, ok := st.(*ir.Decl); ok && seen[d.Var] > 0 {
 				if _, ok := f.word[d.Var]; !ok {
 					put(d.Var)
 					if n, ok := c.Arrays[d.Var]; ok {
 						f.place[d.Var] = f.scratch
-						f.scratch += roundUp(n*int64(d.Var.Type.Elem.Size), scratchAlign)
+						f.scratch += image.RoundUp(n*int64(d.Var.Type.Elem.Size), scratchAlign)
 					}
 				}
 			}
@@ -119,10 +120,10 @@ func (c *compiler) frameOf(stages []*stage) frame {
 }
 
 // enter loads what the stage uses from the block.
-func (g *gen) enter(s *stage, f frame) {
-	uses := ir.Free(s.body)
-	if s.next != nil {
-		for _, e := range []ir.Expr{s.next.Lo, s.next.Hi} {
+func (g *gen) enter(s *image.Stage, f frame) {
+	uses := ir.Free(s.Body)
+	if s.Next != nil {
+		for _, e := range []ir.Expr{s.Next.Lo, s.Next.Hi} {
 			for _, v := range ir.ExprVars(e).List() {
 				uses.Add(v)
 			}
@@ -130,7 +131,7 @@ func (g *gen) enter(s *stage, f frame) {
 	}
 	for _, v := range uses.List() {
 		word, ok := f.word[v]
-		if !ok || g.homes[v] != nil || ir.Declared(s.body).Has(v) {
+		if !ok || g.homes[v] != nil || ir.Declared(s.Body).Has(v) {
 			continue
 		}
 		g.homes[v] = g.loadWord(v, word)
@@ -162,9 +163,9 @@ func (g *gen) loadWord(v *ir.Var, word int) *home {
 }
 
 // leaveStage stores the variables that the stage has set and others use.
-func (g *gen) leaveStage(s *stage, f frame) {
-	changed := ir.Assigned(s.body)
-	for _, st := range s.body {
+func (g *gen) leaveStage(s *image.Stage, f frame) {
+	changed := ir.Assigned(s.Body)
+	for _, st := range s.Body {
 		if d, ok := st.(*ir.Decl); ok {
 			changed.Add(d.Var)
 		}

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -309,7 +310,7 @@ func (g *gen) tiled(t *tile) {
 	g.unroll = t.copies
 	g.forStmt(&lanes)
 	g.unroll, g.round = unroll, max(round, int64(t.most))
-	g.Op(x86.MOVQStore, x86.W128, blockWord(wordLo), x86.RegArg(whole))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordLo), x86.RegArg(whole))
 	g.Place(rest)
 	g.loadAgain()
 }
@@ -319,7 +320,7 @@ func (g *gen) loadAgain() {
 	for _, v := range g.entered {
 		g.homes[v] = g.loadWord(v, g.frame.word[v])
 	}
-	for word, v := range []*ir.Var{wordLo: g.tripLo, wordHi: g.tripHi} {
+	for word, v := range []*ir.Var{image.WordLo: g.tripLo, image.WordHi: g.tripHi} {
 		h := &home{gp: g.NewGeneral(), length: x86.NoReg}
 		g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(word))
 		g.homes[v] = h

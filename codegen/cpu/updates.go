@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -11,7 +12,7 @@ import (
 // with locked instructions, see locks.go, or on one worker, where an update needs no lock.
 
 // updatesOf finds the slices that the atomics of f update; nil where one of these does more than that, or its slice is used otherwise.
-func (g *gen) updatesOf(f *ir.For) *sharedUpdates {
+func (g *gen) updatesOf(f *ir.For) *image.SharedUpdates {
 	ops, uses, ok := map[*ir.Var]ir.Op{}, map[*ir.Var]int{}, true
 	ir.WalkStmts([]ir.Stmt{f}, func(s ir.Stmt) bool {
 		if a, atomic := s.(*ir.Atomic); atomic {
@@ -30,22 +31,22 @@ func (g *gen) updatesOf(f *ir.For) *sharedUpdates {
 		return nil
 	}
 	countUses(f, uses)
-	u := &sharedUpdates{}
+	u := &image.SharedUpdates{}
 	for _, v := range ir.Free([]ir.Stmt{f}).List() {
 		if v.Type.Kind != ir.Slice {
 			continue
 		}
 		op, updated := ops[v]
 		if !updated {
-			u.others = append(u.others, otherSlice{g.frame.word[v], int64(v.Type.Elem.Size)})
+			u.Others = append(u.Others, image.OtherSlice{Word: g.frame.word[v], Size: int64(v.Type.Elem.Size)})
 			continue
 		}
 		if uses[v] != 0 {
 			return nil
 		}
-		x := updatedSlice{leagueSum: leagueSum{op: op, t: v.Type.Elem, word: g.frame.word[v]}}
-		x.identity = g.identity(ir.Reduction{Op: op, Place: &ir.Index{X: &ir.Ref{Var: v}, I: ir.IntConst(0, v.At)}, At: v.At})
-		u.slices = append(u.slices, x)
+		x := image.UpdatedSlice{Sum: image.Sum{Op: op, Type: v.Type.Elem, Word: g.frame.word[v]}}
+		x.Identity = g.identity(ir.Reduction{Op: op, Place: &ir.Index{X: &ir.Ref{Var: v}, I: ir.IntConst(0, v.At)}, At: v.At})
+		u.Slices = append(u.Slices, x)
 	}
 	return u
 }
@@ -101,11 +102,11 @@ const (
 )
 
 // worthCopies tells whether several workers shall run a loop that takes so many picoseconds with copies.
-func worthCopies(u *sharedUpdates, b *block, expected int64) bool {
+func worthCopies(u *image.SharedUpdates, b *image.Block, expected int64) bool {
 	elements, bytes := int64(0), int64(0)
-	for _, x := range u.slices {
-		n := int64(b[x.word+1])
-		elements, bytes = elements+n, bytes+n*int64(x.t.Size)
+	for _, x := range u.Slices {
+		n := int64(b[x.Word+1])
+		elements, bytes = elements+n, bytes+n*int64(x.Type.Size)
 	}
 	return expected >= fewestCalls*int64(callTime)*1000 && bytes <= mostCopyBytes && elements*perCombined*combinedPart <= expected
 }
@@ -114,7 +115,7 @@ func worthCopies(u *sharedUpdates, b *block, expected int64) bool {
 type copySet struct{ memory [][]byte }
 
 // takeCopies gives a worker a set that no other one uses: the slices themselves to the first.
-func (l *Loop) takeCopies(b *block) *copySet {
+func (l *Loop) takeCopies(b *image.Block) *copySet {
 	l.mu.Lock()
 	if n := len(l.idleCopies); n > 0 {
 		s := l.idleCopies[n-1]
@@ -127,8 +128,8 @@ func (l *Loop) takeCopies(b *block) *copySet {
 	l.copies = append(l.copies, s)
 	l.mu.Unlock()
 	if !first {
-		for _, x := range l.stage.updates.slices {
-			s.memory = append(s.memory, x.copyOf(int64(b[x.word+1])))
+		for _, x := range l.stage.Updates.Slices {
+			s.memory = append(s.memory, x.CopyOf(int64(b[x.Word+1])))
 		}
 	}
 	return s
@@ -141,16 +142,16 @@ func (l *Loop) giveBackCopies(s *copySet) {
 }
 
 // bind lets a block use the copies.
-func (s *copySet) bind(b *block, u *sharedUpdates) {
+func (s *copySet) bind(b *image.Block, u *image.SharedUpdates) {
 	for i, m := range s.memory {
 		if len(m) > 0 {
-			b[u.slices[i].word] = uint64(uintptr(unsafe.Pointer(&m[0])))
+			b[u.Slices[i].Word] = uint64(uintptr(unsafe.Pointer(&m[0])))
 		}
 	}
 }
 
 // combineCopies ends the copies, and adds what the workers have in them to the slices where no worker failed.
-func (l *Loop) combineCopies(master *block, whole bool) {
+func (l *Loop) combineCopies(master *image.Block, whole bool) {
 	sets := l.copies
 	l.copies, l.idleCopies = nil, nil
 	if !whole {
@@ -158,11 +159,11 @@ func (l *Loop) combineCopies(master *block, whole bool) {
 	}
 	for _, s := range sets {
 		for i, m := range s.memory {
-			x := &l.stage.updates.slices[i]
+			x := &l.stage.Updates.Slices[i]
 			if len(m) > 0 {
 				// Safe: the slice that the argument is, which the caller keeps alive, and whose length the block holds.
-				to := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&master[x.word]))), len(m))
-				x.combineAll(to, m)
+				to := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&master[x.Word]))), len(m))
+				x.CombineAll(to, m)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/klauspost/cpuid/v2"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -43,10 +44,10 @@ func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !code.streams && !code.rows || !o.AVX512 || o.Width != x86.W128 {
+	if !code.Streams && !code.Rows || !o.AVX512 || o.Width != x86.W128 {
 		return NewRunner(p), nil
 	}
-	v := &variants{arena: a, kernel: k, options: o, streams: code.streams}
+	v := &variants{arena: a, kernel: k, options: o, streams: code.Streams}
 	if halves512 && v.streams {
 		v.make(cached, p)
 		p = v.program[cached].Load()
@@ -94,7 +95,7 @@ func (v *variants) make(at place, otherwise *Program) {
 		o.Past = true
 	}
 	made := otherwise
-	if code, err := Compile(v.kernel, o); err == nil && (at == cached || code.far) {
+	if code, err := Compile(v.kernel, o); err == nil && (at == cached || code.Far) {
 		if p, err := v.arena.InstallPast(code, otherwise); err == nil {
 			made = p
 		}
@@ -139,21 +140,21 @@ func (g *gen) rowGoesPast(ix *ir.Index, s *ir.For) bool {
 
 // goesPast tells whether the store of ix in the lanes loop may leave the caches alone: whole vectors to a slice that the kernel only writes,
 // at the number of the iteration.
-func (g *gen) goesPast(ix *ir.Index) (pastStore, bool) {
+func (g *gen) goesPast(ix *ir.Index) (image.PastStore, bool) {
 	if !g.past || g.exec != nil || ix.Type().Size < 4 {
-		return pastStore{}, false
+		return image.PastStore{}, false
 	}
 	root, ok := ix.X.(*ir.Ref)
 	if ok && ix == g.pastRow && g.exec == nil {
-		return pastStore{word: g.frame.word[root.Var], size: int64(ix.Type().Size), rows: true}, true
+		return image.PastStore{Word: g.frame.word[root.Var], Size: int64(ix.Type().Size), Rows: true}, true
 	}
 	if !ok || g.parallelLanes == nil || !ir.IsRef(ix.I, g.parallelLanes.Var) || g.arrays[root.Var] > 0 || g.readFrom(root.Var) {
-		return pastStore{}, false
+		return image.PastStore{}, false
 	}
 	if lo, ok := ir.ConstInt(g.parallelLo); !ok || lo != 0 {
-		return pastStore{}, false
+		return image.PastStore{}, false
 	}
-	return pastStore{word: g.frame.word[root.Var], size: int64(ix.Type().Size)}, true
+	return image.PastStore{Word: g.frame.word[root.Var], Size: int64(ix.Type().Size)}, true
 }
 
 // readFrom tells whether the kernel reads elements of v.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -13,16 +14,16 @@ import (
 // Generated code can yield: it saves every register that it may use into the block and returns to Go, which goes on at the resume entry of
 // the stage. That is how the collector and other goroutines get their turn in long loops, and how functions without vector code are called.
 
-func (g *gen) newSite(s site) int {
-	s.at = g.At
+func (g *gen) newSite(s image.Site) int {
+	s.At = g.At
 	g.sites = append(g.sites, s)
 	return len(g.sites)
 }
 
 // arithSite numbers the check of the second operand of e, a divisor or a count.
 func (g *gen) arithSite(check ir.CheckKind, e *ir.Binary) int {
-	n := g.newSite(site{kind: siteArith, check: check, what: ir.Source(e.Y)})
-	g.sites[n-1].at = e.At
+	n := g.newSite(image.Site{Kind: image.SiteArith, Check: check, What: ir.Source(e.Y)})
+	g.sites[n-1].At = e.At
 	return n
 }
 
@@ -32,7 +33,7 @@ func (g *gen) yield(n int) {
 		g.yieldTo, g.resumeAt = g.NewLabel(), g.NewLabel()
 	}
 	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
-	g.Op(x86.MOVQStore, x86.W128, blockWord(wordStatus), x86.RegArg(x86.CX))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordStatus), x86.RegArg(x86.CX))
 	g.Call(g.yieldTo)
 }
 
@@ -62,8 +63,8 @@ func (g *gen) pausePoint() { g.pause(1) }
 // pause is a pausePoint that stands for so many rounds.
 func (g *gen) pause(rounds int64) {
 	back, cold := g.NewLabel(), g.NewLabel()
-	n := g.newSite(site{kind: sitePause})
-	g.Op(x86.ADDQImm, x86.W128, blockWord(wordBudget), x86.ImmArg(-rounds))
+	n := g.newSite(image.Site{Kind: image.SitePause})
+	g.Op(x86.ADDQImm, x86.W128, blockWord(image.WordBudget), x86.ImmArg(-rounds))
 	g.Jump(mach.CondS, cold)
 	g.Place(back)
 	g.later(cold, func() {
@@ -98,28 +99,28 @@ func (g *gen) yieldRoutines() {
 	w := widthOf(g.bytes)
 	g.Place(g.yieldTo)
 	g.PopAX() // the return address
-	g.Op(x86.MOVQStore, x86.W128, blockWord(wordResume), x86.RegArg(x86.AX))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordResume), x86.RegArg(x86.AX))
 	for i, r := range generals {
-		g.Op(x86.MOVQStore, x86.W128, at(savedGeneral, i, 8), x86.RegArg(r))
+		g.Op(x86.MOVQStore, x86.W128, at(image.SavedGeneral, i, 8), x86.RegArg(r))
 	}
 	for i, r := range masks {
 		g.Op(x86.KMOVQGet, x86.W128, x86.RegArg(x86.AX), x86.RegArg(r))
-		g.Op(x86.MOVQStore, x86.W128, at(savedMasks, i, 8), x86.RegArg(x86.AX))
+		g.Op(x86.MOVQStore, x86.W128, at(image.SavedMasks, i, 8), x86.RegArg(x86.AX))
 	}
 	for i, r := range vectors {
-		g.Op(x86.VMOVUPSStore, w, at(savedVectors, i, 64), x86.RegArg(r))
+		g.Op(x86.VMOVUPSStore, w, at(image.SavedVectors, i, 64), x86.RegArg(r))
 	}
 	g.Return()
 	g.Place(g.resumeAt)
 	for i, r := range generals {
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), at(savedGeneral, i, 8))
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), at(image.SavedGeneral, i, 8))
 	}
 	for i, r := range masks {
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), at(savedMasks, i, 8))
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), at(image.SavedMasks, i, 8))
 		g.Op(x86.KMOVQSet, x86.W128, x86.RegArg(r), x86.RegArg(x86.AX))
 	}
 	for i, r := range vectors {
-		g.Op(x86.VMOVUPS, w, x86.RegArg(r), at(savedVectors, i, 64))
+		g.Op(x86.VMOVUPS, w, x86.RegArg(r), at(image.SavedVectors, i, 64))
 	}
 	g.Resume()
 }
@@ -127,13 +128,13 @@ func (g *gen) yieldRoutines() {
 // inGo lets Go compute something of one or two numbers in the lanes that are on: what has no vector code, and where that of others does not
 // reach. It is slow, some 10 ns a lane.
 func (g *gen) inGo(e ir.Expr, eval func(x, y ir.Bits) (ir.Bits, error), operands ...ir.Expr) []x86.Reg {
-	s := site{kind: siteLanes, t: e.Type(), eval: eval}
+	s := image.Site{Kind: image.SiteLanes, Result: e.Type(), Eval: eval}
 	var args [][]x86.Reg
 	for i, a := range operands {
 		if i > 1 || !a.Type().IsScalar() || a.Type().Kind == ir.Bool {
 			g.refuse(e.Pos(), "%s has no vector form yet", ir.Source(e))
 		}
-		s.args[i], s.alike[i] = a.Type(), g.shape(a).kind == uniform
+		s.Args[i], s.Alike[i] = a.Type(), g.shape(a).kind == uniform
 		args = append(args, g.vec(a))
 	}
 	if e.Type().Kind == ir.Bool {
@@ -186,7 +187,7 @@ func foldMath(e *ir.Math) func(x, y ir.Bits) (ir.Bits, error) {
 func (g *gen) callLanes(out x86.Reg, x []x86.Reg, n int, on x86.Reg, one bool) {
 	s := &g.sites[n-1]
 	for i, r := range x {
-		g.Op(x86.VMOVUPSStore, g.width(s.args[i]), x86.MemArg(x86.At(x86.DI, int32(8*(wordLanes+8*i)))), x86.RegArg(r))
+		g.Op(x86.VMOVUPSStore, g.width(s.Args[i]), x86.MemArg(x86.At(x86.DI, int32(8*(image.WordLanes+8*i)))), x86.RegArg(r))
 	}
 	switch {
 	case one:
@@ -196,13 +197,13 @@ func (g *gen) callLanes(out x86.Reg, x []x86.Reg, n int, on x86.Reg, one bool) {
 	default:
 		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1<<g.lanes-1))
 	}
-	g.Op(x86.MOVQStore, x86.W128, blockWord(wordBits), x86.RegArg(x86.AX))
+	g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordBits), x86.RegArg(x86.AX))
 	g.yield(n)
 	if one {
-		g.broadcastLane(out, x86.MemArg(x86.At(x86.DI, 8*wordLanes)), s.t)
+		g.broadcastLane(out, x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), s.Result)
 		return
 	}
-	g.Op(x86.VMOVUPS, g.width(s.t), x86.RegArg(out), x86.MemArg(x86.At(x86.DI, 8*wordLanes)))
+	g.Op(x86.VMOVUPS, g.width(s.Result), x86.RegArg(out), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)))
 }
 
 func (g *gen) broadcastLane(d x86.Reg, from x86.Arg, t *ir.Type) {

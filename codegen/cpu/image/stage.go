@@ -1,0 +1,78 @@
+package image
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// A Stage is a part of a kernel with an entry of its own: a parallel loop, whose iterations may be
+// cut into chunks that run anywhere, or what stands between such loops, which one goroutine runs
+// once. Code before a loop also counts the loop's iterations.
+//
+// Variables that outlive a stage have words in the argument block, behind the parameters.
+type Stage struct {
+	Body    []ir.Stmt
+	Loop    *ir.For // nil: sequential
+	Alone   bool    // it has atomics: one goroutine runs all iterations, or several with copies
+	Again   bool    // it is another stage again, with locked instructions for its atomics
+	Next    *ir.For // sequential: the loop whose iterations it counts
+	Sums    []Sum
+	Entry   int            // offset in the code
+	Resume  int            // where it goes on after a yield
+	Count   Count          // where no code counts the iterations of next
+	Copies  CopyLoop       // where the loop does nothing else
+	Updates *SharedUpdates // of a loop with atomics; nil: there can be no copies
+	Locked  int            // of a loop with atomics: the stage that is it again, with locked instructions; 0: there is none
+	Round   int64          // iterations of the loop that one round of vectors takes
+
+	Nested    bool // a loop in sequential code, which calls it: see nest.go
+	Refused   bool // nested, and has no code
+	Threshold int  // nested: the word that says how many iterations are worth sharing
+}
+
+// A Count is how many iterations a loop has, in terms that need no code: the difference of two
+// words of the block, or constants, over a step.
+type Count struct {
+	Lo, Hi         int // words; 0: the constants
+	LoConst        int64
+	HiConst, Step  int64
+	Inclusive, Set bool
+}
+
+// Called tells the stages that do not run in order.
+func (s *Stage) Called() bool { return s.Nested || s.Again }
+
+// At is where the stage stands in the source.
+func (s *Stage) At() ir.Pos {
+	if len(s.Body) == 0 {
+		return ir.Pos{}
+	}
+	return s.Body[0].Pos()
+}
+
+// Trips counts the iterations.
+func (c *Count) Trips(b *Block) int64 {
+	lo, hi := c.LoConst, c.HiConst
+	if c.Lo > 0 {
+		lo = int64(b[c.Lo])
+	}
+	if c.Hi > 0 {
+		hi = int64(b[c.Hi])
+	}
+	return c.Between(lo, hi)
+}
+
+// Between counts the iterations from lo to hi.
+func (c *Count) Between(lo, hi int64) int64 {
+	step := c.Step
+	if step < 0 {
+		lo, hi, step = hi, lo, -step
+	}
+	if c.Inclusive {
+		hi++
+	}
+	if hi <= lo {
+		return 0
+	}
+	if step == 1 {
+		return hi - lo
+	}
+	return (hi-lo-1)/step + 1
+}
