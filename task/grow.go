@@ -57,27 +57,31 @@ func around(m memory, parts []*buffer, owner *Scope) (memory, error) {
 	return memory{base: base, len: n, cap: n, elem: m.elem}, nil
 }
 
-// setParts makes parts those of b, before b is found: children of a task that accesses a part look for it.
+// setParts makes parts those of b, before b is found: children of a task that accesses a part look for it, and a task that uses b comes
+// after the merge. Requires: mu held.
 func (b *buffer) setParts(parts []*buffer) {
 	for _, p := range parts {
 		p.grown.Store(b)
 	}
 	b.parts.Store(&parts)
+	b.owner.unmerged = append(b.owner.unmerged, b)
+	b.owner.growths.Add(1)
+	spin.Perturb()
 }
 
-// retireParts ends the use of parts as buffers of their own: b is in the table in their place. Requires: mu held.
-func (t *buffers) retireParts(b *buffer, parts []*buffer) {
+// retireParts ends the use of parts as buffers of their own: the buffer that they are parts of is in the table in their place. Requires: mu
+// held.
+func (t *buffers) retireParts(parts []*buffer) {
+	spin.Perturb()
 	for _, p := range parts {
 		t.count(p, -1)
 		p.gone.Store(true)
 		p.retire()
 		t.forgetRecent(p)
-		if s := b.owner; !s.program() {
+		if s := p.owner; !s.program() {
 			s.fresh = slices.DeleteFunc(s.fresh, func(o *buffer) bool { return o == p })
 		}
 	}
-	b.owner.unmerged = append(b.owner.unmerged, b)
-	b.owner.growths.Add(1)
 }
 
 // movedIn reports whether new tasks of s use another buffer that b has become a part of. Children of a task that accesses b go on with b.

@@ -293,8 +293,14 @@ func (t *buffers) search(m memory) (*buffer, int64, error) {
 	hi := lo + uintptr(m.size())
 	tree := t.load().tree
 	at := tree.after(lo)
-	for at != nil && at.lo < hi && !t.claim(at.value) && at.value.use.Load() == released { // its memory was freed
-		at = tree.after(at.hi)
+	for at != nil && at.lo < hi && !t.claim(at.value) {
+		switch at.value.use.Load() {
+		case released: // its memory was freed
+			at = tree.after(at.hi)
+		case removed: // since the tree was loaded
+			tree = t.load().tree
+			at = tree.after(lo)
+		}
 	}
 	if at == nil || at.lo >= hi {
 		return nil, 0, nil
@@ -383,7 +389,6 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 	table.byID[b.id].Store(b)
 	if len(parts) > 0 {
 		b.setParts(parts)
-		spin.Perturb()
 	}
 	for _, p := range parts {
 		table.tree = table.tree.remove(p.lo())
@@ -392,8 +397,7 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 	t.table.Store(&table)
 	t.count(b, 1)
 	if len(parts) > 0 {
-		spin.Perturb()
-		t.retireParts(b, parts)
+		t.retireParts(parts)
 	}
 	if !owner.program() {
 		owner.fresh = append(owner.fresh, b)
@@ -422,11 +426,12 @@ func (t *buffers) takeOut(b *buffer) bool {
 	if b.gone.Swap(true) {
 		return false
 	}
-	b.retire()
 	table := t.load()
 	table.byID[b.id].Store(nil)
 	table.tree = table.tree.remove(b.lo())
 	t.table.Store(&table)
+	spin.Perturb()
+	b.retire() // who finds that has a tree without b
 	t.count(b, -1)
 	t.forgetRecent(b)
 	return true
