@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/gompss/gompss/task"
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,16 @@ func open(t testing.TB, o task.Options) *task.Runtime {
 	t.Helper()
 	rt, err := task.New(o)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, rt.Close()) })
+	t.Cleanup(func() {
+		closed := make(chan error, 1)
+		go func() { closed <- rt.Close() }()
+		select {
+		case err := <-closed:
+			require.NoError(t, err)
+		case <-time.After(2 * time.Minute): // where the test has panicked in a call that Close waits for, that is printed then
+			t.Error("Close hangs")
+		}
+	})
 	return rt
 }
 
