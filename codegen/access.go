@@ -15,7 +15,7 @@ import (
 //
 // Evaluated with arguments for which the loops make no iteration, a region is empty.
 func inferAccesses(k *ir.Kernel, shapes map[*ir.Var][]ir.Expr) []ir.Access {
-	reaches := collect(k, k.Body)
+	reaches := throughLocals(k, collect(k, k.Body))
 	var out []ir.Access
 	for _, v := range k.Params {
 		if v.Type.Kind == ir.Slice || v.Type.Kind == ir.Pointer {
@@ -124,6 +124,9 @@ func (in *inference) region(r reach) (region ir.Region, exact, ok bool) {
 // whyWhole says why r is taken to touch all of the parameter.
 func (in *inference) whyWhole(r reach) string {
 	text := sourceText(r.expr)
+	if r.through != nil {
+		return fmt.Sprintf("%s (%v) is of %s, which is assigned in several places", text, r.at, r.through.Name)
+	}
 	if !r.index.Known() {
 		return fmt.Sprintf("the index of %s (%v) is not a sum of products of parameters and loop variables", text, r.at)
 	}

@@ -16,7 +16,7 @@ import (
 //
 // Nothing is said about a parameter that a clause with an error may declare, nor what a hole in the body may change.
 func checkAccesses(k *ir.Kernel, vague vagueness) []Diagnostic {
-	reaches := collect(k, k.Body)
+	reaches := throughLocals(k, collect(k, k.Body))
 	c := &accessCheck{k: k, said: map[string]bool{}, vague: vague, complete: isComplete(k)}
 	for _, v := range k.Written() {
 		if v.Type.Kind != ir.Slice && v.Type.Kind != ir.Pointer || vague.vars[v] {
@@ -90,10 +90,15 @@ func (c *accessCheck) reach(v *ir.Var, r reach, declared []ir.Access) {
 	}
 	what := "access to " + v.Name
 	switch {
+	case len(may) == 0 && r.maybe:
+		if !c.vague.name && c.once(v, "through "+verb) {
+			c.warnOf(v, Warning, r.at, what, fmt.Sprintf("the body %s %s, which may be %s, and no clause of the task says so", verb, name, v.Name),
+				"write "+suggestedMode(r)+"("+allOf(v)+") in //omp:task where it is")
+		}
 	case len(declared) == 0:
 		if !c.vague.name && c.once(v, "missing") {
 			c.fail(r.at, what, fmt.Sprintf("the body %s %s, and no clause of the task names %s", verb, name, v.Name),
-				"write "+suggestedMode(r)+"("+v.Name+") in //omp:task")
+				"write "+suggestedMode(r)+"("+allOf(v)+") in //omp:task")
 		}
 	case len(may) == 0:
 		if c.once(v, "in") {
@@ -103,6 +108,14 @@ func (c *accessCheck) reach(v *ir.Var, r reach, declared []ir.Access) {
 	default:
 		c.inside(v, r, may, verb)
 	}
+}
+
+// allOf is how a clause names all that v refers to.
+func allOf(v *ir.Var) string {
+	if v.Type.Kind == ir.Pointer {
+		return "*" + v.Name
+	}
+	return v.Name
 }
 
 func suggestedMode(r reach) string {

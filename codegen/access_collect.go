@@ -26,6 +26,8 @@ type reach struct {
 	in      []ir.Stmt   // directives around, outermost first: Fors and Constructs
 	at      ir.Pos      // of the access
 	expr    ir.Expr     // as written
+	through *ir.Var     // the slice or pointer that is assigned in several places, through which base may be reached; else nil
+	maybe   bool        // it may refer to something else there
 }
 
 // A bytePart is what a place is of an element that index names: size bytes, off bytes behind its start.

@@ -45,7 +45,7 @@ func (b *builder) call(e *ast.CallExpr) []ir.Expr {
 	}
 	values, bodies := b.arguments(sig, e)
 	values = in.withReceiver(values)
-	if in.lit != nil || len(bodies) > 0 {
+	if in.lit != nil || len(bodies) > 0 || slices.ContainsFunc(values, func(v ir.Expr) bool { return splitPlace(v) != nil }) {
 		return b.inline(in, values, in.ofParameters(bodies), e)
 	}
 	return b.callFunction(in, values, e)
@@ -203,7 +203,10 @@ func (b *builder) arguments(sig *types.Signature, e *ast.CallExpr) ([]ir.Expr, m
 			values = append(values, nil)
 			continue
 		}
-		v := b.exprAs(a, b.typeAt(t, a.Pos()))
+		v := b.splitPointer(a, t)
+		if v == nil {
+			v = b.exprAs(a, b.typeAt(t, a.Pos()))
+		}
 		if variadic {
 			rest = append(rest, v)
 			continue

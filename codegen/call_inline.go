@@ -112,7 +112,7 @@ func (b *builder) mayInline(in *inlinable, e *ast.CallExpr) bool {
 }
 
 func (b *builder) frameOf(in *inlinable, results *resultPlace) *frame {
-	f := &frame{vars: map[types.Object]*ir.Var{}, bodies: map[types.Object]*inlinable{}, results: results}
+	f := &frame{vars: map[types.Object]*ir.Var{}, bodies: map[types.Object]*inlinable{}, places: map[types.Object]ir.Expr{}, results: results}
 	if in.lit != nil {
 		f.outer, f.types = in.env, in.env.types
 		return f
@@ -157,6 +157,9 @@ func (b *builder) bind(sig *types.Signature, values []ir.Expr, bodies map[int]*i
 
 // bindOne gives the parameter o of an inlined body its argument.
 func (b *builder) bindOne(o *types.Var, value ir.Expr, at ir.Pos) {
+	if b.pointTo(o, value) {
+		return
+	}
 	if r, ok := value.(*ir.Ref); ok && b.u.fixed[r.Var] && b.u.p.fate(o) == (fate{}) {
 		b.env.vars[o] = r.Var // two names of one value
 		return

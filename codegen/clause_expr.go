@@ -39,6 +39,7 @@ func (r *clauseReader) expr(what string, p piece) ir.Expr {
 	if e == nil || !r.host {
 		return e
 	}
+	e = r.b.u.ofLeaves(e)
 	if bad := readsMemory(e); bad != nil {
 		r.fail(p, what, sourceText(bad)+" reads memory, but this clause is evaluated when the task is submitted",
 			"use parameters, constants and len of slices")

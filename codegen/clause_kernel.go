@@ -79,22 +79,22 @@ func (r *kernelReader) parameterNamed(name string) bool {
 
 // shape reads "a [n][m]".
 func (r *kernelReader) shape(l *line) {
-	name, rest := nextWord(l.rest)
+	name, rest := fieldPath(l.rest)
 	groups, after, ok := brackets(rest)
-	if name.text == "" || !ok || len(groups) == 0 || after.text != "" {
+	if len(name) == 0 || !ok || len(groups) == 0 || after.text != "" {
 		r.b.fail(l.rest.at, "directive shape", "'"+l.rest.text+"' does not give a slice its extents", "write //omp:shape a [n][m]")
 		return
 	}
-	v := r.parameter("directive shape", name)
+	v := r.parameterPart("directive shape", name)
 	if v == nil {
 		return
 	}
 	switch {
 	case v.Type.Kind == ir.Invalid: // reported where it is declared
 	case v.Type.Kind != ir.Slice:
-		r.fail(name, "directive shape", v.Name+" is "+v.Type.String(), "name a parameter that is a slice")
+		r.fail(name[0], "directive shape", v.Name+" is "+v.Type.String(), "name a parameter that is a slice")
 	case r.shapes[v] != nil:
-		r.fail(name, "directive shape", v.Name+" has a shape already", "keep one of them")
+		r.fail(name[0], "directive shape", v.Name+" has a shape already", "keep one of them")
 	default:
 		r.shapes[v] = r.extents("directive shape", groups)
 	}

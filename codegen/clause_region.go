@@ -40,8 +40,9 @@ func (r *kernelReader) vague(p piece) {
 	named := false
 	for _, word := range strings.FieldsFunc(p.text, notInWord) {
 		for _, v := range r.k.Params {
-			if v.Name == word && isAddress(v.Type) {
-				r.b.u.vague.vars[v], named = true, true
+			if v.Name == word && ir.HoldsAddress(v.Type) {
+				r.mayMean(v)
+				named = true
 			}
 		}
 	}
@@ -63,7 +64,14 @@ func (r *kernelReader) vague(p piece) {
 		r.b.u.vague.name = true
 		return
 	}
-	r.b.u.vague.vars[r.k.Params[i]] = true
+	r.mayMean(r.k.Params[i])
+}
+
+// mayMean notes that a region may be of v, or of any leaf of it.
+func (r *kernelReader) mayMean(v *ir.Var) {
+	for _, v := range r.b.u.splitVars([]*ir.Var{v}) {
+		r.b.u.vague.vars[v] = true
+	}
 }
 
 // region reads x, *p, x[i], x[lo:hi], x[start;length] and the shaped forms [n][m]x[i][lo:hi].
@@ -76,18 +84,17 @@ func (r *kernelReader) region(what string, p piece) (ir.Region, bool) {
 	if strings.HasPrefix(rest.text, "*") {
 		return r.pointee(what, p, shape, rest.from(1).trim())
 	}
-	rest = withoutParens(rest)
-	name, rest := nextWord(rest)
+	name, rest := fieldPath(withoutParens(rest))
 	dims, after, ok := brackets(rest)
-	if name.text == "" || !ok || after.text != "" {
+	if len(name) == 0 || !ok || after.text != "" {
 		r.fail(p, what, "'"+p.text+"' is not a region", "write x, *p, x[i], x[lo:hi], x[start;length] or [n][m]x[i][lo:hi]")
 		return ir.Region{}, false
 	}
-	v := r.parameter(what, name)
+	v := r.parameterPart(what, name)
 	if v != nil && v.Type.Kind == ir.Pointer && v.Type.Elem.Kind == ir.Array {
 		return r.arrayPart(what, p, v, shape, dims)
 	}
-	if v == nil || !r.isMemory(what, name, v) {
+	if v == nil || !r.isMemory(what, name[0], v) {
 		return ir.Region{}, false
 	}
 	region := ir.Region{Var: v, Text: p.text, At: r.b.pos(p.at)}
@@ -116,8 +123,12 @@ func tooManyDims(v *ir.Var, n int) string {
 }
 
 // pointee reads what follows the star.
-func (r *kernelReader) pointee(what string, p piece, shape []piece, name piece) (ir.Region, bool) {
-	v := r.parameter(what, name)
+func (r *kernelReader) pointee(what string, p piece, shape []piece, operand piece) (ir.Region, bool) {
+	name, rest := fieldPath(operand)
+	if rest.text != "" || len(name) == 0 {
+		name = []piece{operand}
+	}
+	v := r.parameterPart(what, name)
 	switch {
 	case v == nil, v.Type.Kind == ir.Invalid:
 	case v.Type.Kind != ir.Pointer:
@@ -149,13 +160,16 @@ func (r *kernelReader) isValue(what string, p piece) bool {
 	if what != "clause in" && what != "clause copy_in" {
 		return false
 	}
-	name, rest := nextWord(p)
+	name, rest := fieldPath(p)
 	dims, after, ok := brackets(rest)
-	i := slices.IndexFunc(r.k.Params, func(v *ir.Var) bool { return v.Name == name.text })
-	if i < 0 || !ok || after.text != "" || holdsAddress(r.k.Params[i].Type) {
+	if len(name) == 0 || !ok || after.text != "" {
 		return false
 	}
-	t := r.k.Params[i].Type
+	v, why := r.partOf(name)
+	if why != nil || ir.HoldsAddress(v.Type) {
+		return false
+	}
+	t := v.Type
 	for _, d := range dims {
 		if t.Kind != ir.Array {
 			return false
@@ -165,7 +179,7 @@ func (r *kernelReader) isValue(what string, p piece) bool {
 		}
 		t = t.Elem
 	}
-	return r.k.Params[i].Type.Kind == ir.Array || r.k.Params[i].Type.Kind == ir.Struct
+	return v.Type.Kind == ir.Array || v.Type.Kind == ir.Struct
 }
 
 // arrayPart reads a, a[i] and a[lo:hi] of a pointer a to an array. The access is to all of the array: a is one element of memory.

@@ -120,6 +120,9 @@ func (b *builder) ident(e *ast.Ident) ir.Expr {
 		if v := b.find(o); v != nil {
 			return &ir.Ref{Var: v, At: b.pos(e.Pos())}
 		}
+		if x := b.pointed(o); x != nil {
+			return &ir.AddrOf{X: again(x), At: b.pos(e.Pos())}
+		}
 		if isPackageVariable(o) && !isFunction(o.Type()) {
 			return b.packageVariable(e, o)
 		}

@@ -18,6 +18,7 @@ func (b *builder) composite(e *ast.CompositeLit) ir.Expr {
 	t, at := b.typeOf(e), b.pos(e.Pos())
 	switch t.Kind {
 	case ir.Struct, ir.Array:
+		b.u.splits = b.u.splits || ir.IsSplit(t)
 		values, ok := b.elements(e, t)
 		if !ok {
 			return b.bad(e)

@@ -208,8 +208,8 @@ func (g *generator) kernel(k *ir.Kernel) {
 		return
 	}
 	w := wrapper{name: k.Name, decl: decl, params: g.params(decl), versions: g.versions[k.Name], variables: g.variables(k)}
-	for i := range w.params {
-		w.params[i].arg = readArgument(w.params[i].typ, k.Params[i].Type, i)
+	for i, p := range k.GoParams() {
+		w.params[i].arg = readArgument(w.params[i].typ, p.Type, p.First)
 	}
 	if hidden := hiddenName(w.params); hidden != "" {
 		w.whole = "its parameter " + hidden + " hides a name that the code of a piece needs"
@@ -514,13 +514,15 @@ func (w *wrapper) variadic() bool {
 	return ok
 }
 
-// readArgument reads argument i as a value of type t, which is written typ.
+// readArgument reads the arguments from i on as a value of type t, which is written typ.
 func readArgument(typ string, t *ir.Type, i int) string {
 	accessor := "ScalarArg"
-	switch t.Kind {
-	case ir.Slice:
+	switch {
+	case ir.IsSplit(t):
+		accessor = "StructArg"
+	case t.Kind == ir.Slice:
 		accessor, typ = "SliceArg", elementText(typ, "[]", t)
-	case ir.Pointer:
+	case t.Kind == ir.Pointer:
 		accessor, typ = "PointerArg", elementText(typ, "*", t)
 	}
 	return fmt.Sprintf("devices.%s[%s](a, %d)", accessor, typ, i)

@@ -43,12 +43,12 @@ func (g *generator) genericArguments(w *wrapper, trial *ir.Kernel) (why, instead
 			return "its type parameter " + n + " hides a name that the wrapper needs", "rename it"
 		}
 	}
-	for i := range w.params {
-		p, t := &w.params[i], trial.Params[i].Type
+	for i, given := range trial.GoParams() {
+		p, t := &w.params[i], given.Type
 		if t.Kind == ir.Slice && !strings.HasPrefix(p.typ, "[]") || t.Kind == ir.Pointer && !strings.HasPrefix(p.typ, "*") {
 			return fmt.Sprintf("its parameter %s is of type %s, which hides a slice or pointer", p.name, p.typ), "write the type with its element"
 		}
-		p.arg = readArgument(p.typ, t, i)
+		p.arg = readArgument(p.typ, t, given.First)
 	}
 	return "", ""
 }

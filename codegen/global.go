@@ -45,7 +45,7 @@ func (b *builder) packageVariable(e ast.Expr, o *types.Var) ir.Expr {
 	if t.Kind == ir.Invalid {
 		return b.bad(e)
 	}
-	if t.Kind == ir.Struct && holdsAddress(t) {
+	if t.Kind == ir.Struct && ir.HoldsAddress(t) {
 		b.fail(e.Pos(), "package variable "+o.Name(), "it is a struct that holds slices or pointers",
 			"write a variable of its own for each, or pass them as parameters")
 		return b.bad(e)
@@ -74,19 +74,6 @@ func (p *Package) nameOfOther(o types.Object) string {
 		return ""
 	}
 	return o.Pkg().Name()
-}
-
-// holdsAddress reports whether a value of type t has slices or pointers in it.
-func holdsAddress(t *ir.Type) bool {
-	switch t.Kind {
-	case ir.Slice, ir.Pointer:
-		return true
-	case ir.Array:
-		return holdsAddress(t.Elem)
-	case ir.Struct:
-		return slices.ContainsFunc(t.Fields, func(f ir.Field) bool { return holdsAddress(f.Type) })
-	}
-	return false
 }
 
 // placeGlobals makes the package variables that the kernel reads parameters of it and of the functions that read them.

@@ -61,7 +61,7 @@ func (w *globalWrites) returned(f *ir.Func, i int, r *ir.Var) {
 }
 
 func (w *globalWrites) into(v *ir.Var, value ir.Expr) {
-	if v == nil || value == nil || w.of[v] != nil || !holdsAddress(v.Type) || !holdsAddress(value.Type()) {
+	if v == nil || value == nil || w.of[v] != nil || !ir.HoldsAddress(v.Type) || !ir.HoldsAddress(value.Type()) {
 		return
 	}
 	if g := w.refersTo(value); g != nil {
@@ -88,7 +88,7 @@ func (w *globalWrites) refersTo(e ir.Expr) *ir.Var {
 		return w.refersTo(e.X)
 	case *ir.Composite:
 		for _, x := range e.Elems {
-			if g := w.refersTo(x); g != nil && holdsAddress(x.Type()) {
+			if g := w.refersTo(x); g != nil && ir.HoldsAddress(x.Type()) {
 				return g
 			}
 		}

@@ -145,6 +145,8 @@ func instanceOf(c corpusCase) (string, []string) {
 		return "LangGeneric", []string{"float32", "int32"}
 	case func(float64, []float64, []uint8):
 		return "LangGeneric", []string{"float64", "uint8"}
+	case func(paired[float32], []float32):
+		return "LangStructGeneric", []string{"float32"}
 	}
 	return name(c.kernel), nil
 }

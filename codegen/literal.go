@@ -111,6 +111,7 @@ func (p *Package) isWhole(e ast.Expr) bool {
 type fate struct {
 	assigned bool // it or a part of it
 	taken    bool // its address, or a slice of it
+	pointed  bool // the address of a struct that is split, which it is or has in it: see struct_pointer.go
 }
 
 // fate returns what happens to o.
@@ -128,15 +129,15 @@ func (p *Package) noteFate(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.UnaryExpr:
 		if n.Op == token.AND {
-			p.note(n.X, fate{taken: true})
+			p.noteAddress(n.X, p.info.TypeOf(n.X))
 		}
 	case *ast.SliceExpr:
 		if p.isWhole(n.X) {
-			p.note(n.X, fate{taken: true})
+			p.noteAddress(n.X, p.info.TypeOf(n.X))
 		}
 	case *ast.SelectorExpr:
 		if sel := p.info.Selections[n]; sel != nil && sel.Kind() == types.MethodVal && takesAddress(sel) {
-			p.note(n.X, fate{taken: true})
+			p.noteAddress(n.X, receiverElem(sel))
 		}
 	}
 	for _, place := range assignedPlaces(n) {
@@ -149,8 +150,73 @@ func (p *Package) note(place ast.Expr, f fate) {
 	if id := p.rootIdent(place); id != nil {
 		o := p.info.Uses[id]
 		old := p.fates[o]
-		p.fates[o] = fate{old.assigned || f.assigned, old.taken || f.taken}
+		p.fates[o] = fate{old.assigned || f.assigned, old.taken || f.taken, old.pointed || f.pointed}
 	}
+}
+
+// receiverElem returns what the pointer that a method has as its receiver points at, nil where that is not known.
+func receiverElem(sel *types.Selection) types.Type {
+	f, ok := sel.Obj().(*types.Func)
+	if !ok {
+		return nil
+	}
+	pointer, ok := f.Signature().Recv().Type().Underlying().(*types.Pointer)
+	if !ok {
+		return nil
+	}
+	return pointer.Elem()
+}
+
+// noteAddress notes that the address of place, or of a part of it, is taken: of a value of type t.
+func (p *Package) noteAddress(place ast.Expr, t types.Type) {
+	if t != nil && holdsSlices(t, 0) {
+		p.note(place, fate{pointed: true})
+		return
+	}
+	p.note(place, fate{taken: true})
+	p.leavesLent = p.leavesLent || p.rootIdent(place) == nil && p.behindSplit(place)
+}
+
+// behindSplit reports whether place lies in a struct with slices that a pointer points at.
+func (p *Package) behindSplit(place ast.Expr) bool {
+	for {
+		switch e := ast.Unparen(place).(type) {
+		case *ast.SelectorExpr:
+			place = e.X
+		case *ast.IndexExpr:
+			place = e.X
+		case *ast.StarExpr:
+			place = e.X
+		default:
+			return false
+		}
+		t := p.info.TypeOf(place)
+		if t == nil {
+			return false
+		}
+		if pointer, ok := t.Underlying().(*types.Pointer); ok && holdsSlices(pointer.Elem(), 0) {
+			return true
+		}
+	}
+}
+
+// holdsSlices reports whether t is a struct with slices or pointers in it.
+func holdsSlices(t types.Type, depth int) bool {
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok || depth > maxTypeDepth {
+		return false
+	}
+	for i := range s.NumFields() {
+		switch f := s.Field(i).Type().Underlying().(type) {
+		case *types.Slice, *types.Pointer:
+			return true
+		case *types.Struct:
+			if holdsSlices(f, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // refuseFunction reports an assignment to a variable that is a function.

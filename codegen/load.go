@@ -46,8 +46,10 @@ type Package struct {
 	// mu guards what follows: an instance adds its clauses to info.
 	mu    sync.Mutex
 	info  *types.Info
-	fates map[types.Object]fate               // what happens to variables; nil until asked for
-	uses  map[*ast.FuncDecl]map[*topDecl]bool // what kernels reach
+	fates map[types.Object]fate // what happens to variables; nil until asked for
+	// leavesLent says that the address of a leaf is taken through a pointer to a struct that is split.
+	leavesLent bool
+	uses       map[*ast.FuncDecl]map[*topDecl]bool // what kernels reach
 }
 
 // asked says which kernels of a package are made: those of a file, or one, or all.

@@ -31,6 +31,8 @@ type unit struct {
 	fixed   map[*ir.Var]bool // variables that nothing changes after their declaration
 
 	globals map[*types.Var]*ir.Var // the package variables that are read
+	leaves  map[*ir.Var][]*ir.Var  // of the variables that are split
+	splits  bool                   // there are values that are split
 }
 
 // A builder makes the body of one function. What an expression needs to have run before it (calls, inlined bodies)
@@ -53,6 +55,7 @@ type frame struct {
 	outer   *frame
 	vars    map[types.Object]*ir.Var
 	bodies  map[types.Object]*inlinable
+	places  map[types.Object]ir.Expr // what pointers to structs that are split point at
 	types   *typing
 	results *resultPlace
 	exits   int // the number of exits around the body, which returns do not cross
@@ -68,7 +71,7 @@ type clauseText struct {
 func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*ir.Kernel, []Diagnostic) {
 	k := &ir.Kernel{Name: instanceName(f.Name(), args), Package: p.name, At: p.position(decl.Name.Pos())}
 	u := &unit{p: p, k: k, failed: map[Diagnostic]bool{}, temps: map[*ir.Var]bool{}, taken: map[*ir.Var]bool{}, fixed: map[*ir.Var]bool{}, names: map[string]bool{k.Name: true},
-		globals: map[*types.Var]*ir.Var{}, busy: []*types.Func{f}}
+		globals: map[*types.Var]*ir.Var{}, leaves: map[*ir.Var][]*ir.Var{}, busy: []*types.Func{f}}
 	u.refused = p.refusedLines(decl)
 	b := u.builder(typingOf(f, args))
 	k.Params = b.parameters(f.Signature(), decl)
@@ -104,6 +107,8 @@ func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
 		u.report(d)
 	}
 	u.checkCapacities()
+	u.splitStructs()
+	u.nameSlices()
 	u.placeGlobals()
 	absorb(u.k.Body)
 	for _, f := range u.k.Funcs {
@@ -171,7 +176,7 @@ func (b *builder) unfit(sig *types.Signature, decl *ast.FuncDecl) {
 // builder returns a builder of a function body.
 func (u *unit) builder(y *typing) *builder {
 	b := &builder{u: u}
-	b.env = &frame{vars: map[types.Object]*ir.Var{}, bodies: map[types.Object]*inlinable{}, types: y}
+	b.env = &frame{vars: map[types.Object]*ir.Var{}, bodies: map[types.Object]*inlinable{}, places: map[types.Object]ir.Expr{}, types: y}
 	return b
 }
 
@@ -209,6 +214,7 @@ func (b *builder) newVar(name string, t *ir.Type, space ir.Space, at ir.Pos) *ir
 	}
 	v := &ir.Var{Name: name, Type: t, Space: space, ID: b.u.k.NumVars, At: at}
 	b.u.k.NumVars++
+	b.u.splits = b.u.splits || ir.IsSplit(t)
 	return v
 }
 
@@ -222,8 +228,9 @@ func (b *builder) variable(o types.Object, t *ir.Type, space ir.Space) *ir.Var {
 // mean makes v the variable of o.
 func (b *builder) mean(o types.Object, v *ir.Var) {
 	b.env.vars[o] = v
-	b.u.taken[v] = b.u.p.fate(o).taken
-	b.u.fixed[v] = b.u.p.fate(o) == fate{}
+	f := b.u.p.fate(o)
+	b.u.taken[v] = f.taken || f.pointed && (b.u.p.leavesLent || !ir.IsSplit(v.Type))
+	b.u.fixed[v] = f == fate{}
 }
 
 // find returns the variable of o, nil where it has none.

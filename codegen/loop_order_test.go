@@ -22,6 +22,11 @@ import (
 // descriptiveKernels are bodies of kernels of n, x, y, of 3*n elements, idx, of n, and s, whose descriptive loops may depend on themselves.
 var descriptiveKernels = []struct{ name, body string }{
 	{"chain", "//omp:loop\nfor i := 1; i < n; i++ { x[i] = x[i-1] + 1 }"},
+	{"slice of one or the other", "d := x\nif n > 9 { d = y }\n//omp:loop\nfor i := 1; i < n; i++ { d[i] = x[i-1] + d[i] }"},
+	{"slice assigned again", "d := x\nd = d[1:]\ny = x[:n]\n//omp:loop\nfor i := 1; i < n; i++ { y[i] = d[i-1] + 1 }"},
+	{"slices swapped in a loop", "for r := 0; r < 3; r++ {\n//omp:loop\nfor i := 1; i < n; i++ { x[i] = y[i-1] + y[i] }\nx, y = y, x\n}"},
+	{"slice advanced in a loop", "for len(x) > 4 {\n//omp:loop\nfor i := 0; i < 2; i++ { x[i] += x[i+1] }\nx = x[2:]\n}"},
+	{"slice of an iteration", "//omp:loop\nfor i := 0; i < n; i++ {\nd := x[i:]\nif i%3 == 1 { d = y[i:] }\nd = d[:1]\nd[0] += int64(i)\n}"},
 	{"chain under teams", "//omp:teams loop\nfor i := 1; i < n; i++ { x[i] = x[i-1] + 1 }"},
 	{"chain in teams", "//omp:teams\n{\n//omp:loop\nfor i := 1; i < n; i++ { x[i] += x[i-1] }\n}"},
 	{"chain in parallel", "//omp:teams num_teams(1)\n{\n//omp:parallel\n{\n//omp:loop\nfor i := 1; i < n; i++ { x[i] += x[i-1] }\n}\n}"},

@@ -63,7 +63,7 @@ func (m *memoryParams) collect(k *ir.Kernel) {
 	add := func(params []*ir.Var, body []ir.Stmt) {
 		changed, taken, named := ir.Assigned(body), ir.AddressTaken(body), inDirectives(body)
 		for _, v := range params {
-			if kind := v.Type.Kind; (kind == ir.Array || kind == ir.Struct) && !holdsAddress(v.Type) && !changed.Has(v) && !taken.Has(v) && !named.Has(v) {
+			if kind := v.Type.Kind; (kind == ir.Array || kind == ir.Struct) && !ir.HoldsAddress(v.Type) && !changed.Has(v) && !taken.Has(v) && !named.Has(v) {
 				m.at[v] = nil
 			}
 		}
@@ -79,7 +79,7 @@ func (m *memoryParams) copies(k *ir.Kernel) {
 	var out []ir.Stmt
 	with := map[*ir.Var]*ir.Var{}
 	for _, v := range k.Params {
-		if kind := v.Type.Kind; (kind != ir.Array && kind != ir.Struct) || holdsAddress(v.Type) {
+		if kind := v.Type.Kind; (kind != ir.Array && kind != ir.Struct) || ir.HoldsAddress(v.Type) {
 			continue
 		}
 		if _, there := m.at[v]; there {

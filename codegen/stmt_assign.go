@@ -150,14 +150,14 @@ func (b *builder) define(ids []*ast.Ident, list []ast.Expr) {
 	}
 }
 
-// withoutFunctions binds the names of functions, and returns the names of values.
+// withoutFunctions binds the names of functions, and of pointers to structs that are split, and returns the names of values.
 func (b *builder) withoutFunctions(ids []*ast.Ident, list []ast.Expr) (values []*ast.Ident, of []ast.Expr) {
 	for i, id := range ids {
 		if b.u.p.info.Defs[id] == nil && id.Name != "_" && isFunction(b.u.p.info.TypeOf(list[i])) {
 			b.refuseFunction(id)
 			continue
 		}
-		if !b.bindLiteral(id, list[i]) {
+		if !b.bindLiteral(id, list[i]) && !b.bindPointer(id, list[i]) {
 			values, of = append(values, id), append(of, list[i])
 		}
 	}
@@ -299,9 +299,11 @@ func loadsMemory(e ir.Expr) bool {
 	return found
 }
 
-// fixed reports whether e is a constant or a variable that never changes.
+// fixed reports whether e is a constant, a variable that never changes, or a leaf of one.
 func (b *builder) fixed(e ir.Expr) bool {
 	switch e := e.(type) {
+	case *ir.Member:
+		return ir.IsSplit(e.X.Type()) && b.fixed(e.X)
 	case *ir.Const:
 		return true
 	case *ir.Ref:

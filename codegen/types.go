@@ -170,7 +170,7 @@ func (y *typing) pointed(elem types.Type, depth int, prefix string) (*ir.Type, *
 		case out.Kind == ir.Slice && prefix == "[]":
 			instead = "keep the rows behind one another in one slice, x[i*n+j], or all elements and where each row starts in a second slice"
 		case out.Kind == ir.Struct && prefix == "*":
-			instead = "pass the slices as parameters of their own"
+			instead = "pass the struct by value: its slices refer to the same memory"
 		}
 		return nil, &typeError{"type " + prefix + goTypeText(elem), "the memory of a buffer holds no slices and pointers, which mean nothing on a device", instead}
 	}
@@ -204,6 +204,10 @@ func (y *typing) structure(t *types.Struct, depth int) (*ir.Type, *typeError) {
 	}
 	if out.Size = roundUp(out.Size, out.Align); out.Size == 0 {
 		return nil, sizeZero(t)
+	}
+	if n := len(ir.Leaves(out)); n > maxLeaves {
+		return nil, &typeError{"type " + goTypeText(t), fmt.Sprintf("it holds slices or pointers, so that its %d fields are arguments of their own, at most %d", n, maxLeaves),
+			"put numbers into a struct or array of their own"}
 	}
 	return out, nil
 }

@@ -8,8 +8,9 @@ import (
 
 // A Native is a variant of a kernel that the user has written for one kind of device, in its own language. It takes the
 // parameters of the Go function, in order, in the C types of the same size and layout: scalars, structs and arrays by value,
-// slices and pointers as the address of the first element, without a length. Nothing checks what it does; what it reads and
-// writes is what the task directive of the Go function says.
+// slices and pointers as the address of the first element, without a length; a struct that
+// holds some as its leaves (ir.Leaves). Nothing checks what it does; what it reads and writes is what the task directive of the Go
+// function says.
 type Native struct {
 	Kind  Kind   // "cuda"
 	Entry string // the function; "" is the name of the kernel

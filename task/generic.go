@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+
+	"github.com/gompss/gompss/devices"
 )
 
 // Instances are the kernels of one generic function, one for each list of type arguments, made when they are asked for
@@ -40,6 +42,10 @@ func (g *Instances) Kernel(spec func() KernelSpec, types ...reflect.Type) (*Kern
 	i.once.Do(func() {
 		s := spec()
 		for _, t := range types {
+			if devices.HoldsAddress(t) {
+				i.err = fmt.Errorf("task: kernel %s: type argument %s: it is or holds slices or pointers, which are arguments of their own: write it in the type of the parameter, as []T is", s.Name, t)
+				return
+			}
 			s.TypeArgs = append(s.TypeArgs, typeArgument(t))
 		}
 		i.kernel, i.err = newKernel(s)

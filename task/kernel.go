@@ -58,7 +58,8 @@ type Kernel struct {
 	ir        *ir.Kernel
 	contract  *codegen.Contract
 	overlaps  *codegen.Overlaps // nil where arguments may overlap
-	params    []param
+	params    []param           // of the loop IR
+	given     []given           // the arguments of a submission
 	warnings  []codegen.Diagnostic
 	versions  []*Kernel   // others for the same task
 	variables []*variable // of the package: arguments behind those for params
@@ -70,8 +71,16 @@ type Kernel struct {
 type param struct {
 	name string
 	typ  *ir.Type
-	want reflect.Type // nil where fits must look
-	nils bool         // a pointer that the kernel compares with nil
+	nils bool // a pointer that the kernel compares with nil
+	of   int  // the argument that it is, or is a leaf of
+}
+
+// A given is what is known of an argument of a submission: it is the parameter first, or its leaves are the parameters from there.
+type given struct {
+	typ    *ir.Type
+	want   reflect.Type // nil where fits must look
+	first  int
+	leaves []ir.Leaf // of a struct that is split
 }
 
 // NewKernel returns the kernel of a Go function: fn, which must be top level and not generic, with the source files of
@@ -165,9 +174,7 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 	k.lower()
 	k.atomics = hasAtomics(loop)
 	k.reduces = slices.ContainsFunc(loop.Task.Accesses, func(a ir.Access) bool { return a.Mode == deps.Reduction })
-	for _, v := range loop.Written() {
-		k.params = append(k.params, param{v.Name, v.Type, goType(v.Type), comparedWithNil(loop, v)})
-	}
+	k.takeParams()
 	if err := k.takeVariables(s.Variables); err != nil {
 		return nil, err
 	}
@@ -177,6 +184,20 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 		}
 	}
 	return k, nil
+}
+
+// takeParams notes the parameters of the kernel and the arguments that it is submitted with.
+func (k *Kernel) takeParams() {
+	for _, p := range k.ir.GoParams() {
+		g := given{typ: p.Type, want: goType(p.Type), first: p.First}
+		if ir.IsSplit(p.Type) {
+			g.leaves = ir.Leaves(p.Type)
+		}
+		for _, v := range k.ir.Params[p.First : p.First+p.Count] {
+			k.params = append(k.params, param{v.Name, v.Type, comparedWithNil(k.ir, v), len(k.given)})
+		}
+		k.given = append(k.given, g)
+	}
 }
 
 // keepOrder takes care that Split cuts a descriptive loop only where its iterations are independent: not at all, or where the arguments
@@ -277,15 +298,14 @@ func (k *Kernel) IR() *ir.Kernel { return k.ir }
 
 // matches checks the Go function against the source that it is said to be from.
 func (k *Kernel) matches(t reflect.Type) error {
-	if t.NumIn() != len(k.params) || t.NumOut() != 0 || t.IsVariadic() {
-		return fmt.Errorf("task: kernel %s: the function is %s, the source has %s and no results", k.name, t, count(len(k.params), "parameter"))
+	if t.NumIn() != len(k.given) || t.NumOut() != 0 || t.IsVariadic() {
+		return fmt.Errorf("task: kernel %s: the function is %s, the source has %s and no results", k.name, t, count(len(k.given), "parameter"))
 	}
-	for i := range k.params {
-		p := &k.params[i]
-		if !fits(t.In(i), p.typ) {
-			return fmt.Errorf("task: kernel %s: parameter %s: the function has %s, the source %s", k.name, p.name, t.In(i), typeText(p.typ))
+	for i, p := range k.ir.GoParams() {
+		if !fits(t.In(i), p.Type) {
+			return fmt.Errorf("task: kernel %s: parameter %s: the function has %s, the source %s", k.name, p.Name, t.In(i), typeText(p.Type))
 		}
-		p.want = t.In(i)
+		k.given[i].want = t.In(i)
 	}
 	return nil
 }
@@ -300,9 +320,9 @@ func functionName(v reflect.Value) string {
 func reflectedCall(fn reflect.Value) func(*Args) {
 	t := fn.Type()
 	return func(a *Args) {
-		in := make([]reflect.Value, t.NumIn())
+		in, next := make([]reflect.Value, t.NumIn()), 0
 		for i := range in {
-			in[i] = valueOfArg(a, i, t.In(i))
+			in[i], next = valueOfArg(a, next, t.In(i))
 		}
 		fn.Call(in)
 	}
@@ -409,14 +429,14 @@ func (s *Scope) describe(r *record, args []any, options []Option) (wait bool, er
 }
 
 func (k *Kernel) checkArgs(args []any) error {
-	if len(args) != len(k.params) {
-		return &ArgumentError{Kernel: k.name, Pos: k.pos, What: fmt.Sprintf("%s, want %d", count(len(args), "argument"), len(k.params))}
+	if len(args) != len(k.given) {
+		return &ArgumentError{Kernel: k.name, Pos: k.pos, What: fmt.Sprintf("%s, want %d", count(len(args), "argument"), len(k.given))}
 	}
 	for i, x := range args {
-		p := &k.params[i]
+		g := &k.given[i]
 		t := reflect.TypeOf(x)
-		if t == nil || t != p.want && (p.want != nil || !fits(t, p.typ)) {
-			return k.badArg(i, fmt.Sprintf("is %s, want %s", typeName(t), typeText(p.typ)))
+		if t == nil || t != g.want && (g.want != nil || !fits(t, g.typ)) {
+			return &ArgumentError{Kernel: k.name, Pos: k.pos, Param: k.ir.GoParams()[i].Name, Index: i, What: fmt.Sprintf("is %s, want %s", typeName(t), typeText(g.typ))}
 		}
 	}
 	return k.checkVariables()
@@ -429,8 +449,9 @@ func typeName(t reflect.Type) string {
 	return t.String()
 }
 
+// badArg returns an error about parameter i.
 func (k *Kernel) badArg(i int, what string) error {
-	return &ArgumentError{Kernel: k.name, Pos: k.pos, Param: k.params[i].name, Index: i, What: what}
+	return &ArgumentError{Kernel: k.name, Pos: k.pos, Param: k.params[i].name, Index: k.params[i].of, What: what}
 }
 
 // describeKernel fills r from the arguments and the directives of its kernel. wait says that its if clause is false: the
@@ -490,17 +511,36 @@ func (rt *Runtime) kernelOptions(r *record, options []Option) error {
 func (rt *Runtime) bind(r *record, args []any) error {
 	k := r.kernel
 	for i, x := range args {
-		a, where := argument(x, k.params[i].typ)
-		if k.params[i].typ.Kind == ir.Pointer && where.base == nil && !k.params[i].nils {
-			return k.badArg(i, "is a nil pointer")
+		g := &k.given[i]
+		if g.leaves == nil {
+			a, where := argument(x, g.typ)
+			if err := rt.bindOne(r, g.first, a, where); err != nil {
+				return err
+			}
+			continue
 		}
-		if k.params[i].typ.Kind == ir.Slice || k.params[i].typ.Kind == ir.Pointer {
-			if err := rt.bindMemory(r, &a, where); err != nil {
-				return k.badArg(i, err.Error())
+		for n, at := range leavesAt(x, g.leaves) {
+			a, where := argumentAt(at, g.leaves[n].Type)
+			if err := rt.bindOne(r, g.first+n, a, where); err != nil {
+				return err
 			}
 		}
-		r.args.List = append(r.args.List, a)
 	}
+	return nil
+}
+
+// bindOne takes a, in the memory where if it is a slice or pointer, as the argument for parameter i.
+func (rt *Runtime) bindOne(r *record, i int, a devices.Arg, where memory) error {
+	p := &r.kernel.params[i]
+	if p.typ.Kind == ir.Pointer && where.base == nil && !p.nils {
+		return r.kernel.badArg(i, "is a nil pointer")
+	}
+	if isMemory(p.typ) {
+		if err := rt.bindMemory(r, &a, where); err != nil {
+			return r.kernel.badArg(i, err.Error())
+		}
+	}
+	r.args.List = append(r.args.List, a)
 	return nil
 }
 

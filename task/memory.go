@@ -1,6 +1,7 @@
 package task
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -543,11 +544,40 @@ func bytesOf(v reflect.Value) []byte {
 // nameOfFunction returns the full name of a function value.
 func nameOfFunction(v reflect.Value) string { return runtime.FuncForPC(v.Pointer()).Name() }
 
-// valueOfArg returns argument i as a Go value of type t. It is safe for the reasons of devices.SliceArg: the memory
-// stays while the kernel runs and has room for Cap elements.
-func valueOfArg(a *devices.Args, i int, t reflect.Type) reflect.Value {
+// leavesAt returns where the leaves of x, a struct, are: in a copy of it.
+func leavesAt(x any, leaves []ir.Leaf) []pointer {
+	v := reflect.ValueOf(x)
+	own := reflect.New(v.Type())
+	own.Elem().Set(v)
+	out := make([]pointer, len(leaves))
+	for i, l := range leaves {
+		out[i] = unsafe.Add(own.UnsafePointer(), l.Offset)
+	}
+	return out
+}
+
+// argumentAt makes an Arg of the value of type t at a place; where is the memory of a slice or pointer, empty otherwise.
+func argumentAt(at pointer, t *ir.Type) (a devices.Arg, where memory) {
+	a.Type = t
+	switch {
+	case isMemory(t):
+		where = memoryAt(at, t)
+	case t.IsScalar():
+		a.Bits = scalarAt(at, t)
+	default:
+		a.Blob = bytes.Clone(variableBytes(at, t.Size))
+	}
+	return a, where
+}
+
+// valueOfArg returns the argument that begins at i as a Go value of type t, and where the next one begins. It is safe for the reasons of
+// devices.SliceArg: the memory stays while the kernel runs and has room for Cap elements.
+func valueOfArg(a *devices.Args, i int, t reflect.Type) (v reflect.Value, next int) {
+	if t.Kind() == reflect.Struct {
+		return devices.StructValue(a, i, t)
+	}
 	arg := &a.List[i]
-	v := reflect.New(t).Elem()
+	v = reflect.New(t).Elem()
 	switch {
 	case arg.Nil:
 	case t.Kind() == reflect.Slice && arg.Cap == 0:
@@ -562,5 +592,5 @@ func valueOfArg(a *devices.Args, i int, t reflect.Type) reflect.Value {
 	default:
 		copy(unsafe.Slice((*byte)(v.Addr().UnsafePointer()), t.Size()), unsafe.Slice((*byte)(unsafe.Pointer(&arg.Bits)), t.Size()))
 	}
-	return v
+	return v, i + 1
 }

@@ -16,8 +16,9 @@ type Kernel struct {
 	Name    string
 	Package string
 	At      Pos
-	Params  []*Var   // of the Go function, then those for Globals
-	Globals []Global // the package variables that it reads, by name
+	Params  []*Var        // of the Go function, then those for Globals
+	Structs []StructParam // those of the Go function that Params has the leaves of, in its order
+	Globals []Global      // the package variables that it reads, by name
 	Body    []Stmt
 	Funcs   []*Func // every function called, callees first
 	NumVars int     // IDs of all variables, of Funcs too, are below this
@@ -37,7 +38,7 @@ type Global struct {
 	Package string // the import path of its package, "" for that of the kernel
 }
 
-// Written returns the parameters of the Go function.
+// Written returns the parameters of the Go function, the leaves of Structs in place of these.
 func (k *Kernel) Written() []*Var { return k.Params[:len(k.Params)-len(k.Globals)] }
 
 // Fuses reports whether sums of the kernel take products in: some do by clause contract, any may under fastmath.
