@@ -156,7 +156,7 @@ func (rt *Runtime) takeOut(b *buffer) (err error) {
 		if failed != nil {
 			return failed
 		}
-		<-t.Done()
+		rt.root.awaitTask(t, nil)
 		rt.forgetError(t)
 		if err = rt.takeOutIdle(b); !errors.Is(err, deps.ErrBusy) {
 			return err

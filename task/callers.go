@@ -139,6 +139,16 @@ func (g *activeCallers) waitForCurrent() {
 	}
 }
 
+// none reports whether no call is active.
+func (g *activeCallers) none() bool {
+	for i := range g.stripes {
+		if g.stripes[i].n.Load() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // openUnlocked begins the record of a kernel task of the program without the lock of submission;
 // abortUnlocked or commitUnlocked ends that.
 func (s *Scope) openUnlocked(k *Kernel, g *Group) (*record, error) {

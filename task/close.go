@@ -36,6 +36,7 @@ func (rt *Runtime) Close() error {
 	if rt.workers != nil {
 		rt.workers.Close()
 	}
+	rt.virtual.endJobs()
 	rt.cleaning.Wait()
 	rt.checkNone()
 	err = errors.Join(err, rt.leak())
@@ -48,6 +49,7 @@ func (rt *Runtime) Close() error {
 		err = errors.Join(err, rt.buffers.free(b))
 	}
 	err = errors.Join(err, rt.leakOfMemory(), rt.learned.save(), rt.leaks, rt.vectors.close(), rt.machine.Close())
+	rt.virtual.close()
 	if rt.watched() {
 		rt.observePhase(probe.PhaseClose, began, known)
 	}

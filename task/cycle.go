@@ -281,6 +281,9 @@ func (rt *Runtime) pushReady(ready, orphans, waits *recordList) (n int, first *s
 // takeHost returns what a CPU worker should run that has just made after ready, if it has: first those whose data have arrived.
 // Requires: mu held.
 func (rt *Runtime) takeHost(after *sched.Item) *record {
+	if !rt.hostHasRoom() {
+		return nil
+	}
 	if r := rt.takeHandedOff(); r != nil {
 		return r
 	}
@@ -405,7 +408,7 @@ func (rt *Runtime) startWait(r *record) {
 		return
 	}
 	if r.kind == replayBody {
-		rt.cleaning.Go(func() { rt.submitSteps(r) }) // the caller may be one that others wait for
+		rt.aJob(func() { rt.submitSteps(r) }) // the caller may be one that others wait for
 		return
 	}
 	if rt.accelerators && len(r.data()) > 0 {

@@ -153,5 +153,8 @@ func (e *Event) Fulfill(err error) error {
 		s.rt.endUnguarded()
 	}
 	s.rt.complete(s.childFinished(holder))
+	if v := s.rt.virtual; v != nil {
+		v.poke()
+	}
 	return nil
 }

@@ -31,16 +31,21 @@ func (t *poisonedAccess) orders(a *deps.Access) bool {
 	return t.mode == deps.Out || t.mode == deps.InOut || t.op != a.Op
 }
 
-// poisonOf returns the error of a task whose accesses conflict with some of accesses, nil if there is none.
+// poisonOf returns the error of a task whose accesses conflict with some of accesses, nil if there is none: of the first of these, that
+// of the earliest task.
 func (g *graph) poisonOf(accesses []deps.Access) *Error {
 	if len(g.poisoned) == 0 {
 		return nil
 	}
 	for _, a := range accesses {
+		var first *Error
 		for t, e := range g.poisoned[a.Region.Buffer] {
-			if t.orders(&a) && t.region.Overlaps(a.Region) {
-				return e
+			if (first == nil || e.Task < first.Task) && t.orders(&a) && t.region.Overlaps(a.Region) {
+				first = e
 			}
+		}
+		if first != nil {
+			return first
 		}
 	}
 	return nil

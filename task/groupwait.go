@@ -65,10 +65,12 @@ func (g *Group) waitTasks(ctx context.Context) (err error) {
 	for g.unfinished() {
 		g.endReductions()
 		wait := func() { err = g.sleep(ctx) }
+		over := func() bool { return g.live.Load() == 0 || ctx != nil && ctx.Err() != nil }
 		if g.scope.program() || g.live.Load() == 0 {
+			g.rt.virtual.await(over, ctx)
 			wait()
 		} else {
-			g.scope.block(wait)
+			g.scope.block(over, wait)
 		}
 		if err != nil {
 			return err

@@ -380,7 +380,8 @@ func (rt *Runtime) endMerge(scope *Scope, b *buffer) {
 		}
 	}
 	scope.submitting.Unlock()
-	rt.cleaning.Go(func() { // it waits for copies, which this goroutine may be the one to enqueue
+	rt.aJob(func() { // it waits for copies, which this goroutine may be the one to enqueue
+		rt.virtual.await(rt.callers.none, nil) // active calls may need turns to end
 		rt.callers.waitForCurrent()
 		for _, p := range parts {
 			rt.noteLeak(rt.buffers.freePart(p))

@@ -392,6 +392,7 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 
 // submitUnlocked is submit for a task that several goroutines may describe at once, and that needs the lock of submission only once.
 func (k *Kernel) submitUnlocked(s *Scope, g *Group, args []any, options []Option) (Task, error) {
+	s.rt.virtual.spend()
 	r, err := s.openUnlocked(k, g)
 	if err != nil {
 		return Task{}, err

@@ -181,7 +181,7 @@ func (w *parallelFor) run(r *record, lo, hi, grain int64) error {
 		w.chunk(lo, hi)
 		return errors.Join(w.errs...)
 	}
-	w.rt.workers.ShareAside(lo, hi, grain, w.chunk, func(f func()) { w.rt.aside(r, f) })
+	w.rt.workers.ShareAside(lo, hi, grain, w.chunk, func(over func() bool, f func()) { w.rt.aside(r, over, f) })
 	return errors.Join(w.errs...)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task"
+	"github.com/gompss/gompss/trace/probe"
 	"github.com/stretchr/testify/require"
 )
 
@@ -50,6 +51,32 @@ type modelRun struct {
 	// since the last wait for all.
 	used, relaxed [][]bool
 	grows         bool // the buffers begin as parts of their slices
+	inOrder       bool // what goroutines beside the program do, it does itself
+}
+
+// A modelSetup is how random programs run, where that is not left to their seeds.
+type modelSetup struct {
+	devices  string // where not empty
+	virtual  bool   // the devices have a virtual time
+	observer probe.Observer
+	stats    func(task.Stats) // of a run that has ended
+}
+
+// apply changes o as s says.
+func (s *modelSetup) apply(o *task.Options) {
+	if s.devices != "" {
+		o.Devices = s.devices
+	}
+	if s.observer != nil {
+		o.Observer = s.observer
+	}
+}
+
+// look looks at a run that has ended.
+func (s *modelSetup) look(rt *task.Runtime) {
+	if s.stats != nil {
+		s.stats(rt.Stats())
+	}
 }
 
 // outside reports whether at is the program or a group of it, and not the scope of a body.
@@ -165,17 +192,30 @@ func (m *modelRun) cancelled(s *step, at task.Submitter) error {
 	g := task.NewGroup(at)
 	m.groups.Store(g, nil)
 	var canceller sync.WaitGroup
-	canceller.Go(func() {
+	cancel := func() {
 		delay(s.after)
 		if s.cancel == cancelRuntime {
 			m.cancel(errCancel)
 		} else {
 			g.Cancel(errCancel)
 		}
-	})
+	}
+	if !m.inOrder {
+		canceller.Go(cancel)
+	}
 	m.waited = nil
 	fallBehind(s.body)
-	err := m.all(s.body, g)
+	half := 0
+	if m.inOrder {
+		half = s.after % (len(s.body) + 1)
+	}
+	err := m.all(s.body[:half], g)
+	if m.inOrder {
+		cancel()
+	}
+	if err == nil {
+		err = m.all(s.body[half:], g)
+	}
 	if errors.Is(err, errCancel) {
 		err = nil
 	}
@@ -597,12 +637,17 @@ func (m *modelRun) body(s *step, sc *task.Scope) error {
 		if err != nil {
 			return err
 		}
-		m.events.Go(func() {
+		fulfill := func() {
 			delay(500)
 			if err := e.Fulfill(nil); err != nil {
 				m.complain("event: %w", err)
 			}
-		})
+		}
+		if m.inOrder {
+			fulfill()
+		} else {
+			m.events.Go(fulfill)
+		}
 	}
 	err := m.all(s.body, sc)
 	if err != nil && !errors.Is(err, errCancel) {
@@ -626,6 +671,7 @@ func modelMachine(rng *rand.Rand) string {
 // A modelCase is a program, and what it runs on.
 type modelCase struct {
 	seed    uint64
+	setup   modelSetup
 	options task.Options
 	storm   *weather
 	bufs    int
@@ -636,10 +682,12 @@ type modelCase struct {
 }
 
 // modelOf returns the case of a seed.
-func modelOf(seed uint64) *modelCase {
+func modelOf(seed uint64) *modelCase { return modelOfAs(seed, &modelSetup{}) }
+
+func modelOfAs(seed uint64, setup *modelSetup) *modelCase {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	policies := sched.Policies()
-	c := &modelCase{seed: seed, bufs: 2, grows: seed%4 == 3}
+	c := &modelCase{seed: seed, setup: *setup, bufs: 2, grows: seed%4 == 3}
 	c.options = task.Options{
 		Devices: modelMachine(rng),
 		Policy:  policies[rng.IntN(len(policies))],
@@ -647,7 +695,8 @@ func modelOf(seed uint64) *modelCase {
 		Window:  []int{0, 1, 3, 16}[rng.IntN(4)],
 		Vector:  []string{task.VectorAuto, task.VectorAVX2, task.VectorOff}[rng.IntN(3)],
 	}
-	c.storm = newWeather(rng, &c.options)
+	setup.apply(&c.options)
+	c.storm = newWeather(rng, &c.options, setup.virtual)
 	mk := &maker{rng: rng, bufs: c.bufs, faults: rng.IntN(2) == 0, calm: c.storm != nil}
 	var all []area
 	for b := range mk.bufs {
@@ -690,7 +739,7 @@ func (c *modelCase) runIn(ks modelKernels) (storm *weather, err error) {
 	if err != nil {
 		return storm, err
 	}
-	m := &modelRun{rt: rt, ks: ks, cancel: cancel, want: newInterpreter(c.tasks), handles: make([]task.Task, c.tasks), ran: make([]atomic.Int32, c.tasks), grows: c.grows}
+	m := &modelRun{rt: rt, ks: ks, inOrder: c.setup.virtual, cancel: cancel, want: newInterpreter(c.tasks), handles: make([]task.Task, c.tasks), ran: make([]atomic.Int32, c.tasks), grows: c.grows}
 	for b := range c.bufs {
 		x := slices.Clone(c.values[b])
 		m.want.add(x)
@@ -718,6 +767,7 @@ func (c *modelCase) runIn(ks modelKernels) (storm *weather, err error) {
 	if err == nil {
 		err = noneInFlight(rt)
 	}
+	c.setup.look(rt)
 	closed := rt.Close()
 	if storm != nil {
 		closed = storm.leak(closed)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -36,7 +37,7 @@ func (w *weather) String() string {
 }
 
 // newWeather makes the devices of o fail, perhaps.
-func newWeather(rng *rand.Rand, o *task.Options) *weather {
+func newWeather(rng *rand.Rand, o *task.Options, virtual bool) *weather {
 	if !strings.Contains(o.Devices, "sim") || rng.IntN(2) == 0 {
 		return nil
 	}
@@ -47,6 +48,9 @@ func newWeather(rng *rand.Rand, o *task.Options) *weather {
 		}
 	}
 	w.faults.Lose, w.faults.Late = rng.IntN(2) == 0, rng.IntN(2) == 0
+	if virtual && w.faults.Lose && rng.IntN(2) == 0 { // in place of an allocation: no more than three things fail
+		w.faults.Alloc, w.faults.LoseAt = 0, []time.Duration{time.Duration(1+rng.IntN(200)) * time.Microsecond}
+	}
 	o.Machine.ByKind = map[devices.Kind]any{"sim": sim.Options{Faults: w.faults}}
 	o.Machine.WriteThrough = rng.IntN(4) == 0
 	return w

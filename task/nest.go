@@ -50,7 +50,7 @@ func (s *Scope) waitChildren(ctx context.Context) error {
 	s.waitMu.Lock()
 	defer s.waitMu.Unlock()
 	if ctx != nil {
-		defer context.AfterFunc(ctx, s.wakeWaiter)()
+		defer context.AfterFunc(ctx, s.wakeWaiter)() // in turns bodyWaits looks at ctx
 	}
 	for s.children() > 0 {
 		if ctx != nil && ctx.Err() != nil {
@@ -83,6 +83,13 @@ func (s *Scope) waitOnce(ctx context.Context) {
 		s.rt.handOff(next)
 		return
 	}
+	if v := s.rt.virtual; v != nil {
+		v.bodyWaits(func() bool { return s.children() == 0 }, ctx, func() { s.lend(next) })
+		s.rt.wantWorker(s)
+		v.end()
+		s.regain()
+		return
+	}
 	s.lend(next)
 	if !s.registerWaiter(waitsForWorker, ctx) {
 		s.rt.wantWorker(s)
@@ -109,28 +116,37 @@ func (s *Scope) runOnStack(next *record, more bool) {
 	s.rt.handOff(next)
 }
 
-// block calls f, which may take long. The worker is lent meanwhile.
-func (s *Scope) block(f func()) {
+// block calls f, which may take long: until over reports true. The worker is lent meanwhile.
+func (s *Scope) block(over func() bool, f func()) {
 	if !s.lending.TryLock() {
+		s.rt.virtual.await(over, nil)
 		f()
 		return
 	}
 	defer s.lending.Unlock()
 	if s.worker == smp.None {
+		s.rt.virtual.await(over, nil)
 		f()
 		return
 	}
 	s.pauseCheck()
-	s.lend(nil)
-	f()
-	s.rt.wantWorker(s)
+	if v := s.rt.virtual; v != nil {
+		v.bodyWaits(over, nil, func() { s.lend(nil) })
+		f()
+		s.rt.wantWorker(s)
+		v.end()
+	} else {
+		s.lend(nil)
+		f()
+		s.rt.wantWorker(s)
+	}
 	s.regain()
 	s.resumeCheck()
 }
 
-// aside calls f, which waits for what other workers do for the body of r. The worker is lent meanwhile, but the task stays in flight
-// with its tokens: it goes on elsewhere. Requires: r has a detail, and its body is the caller.
-func (rt *Runtime) aside(r *record, f func()) {
+// aside calls f, which waits until over reports true for what other workers do for the body of r. The worker is lent meanwhile, but
+// the task stays in flight with its tokens: it goes on elsewhere. Requires: r has a detail, and its body is the caller.
+func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 	if r.inner == nil {
 		r.inner = newScope(r)
 	}
@@ -141,10 +157,15 @@ func (rt *Runtime) aside(r *record, f func()) {
 	if s.resume == nil {
 		s.resume = make(chan int, 1)
 	}
-	worker := s.worker
+	worker, v := s.worker, rt.virtual
 	s.worker = smp.None
 	rt.markIdle()
-	rt.workers.Lend(worker)
+	lend := func() { rt.workers.Lend(worker) }
+	if v == nil {
+		lend()
+	} else {
+		v.bodyWaits(over, nil, lend)
+	}
 	f()
 	rt.mu.Lock()
 	r.parked = true
@@ -152,6 +173,9 @@ func (rt *Runtime) aside(r *record, f func()) {
 	rt.handedOffLen++
 	rt.unlock()
 	rt.workers.Wake(1)
+	if v != nil {
+		v.end()
+	}
 	s.regain()
 }
 
@@ -295,12 +319,21 @@ func (rt *Runtime) takeHandedOff() *record {
 	return r
 }
 
-// endBody ends the part of r that its body was, and returns what the worker should run next.
-func (rt *Runtime) endBody(r *record) (*record, int) {
+// endBody ends the part of r that its body was, and returns what the worker should run next. ran says that the body has run.
+func (rt *Runtime) endBody(r *record, ran bool) (*record, int) {
 	spin.Perturb()
+	worker := r.inner.end()
+	if ran && rt.virtual != nil && rt.virtual.afterBody(r, func() { rt.endScope(r, smp.None) }) {
+		return rt.schedule(nil, nil, worker), worker
+	}
+	return rt.endScope(r, worker)
+}
+
+// endScope is endBody when the cost of the body has passed.
+func (rt *Runtime) endScope(r *record, worker int) (*record, int) {
 	s := r.inner
-	worker := s.end()
-	if s.pending.Load() == holder {
+	// In turns nothing waits for the copies of a buffer that is dropped but a job.
+	if s.pending.Load() == holder && (rt.virtual == nil || len(s.fresh) == 0) {
 		s.pending.Store(0)
 		rt.closeScope(r)
 		return rt.retire(r, worker), worker
@@ -341,7 +374,7 @@ func (rt *Runtime) complete(r *record) {
 	case r == nil:
 	case rt.accelerators && len(r.inner.fresh) > 0:
 		// Dropping a buffer waits for its copies, which this goroutine may be the one to enqueue.
-		rt.cleaning.Go(func() { rt.closeScope(r); rt.retireUnscheduled(r) })
+		rt.aJob(func() { rt.closeScope(r); rt.retireUnscheduled(r) })
 	default:
 		rt.closeScope(r)
 		rt.retireUnscheduled(r)

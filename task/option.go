@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"time"
 	"unsafe"
 
 	"github.com/gompss/gompss/deps"
@@ -67,6 +68,7 @@ const (
 	retryOption
 	orderOnlyOption
 	untiedOption
+	costOption   // n is nanoseconds
 	originOption // n is where the function of the program begins
 )
 
@@ -206,6 +208,10 @@ func Retry(n int) Option { return Option{kind: retryOption, n: int64(n)} }
 // NoCopyDeps says that the accesses of the task order it, but do not bring data to where it runs, nor say that it has
 // written them. On WaitOn it waits for the tasks and leaves the data where they are.
 func NoCopyDeps() Option { return Option{kind: orderOnlyOption} }
+
+// HostCost is how long the task takes on a CPU worker in a virtual time: the accelerators' clock=virtual. Without it, that is what their
+// hostspeed makes of the memory that the task accesses: no time, where that is not given either. Else it means nothing.
+func HostCost(cost time.Duration) Option { return Option{kind: costOption, n: int64(cost)} }
 
 func bit(b bool) int64 {
 	if b {

@@ -68,7 +68,9 @@ var graphSpecs = []string{
 	"sim:2(exec=cpu,attend=on),smp:1",
 }
 
-func runGraph(t *testing.T, ks graphKernels, seed uint64) {
+func runGraph(t *testing.T, ks graphKernels, seed uint64) { runGraphAs(t, ks, seed, &modelSetup{}) }
+
+func runGraphAs(t *testing.T, ks graphKernels, seed uint64, setup *modelSetup) {
 	rng := rand.New(rand.NewPCG(seed, 42))
 	policies := sched.Policies()
 	o := task.Options{
@@ -82,6 +84,7 @@ func runGraph(t *testing.T, ks graphKernels, seed uint64) {
 	if *graphOn != "" {
 		o.Devices = *graphOn
 	}
+	setup.apply(&o)
 	rt, err := task.New(o)
 	if err != nil {
 		t.Errorf("seed %d: %v", seed, err)
@@ -89,6 +92,7 @@ func runGraph(t *testing.T, ks graphKernels, seed uint64) {
 	}
 	g := &graphRun{rt: rt, rng: rng, ks: ks}
 	err = g.run()
+	setup.look(rt)
 	if closed := rt.Close(); err == nil {
 		err = closed
 	}

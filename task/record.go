@@ -67,6 +67,7 @@ type detail struct {
 	final             bool            // so do its children
 	retries           int             // how often it may still run again after a failure
 	tries             int             // how often it has failed and was run again
+	cost              hostCost        // in a virtual time
 	stopped           bool            // its trial took too long, and counts for nothing
 	orderOnly         bool            // accesses order it, and moved is what is copied for it
 	ignoresFailures   bool            // a wait that does not fail because of those that it waits for
@@ -238,6 +239,7 @@ func (d *detail) clear() {
 		d.replayRun.release()
 		d.replayRun = nil
 	}
+	d.cost = hostCost{}
 	d.undeferred, d.final, d.retries, d.tries, d.orderOnly, d.ignoresFailures, d.copyAccesses = false, false, 0, 0, false, false, d.copyAccesses[:0]
 	clear(d.uses)
 	d.sharedRegions = d.sharedRegions[:0]

@@ -320,11 +320,11 @@ func (rt *Runtime) startCombination(r *record) {
 		if err != nil {
 			r.fail("", err)
 		}
-		rt.cleaning.Go(func() { rt.runCombination(r) })
+		rt.aJob(func() { rt.runCombination(r) })
 	}
 	r.held = true
 	if rt.machine.Acquire(&r.set) {
-		rt.cleaning.Go(func() { rt.runCombination(r) })
+		rt.aJob(func() { rt.runCombination(r) })
 	}
 }
 
@@ -375,7 +375,7 @@ func (rt *Runtime) dropPrivates(g *reduction) {
 	rt.reducing.Unlock()
 	if len(gone) > 0 {
 		// Dropping a buffer waits for its copies, which this goroutine may be the one to enqueue.
-		rt.cleaning.Go(func() {
+		rt.aJob(func() {
 			for _, b := range gone {
 				rt.buffers.remove(b)
 				rt.noteLeak(rt.buffers.free(b))

@@ -92,7 +92,7 @@ func (r *replay) result() error {
 }
 
 // aside is smp.Aside.
-func (r *replay) aside(f func()) { r.it.rt.aside(r.owner, f) }
+func (r *replay) aside(over func() bool, f func()) { r.it.rt.aside(r.owner, over, f) }
 
 // runOwner works until all steps are over. While others run the last of them, or those that others wait for, the worker is lent: a step may
 // wait for a task that has no other worker.
@@ -114,7 +114,7 @@ func (r *replay) runOwner() {
 		if (r.completed.Load() == r.total || r.Wanted()) && r.asleep.CompareAndSwap(true, false) {
 			continue
 		}
-		r.aside(func() { <-r.bell })
+		r.aside(func() bool { return len(r.bell) > 0 }, func() { <-r.bell })
 	}
 }
 

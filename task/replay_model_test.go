@@ -30,6 +30,10 @@ func TestRandomProgramsAreReplayed(t *testing.T) {
 }
 
 func replayModel(ks modelKernels, seed uint64) (err error) {
+	return replayModelAs(ks, seed, &modelSetup{})
+}
+
+func replayModelAs(ks modelKernels, seed uint64, setup *modelSetup) (err error) {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	policies := sched.Policies()
 	o := task.Options{
@@ -38,6 +42,7 @@ func replayModel(ks modelKernels, seed uint64) (err error) {
 		Seed:    seed,
 		Window:  []int{0, 1, 3, 16}[rng.IntN(4)],
 	}
+	setup.apply(&o)
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("seed %d (%s, %s, window %d): %w", seed, o.Devices, o.Policy, o.Window, err)
@@ -53,8 +58,8 @@ func replayModel(ks modelKernels, seed uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rt.Close()) }()
-	m := &modelRun{rt: rt, ks: ks, want: newInterpreter(mk.next), handles: make([]task.Task, mk.next), ran: make([]atomic.Int32, mk.next)}
+	defer func() { setup.look(rt); err = errors.Join(err, rt.Close()) }()
+	m := &modelRun{rt: rt, ks: ks, inOrder: setup.virtual, want: newInterpreter(mk.next), handles: make([]task.Task, mk.next), ran: make([]atomic.Int32, mk.next)}
 	for range mk.bufs {
 		x := make([]uint32, modelRows*modelCols)
 		for i := range x {

@@ -50,6 +50,7 @@ type taskTemplate struct {
 	tokens       []sched.Tokens
 	priority     int
 	retries      int
+	cost         hostCost
 	uses         []reductionUse
 	group        int32
 	undeferred   bool // what comes later comes after it
@@ -122,7 +123,7 @@ func (d *taskTemplate) take(r *record, wait bool) {
 	d.undeferred, d.final, d.uses = wait || r.undeferred, r.final, slices.Clone(r.uses)
 	d.label, d.pos, d.origin, d.args = r.label, r.pos, r.origin, slices.Clone(r.args.List)
 	d.accesses, d.copyAccesses, d.orderOnly, d.relaxed = slices.Clone(r.accesses), slices.Clone(r.copyAccesses), r.orderOnly, r.relaxed
-	d.work, d.priority, d.retries = r.work, r.item.Priority, r.retries
+	d.work, d.priority, d.retries, d.cost = r.work, r.item.Priority, r.retries, r.cost
 	if d.places = r.item.Allowed; r.simple {
 		d.places = r.rt.hostOnly()
 	}
@@ -139,7 +140,7 @@ func (d *taskTemplate) take(r *record, wait bool) {
 
 // same reports whether o has the place in the graph that d has.
 func (d *taskTemplate) same(o *taskTemplate) bool {
-	return d.kernel == o.kernel && (d.nested == nil) == (o.nested == nil) && d.places == o.places && d.group == o.group && d.undeferred == o.undeferred && d.final == o.final && d.priority == o.priority && d.retries == o.retries && d.orderOnly == o.orderOnly &&
+	return d.kernel == o.kernel && (d.nested == nil) == (o.nested == nil) && d.places == o.places && d.group == o.group && d.undeferred == o.undeferred && d.final == o.final && d.priority == o.priority && d.retries == o.retries && d.cost == o.cost && d.orderOnly == o.orderOnly &&
 		slices.Equal(d.accesses, o.accesses) && slices.Equal(d.copyAccesses, o.copyAccesses) && slices.Equal(d.tokens, o.tokens) &&
 		slices.EqualFunc(d.uses, o.uses, func(a, b reductionUse) bool { return a.access == b.access && a.param == b.param })
 }
@@ -294,7 +295,7 @@ func (d *taskTemplate) fill(r *record) {
 	}
 	r.args.List = append(r.args.List, d.args...)
 	r.accesses, r.copyAccesses = append(r.accesses, d.accesses...), append(r.copyAccesses, d.copyAccesses...)
-	r.orderOnly, r.relaxed, r.work, r.retries = d.orderOnly, d.relaxed, d.work, d.retries
+	r.orderOnly, r.relaxed, r.work, r.retries, r.cost = d.orderOnly, d.relaxed, d.work, d.retries, d.cost
 	r.item.Priority, r.item.Allowed = d.priority, d.places
 	r.settings.tokens = append(r.settings.tokens, d.tokens...)
 }

@@ -88,6 +88,7 @@ type Runtime struct {
 	cpus             *smp.Device
 	neighbours       [][]int32 // by worker: whom it asks for work, and in which order
 	places           []sched.Place
+	virtual          *virtual          // nil where no device has a virtual time
 	spaces           []devices.SpaceID // by place
 	memory           []deps.Bytes      // by place; 0 for the host
 	granule          deps.Bytes        // the largest of all accelerators
@@ -216,7 +217,9 @@ func New(o Options) (*Runtime, error) {
 		return nil, errors.Join(fmt.Errorf("task: %w", fromVariable(err, o.Devices, DevicesVariable)), rt.session.Close())
 	}
 	if err := rt.start(o, reads); err != nil {
-		return nil, errors.Join(fmt.Errorf("task: %w", err), rt.machine.Close(), rt.session.Close())
+		err = errors.Join(fmt.Errorf("task: %w", err), rt.machine.Close(), rt.session.Close())
+		rt.virtual.close()
+		return nil, err
 	}
 	return rt, nil
 }
@@ -228,6 +231,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 		rt.pageGuard.on, rt.pageGuard.used = true, map[deps.BufferID]*deps.Set{}
 	}
 	rt.window.open(o.Window, workers)
+	rt.openVirtual()
 	rt.setFastPath(o.Policy)
 	var err error
 	if err = rt.learned.load(o.Learned); err != nil {
@@ -257,7 +261,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 		if workers > 1 {
 			rt.share = rt.shareVector
 		}
-		if rt.workers, err = rt.cpus.Start(cpu{rt}); err != nil {
+		if err = rt.startWorkers(); err != nil {
 			rt.unhook()
 			rt.cancel(err)
 			return err
@@ -305,7 +309,11 @@ func (rt *Runtime) watch(parent context.Context) {
 	}
 	rt.ctx, rt.cancel = context.WithCancelCause(parent)
 	rt.window.ctx = rt.ctx
-	rt.unhook = context.AfterFunc(rt.ctx, rt.stop) // not the parent, whose children end in any order: this context has its cause then
+	ended := rt.stop
+	if rt.virtual != nil {
+		ended = rt.virtual.poke
+	}
+	rt.unhook = context.AfterFunc(rt.ctx, ended) // not the parent, whose children end in any order: this context has its cause then
 }
 
 // policyBroke ends the runtime: tasks that have not started fail with err, as where its context has ended. Requires: mu held.

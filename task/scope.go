@@ -320,7 +320,7 @@ func (s *Scope) await(done <-chan error) (err error) {
 	select {
 	case err = <-done:
 	default:
-		s.block(func() { err = <-done })
+		s.block(func() bool { return len(done) > 0 }, func() { err = <-done })
 	}
 	return err
 }

@@ -25,8 +25,12 @@ type Stats struct {
 	// accelerators there may have been more for a moment.
 	ByDevice   map[string]int64
 	MostAtOnce map[devices.Kind]int
-	// Makespan is when the last of what devices with a virtual clock have done ended, in their time; 0 without such devices.
+	// Makespan is when the last of what devices with a virtual clock, and CPU workers beside them, have done ended, in their time; 0 without
+	// such devices.
 	Makespan time.Duration
+	// OutOfTurn is how many things in virtual time happened while the program, or a body, seemed to run, as it waited for something outside
+	// of the runtime for ten seconds: placement and Makespan may then differ between runs.
+	OutOfTurn int64
 	// Choices are the kernels and sizes for which both vector code and the Go function were measured on CPU workers, and which of them
 	// runs there from then on.
 	Choices []VariantChoice
@@ -98,6 +102,8 @@ func (rt *Runtime) Stats() Stats {
 		rt.machine.WaitForTransfers()
 	}
 	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.observedLive(), Makespan: rt.machine.Makespan(), Counters: rt.machine.Counters()}
+	ended, forced := rt.virtual.makespan()
+	s.Makespan, s.OutOfTurn = max(s.Makespan, ended), forced
 	known := rt.buffers.sum()
 	s.Buffers, s.Known = known.buffers, known.size
 	rt.failing.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -110,6 +111,9 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 			return nil, rt.closedError(g)
 		}
 		return nil, fmt.Errorf("task: submit: %w", context.Cause(ctx))
+	}
+	if s.program() && kind != waitBody {
+		rt.virtual.spend()
 	}
 	if err := s.lockSubmission(ctx); err != nil {
 		return nil, err
@@ -403,6 +407,11 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 		r.need().retries = int(o.n)
 	case orderOnlyOption:
 		r.need().orderOnly = true
+	case costOption:
+		if o.n < 0 {
+			return fmt.Errorf("host cost: %v", time.Duration(o.n))
+		}
+		r.need().cost = hostCost{true, time.Duration(o.n)}
 	case originOption:
 		r.need().origin = uintptr(o.n)
 	case tokenOption:

@@ -25,7 +25,20 @@ var closedDone = func() chan struct{} { c := make(chan struct{}); close(c); retu
 func (t Task) ID() deps.TaskID { return t.id }
 
 // Done returns a channel that is closed when the task is over: it ran, failed or was skipped.
+//
+// In a virtual time the caller waits for the channel at once: time goes on until the task is over.
 func (t Task) Done() <-chan struct{} {
+	if t.rt != nil && t.rt.virtual != nil && !t.isOver() && !insideBody() {
+		t.rt.virtual.watch(t)
+	}
+	return t.done()
+}
+
+// isOver reports whether the task is over.
+func (t Task) isOver() bool { return t.record == nil || t.record.taskID() != t.id }
+
+// done is Done for waits of the runtime.
+func (t Task) done() <-chan struct{} {
 	r := t.record
 	if r == nil || r.taskID() != t.id {
 		return closedDone
@@ -65,7 +78,7 @@ func (t Task) Wait(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-t.Done():
+	case <-t.done():
 		return t.Err()
 	default:
 	}
@@ -77,7 +90,7 @@ func (t Task) waitContext(call string, ctx context.Context) error {
 	over := false
 	wait := func() {
 		select {
-		case <-t.Done():
+		case <-t.done():
 			over = true
 		case <-ctx.Done():
 		}
@@ -89,10 +102,11 @@ func (t Task) waitContext(call string, ctx context.Context) error {
 		if err := s.refuses(call, t); err != nil {
 			return err
 		}
-		s.block(wait)
+		s.block(func() bool { return t.isOver() || ctx.Err() != nil }, wait)
 	case insideBody():
 		return misuse(call, errInBody)
 	default:
+		t.rt.virtual.awaitTask(t, ctx)
 		wait()
 	}
 	if !over {
@@ -199,6 +213,7 @@ func (rt *Runtime) Wait(ctx context.Context, options ...WaitOption) error {
 		if err := rt.window.wait(0, o.ctx); err != nil {
 			return err
 		}
+		rt.virtual.endJobs() // which may need the lock
 		rt.root.submitting.Lock()
 		if rt.window.live() != 0 || len(rt.root.reductions) > 0 {
 			rt.root.submitting.Unlock()
@@ -267,6 +282,7 @@ func (rt *Runtime) flush(read bool) error {
 		bring = rt.machine.Fetch
 	}
 	bring(all, func(err error) { done <- err })
+	rt.virtual.await(func() bool { return len(done) > 0 }, nil)
 	if err := <-done; err != nil {
 		return fmt.Errorf("task: wait: %w", err)
 	}
@@ -284,7 +300,7 @@ func (s *Scope) submitWait(accesses []Option) (Task, error) {
 
 // awaitTask waits for a task on behalf of the body of s, or until enough is closed.
 func (s *Scope) awaitTask(t Task, enough <-chan struct{}) {
-	done := t.Done()
+	done := t.done()
 	wait := func() {
 		select {
 		case <-done:
@@ -294,10 +310,19 @@ func (s *Scope) awaitTask(t Task, enough <-chan struct{}) {
 	select {
 	case <-done:
 	default:
+		over := func() bool {
+			select {
+			case <-enough:
+				return true
+			default:
+				return t.isOver()
+			}
+		}
 		if s.program() {
+			s.rt.virtual.await(over, nil)
 			wait()
 		} else {
-			s.block(wait)
+			s.block(over, wait)
 		}
 	}
 }

@@ -71,15 +71,16 @@ func (s *Scope) awaitUntil(t Task, ctx context.Context) (over bool) {
 	}
 	wait := func() {
 		select {
-		case <-t.Done():
+		case <-t.done():
 			over = true
 		case <-ended:
 		}
 	}
-	if s.program() || t.record == nil || t.record.taskID() != t.id {
+	if s.program() || t.isOver() {
+		s.rt.virtual.awaitTask(t, ctx)
 		wait()
 	} else {
-		s.block(wait)
+		s.block(func() bool { return t.isOver() || ctx != nil && ctx.Err() != nil }, wait)
 	}
 	return over
 }

@@ -32,6 +32,7 @@ type window struct {
 	idle    spin.Mutex // guards what follows, and the marks
 	changed *sync.Cond
 	limits  []int64 // by waiter: the number of tasks in flight to wait for
+	turns   *virtual
 }
 
 // A tally counts finished tasks.
@@ -210,6 +211,9 @@ func (w *window) clearMarks() {
 func (w *window) wait(limit int64, ctx context.Context) error {
 	if ctx != nil && ctx != w.ctx {
 		defer context.AfterFunc(ctx, w.wake)()
+	}
+	if w.turns != nil && w.live() > limit {
+		w.turns.wait(func() bool { return w.live() <= limit }, ctx)
 	}
 	w.idle.Lock()
 	defer w.idle.Unlock()

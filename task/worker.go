@@ -80,6 +80,7 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 		rt.unlock()
 		return rt.schedule(nil, nil, worker), worker // its data are on their way
 	}
+	ran := false
 	switch {
 	case r.err != nil && rt.retryFetch(r):
 		return rt.schedule(nil, nil, worker), worker
@@ -87,8 +88,10 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	case r.context().Err() != nil:
 		r.fail("smp", context.Cause(r.context()))
 	case r.retries > 0 || r.tries > 0:
+		ran = true
 		rt.runRetrying(r)
 	default:
+		ran = true
 		rt.runOnce(r)
 	}
 	switch {
@@ -96,9 +99,12 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 		r.stopped = false
 		return rt.requeueTrial(r, worker), worker
 	case r.inner != nil:
-		return rt.endBody(r)
+		return rt.endBody(r, ran)
 	}
 	worker = int(r.worker) // another than before where it ran again after it had waited: leaveScope
+	if ran && rt.virtual != nil && rt.virtual.afterBody(r, func() { rt.retire(r, smp.None) }) {
+		return rt.schedule(nil, nil, worker), worker
+	}
 	return rt.retire(r, worker), worker
 }
 
@@ -211,7 +217,7 @@ func (rt *Runtime) dieWith(r *record) {
 	worker := int(r.worker)
 	if r.inner != nil {
 		r.inner.worker, worker = smp.None, r.inner.worker
-		rt.endBody(r)
+		rt.endBody(r, false)
 	} else {
 		rt.retire(r, smp.None)
 	}
@@ -226,6 +232,11 @@ var errGoexit = errors.New("its goroutine was ended from inside (runtime.Goexit)
 func (rt *Runtime) callTimed(r *record) error {
 	if !rt.learned.on || r.kind != kernelBody {
 		return rt.callBody(r)
+	}
+	if v := rt.virtual; v != nil {
+		err := rt.callBody(r)
+		r.item.Took = max(1, v.costOf(r))
+		return err
 	}
 	began := rt.now()
 	if t := rt.trialOf(r); t != nil {

@@ -12,9 +12,6 @@ import (
 // Copy enqueues a copy between this device and the host, or from a device that it reaches.
 func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 	op := operation{after: append([]devices.Event(nil), after...), run: func() error { return d.move(t) }}
-	if d.options.Clock == Virtual {
-		op.uses = []touch{{d.usesAt(t.From), usage{region: t.Region}}, {d.usesAt(t.To), usage{region: t.Region, write: true}}}
-	}
 	switch {
 	case t.To == d.space && t.From == devices.Host:
 		op.cost = d.options.during(t.Size(), d.options.Bandwidth)
@@ -27,25 +24,6 @@ func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 		return d.peers.enqueue(op)
 	}
 	panic(fmt.Sprintf("gompss: bug: %s is asked to copy from %v to %v", d.name, t.From, t.To))
-}
-
-// usesAt returns what was used in an address space.
-func (d *Device) usesAt(s devices.SpaceID) *usageTable {
-	if s == devices.Host {
-		return &d.platform.hostUses
-	}
-	return &d.platform.at(s).uses
-}
-
-// usesOf returns what a launch uses, with a virtual clock.
-func (d *Device) usesOf(l *devices.Launch) (uses []touch) {
-	if d.options.Clock != Virtual {
-		return nil
-	}
-	for _, a := range l.Accesses {
-		uses = append(uses, touch{&d.uses, usage{region: a.Region, write: a.Mode.Writes()}})
-	}
-	return uses
 }
 
 // move copies the runs of a region from one address space to another.

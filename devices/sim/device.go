@@ -21,9 +21,9 @@ type Device struct {
 	mirrors  mirrorTable
 	used     atomic.Int64 // granules backed
 	lost     atomic.Pointer[devices.DeviceError]
-	uses     usageTable
+	loseAt   time.Duration // 0: never
 
-	toDevice, toHost, peers, kernels *stream
+	toDevice, toHost, peers, kernels enqueuer
 
 	mu       spin.Mutex
 	prepared map[*devices.Kernel]*program
@@ -33,18 +33,30 @@ type Device struct {
 }
 
 func newDevice(p *platform, i int, space devices.SpaceID) *Device {
-	return &Device{
+	d := &Device{
 		platform: p,
 		options:  p.options,
 		name:     fmt.Sprintf("%s:%d", Kind, i),
 		space:    space,
 		mirrors:  mirrorTable{of: make(map[deps.BufferID]*mirror)},
-		toDevice: newStream(p.options.Clock),
-		toHost:   newStream(p.options.Clock),
-		peers:    newStream(p.options.Clock),
-		kernels:  newStream(p.options.Clock),
+		toDevice: p.newQueue(),
+		toHost:   p.newQueue(),
+		peers:    p.newQueue(),
+		kernels:  p.newQueue(),
 		prepared: make(map[*devices.Kernel]*program),
 	}
+	if at := p.options.Faults.LoseAt; i < len(at) {
+		d.loseAt = at[i]
+	}
+	return d
+}
+
+// newQueue returns what runs operations in the time of the platform.
+func (p *platform) newQueue() enqueuer {
+	if p.line != nil {
+		return &lane{line: p.line}
+	}
+	return newStream()
 }
 
 // Properties says what the device is, with the way it runs kernels.
@@ -89,6 +101,14 @@ func (d *Device) Virtual() (elapsed time.Duration, virtual bool) {
 	return d.Elapsed(), d.options.Clock == Virtual
 }
 
+// Timeline returns the virtual time that all devices opened together have, nil with clock=real.
+func (d *Device) Timeline() devices.Timeline {
+	if d.platform.line == nil {
+		return nil
+	}
+	return d.platform.line
+}
+
 // Backed returns how much memory is backed now.
 func (d *Device) Backed() deps.Bytes { return deps.Bytes(d.used.Load()) * d.options.Granule }
 
@@ -99,6 +119,9 @@ func (d *Device) Lose(cause error) {
 
 // alive returns the error that says that the device is lost.
 func (d *Device) alive() error {
+	if d.loseAt > 0 && d.platform.line.Now() >= d.loseAt {
+		d.Lose(fmt.Errorf("at %v: %w", d.loseAt, ErrInjected))
+	}
 	if e := d.lost.Load(); e != nil {
 		return e
 	}
@@ -185,8 +208,6 @@ func (d *Device) Release(b deps.BufferID) error {
 	if m == nil {
 		return d.fail("release", fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer))
 	}
-	d.uses.drop(b)
-	d.platform.hostUses.drop(b)
 	d.used.Add(-int64(m.granules()))
 	return release(m.memory)
 }
@@ -201,8 +222,11 @@ func (d *Device) Close() error {
 		return nil
 	}
 	d.attendant.stop()
-	for _, s := range []*stream{d.toDevice, d.toHost, d.peers, d.kernels} {
+	for _, s := range []enqueuer{d.toDevice, d.toHost, d.peers, d.kernels} {
 		s.close()
+	}
+	if line := d.platform.line; d.platform.open.Add(-1) == 0 && line != nil {
+		line.close()
 	}
 	var errs []error
 	d.mirrors.mu.Lock()

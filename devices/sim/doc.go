@@ -7,7 +7,7 @@
 // shows: as NaN, or as the failure of the task when the granule is not there at all.
 //
 // Invariants: a copy moves exactly its region; every event happens once; work whose predecessor failed does not run;
-// virtual time depends on what is enqueued and never on how fast it runs here.
+// virtual time depends on what is enqueued and never on how fast it runs here (timeline.go, lane.go).
 //
 // Lock order: platform.mu (the mirrors of all devices of one machine), then event.mu; Device.mu guards counters only.
 // No lock is held over a copy or a kernel.

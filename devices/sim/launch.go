@@ -18,7 +18,6 @@ func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event 
 		after: append([]devices.Event(nil), after...),
 		run:   func() error { return d.start(l) },
 		cost:  d.costOf(l),
-		uses:  d.usesOf(l),
 	})
 }
 

@@ -30,7 +30,7 @@ func (e Exec) String() string { return [...]string{"cpu", "simt"}[e] }
 // and is as fast as the machine.
 //
 // In a device specification: memory=64MiB, granule=4KiB, exec=cpu|simt, bandwidth=50GB/s, latency=10us,
-// peer=on|off, races=on|off, attend=on|off, speed=100GB/s, clock=real|virtual.
+// peer=on|off, races=on|off, attend=on|off, speed=100GB/s, clock=real|virtual, hostspeed=10GB/s, submit=1us.
 type Options struct {
 	Memory  deps.Bytes
 	Granule deps.Bytes
@@ -44,6 +44,11 @@ type Options struct {
 	Speed         deps.Bytes    // bytes of slice arguments that a kernel works through in a second; 0: no time
 	Attended      bool          // an attendant (devices.Attentive) comes and goes, at random
 	NoPeer        bool          // devices cannot copy from each other: what goes between them goes through the host
+
+	// HostSpeed and Submit are of clock=virtual: bytes of slices that a CPU worker works through in a second (0: no time), and how long the
+	// program takes to submit a task.
+	HostSpeed deps.Bytes
+	Submit    time.Duration
 
 	Faults Faults
 	// Cost, when set, is the time that a launch takes, in place of Latency and Speed.
@@ -59,6 +64,8 @@ type Faults struct {
 	Late bool
 	// Lose takes the device out of service at that fault: what it holds is gone.
 	Lose bool
+	// LoseAt is when each device goes out of service, with clock=virtual; 0, and what is not there, is never.
+	LoseAt []time.Duration
 }
 
 func (o *Options) fill() error {
@@ -79,6 +86,12 @@ func (o *Options) fill() error {
 	case o.Latency < 0 || o.Bandwidth < 0 || o.PeerBandwidth < 0 || o.Speed < 0:
 		return fmt.Errorf("sim: a negative time or rate: latency %v, bandwidth %d B/s, peerbw %d B/s, speed %d B/s",
 			o.Latency, int64(o.Bandwidth), int64(o.PeerBandwidth), int64(o.Speed))
+	case o.HostSpeed < 0 || o.Submit < 0:
+		return fmt.Errorf("sim: a negative time or rate: hostspeed %d B/s, submit %v", int64(o.HostSpeed), o.Submit)
+	case o.Clock != Virtual && (o.HostSpeed != 0 || o.Submit != 0 || len(o.Faults.LoseAt) > 0):
+		return fmt.Errorf("sim: hostspeed, submit and Faults.LoseAt are of a virtual time: they need clock=virtual")
+	case o.Clock == Virtual && o.Attended:
+		return fmt.Errorf("sim: attend=on: its attendant comes and goes in real time, which clock=virtual has none of")
 	case o.Faults.Alloc < 0 || o.Faults.Transfer < 0 || o.Faults.Launch < 0:
 		return fmt.Errorf("sim: a fault with a negative number: %+v", o.Faults)
 	case o.Races && o.Exec != SIMT:
@@ -95,6 +108,8 @@ func (o *Options) setters() map[string]func(string) error {
 		"bandwidth": rate(&o.Bandwidth),
 		"peerbw":    rate(&o.PeerBandwidth),
 		"speed":     rate(&o.Speed),
+		"hostspeed": rate(&o.HostSpeed),
+		"submit":    func(s string) (err error) { o.Submit, err = devices.ParseDuration(s); return },
 		"latency":   func(s string) (err error) { o.Latency, err = devices.ParseDuration(s); return },
 		"clock":     func(s string) (err error) { o.Clock, err = parseClock(s); return },
 		"peer":      flag(&o.NoPeer, "off", "on"),

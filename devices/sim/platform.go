@@ -26,7 +26,8 @@ type platform struct {
 	allocs    atomic.Int64
 	transfers atomic.Int64
 	launches  atomic.Int64
-	hostUses  usageTable
+	line      *timeline    // with clock=virtual
+	open      atomic.Int32 // devices
 }
 
 // Open opens n devices with address spaces from first on.
@@ -38,6 +39,10 @@ func Open(n int, first devices.SpaceID, o Options) ([]*Device, error) {
 		return nil, err
 	}
 	p := &platform{options: o, first: first}
+	if o.Clock == Virtual {
+		p.line = newTimeline(devices.HostCosts{Submit: o.Submit, Speed: o.HostSpeed})
+	}
+	p.open.Store(int32(n))
 	for i := range n {
 		space := devices.SpaceID{Node: first.Node, Device: first.Device + uint16(i)}
 		p.devices = append(p.devices, newDevice(p, i, space))

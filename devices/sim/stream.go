@@ -14,23 +14,32 @@ type operation struct {
 	after []devices.Event
 	run   func() error
 	cost  time.Duration
-	uses  []touch // with a virtual clock
 	event *event
+	// of a lane: its place among what happens at the same moment, from when on it may start, and what failed of what it is behind
+	order  uint64
+	start  time.Duration
+	failed error
 }
 
-// A stream runs operations in order, on a goroutine of its own.
+// An enqueuer is a stream or a lane.
+type enqueuer interface {
+	enqueue(op operation) *event
+	now() time.Duration // when the last operation ended, in modelled time
+	close()
+}
+
+// A stream runs operations in order, on a goroutine of its own, in real time.
 type stream struct {
-	clock  Clock
 	mu     spin.Mutex
 	queue  []operation
 	ending bool
 	wake   sync.Cond
 	done   sync.WaitGroup
-	time   atomic.Int64 // virtual time at which the last operation ended
+	time   atomic.Int64 // modelled time at which the last operation ended
 }
 
-func newStream(clock Clock) *stream {
-	s := &stream{clock: clock}
+func newStream() *stream {
+	s := &stream{}
 	s.wake.L = &s.mu
 	s.done.Go(s.work)
 	return s
@@ -55,7 +64,7 @@ func (s *stream) close() {
 	s.done.Wait()
 }
 
-// now returns the virtual time at which the last operation ended.
+// now returns the modelled time at which the last operation ended.
 func (s *stream) now() time.Duration { return time.Duration(s.time.Load()) }
 
 func (s *stream) work() {
@@ -90,19 +99,12 @@ func (s *stream) carryOut(op *operation) {
 		}
 	}
 	if err == nil {
-		for _, u := range op.uses {
-			start = max(start, u.table.since(u.usage))
-		}
 		began := time.Now()
 		op.event.began = began
 		err = op.run()
-		s.clock.spend(op.cost, began)
+		spend(op.cost, began)
 		start += op.cost
 		op.event.lasted = op.cost
-		for _, u := range op.uses {
-			u.at = start
-			u.table.note(u.usage)
-		}
 	}
 	s.time.Store(int64(start))
 	op.event.happen(start, err)

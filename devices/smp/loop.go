@@ -53,8 +53,9 @@ type offer struct {
 	inside  sync.WaitGroup // the same, to wait for
 }
 
-// An Aside calls f, which waits for other workers, while the worker that the caller was goes on with something else: see Lend.
-type Aside func(f func())
+// An Aside calls f, which waits for other workers until over reports true, while the worker that the caller was goes on with something
+// else: see Lend.
+type Aside func(over func() bool, f func())
 
 // Offer calls run, which works on the job as its owner, and lets idle workers help meanwhile. It returns when run has returned
 // and no helper is in the job any more: what is left of those it waits for with aside, if it takes longer than waking somebody.
@@ -76,7 +77,7 @@ func (w *Workers) Offer(job Job, run func(), aside Aside) {
 func (o *offer) outlast(aside Aside) {
 	for began := time.Now(); o.helpers.Load() > 0; runtime.Gosched() {
 		if time.Since(began) > spinTime {
-			aside(o.inside.Wait)
+			aside(func() bool { return o.helpers.Load() == 0 }, o.inside.Wait)
 			return
 		}
 	}
@@ -89,7 +90,7 @@ func (o *offer) outlast(aside Aside) {
 // Chunks shrink as the loop drains, so that the last ones end together.
 // A panic in a chunk lets the other chunks end, drops those not begun and is thrown here as a *Panic.
 func (w *Workers) Share(lo, hi, grain int64, body func(lo, hi int64)) {
-	w.ShareAside(lo, hi, grain, body, func(f func()) { f() })
+	w.ShareAside(lo, hi, grain, body, func(_ func() bool, f func()) { f() })
 }
 
 // ShareAside is Share for a body that may wait for what other workers do: the caller waits for the last chunks with aside.

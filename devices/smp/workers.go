@@ -24,6 +24,15 @@ type Source interface {
 	Run(worker int) int
 }
 
+// Turns is what a Source also implements whose workers may look for work at times only: when it is the turn of the workers, which begins
+// with Workers.Begin. All work is put in by others then; Wake wakes nobody.
+type Turns interface {
+	// Turn reports whether a worker may look for work now: one of them, the first that asks.
+	Turn(worker int) bool
+	// End says that a worker, whose turn it may be, has found nothing.
+	End(worker int)
+}
+
 // None is no worker.
 const None = -1
 
@@ -33,6 +42,7 @@ const MaxWorkers = 1024
 // Workers are goroutines that run what a Source has.
 type Workers struct {
 	source Source
+	turns  Turns // source, if it is one
 	rooms  []room
 	homes  []int         // node of each worker
 	bound  []*memoryNode // by node: where its workers are kept; nil when they are not
@@ -69,6 +79,7 @@ func startWorkers(n int, source Source, bind bool) (*Workers, error) {
 		return nil, fmt.Errorf("smp: %d workers: between 1 and %d are possible", n, MaxWorkers)
 	}
 	w := &Workers{source: source, rooms: make([]room, n), beds: make([]uint64, (n+63)/64)}
+	w.turns, _ = source.(Turns)
 	if err := w.settleIn(bind); err != nil {
 		return nil, err
 	}
@@ -175,7 +186,7 @@ func (w *Workers) rest() int {
 // source; cost: one atomic load when nobody sleeps. A source whose Take sees that there is more calls it too.
 func (w *Workers) Wake(n int) {
 	spin.Perturb()
-	if w.asleep.Load() == 0 {
+	if w.asleep.Load() == 0 || w.turns != nil {
 		return
 	}
 	if w.spinning.Load() { // and looks again when it has said that it stops
@@ -185,6 +196,9 @@ func (w *Workers) Wake(n int) {
 		w.wake(n)
 	}
 }
+
+// Begin wakes a worker for the turn of the workers, which has begun.
+func (w *Workers) Begin() { w.wake(1) }
 
 // wake wakes up to n sleeping workers.
 func (w *Workers) wake(n int) {
@@ -216,6 +230,10 @@ func (w *Workers) work(i int) {
 	}()
 	for {
 		node = w.goHome(i, node)
+		if w.turns != nil && !w.turns.Turn(i) && !w.ending.Load() {
+			w.sleep(i)
+			continue
+		}
 		if w.source.Take(i) {
 			inside = true
 			i = w.source.Run(i)
@@ -234,7 +252,9 @@ func (w *Workers) work(i int) {
 			w.done.Done()
 			break
 		}
-		if !w.spin(i) {
+		if w.turns != nil {
+			w.turns.End(i)
+		} else if !w.spin(i) {
 			w.sleep(i)
 		}
 	}
@@ -292,7 +312,7 @@ func (w *Workers) sleep(i int) {
 	w.asleep.Add(1)
 	w.mu.Unlock()
 	spin.Perturb()
-	if w.ending.Load() || w.source.Take(i) || w.wanted() {
+	if w.turns != nil && w.turns.Turn(i) || w.ending.Load() || w.turns == nil && (w.source.Take(i) || w.wanted()) {
 		w.getUp(i)
 		return
 	}
@@ -310,7 +330,7 @@ func (w *Workers) getUp(i int) {
 	if !inBed {
 		<-w.rooms[i].wake // who woke it meant another one, for something else: perhaps itself, when it took one of two
 	}
-	if w.source.Ready() { // also when it was in bed: several may have counted on it as the one that looks for work
+	if w.turns == nil && w.source.Ready() { // also when it was in bed: several may have counted on it as the one that looks for work
 		w.Wake(1)
 	}
 }

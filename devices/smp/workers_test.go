@@ -278,7 +278,7 @@ func TestIdleWorkersHelpWithAnOffer(t *testing.T) {
 					runtime.Gosched()
 				}
 				job.owner.Add(1)
-			}, func(f func()) { f() })
+			}, func(_ func() bool, f func()) { f() })
 			require.EqualValues(t, 1, job.owner.Load())
 		})
 	}
@@ -297,7 +297,7 @@ func TestTheOwnerOfAnOfferStepsAside(t *testing.T) {
 		done := make(chan struct{})
 		q.pushJob(func(worker int) int {
 			job.wanted.Store(true)
-			w.Offer(job, helping.Wait, func(f func()) {
+			w.Offer(job, helping.Wait, func(_ func() bool, f func()) {
 				w.Lend(worker)
 				q.push(func(int) { other.Done() })
 				w.Wake(1)
@@ -423,7 +423,9 @@ func TestWhoIsCountedOnTwiceWakesAnother(t *testing.T) {
 	require.NoError(t, err)
 	l.both.Add(2)
 	done := make(chan struct{})
-	l.queue.push(func(int) { l.workers.Offer(l, func() { l.both.Wait(); close(done) }, func(f func()) { f() }) })
+	l.queue.push(func(int) {
+		l.workers.Offer(l, func() { l.both.Wait(); close(done) }, func(_ func() bool, f func()) { f() })
+	})
 	l.workers.Wake(1)
 	require.Eventually(t, func() bool { return l.workers.Idle() == 2 }, 30*time.Second, time.Millisecond)
 	l.armed.Store(true)

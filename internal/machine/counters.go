@@ -35,9 +35,8 @@ func (c *Counters) Moved() deps.Bytes { return c.HostToDevice + c.DeviceToHost +
 func (m *Machine) WaitForTransfers() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for all := m.planner.completed + uint64(m.planner.pending); m.planner.pending > 0 && m.planner.completed < all; {
-		m.progress.Wait()
-	}
+	all := m.planner.completed + uint64(m.planner.pending)
+	m.await(func() bool { return m.planner.pending == 0 || m.planner.completed >= all })
 }
 
 // Counters returns a copy of the counters. Links has the links that were used, by From, then To.
@@ -81,9 +80,7 @@ func (p *planner) count(op *coherence.Operation) {
 func (m *Machine) Leak() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.running || len(m.planner.actions) > 0 || m.planner.pending > 0 {
-		m.progress.Wait()
-	}
+	m.await(func() bool { return !m.running && len(m.planner.actions) == 0 && m.planner.pending == 0 })
 	if leak := m.planner.dir.Leak(); leak != "" {
 		return leak
 	}

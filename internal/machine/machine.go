@@ -39,8 +39,11 @@ type Machine struct {
 	mu           machineLock // includes that of each space: see single_space.go
 	planner      planner
 	spareActions []action
-	running      bool      // a goroutine is carrying actions out
-	progress     sync.Cond // on completed copies, released working sets, no more actions
+	running      bool             // a goroutine is carrying actions out
+	timeline     devices.Timeline // of devices with a time of their own; nil without
+	// wait, if not nil, waits in place of progress: see SetWait.
+	wait     func(over func() bool)
+	progress sync.Cond // on completed copies, released working sets, no more actions
 }
 
 // A space is one address space of a Machine.
@@ -108,12 +111,65 @@ func (m *Machine) open(c devices.Config) error {
 		return err
 	}
 	for _, d := range opened {
+		if err := m.addTimeline(d); err != nil {
+			return errors.Join(err, closeAll(opened))
+		}
+	}
+	for _, d := range opened {
 		m.add(d)
 	}
 	if n := len(m.planner.spaces) - 1; n > devices.MaxAccelerators {
 		return fmt.Errorf("devices: %d accelerators: at most %d are possible", n, devices.MaxAccelerators)
 	}
 	return nil
+}
+
+// addTimeline notes the virtual time of d, if it has one.
+func (m *Machine) addTimeline(d devices.Device) error {
+	s, ok := d.(devices.Simulated)
+	if !ok {
+		return nil
+	}
+	line := s.Timeline()
+	if line != nil && m.timeline != nil && m.timeline != line {
+		return fmt.Errorf("devices: %s has another virtual time than the devices before it", d.Properties().Name)
+	}
+	if line != nil {
+		m.timeline = line
+	}
+	return nil
+}
+
+func closeAll(list []devices.Device) error {
+	var errs []error
+	for _, d := range list {
+		errs = append(errs, d.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Timeline returns the virtual time of the devices, nil where they have none.
+func (m *Machine) Timeline() devices.Timeline { return m.timeline }
+
+// SetWait has wait called where the Machine waits for its devices: it returns when over, which it may call at any time, reports true. It
+// is for the caller that governs the Timeline, and is called before the first work.
+func (m *Machine) SetWait(wait func(over func() bool)) { m.wait = wait }
+
+// await waits until over, which is called with m.mu held, reports true. Requires: m.mu held; it is given up meanwhile.
+func (m *Machine) await(over func() bool) {
+	for !over() {
+		if m.wait == nil {
+			m.progress.Wait()
+			continue
+		}
+		m.mu.Unlock()
+		m.wait(func() bool {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return over()
+		})
+		m.mu.Lock()
+	}
 }
 
 func (m *Machine) add(d devices.Device) {

@@ -47,9 +47,7 @@ func (m *Machine) DropBuffer(b deps.BufferID) error {
 		m.mu.Unlock()
 		return fmt.Errorf("devices: drop of buffer %d: %w", b, devices.ErrUnknownBuffer)
 	}
-	for m.planner.dir.HasPendingCopies(b) || m.planner.inTransition(b) {
-		m.progress.Wait()
-	}
+	m.await(func() bool { return !m.planner.dir.HasPendingCopies(b) && !m.planner.inTransition(b) })
 	var mirrors []*space
 	for _, s := range m.planner.spaces[1:] {
 		if mirror := s.residency.MirrorOf(b); mirror != nil {
@@ -191,9 +189,9 @@ func (m *Machine) Close() error {
 		return nil
 	}
 	m.mu.Lock()
-	for m.planner.pending > 0 || m.running || m.anyLaunching() || len(m.planner.actions) > 0 {
-		m.progress.Wait()
-	}
+	m.await(func() bool {
+		return m.planner.pending == 0 && !m.running && !m.anyLaunching() && len(m.planner.actions) == 0
+	})
 	m.mu.Unlock()
 	var errs []error
 	for _, d := range m.devices {
