@@ -158,11 +158,11 @@ func (c *nestingCheck) dependence(k *ir.Kernel, l *ir.For) {
 		fixed[i] = reaches[i].fixed(inside, nest)
 	}
 	for i, w := range reaches {
-		if !fixed[i] || !w.write || w.atomic || inside.Has(w.base) || w.guarded(nest) || w.copiedIn(l) || w.copiedBy(team) {
+		if !fixed[i] || !w.write || w.atomic || hasBadValue(w.expr) || inside.Has(w.base) || w.guarded(nest) || w.copiedIn(l) || w.copiedBy(team) {
 			continue
 		}
 		for j, r := range reaches {
-			if r.base != w.base || r.write && j < i || !fixed[j] || otherField(w.expr, r.expr) {
+			if r.base != w.base || r.write && j < i || !fixed[j] || hasBadValue(r.expr) || otherField(w.expr, r.expr) {
 				continue
 			}
 			if c.meet(l, nest, w, r, i == j, around) {
