@@ -595,7 +595,8 @@ var clauseExamples = map[string]string{"num_teams": "num_teams(2)", "thread_limi
 	"dist_lastprivate": "dist_lastprivate([1]x)", "dist_firstlastprivate": "dist_firstlastprivate([1]x)", "num_threads": "num_threads(2)", "if": "if(p > 0)",
 	"schedule": "schedule(static)", "nowait": "nowait", "simdlen": "simdlen(4)", "safelen": "safelen(4)", "bind": "bind(parallel)", "nested": "nested(inline)",
 	"read": "read", "write": "write", "update": "update", "capture": "capture", "compare": "compare",
-	"in": "in(x)", "copy_in": "copy_in(x)", "device": "device(acc)", "priority": "priority(1)", "fastmath": "fastmath", "contract": "contract"}
+	"in": "in(x)", "copy_in": "copy_in(x)", "device": "device(acc)", "priority": "priority(1)", "fastmath": "fastmath", "contract": "contract",
+	"inclusive": "inclusive(p)", "exclusive": "exclusive(p)"}
 
 // TestClausesElsewhere puts each clause on each directive that does not take it by DIALECT.md section 3: one error, at the
 // clause.
