@@ -68,12 +68,3 @@ func (p Processor) Choose(name string) (Options, error) {
 	}
 	return Options{}, fmt.Errorf("cpu: vector %q: want avx512, avx2, off or nothing", name)
 }
-
-// A Memory is how executable memory is asked for. The zero value asks the system; tests refuse.
-type Memory struct {
-	File    func(name string, flags int) (fd int, err error) // memfd_create
-	Protect func(b []byte, prot int) error                   // mprotect
-}
-
-// NewArena maps an arena, or says why this system has no executable memory.
-func NewArena() (*Arena, error) { return Memory{}.NewArena() }

@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/gompss/gompss/codegen/cpu/image"
+import (
+	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // What users of this package get from package image.
 type (
@@ -18,3 +21,9 @@ const (
 	SingleNever  = image.SingleNever
 	SingleAlways = image.SingleAlways
 )
+
+// NewKernelRunner compiles a kernel and returns its runner, which chooses vector width and kind of stores by launch. The error is a *Refusal
+// where the kernel has no vector code.
+func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
+	return NewVariants(a, o, func(o Options) (*Code, error) { return Compile(k, o) })
+}

@@ -29,7 +29,7 @@ func (e *FaultError) Error() string {
 
 // watched is what must happen when a goroutine has run code on a launch: faults at any address are panics of the goroutine meanwhile, as those
 // near nil are anyway, and one that came out of generated code becomes an error here. All other panics go on. It must be deferred itself.
-func watched(l *launch, c *Code, old bool, err *error) {
+func watched(l *launch, c *image.Code, old bool, err *error) {
 	debug.SetPanicOnFault(old)
 	if l.block[image.WordStatus] != image.StatusRunning {
 		return
@@ -57,7 +57,7 @@ func addressOf(cause any) uintptr {
 }
 
 // faultAt says where the address of a fault lies.
-func faultAt(c *Code, b *image.Block, addr uintptr) error {
+func faultAt(c *image.Code, b *image.Block, addr uintptr) error {
 	e := &FaultError{Kernel: c.Kernel.Name, At: c.Kernel.At, Addr: addr}
 	word := image.WordParams
 	for _, v := range c.Params {

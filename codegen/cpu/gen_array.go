@@ -12,9 +12,8 @@ import (
 // that all lanes agree on is a plain vector load, and one that they do not is a gather.
 
 const (
-	scratchAlign = 64
-	manyScratch  = 64 << 10 // bytes of scratch memory from which on fewer copies are better
-	mostScratch  = 16 << 20
+	manyScratch = 64 << 10 // bytes of scratch memory from which on fewer copies are better
+	mostScratch = 16 << 20
 )
 
 // arrayHome makes room for an array.
@@ -31,7 +30,7 @@ func (g *gen) arrayHome(v *ir.Var, n int64) *home {
 		if n > mostScratch/size {
 			g.refuse(v.At, "the local array %s takes %d bytes for each of %d lanes, more than the %d that there are: make it a parameter", v.Name, n*size/max(h.per, 1), max(h.per, 1), mostScratch)
 		}
-		g.scratch += image.RoundUp(n*size, scratchAlign)
+		g.scratch += image.RoundUp(n*size, image.ScratchAlign)
 	}
 	g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(image.WordScratch))
 	g.addConst(h.gp, at)

@@ -130,9 +130,9 @@ func (g *gen) laneValues(list []ir.Stmt) []*laneValue {
 			x.own = &home{gp: g.NewGeneral(), length: h.length, per: h.per, alone: true}
 			g.move(x.own.gp, h.gp)
 		case h.masks != nil:
-			x.at, g.scratch = g.scratch, g.scratch+image.RoundUp(int64(4*g.lanes*g.wanted), scratchAlign)
+			x.at, g.scratch = g.scratch, g.scratch+image.RoundUp(int64(4*g.lanes*g.wanted), image.ScratchAlign)
 		case h.vec != nil && !h.alike:
-			x.at, g.scratch = g.scratch, g.scratch+image.RoundUp(int64(container(v.Type)*g.lanes*g.wanted), scratchAlign)
+			x.at, g.scratch = g.scratch, g.scratch+image.RoundUp(int64(container(v.Type)*g.lanes*g.wanted), image.ScratchAlign)
 		case s.kind == affine:
 			if x.assigned {
 				g.refuse(v.At, "%s is counted by the lanes", v.Name)

@@ -18,8 +18,8 @@ func (g *gen) openLeague(s *image.Stage, f frame) {
 		if !ok {
 			g.refuse(r.At, "the reduction variable %s is declared in a block: declare it at the top of the kernel", v.Name)
 		}
-		if len(s.Sums) == maxSums {
-			g.refuse(r.At, "the loop has more than %d reductions: write two loops", maxSums)
+		if len(s.Sums) == image.MaxSums {
+			g.refuse(r.At, "the loop has more than %d reductions: write two loops", image.MaxSums)
 		}
 		x := image.Sum{Op: r.Op, Type: v.Type, Word: word}
 		switch n := g.arrays[v]; {
@@ -28,7 +28,7 @@ func (g *gen) openLeague(s *image.Stage, f frame) {
 			h := &home{gp: g.NewGeneral(), length: g.constGeneral(n)}
 			g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(image.WordScratch))
 			g.addConst(h.gp, x.Offset)
-			g.scratch += image.RoundUp(n*int64(x.Type.Size), scratchAlign)
+			g.scratch += image.RoundUp(n*int64(x.Type.Size), image.ScratchAlign)
 			g.fillArray(h, x.Type, n, g.constVector(g.repeated(r, x.Type), max(4, int(x.Type.Size))))
 			g.homes[v] = h
 		case r.Index != nil:

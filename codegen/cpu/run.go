@@ -20,7 +20,7 @@ type Value struct {
 
 // A Program is compiled code in executable memory, ready to run. It may run on any number of goroutines at once.
 type Program struct {
-	Code      *Code
+	Code      *image.Code
 	entry     uintptr
 	otherwise *Program     // runs what this one cannot; nil: it can run everything
 	direct    uintptr      // the code of the one loop of a plain kernel; 0: it is not plain
@@ -30,7 +30,7 @@ type Program struct {
 }
 
 // Install puts code into the arena.
-func (a *Arena) Install(c *Code) (*Program, error) {
+func (a *Arena) Install(c *image.Code) (*Program, error) {
 	entry, err := a.Add(c.Bytes)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (a *Arena) Install(c *Code) (*Program, error) {
 }
 
 // InstallPast puts code that stores past the caches into the arena: these stores must be aligned, so where a chunk is not, otherwise runs it.
-func (a *Arena) InstallPast(c *Code, otherwise *Program) (*Program, error) {
+func (a *Arena) InstallPast(c *image.Code, otherwise *Program) (*Program, error) {
 	p, err := a.Install(c)
 	if err == nil {
 		p.otherwise = otherwise
@@ -105,7 +105,7 @@ func boundBytes(b *image.Block, slots []slot) (bytes int64) {
 }
 
 // bindCaps puts the capacities that the kernel asks for behind the arguments.
-func bindCaps(b *image.Block, c *Code, args []Value) {
+func bindCaps(b *image.Block, c *image.Code, args []Value) {
 	at := image.WordParams
 	for _, v := range c.Params {
 		if at++; v.Type.Kind == ir.Slice {

@@ -13,10 +13,7 @@ import (
 
 // callTime is how long one call of generated code shall take: the goroutine can be stopped between calls only. What is expected to be one
 // call is timed only now and then, as asking for the time takes some 50 ns.
-//
-// maxSums bounds the reductions of one loop.
 const (
-	maxSums  = 16
 	callTime = 50 * time.Microsecond
 	brief    = 2 * time.Microsecond
 	seldom   = 16  // calls
@@ -65,7 +62,7 @@ type launch struct {
 	untimed int  // calls since the last that was timed
 	busy    bool // it runs what is long, or has not come back from that
 	watched bool // faults of the goroutine were panics before the call
-	before  [maxSums]uint64
+	before  [image.MaxSums]uint64
 	spill   int     // bytes of the block for spilled values
 	scratch []byte  // memory for local arrays: kept from launch to launch
 	runner  *Runner // of what runs, and who shares loops in its sequential code
@@ -84,11 +81,11 @@ func (l *launch) room(p *Program) {
 	if need == 0 {
 		return
 	}
-	if int64(len(l.scratch)) < need+scratchAlign {
-		l.scratch = make([]byte, need+scratchAlign)
+	if int64(len(l.scratch)) < need+image.ScratchAlign {
+		l.scratch = make([]byte, need+image.ScratchAlign)
 	}
 	// Safe: memory without pointers, which the launch keeps and the allocator never moves; code stays in the part that was asked for.
-	l.block[image.WordScratch] = uint64(image.RoundUp(int64(uintptr(unsafe.Pointer(&l.scratch[0]))), scratchAlign))
+	l.block[image.WordScratch] = uint64(image.RoundUp(int64(uintptr(unsafe.Pointer(&l.scratch[0]))), image.ScratchAlign))
 }
 
 // newLaunch puts the block at a multiple of a whole vector: the processor hands vectors that were stored there on to loads of lanes only where
@@ -132,7 +129,7 @@ type Loop struct {
 	number  int   // of the stage
 	stage   *image.Stage
 	master  *image.Block
-	begin   [maxSums][2]uint64 // the pairs that are reduced, before the loop
+	begin   [image.MaxSums][2]uint64 // the pairs that are reduced, before the loop
 
 	mu         sync.Mutex // guards the words of reductions in master, and what follows
 	copies     []*copySet // of what a loop with atomics updates

@@ -110,7 +110,7 @@ func (c *compiler) frameOf(stages []*image.Stage) frame {
 					put(d.Var)
 					if n, ok := c.Arrays[d.Var]; ok {
 						f.place[d.Var] = f.scratch
-						f.scratch += image.RoundUp(n*int64(d.Var.Type.Elem.Size), scratchAlign)
+						f.scratch += image.RoundUp(n*int64(d.Var.Type.Elem.Size), image.ScratchAlign)
 					}
 				}
 			}

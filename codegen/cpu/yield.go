@@ -3,7 +3,6 @@ package cpu
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
@@ -35,25 +34,6 @@ func (g *gen) yield(n int) {
 	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
 	g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordStatus), x86.RegArg(x86.CX))
 	g.Call(g.yieldTo)
-}
-
-// Generated code lets others have their turn after so many rounds of inner loops: at first, and within which bounds their number follows the
-// time that they take, which shall be that of a call.
-const (
-	pauseRounds = 1 << 11
-	leastRounds = 1 << 5
-	mostRounds  = 1 << 16
-)
-
-// paused learns from the time between two pauses how many rounds there shall be between the next ones.
-func (p *Program) paused(took time.Duration) {
-	n := p.rounds.Load()
-	switch {
-	case took > 2*callTime && n > leastRounds:
-		p.rounds.Store(max(leastRounds, n*int64(callTime)/int64(took)))
-	case took < callTime/2 && n < mostRounds:
-		p.rounds.Store(2 * n)
-	}
 }
 
 // pausePoint stands where a loop goes round that Go does not cut into chunks: one inside a parallel loop, as a chunk is never shorter than one

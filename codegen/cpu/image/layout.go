@@ -49,6 +49,12 @@ const (
 // BlockLayout is what register allocation and linking need to know of the block.
 var BlockLayout = mach.Layout{SpillAt: SpillArea, MostSpill: mostSpill, ResumeAt: 8 * WordResume}
 
+// MaxSums bounds the reductions of one loop.
+const MaxSums = 16
+
+// ScratchAlign is what the memory for local arrays begins at a multiple of, in bytes.
+const ScratchAlign = 64
+
 // MaxWords bounds the argument block.
 const MaxWords = 1024
 

@@ -1,0 +1,45 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/cpu/image"
+)
+
+// Sharing a loop inside sequential code costs some microseconds: it must take more than worthSharing, and is tried with firstShared iterations
+// while nobody knows.
+const (
+	worthSharing = 50_000_000 // picoseconds
+	firstShared  = 512
+)
+
+// setThresholds says how many iterations of nested loops are worth sharing: none where there is nobody to share with.
+func (r *Runner) setThresholds(p *Program, b *image.Block, alone bool) {
+	for _, i := range p.Code.Nested {
+		b[p.Code.Stages[i].Threshold] = r.threshold(p, i, alone)
+	}
+}
+
+func (r *Runner) threshold(p *Program, i int, alone bool) uint64 {
+	if alone {
+		return math.MaxInt64
+	}
+	if n := p.Code.Options.ShareFrom; n > 0 {
+		return uint64(n)
+	}
+	each := r.pace[i].Load()
+	if each == 0 {
+		return firstShared
+	}
+	return uint64(max(1, worthSharing/each))
+}
+
+// shareNested lets workers run the nested stage that the sequential code of l has come to.
+func (p *Program) shareNested(i int, l *launch) error {
+	r := l.runner
+	if err := r.loopStage(p, i, l, int64(l.block[image.WordTrips]), l.share); err != nil {
+		return err
+	}
+	l.block[p.Code.Stages[i].Threshold] = r.threshold(p, i, false)
+	return nil
+}
