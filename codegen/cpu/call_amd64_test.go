@@ -3,11 +3,9 @@
 package cpu
 
 import (
-	"slices"
 	"testing"
 	"unsafe"
 
-	"github.com/klauspost/cpuid/v2"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -78,13 +76,6 @@ func TestArenaByProtection(t *testing.T) {
 		var block [8]uint64
 		call(entry, unsafe.Pointer(&block))
 	}
-	code, err := Compile(triad(), Options{})
-	require.NoError(t, err)
-	p, err := a.Install(code)
-	require.NoError(t, err)
-	for n := range 20 {
-		checkTriad(t, NewRunner(p), n, code)
-	}
 }
 
 // TestNoArenaSaysWhy refuses both.
@@ -93,38 +84,6 @@ func TestNoArenaSaysWhy(t *testing.T) {
 	require.ErrorIs(t, err, unix.ENOSYS)
 	require.ErrorIs(t, err, unix.EACCES)
 	require.ErrorContains(t, err, "cpu: executable memory: memfd_create: function not implemented\nmprotect: permission denied")
-}
-
-// TestProcessorsWithLess takes features away.
-func TestProcessorsWithLess(t *testing.T) {
-	all := Processor{Supports: func(...cpuid.FeatureID) bool { return true }}
-	less := func(off cpuid.FeatureID) Processor {
-		return Processor{Supports: func(ids ...cpuid.FeatureID) bool { return !slices.Contains(ids, off) }}
-	}
-	for _, c := range []struct {
-		p    Processor
-		name string
-		want Options
-		err  string
-	}{
-		{all, "", Options{AVX512: true}, ""}, {all, "avx512", Options{AVX512: true}, ""}, {all, "avx2", Options{}, ""}, {all, "off", Options{}, "switched off"},
-		{less(cpuid.AVX512VL), "", Options{}, ""}, {less(cpuid.AVX512DQ), "avx512", Options{}, "no AVX-512"},
-		{less(cpuid.FMA3), "", Options{}, ErrNoVectorUnit.Error()}, {less(cpuid.BMI2), "avx2", Options{}, ErrNoVectorUnit.Error()},
-		{all, "sse", Options{}, `vector "sse": want avx512, avx2, off or nothing`},
-	} {
-		o, err := c.p.Choose(c.name)
-		if c.err != "" {
-			require.ErrorContains(t, err, c.err)
-			continue
-		}
-		require.NoError(t, err)
-		require.Equal(t, c.want, o)
-	}
-	_, err := Without(cpuid.AVX512F, cpuid.AVX2).Detect()
-	require.ErrorIs(t, err, ErrNoVectorUnit)
-	if o, err := Without(cpuid.AVX512F).Detect(); err == nil {
-		require.False(t, o.AVX512)
-	}
 }
 
 func BenchmarkCall(b *testing.B) {
