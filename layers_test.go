@@ -35,11 +35,13 @@ var layers = map[string][]string{
 	"codegen/cpu/vecmath": {"codegen/ir", "codegen/cpu/x86"},
 	// Machine code of a kernel as a value.
 	"codegen/cpu/image": {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach"},
-	"codegen/cpu":       {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/image"},
-	"codegen/cuda":      {"codegen/ir"},
-	"codegen/opencl":    {"codegen/ir"},
-	"codegen/simt":      {"codegen/ir"},
-	"devices":           {"codegen/ir", "deps"},
+	// What runs it: executable memory, runners, sharing among workers.
+	"codegen/cpu/exec": {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/image"},
+	"codegen/cpu":      {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/image", "codegen/cpu/exec"},
+	"codegen/cuda":     {"codegen/ir"},
+	"codegen/opencl":   {"codegen/ir"},
+	"codegen/simt":     {"codegen/ir"},
+	"devices":          {"codegen/ir", "deps"},
 	// Which data are where: decided in coherence, carried out by machine.
 	"internal/coherence": {"devices", "deps"},
 	"internal/machine":   {"internal/coherence", "devices", "codegen/ir", "deps", "trace/probe", "internal/spin"},

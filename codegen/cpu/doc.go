@@ -17,10 +17,8 @@
 //
 // Invariants: generated code touches no stack but one word, keeps all state in the argument block, leaves the upper halves of vectors clean, and
 // makes no access that it has not checked unless the kernel says so. It can yield to Go and go on (yield.go). A fault in it, at whatever
-// address, is the error of the Call or Run that it happened in (fault.go): the code is a leaf below a Go frame, so Go's unwinder finds its way.
+// address, is the error of the Call or Run that it happened in (package exec): the code is a leaf below a Go frame, so Go's unwinder finds its way.
 //
 // Functions keep the bounds of vecmath.Bound over their whole range, in units in the last place of the exact result, at every width: exp, exp2, log and
 // pow 1.5, sin, cos, rsqrt and hypot 2, log2 and log10 2.5, tanh 3, erf 3.5, tan 4; zeros, infinities, NaN and subnormal numbers are Go's.
-//
-// Lock order: Loop.mu guards the sums of one launch; nothing is called under it.
 package cpu

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/exec"
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -15,6 +16,32 @@ type (
 	Single = image.Single
 )
 
+// What users of this package get from package exec.
+type (
+	// An Arena is executable memory.
+	Arena = exec.Arena
+	// A Memory is how executable memory is asked for; tests refuse.
+	Memory = exec.Memory
+	// A Value is one actual argument of a run.
+	Value = exec.Value
+	// A Program is compiled code in executable memory.
+	Program = exec.Program
+	// A Runner runs a program in short calls.
+	Runner = exec.Runner
+	// A Launcher is what one goroutine calls kernels with.
+	Launcher = exec.Launcher
+	// A Loop is a parallel loop of a launch.
+	Loop = exec.Loop
+	// A FaultError is a touch of memory that is not there by generated code.
+	FaultError = exec.FaultError
+)
+
+// NewArena maps an arena, or says why this system has no executable memory.
+func NewArena() (*Arena, error) { return exec.NewArena() }
+
+// NewRunner returns a runner of p.
+func NewRunner(p *Program) *Runner { return exec.NewRunner(p) }
+
 // The values of Single.
 const (
 	SingleAuto   = image.SingleAuto
@@ -25,5 +52,5 @@ const (
 // NewKernelRunner compiles a kernel and returns its runner, which chooses vector width and kind of stores by launch. The error is a *Refusal
 // where the kernel has no vector code.
 func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
-	return NewVariants(a, o, func(o Options) (*Code, error) { return Compile(k, o) })
+	return exec.NewVariants(a, o, func(o Options) (*Code, error) { return Compile(k, o) })
 }

@@ -1,4 +1,4 @@
-package cpu
+package exec
 
 import (
 	"math"
@@ -6,14 +6,15 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 )
 
-// Sharing a loop inside sequential code costs some microseconds: it must take more than worthSharing, and is tried with firstShared iterations
-// while nobody knows.
+// Sharing a loop inside sequential code costs some microseconds: it must take more than
+// worthSharing, and is tried with firstShared iterations while nobody knows.
 const (
 	worthSharing = 50_000_000 // picoseconds
 	firstShared  = 512
 )
 
-// setThresholds says how many iterations of nested loops are worth sharing: none where there is nobody to share with.
+// setThresholds says how many iterations of nested loops are worth sharing: none where there is
+// nobody to share with.
 func (r *Runner) setThresholds(p *Program, b *image.Block, alone bool) {
 	for _, i := range p.Code.Nested {
 		b[p.Code.Stages[i].Threshold] = r.threshold(p, i, alone)

@@ -1,4 +1,4 @@
-package cpu
+package exec
 
 import (
 	"unsafe"
@@ -6,7 +6,8 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 )
 
-// Copies are worth it where the loop takes some calls, and combining one takes a small part of that.
+// Copies are worth it where the loop takes some calls, and combining one takes a small part of
+// that.
 const (
 	perCombined   = 2000 // picoseconds an element
 	combinedPart  = 8
@@ -14,7 +15,8 @@ const (
 	mostCopyBytes = 16 << 20
 )
 
-// worthCopies tells whether several workers shall run a loop that takes so many picoseconds with copies.
+// worthCopies tells whether several workers shall run a loop that takes so many picoseconds with
+// copies.
 func worthCopies(u *image.SharedUpdates, b *image.Block, expected int64) bool {
 	elements, bytes := int64(0), int64(0)
 	for _, x := range u.Slices {
@@ -54,7 +56,8 @@ func (l *Loop) giveBackCopies(s *copySet) {
 	l.mu.Unlock()
 }
 
-// combineCopies ends the copies, and adds what the workers have in them to the slices where no worker failed.
+// combineCopies ends the copies, and adds what the workers have in them to the slices where no
+// worker failed.
 func (l *Loop) combineCopies(master *image.Block, whole bool) {
 	sets := l.copies
 	l.copies, l.idleCopies = nil, nil
@@ -65,7 +68,8 @@ func (l *Loop) combineCopies(master *image.Block, whole bool) {
 		for i, m := range s.memory {
 			x := &l.stage.Updates.Slices[i]
 			if len(m) > 0 {
-				// Safe: the slice that the argument is, which the caller keeps alive, and whose length the block holds.
+				// Safe: the slice that the argument is, which the caller keeps alive, and whose
+				// length the block holds.
 				to := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&master[x.Word]))), len(m))
 				x.CombineAll(to, m)
 			}

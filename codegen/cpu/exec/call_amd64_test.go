@@ -1,6 +1,6 @@
 //go:build linux && amd64
 
-package cpu
+package exec
 
 import (
 	"testing"
@@ -64,7 +64,8 @@ func refused(protect bool) Memory {
 	return m
 }
 
-// TestArenaByProtection refuses memory files: pages are made executable by mprotect, and code runs in them.
+// TestArenaByProtection refuses memory files: pages are made executable by mprotect, and code runs
+// in them.
 func TestArenaByProtection(t *testing.T) {
 	a, err := refused(false).NewArena()
 	require.NoError(t, err)

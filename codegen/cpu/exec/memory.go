@@ -1,4 +1,4 @@
-package cpu
+package exec
 
 // A Memory is how executable memory is asked for. The zero value asks the system; tests refuse.
 type Memory struct {

@@ -1,4 +1,4 @@
-package cpu
+package exec
 
 import (
 	"unsafe"
@@ -11,7 +11,8 @@ const (
 	leastMove = 4 * quad
 )
 
-// movePast copies for iterations [lo, hi) and reports whether it could: all is in range, nothing overlaps, and it is worth while.
+// movePast copies for iterations [lo, hi) and reports whether it could: all is in range, nothing
+// overlaps, and it is worth while.
 func movePast(c image.CopyLoop, b *image.Block, lo, hi int64) bool {
 	lo, hi = lo+c.First, hi+c.First
 	n := (hi - lo) * c.Size

@@ -1,11 +1,12 @@
-package cpu
+package exec
 
 import (
 	"sync/atomic"
 	"time"
 )
 
-// The forms of a loop are measured again every so many launches, and one that has lost is tried again after more and more of them.
+// The forms of a loop are measured again every so many launches, and one that has lost is tried
+// again after more and more of them.
 const (
 	remeasure  = 64
 	longestOff = 4095
@@ -58,8 +59,8 @@ func (r *Runner) atomicLoop(p *Program, i int, l *launch, trips int64, share fun
 	return err
 }
 
-// onOneWorker runs iterations [from, to) of stage k on this goroutine. The block of a launch whose sequential code calls the loop is in use: the loop
-// gets another.
+// onOneWorker runs iterations [from, to) of stage k on this goroutine. The block of a launch whose
+// sequential code calls the loop is in use: the loop gets another.
 func (r *Runner) onOneWorker(p *Program, k int, l *launch, from, to int64) error {
 	if from >= to {
 		return nil

@@ -1,4 +1,4 @@
-package cpu
+package exec
 
 import (
 	"sync"
@@ -9,9 +9,10 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// Kernels that stream through their slices have variants for where those lie: the widest vectors for the first cache and for what is
-// computed, 256 bits between it and the last one, where long vectors gain nothing and lines that are split cost more, and stores past the caches
-// well above the last one.
+// Kernels that stream through their slices have variants for where those lie: the widest vectors
+// for the first cache and for what is computed, 256 bits between it and the last one, where long
+// vectors gain nothing and lines that are split cost more, and stores past the caches well above
+// the last one.
 type place uint8
 
 // variants are the programs of one kernel by place, compiled when they are first wanted.
@@ -51,8 +52,8 @@ func NewVariants(a *Arena, o image.Options, compile func(image.Options) (*image.
 	return r, nil
 }
 
-// halves512 tells the processors that move 512 bits in two halves: streams gain nothing from long vectors there, also in the first cache. They
-// are AMD's before Zen 5.
+// halves512 tells the processors that move 512 bits in two halves: streams gain nothing from long
+// vectors there, also in the first cache. They are AMD's before Zen 5.
 var halves512 = cpuid.CPU.VendorID == cpuid.AMD && cpuid.CPU.Family < 26
 
 const (
@@ -96,7 +97,7 @@ func (v *variants) make(at place, otherwise *Program) {
 	v.program[at].Store(made) // once: no other launch may get another program for the same size, which combines sums in another order
 }
 
-// caches are the sizes between which the variants change: the first cache, and well above the last one - or well above what a core may
-// count on of it where the system reports one that many share.
+// caches are the sizes between which the variants change: the first cache, and well above the last
+// one - or well above what a core may count on of it where the system reports one that many share.
 var caches = struct{ first, far int64 }{int64(max(cpuid.CPU.Cache.L1D, 16<<10)),
 	int64(min(2*max(cpuid.CPU.Cache.L3, 4<<20), 64*max(cpuid.CPU.Cache.L2, 256<<10)))}

@@ -1,4 +1,4 @@
-package cpu
+package exec
 
 import (
 	"math/bits"
@@ -10,7 +10,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A Value is one actual argument of a run: a scalar as bits, or a slice as address and length. Its capacity is its length, unless Cap is more.
+// A Value is one actual argument of a run: a scalar as bits, or a slice as address and length. Its
+// capacity is its length, unless Cap is more.
 type Value struct {
 	Bits uint64
 	Addr unsafe.Pointer
@@ -18,7 +19,8 @@ type Value struct {
 	Cap  int64
 }
 
-// A Program is compiled code in executable memory, ready to run. It may run on any number of goroutines at once.
+// A Program is compiled code in executable memory, ready to run. It may run on any number of
+// goroutines at once.
 type Program struct {
 	Code      *image.Code
 	entry     uintptr
@@ -46,7 +48,8 @@ func (a *Arena) Install(c *image.Code) (*Program, error) {
 	return p, nil
 }
 
-// InstallPast puts code that stores past the caches into the arena: these stores must be aligned, so where a chunk is not, otherwise runs it.
+// InstallPast puts code that stores past the caches into the arena: these stores must be aligned,
+// so where a chunk is not, otherwise runs it.
 func (a *Arena) InstallPast(c *image.Code, otherwise *Program) (*Program, error) {
 	p, err := a.Install(c)
 	if err == nil {
@@ -73,8 +76,9 @@ func slotsOf(params []*ir.Var) []slot {
 
 // bindArgs puts the arguments into the block and returns how many bytes their slices have.
 //
-// Safe: there are as many arguments as slots, and the words of all parameters are in the block: Compile has counted them. A copy of address
-// and length at once is twice as fast as one by one, and these copies are a good part of a short call.
+// Safe: there are as many arguments as slots, and the words of all parameters are in the block:
+// Compile has counted them. A copy of address and length at once is twice as fast as one by one,
+// and these copies are a good part of a short call.
 func bindArgs(b *image.Block, slots []slot, args []Value) (bytes int64) {
 	args = args[:len(slots)]
 	to := uintptr(8 * image.WordParams)
@@ -175,7 +179,8 @@ func (p *Program) goOn(s *image.Stage, l *launch) error {
 	}
 }
 
-// failure makes an error of what the code reported. The access was not made, what the kernel had written before is undefined.
+// failure makes an error of what the code reported. The access was not made, what the kernel had
+// written before is undefined.
 func (p *Program) failure(b *image.Block) error {
 	s := &p.Code.Sites[b[image.WordStatus]-1]
 	e := p.checkError(s)

@@ -1,4 +1,4 @@
-package cpu
+package exec
 
 import (
 	"runtime/debug"
@@ -6,8 +6,9 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 )
 
-// Size returns how much a launch with these arguments does: the iterations of its first parallel loop, 0 where counting them
-// takes code, and the bytes of its slices. It costs nanoseconds, and compiles nothing.
+// Size returns how much a launch with these arguments does: the iterations of its first parallel
+// loop, 0 where counting them takes code, and the bytes of its slices. It costs nanoseconds, and
+// compiles nothing.
 func (r *Runner) Size(args []Value) (trips, bytes int64) {
 	for i := range r.slots {
 		if r.slots[i].slice {
@@ -54,7 +55,8 @@ func limitAt(slots []slot, word int) limit {
 	return limit{arg: -1}
 }
 
-// MakeVariants compiles what a Call would compile where a size comes for the first time: no Call compiles anything from then on.
+// MakeVariants compiles what a Call would compile where a size comes for the first time: no Call
+// compiles anything from then on.
 func (r *Runner) MakeVariants() {
 	if v := r.variants; v != nil {
 		if v.streams {
@@ -74,14 +76,15 @@ func (v *variants) need(at place, otherwise *Program) *Program {
 	return v.program[at].Load()
 }
 
-// OneLoop reports whether the kernel is one parallel loop without reductions whose iterations Size counts, so that RunPart may run
-// some of them.
+// OneLoop reports whether the kernel is one parallel loop without reductions whose iterations Size
+// counts, so that RunPart may run some of them.
 func (r *Runner) OneLoop() bool {
 	c := r.program.Code
 	return len(c.Stages) == 2 && c.Stages[0].Count.Set && c.Stages[1].Loop != nil && !c.Stages[1].Alone && len(c.Stages[1].Sums) == 0
 }
 
-// RunPart runs iterations [lo, hi) of a kernel that is one loop, on the calling goroutine. Errors are those of Call.
+// RunPart runs iterations [lo, hi) of a kernel that is one loop, on the calling goroutine. Errors
+// are those of Call.
 func (r *Runner) RunPart(args []Value, lo, hi int64) error {
 	l := r.take()
 	bytes := bindArgs(l.block, r.slots, args)

@@ -1,16 +1,17 @@
-package cpu
+package exec
 
 import "time"
 
-// Generated code lets others have their turn after so many rounds of inner loops: at first, and within which bounds their number follows the
-// time that they take, which shall be that of a call.
+// Generated code lets others have their turn after so many rounds of inner loops: at first, and
+// within which bounds their number follows the time that they take, which shall be that of a call.
 const (
 	pauseRounds = 1 << 11
 	leastRounds = 1 << 5
 	mostRounds  = 1 << 16
 )
 
-// paused learns from the time between two pauses how many rounds there shall be between the next ones.
+// paused learns from the time between two pauses how many rounds there shall be between the next
+// ones.
 func (p *Program) paused(took time.Duration) {
 	n := p.rounds.Load()
 	switch {

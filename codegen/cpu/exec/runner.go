@@ -1,4 +1,4 @@
-package cpu
+package exec
 
 import (
 	"math"
@@ -11,8 +11,9 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 )
 
-// callTime is how long one call of generated code shall take: the goroutine can be stopped between calls only. What is expected to be one
-// call is timed only now and then, as asking for the time takes some 50 ns.
+// callTime is how long one call of generated code shall take: the goroutine can be stopped between
+// calls only. What is expected to be one call is timed only now and then, as asking for the time
+// takes some 50 ns.
 const (
 	callTime = 50 * time.Microsecond
 	brief    = 2 * time.Microsecond
@@ -20,8 +21,9 @@ const (
 	seldomer = 128 // brief calls
 )
 
-// A Runner runs a program in calls of about 50 microseconds, between which the goroutine can be stopped. Any number of goroutines may use
-// it at once; they share what it has learnt about the time of an iteration.
+// A Runner runs a program in calls of about 50 microseconds, between which the goroutine can be
+// stopped. Any number of goroutines may use it at once; they share what it has learnt about the
+// time of an iteration.
 type Runner struct {
 	program  *Program
 	slots    []slot                 // of the parameters, which are the same for all variants
@@ -84,18 +86,20 @@ func (l *launch) room(p *Program) {
 	if int64(len(l.scratch)) < need+image.ScratchAlign {
 		l.scratch = make([]byte, need+image.ScratchAlign)
 	}
-	// Safe: memory without pointers, which the launch keeps and the allocator never moves; code stays in the part that was asked for.
+	// Safe: memory without pointers, which the launch keeps and the allocator never moves; code
+	// stays in the part that was asked for.
 	l.block[image.WordScratch] = uint64(image.RoundUp(int64(uintptr(unsafe.Pointer(&l.scratch[0]))), image.ScratchAlign))
 }
 
-// newLaunch puts the block at a multiple of a whole vector: the processor hands vectors that were stored there on to loads of lanes only where
-// no line is split.
+// newLaunch puts the block at a multiple of a whole vector: the processor hands vectors that were
+// stored there on to loads of lanes only where no line is split.
 func newLaunch() *launch { return &launch{block: newBlock(image.SpillBytes), spill: image.SpillBytes} }
 
 // newBlock has room for so many bytes of spilled values, and for as many as every block has.
 func newBlock(spill int) *image.Block {
 	room := make([]byte, image.SpillArea+max(spill, image.SpillBytes)+64)
-	// Safe: the block lies in room wherever the allocator has put that, at a multiple of 64 and so of 8; it has no pointers in it.
+	// Safe: the block lies in room wherever the allocator has put that, at a multiple of 64 and so
+	// of 8; it has no pointers in it.
 	at := -uintptr(unsafe.Pointer(&room[0])) & 63
 	return (*image.Block)(unsafe.Pointer(&room[at]))
 }
@@ -120,7 +124,8 @@ func (r *Runner) giveBack(l *launch) {
 	}
 }
 
-// A Loop is a parallel loop of a launch, whose iterations may be run in any chunks and on any goroutines.
+// A Loop is a parallel loop of a launch, whose iterations may be run in any chunks and on any
+// goroutines.
 type Loop struct {
 	Trips   int64
 	runner  *Runner
@@ -136,10 +141,10 @@ type Loop struct {
 	idleCopies []*copySet // of these, what no worker has
 }
 
-// Call runs the kernel. Every parallel loop that takes longer than waking somebody would is handed to share, which must have run all its
-// iterations when it returns; nil runs them here.
-// The caller keeps what the arguments point at alive. A failed check is a *ir.CheckError, a fault a *FaultError. With share nil it does not
-// allocate.
+// Call runs the kernel. Every parallel loop that takes longer than waking somebody would is handed
+// to share, which must have run all its iterations when it returns; nil runs them here. The caller
+// keeps what the arguments point at alive. A failed check is a *ir.CheckError, a fault a
+// *FaultError. With share nil it does not allocate.
 func (r *Runner) Call(args []Value, share func(*Loop) error) error {
 	x := Launcher{r.take()}
 	err := x.Call(r, args, share)
@@ -147,14 +152,16 @@ func (r *Runner) Call(args []Value, share func(*Loop) error) error {
 	return err
 }
 
-// A Launcher is what one goroutine calls kernels with, again and again: nothing is shared with others, so that no atomic instruction waits
-// for what the kernel before has stored. The zero value is ready.
+// A Launcher is what one goroutine calls kernels with, again and again: nothing is shared with
+// others, so that no atomic instruction waits for what the kernel before has stored. The zero value
+// is ready.
 type Launcher struct{ launch *launch }
 
 // Call is Runner.Call.
 //
-// What it does for a plain kernel is a good part of the time of a short call, and most of that is what it stores: while the processor writes
-// what the kernel before has stored, one store a cycle, all that come after wait. So it keeps everything in registers up to the call.
+// What it does for a plain kernel is a good part of the time of a short call, and most of that is
+// what it stores: while the processor writes what the kernel before has stored, one store a cycle,
+// all that come after wait. So it keeps everything in registers up to the call.
 func (x *Launcher) Call(r *Runner, args []Value, share func(*Loop) error) error {
 	l, p := x.launch, r.program
 	if l == nil || l.busy || p.direct == 0 {
@@ -170,8 +177,9 @@ func (x *Launcher) Call(r *Runner, args []Value, share func(*Loop) error) error 
 	return nil
 }
 
-// short tells whether the plain kernel whose arguments are in the block takes one call, which need not be timed, and readies that. What is not
-// alone and takes more than a brief call might be worth sharing.
+// short tells whether the plain kernel whose arguments are in the block takes one call, which need
+// not be timed, and readies that. What is not alone and takes more than a brief call might be worth
+// sharing.
 func (l *launch) short(r *Runner, p *Program, alone bool) bool {
 	b, trips := l.block, int64(0)
 	if p.until > 0 {
@@ -191,7 +199,8 @@ func (l *launch) short(r *Runner, p *Program, alone bool) bool {
 	return true
 }
 
-// enter calls the code of a plain kernel, watched as runOn does it at half the price. A fault in it is what the status says then.
+// enter calls the code of a plain kernel, watched as runOn does it at half the price. A fault in it
+// is what the status says then.
 func (l *launch) enter(code uintptr) {
 	if old := debug.SetPanicOnFault(true); old != l.watched {
 		l.watched = old
@@ -214,8 +223,8 @@ func (p *Program) ended(l *launch) error {
 	return p.goOn(p.Code.Stages[1], l)
 }
 
-// long is Call of what may take several calls of code, and of what shares loops: other kernels may run on this goroutine meanwhile, and get
-// another launch.
+// long is Call of what may take several calls of code, and of what shares loops: other kernels may
+// run on this goroutine meanwhile, and get another launch.
 func (x *Launcher) long(r *Runner, args []Value, share func(*Loop) error) error {
 	if x.launch == nil || x.launch.busy {
 		x.launch = newLaunch()
@@ -228,7 +237,8 @@ func (x *Launcher) long(r *Runner, args []Value, share func(*Loop) error) error 
 	return r.longOn(l, share)
 }
 
-// longOn is long once the arguments are in the block. A launch that panicked stays busy and is left to the collector.
+// longOn is long once the arguments are in the block. A launch that panicked stays busy and is left
+// to the collector.
 func (r *Runner) longOn(l *launch, share func(*Loop) error) error {
 	p := r.choose(boundBytes(l.block, r.slots))
 	if p != r.program && p.direct != 0 && l.short(r, p, share == nil) {
@@ -308,8 +318,8 @@ func (r *Runner) shareLoop(p *Program, i int, l *launch, from, trips int64, shar
 	return err
 }
 
-// calls runs iterations [lo, hi) of stage i on a launch that no other goroutine uses meanwhile, in calls of about callTime. Reductions add to
-// what is in their words.
+// calls runs iterations [lo, hi) of stage i on a launch that no other goroutine uses meanwhile, in
+// calls of about callTime. Reductions add to what is in their words.
 func (r *Runner) calls(p *Program, i int, l *launch, lo, hi int64) error {
 	s := p.Code.Stages[i]
 	for lo < hi {
@@ -328,8 +338,8 @@ func (r *Runner) calls(p *Program, i int, l *launch, lo, hi int64) error {
 	return nil
 }
 
-// one makes one call, and learns from it how long an iteration takes: always where that is not known yet or the call is long, else now and
-// then.
+// one makes one call, and learns from it how long an iteration takes: always where that is not
+// known yet or the call is long, else now and then.
 func (r *Runner) one(p *Program, i int, l *launch, lo, hi int64) error {
 	if each := r.pace[i].Load(); each > 0 {
 		wait := 1
@@ -350,7 +360,8 @@ func (r *Runner) one(p *Program, i int, l *launch, lo, hi int64) error {
 	return err
 }
 
-// grain is how many iterations of so many picoseconds take about the time of a call, in whole rounds; at least one.
+// grain is how many iterations of so many picoseconds take about the time of a call, in whole
+// rounds; at least one.
 func grain(each, round int64) int64 {
 	n := int64(callTime) * 1000 / max(each, 1)
 	if each == 0 || n < round {

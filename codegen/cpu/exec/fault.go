@@ -1,4 +1,4 @@
-package cpu
+package exec
 
 import (
 	"fmt"
@@ -9,8 +9,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A FaultError is a touch of memory that is not there, or not to be read or written, by generated code: the memory behind a slice was
-// unmapped or protected, or a kernel without checks went astray. What the kernel had written before stays written.
+// A FaultError is a touch of memory that is not there, or not to be read or written, by generated
+// code: the memory behind a slice was unmapped or protected, or a kernel without checks went
+// astray. What the kernel had written before stays written.
 type FaultError struct {
 	Kernel string
 	At     ir.Pos  // of the kernel
@@ -27,8 +28,9 @@ func (e *FaultError) Error() string {
 	return fmt.Sprintf("%s: %s: memory fault: address %#x, %s", e.At, e.Kernel, e.Addr, where)
 }
 
-// watched is what must happen when a goroutine has run code on a launch: faults at any address are panics of the goroutine meanwhile, as those
-// near nil are anyway, and one that came out of generated code becomes an error here. All other panics go on. It must be deferred itself.
+// watched is what must happen when a goroutine has run code on a launch: faults at any address are
+// panics of the goroutine meanwhile, as those near nil are anyway, and one that came out of
+// generated code becomes an error here. All other panics go on. It must be deferred itself.
 func watched(l *launch, c *image.Code, old bool, err *error) {
 	debug.SetPanicOnFault(old)
 	if l.block[image.WordStatus] != image.StatusRunning {

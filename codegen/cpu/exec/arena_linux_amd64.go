@@ -1,4 +1,4 @@
-package cpu
+package exec
 
 import (
 	"errors"
@@ -12,8 +12,9 @@ import (
 // arenaSize is the address space of one arena; pages are backed as code is written.
 const arenaSize = 16 << 20
 
-// An Arena is executable memory: one file in memory mapped twice, writable for us and executable for the processor, so
-// that no page is ever both. Where memory files are refused, pages are made executable by mprotect, in whole pages.
+// An Arena is executable memory: one file in memory mapped twice, writable for us and executable
+// for the processor, so that no page is ever both. Where memory files are refused, pages are made
+// executable by mprotect, in whole pages.
 type Arena struct {
 	mu    sync.Mutex
 	write []byte // writable view

@@ -1,0 +1,18 @@
+package exec
+
+import "unsafe"
+
+// call runs machine code at address code with the argument block in DI.
+//
+//go:noescape
+func call(code uintptr, block unsafe.Pointer)
+
+// tidy cleans the upper halves of the vectors, as generated code does before it returns: Go code is
+// slow while they are in use.
+func tidy()
+
+// movePages copies four pages quads times, past the caches. dst is at a multiple of 32 bytes; the
+// two do not overlap.
+//
+//go:noescape
+func movePages(dst, src unsafe.Pointer, quads int64)
