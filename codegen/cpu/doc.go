@@ -12,8 +12,8 @@
 // Loops whose iterations each walk a row of their own, look up tables or leave loops one by one run without lanes where these would cost more
 // (single.go). Their code is tidied before registers are given out (mach.Code.Tidy): equal values, loads and checks of straight code are made once.
 // Innermost loops check their rows before the first round (single_check.go), and short sides of branches are both computed (single_branch.go).
-// Parallel loops inside sequential code are stages that this code calls by way of Go, where they are long enough to be shared (nest.go).
-// A Runner runs the stages in short calls, and chooses vector width and kind of stores by where the slices lie (variant.go).
+// Parallel loops inside sequential code are stages that this code calls by way of Go, where they are long enough to be shared (nest.go, exec/nest.go).
+// A Runner runs the stages in short calls, and chooses vector width and kind of stores by where the slices lie (package exec).
 //
 // Invariants: generated code touches no stack but one word, keeps all state in the argument block, leaves the upper halves of vectors clean, and
 // makes no access that it has not checked unless the kernel says so. It can yield to Go and go on (yield.go). A fault in it, at whatever

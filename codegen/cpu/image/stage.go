@@ -22,7 +22,7 @@ type Stage struct {
 	Locked  int            // of a loop with atomics: the stage that is it again, with locked instructions; 0: there is none
 	Round   int64          // iterations of the loop that one round of vectors takes
 
-	Nested    bool // a loop in sequential code, which calls it: see nest.go
+	Nested    bool // a loop in sequential code, which calls it
 	Refused   bool // nested, and has no code
 	Threshold int  // nested: the word that says how many iterations are worth sharing
 }
