@@ -100,7 +100,7 @@ func TestTable_LearnsFromOtherSizes(t *testing.T) {
 	require.LessOrEqual(t, m.runs[Vector]-before, samples+1)
 }
 
-// recorded are the times of launches as they were measured on a machine with six times as many processes as processors: those of kernels
+// recorded are times of launches like those measured on a machine with six times as many processes as processors: those of kernels
 // of the corpus, in ns for a unit of work, vector code first. The variants in truth take what was measured alone.
 var recorded = []struct {
 	kernel          string
