@@ -51,7 +51,7 @@ func hasConcurrent(s *record) bool {
 }
 
 // inherits reports whether r has a concurrent access that its parent has too. What a task shares because its parent does does not count:
-// the parent is there for it, on the host, and must not wait for those who wait for the parent.
+// the parent is there for it, on the host, and must not wait for tasks that wait for the parent.
 func (r *record) inherits(a *deps.Access) bool { return r.onHost && r.scope.shares(a) }
 
 // joinGroup restricts s to the address space where its companions are, or to the one that is best for it when there are none. It
@@ -139,13 +139,13 @@ func (rt *Runtime) releaseExclusion(r *record, over, ready *recordList) {
 	}
 }
 
-// leaveConcurrent takes r out of the gatherings and returns those who waited and may run now.
+// leaveConcurrent takes r out of its concurrent groups and returns the waiting tasks that may run now.
 func (rt *Runtime) leaveConcurrent(r *record) (free []*record) {
 	rt.mu.Lock()
 	defer rt.unlock()
 	w := &rt.concurrent
 	w.remove(r)
-	for before := -1; before != len(free); { // who may run may be who has kept others back that wait
+	for before := -1; before != len(free); { // a task that may run now may have blocked others
 		before = len(free)
 		for _, l := range w.inOrder() {
 			for l.next < len(l.records) {

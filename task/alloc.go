@@ -126,7 +126,7 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 
 // beginDrop has replays of what uses b refused from here on, and lets Close wait until describing.leave is called.
 //
-// Errors: ErrClosed; somebody else has begun.
+// Errors: ErrClosed; another caller has begun.
 func (rt *Runtime) beginDrop(b *buffer) error {
 	rt.root.submitting.Lock()
 	defer rt.root.submitting.Unlock()
@@ -145,7 +145,7 @@ var errDropped = errors.New("done already")
 // takeOutTries is how often takeOut waits for tasks that others submitted while it was waiting.
 const takeOutTries = 8
 
-// takeOut waits for the tasks that use b and takes it out of the table, in one step with the submission of others: who submits a task
+// takeOut waits for the tasks that use b and takes it out of the table, in one step with other submissions: a goroutine that submits a task
 // that uses it is either waited for, or finds no buffer.
 //
 // Errors: Close was quicker; others submit tasks that use it again and again.

@@ -88,7 +88,7 @@ type guardedRegion struct {
 
 // An accessChecker is what bodies that are checked have in common.
 type accessChecker struct {
-	token     chan struct{} // who has it is the only body that is not loose
+	token     chan struct{} // its holder is the only body that runs alone
 	unguarded atomic.Int64  // bodies that run without having it, each twice
 }
 
@@ -116,7 +116,7 @@ func (w *accessChecker) quiet(before int64) bool {
 	return before&(1<<32-1) == 0 && w.unguarded.Load() == before
 }
 
-// beginUnguarded says that somebody begins to touch memory without having the turn, endUnguarded that he ends.
+// beginUnguarded records that a goroutine without the token begins to access memory; endUnguarded records the end.
 func (rt *Runtime) beginUnguarded() {
 	rt.checker.unguarded.Add(unguardedBegin)
 	rt.pageGuard.beginUnguarded()
@@ -146,7 +146,7 @@ func (s *Scope) pauseCheck() {
 		} else {
 			s.rt.endUnguarded()
 		}
-		s.pauses.Add(1) // last: who waits for it is not beside the body
+		s.pauses.Add(1) // last: a waiter for it does not overlap the body
 	}
 }
 
@@ -259,7 +259,7 @@ func (rt *Runtime) usesPartOf(b *buffer, uses map[deps.BufferID]*deps.Set) bool 
 	return false
 }
 
-// sum returns the sum over all of b, which nobody keeps from being freed meanwhile: then it is false.
+// sum returns the checksum of b; false if b was freed meanwhile.
 func (b *buffer) sum() (sum uint64, ok bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { ok = recover() == nil && ok && !b.gone.Load() }()
@@ -271,7 +271,7 @@ func (b *buffer) sum() (sum uint64, ok bool) {
 }
 
 // findViolation returns what the body of r has changed of what it must leave as it is, nil for nothing. What it has not declared counts only if
-// alone says, after a look at it, that nobody else was there.
+// alone reports, after the checksum, that no other goroutine accessed memory meanwhile.
 func (rt *Runtime) findViolation(r *record, list []guardedRegion, alone func() bool) error {
 	for i := range list {
 		w := &list[i]

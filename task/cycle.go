@@ -193,7 +193,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	if ready != nil {
 		n, first := rt.pushReady(ready, &orphans, &waits)
 		wake, after = wake+n, first
-		rt.publishWaiting() // before it looks for room: who leaves without the lock looks for this afterwards
+		rt.publishWaiting() // before it looks for capacity: a caller that leaves without the lock checks this afterwards
 	}
 	var next *record
 	if worker != smp.None {
@@ -366,7 +366,7 @@ func (rt *Runtime) startOn(r *record) {
 	}
 }
 
-// beginStart does what comes before the launch of r, and reports false when somebody else goes on with r.
+// beginStart does what comes before the launch of r, and reports false when another goroutine continues r.
 func (rt *Runtime) beginStart(r *record) bool {
 	if rt.watched() {
 		rt.observeChoice(r)
@@ -393,7 +393,7 @@ func (rt *Runtime) describeLaunch(r *record) {
 	}
 	r.setUp(rt.spaces[p])
 	r.set.Done = kernelFinished
-	if rt.eagerQueues != nil && r.retries == 0 { // what may run again has nobody behind it, who would not
+	if rt.eagerQueues != nil && r.retries == 0 { // no task is launched behind one that may run again
 		r.set.Launched = kernelEnqueued
 	}
 	r.held = true
@@ -450,7 +450,7 @@ func (rt *Runtime) retryElsewhere(r *record, p sched.PlaceID, err error) bool {
 	others := rt.sched.Len()
 	rt.unlock()
 	if others > 0 && rt.workers != nil {
-		rt.workers.Wake(others) // who waited for p may run on the host now, and its workers have looked before
+		rt.workers.Wake(others) // tasks that waited for p may run on the host now, and its workers have looked before
 	}
 	for _, it := range orphans {
 		o := it.Owner.(*record)
@@ -498,7 +498,7 @@ func (rt *Runtime) conclude(r *record, worker int) *record {
 		rt.observeRelease(r, id)
 	}
 	r.id.Store(0)
-	if r.done.Load() != nil { // who comes from here on finds that the id has gone
+	if r.done.Load() != nil { // later callers find that the id has gone
 		if done := r.done.Swap(nil); done != nil {
 			close(*done)
 		}

@@ -89,7 +89,7 @@
 // # Clauses
 //
 // Besides labels, priorities, places and tokens: If(false) waits for the task where it is submitted, Final does so for all
-// that it submits, Retry runs it again where nobody can tell, NoCopyDeps orders without moving data. A kernel may have
+// that it submits, Retry runs it again where no other task can observe that, NoCopyDeps orders without moving data. A kernel may have
 // several versions (implements, Kernel.AddVersion). Groups wait for and cancel a part of the graph, a Future is the value of
 // a task, an Event keeps a task open until something outside has happened.
 package task

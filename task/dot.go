@@ -12,7 +12,7 @@ import (
 )
 
 // A Graph is an observer (Options.Observer) that keeps which task waited for which, to write it in the language of
-// Graphviz. It keeps every task of the run: it is for programs that somebody wants to look at.
+// Graphviz. It keeps every task of the run: it is for programs under inspection.
 type Graph struct {
 	mu    spin.Mutex
 	tasks map[deps.TaskID]*graphTask

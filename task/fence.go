@@ -22,7 +22,7 @@ type pageGuard struct {
 	on        bool
 	mu        spin.Mutex
 	used      map[deps.BufferID]*deps.Set // what tasks of the program use since it waited for it
-	unguarded int                         // who runs beside the body whose turn it is, and touches memory
+	unguarded int                         // goroutines that access memory beside the body with the token
 	closed    []closedPages               // those that were closed last
 	active    bool                        // and are
 }
@@ -81,7 +81,7 @@ func (f *pageGuard) drop(b *buffer) {
 	delete(f.used, b.id)
 }
 
-// beginUnguarded says that somebody is about to touch memory beside the body whose turn it is.
+// beginUnguarded records that a goroutine is about to access memory beside the body with the token.
 func (f *pageGuard) beginUnguarded() {
 	if !f.on {
 		return
@@ -141,7 +141,7 @@ func (f *pageGuard) close(b *buffer, r deps.Region) {
 	for lo, hi := range r.Runs() {
 		from, to := int(lo)*int(b.elem), int(hi)*int(b.elem)
 		if from = (from + page - 1) / page * page; hi == b.len {
-			to = (to + page - 1) / page * page // what is left of the last one is nobody's
+			to = (to + page - 1) / page * page // the rest of the last page belongs to no buffer
 		}
 		if to = to / page * page; from >= to {
 			continue

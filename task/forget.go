@@ -7,7 +7,7 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// keptFailures is how many failures are kept for those who ask with Task.Err.
+// keptFailures is the number of failures kept for Task.Err.
 const keptFailures = 1 << 14
 
 // ErrForgotten is the cause of a failure so long ago, with so many since, that of its error only the fact is known.

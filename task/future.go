@@ -112,9 +112,9 @@ type Event struct {
 // ErrFulfilled says that an event was fulfilled before.
 var ErrFulfilled = errors.New("task: event: fulfilled already")
 
-// Event returns an event that the task waits for after its body: its successors do not start, and nobody who waits for it
+// Event returns an event that the task waits for after its body: its successors do not start, and no wait for it
 // goes on, before Fulfill is called. It must be called before the body returns. A task that was cancelled waits for its
-// events too: who makes them happen looks at Context.
+// events too: the code that fulfills them checks Context.
 func (s *Scope) Event() (*Event, error) {
 	if !s.usable() {
 		return nil, misuse("Scope.Event", s.unusable())
@@ -128,7 +128,7 @@ func (s *Scope) Event() (*Event, error) {
 	s.pending.Add(holder)
 	s.submitted.Store(true)
 	s.submitting.Unlock()
-	if s.rt.check { // who makes it happen may touch what the task may
+	if s.rt.check { // the goroutine that fulfills it may access what the task may
 		s.rt.beginUnguarded()
 	}
 	return &Event{scope: s}, nil

@@ -2,5 +2,5 @@
 
 package task
 
-// goroutine returns 0: goroutines are not told from each other here, and who waits at the scope of another task is not noticed.
+// goroutine returns 0: goroutines cannot be distinguished here, so a wait at the scope of another task is not detected.
 func goroutine() uintptr { return 0 }

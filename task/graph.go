@@ -6,7 +6,7 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// A graph is the tasks in flight and who waits for whom, and what became undefined by failures.
+// A graph is the tasks in flight, their dependences, and the data that became undefined by failures.
 //
 // A task that failed or was skipped leaves taints: its successors do not run, whether they were submitted before it was
 // over, and have an edge, or after, and meet the taint. Wait tells of the failure and takes the taints away.
@@ -112,7 +112,7 @@ func (rt *Runtime) graphAdd(r *record) bool {
 	return ready
 }
 
-// graphEnter is the part of graphAdd, for a task that nobody looks at, that needs the lock: Settle with the edges is left to do.
+// graphEnter is the part of graphAdd, for an unobserved task, that needs the lock: its edges are still to be added.
 func (rt *Runtime) graphEnter(r *record) (edges int32) {
 	g := rt.graphFor(r)
 	if e := g.poisonOf(r.accesses); e != nil {
@@ -203,7 +203,7 @@ func (s *record) releaseSuccessor(free *recordList, led **record) {
 // graphFail is graphRelease for a task that failed or was skipped.
 func (rt *Runtime) graphFail(r *record, free *recordList, led **record) {
 	spin.Perturb()
-	// One step for those who submit: they find the edge, or the taint.
+	// One step for submitting goroutines: they find the edge, or the poison.
 	r.scope.submitting.Lock()
 	defer r.scope.submitting.Unlock()
 	r.scope.graph.addFailed(r)

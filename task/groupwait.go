@@ -255,7 +255,7 @@ func (g *Group) ownData(read bool, to []deps.Access) []deps.Access {
 			continue // it was given back
 		}
 		if b.grown.Load() == nil && !g.rt.buffers.claim(b) {
-			continue // nobody sees what is there
+			continue // its data are undefined
 		}
 		var taken, shared, rest deps.Set
 		for _, r := range g.wrote[b].Regions() {

@@ -27,7 +27,7 @@ type Iteration struct {
 	broken   error      // why the steps cannot run as they are
 	moved    bool       // a step accesses something else than when the edges were found
 	runsMu   spin.Mutex // innermost
-	freeRuns *replayRun // that nobody uses
+	freeRuns *replayRun // unused
 	runsMade int
 	run      replay
 	graph    graphReplay
@@ -249,7 +249,7 @@ func (it *Iteration) userOf(b *buffer) string {
 	return ""
 }
 
-// goneError says that b is no buffer any more; user is who uses it, or "".
+// goneError reports that b is no longer a buffer; user names the task or replay that uses it, or is empty.
 func goneError(b *buffer, user string) error {
 	if g := b.grown.Load(); g != nil { // of a sequence of kernels, whose addresses its device has
 		return &ChangedError{What: fmt.Sprintf("buffer %d (%s)%s has become a part of a larger one (%s), as memory around it was used,", b.id, b.text(), user, g.text())}
@@ -311,7 +311,7 @@ func (rt *Runtime) submitIteration(t *replayRun) (Task, error) {
 	} else {
 		r.body = t.body
 	}
-	if err := t.it.freed(); err != nil { // since Replay has looked: from here on who frees it waits for r
+	if err := t.it.freed(); err != nil { // checked again since Replay: from here on a caller that frees it waits for r
 		return rt.root.abort(r, err)
 	}
 	r.accesses = append(r.accesses, t.it.accesses...)

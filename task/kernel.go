@@ -30,7 +30,7 @@ type KernelSpec struct {
 	TypeArgs []string
 	// Files are the Go files that hold the kernel and what it calls: of one package, and of others those that say so.
 	Files []SourceFile
-	// Sources is the codegen.Package.Hash of the kernel that Go, Split and Trips were made from, "" where nobody knows: they hold copies
+	// Sources is the codegen.Package.Hash of the kernel that Go, Split and Trips were made from, "" where it is unknown: they hold copies
 	// of its code, so that Files with another hash, which accelerators and vector code would run, are refused. Lines are its CodeLines then:
 	// where the function stands elsewhere now, a panic in Split names the line that its code is on in Files.
 	Sources, Lines string
@@ -421,7 +421,7 @@ func (s *Scope) describe(r *record, args []any, options []Option) (wait bool, er
 	s.submitting.Unlock()
 	wait, err = s.rt.describeKernel(r, args, options)
 	if again := s.lockSubmission(s.rt.contextOf(r.group)); again != nil {
-		spin.Lock(&s.submitting) // for who gives up
+		spin.Lock(&s.submitting) // for a caller that gives up
 		if err == nil {
 			err = again
 		}

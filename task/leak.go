@@ -69,7 +69,7 @@ func (rt *Runtime) leakOfScheduler(e *LeakError) {
 	e.count("tasks in the inbox", int64(rt.inbox.count))
 }
 
-// leakOfRecords counts the records and details that nobody uses against those that were made.
+// leakOfRecords compares the free records and details with those that were allocated.
 func (rt *Runtime) leakOfRecords(e *LeakError) {
 	free, made := rt.countRecords()
 	e.count("records", made-free)

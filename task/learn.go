@@ -14,7 +14,7 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// learned is what policies that learn are told: how long kernels ran. Without such a policy nobody looks at a clock.
+// learned passes run times of kernels to policies that learn. Without such a policy no clock is read.
 type learned struct {
 	on         bool
 	file       string
@@ -41,7 +41,7 @@ func (l *learned) load(file string) error {
 	return nil
 }
 
-// check returns an error when save could not write the file: who has let a program learn for hours should have been told before.
+// check returns an error if save could not write the file, before the program has learned for hours in vain.
 func (l *learned) check() error {
 	if l.file == "" || !l.on {
 		return nil

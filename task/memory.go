@@ -92,7 +92,7 @@ type buffer struct {
 	shift uint8
 	use   atomic.Uint32 // inUse, unused, released or removed: see sweep.go
 	gone  atomic.Bool
-	// dropping says that somebody is waiting to drop it. Changed with the submitting of the program held, or by who set it.
+	// dropping means that a goroutine waits to drop it. Changed with the submission lock of the program held, or by the goroutine that set it.
 	dropping atomic.Bool
 	pages    []byte // of Alloc; nil for ordinary Go memory
 	owner    *Scope // where it was used first
@@ -174,7 +174,7 @@ func (t *buffers) sum() known {
 	return t.known
 }
 
-// recentSize is how many buffers are found without a search: a power of 2. Those who submit share what is written where two buffers meet.
+// recentSize is how many buffers are found without a search: a power of 2. Submitting goroutines contend only where two buffers share an entry.
 const (
 	recentBits = 10
 	recentSize = 1 << recentBits
@@ -201,7 +201,7 @@ func (t *buffers) forgetRecent(b *buffer) {
 }
 
 // A bufferTable holds the buffers by address and by id. Tables share memory: a slot of byID is written when its buffer comes and goes, and
-// who asks for one knows that it is there.
+// the caller knows that it is there.
 type bufferTable struct {
 	tree *addressTree[*buffer]
 	byID []atomic.Pointer[buffer] // nil for those that were forgotten, and for those to come
@@ -415,14 +415,14 @@ func (t *buffers) close() []*buffer {
 	return t.list()
 }
 
-// remove takes b out of the table, so that nobody finds it any more, and reports whether it was there.
+// remove takes b out of the table, so that no lookup finds it, and reports whether it was there.
 func (t *buffers) remove(b *buffer) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.takeOut(b)
 }
 
-// takeOut is remove for who holds mu.
+// takeOut is remove with mu held.
 func (t *buffers) takeOut(b *buffer) bool {
 	if b.gone.Swap(true) {
 		return false
@@ -432,7 +432,7 @@ func (t *buffers) takeOut(b *buffer) bool {
 	table.tree = table.tree.remove(b.lo())
 	t.table.Store(&table)
 	spin.Perturb()
-	b.retire() // who finds that has a tree without b
+	b.retire() // a reader of that has a tree without b
 	t.count(b, -1)
 	t.forgetRecent(b)
 	return true

@@ -97,7 +97,7 @@ func (s *Scope) waitOnce(ctx context.Context) {
 	s.regain()
 }
 
-// holdsNoTokens reports whether children may run on the stack of the body: who waits there gives its own tokens back, but not
+// holdsNoTokens reports whether children may run on the stack of the body: a wait there gives its own tokens back, but not
 // those of the tasks below it.
 func (s *Scope) holdsNoTokens() bool { return len(s.owner.settings.tokens) == 0 }
 
@@ -200,7 +200,7 @@ func (s *Scope) regain() {
 	s.rt.markBusy(s.owner)
 }
 
-// registerWaiter says that somebody waits for the children, and reports whether wakeWaiter will be called.
+// registerWaiter records that a goroutine waits for the children, and reports whether wakeWaiter will be called.
 func (s *Scope) registerWaiter(how int32, ctx context.Context) bool {
 	spin.Perturb()
 	s.waiting.Store(how)
@@ -211,7 +211,7 @@ func (s *Scope) registerWaiter(how int32, ctx context.Context) bool {
 	return !s.waiting.CompareAndSwap(how, noWaiter)
 }
 
-// wakeWaiter lets who waits for the children go on, if somebody does.
+// wakeWaiter wakes the goroutine that waits for the children, if there is one.
 func (s *Scope) wakeWaiter() {
 	spin.Perturb()
 	how := s.waiting.Load()

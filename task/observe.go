@@ -262,7 +262,7 @@ func (rt *Runtime) observeEnd(r *record) {
 	accelerator := r.held && r.set.Space != devices.Host
 	switch {
 	case r.detail == rt.none && rt.recorder != nil:
-		rt.brief(r).End = rt.soon() // perhaps before the start by some nanoseconds: who collects sees to that
+		rt.brief(r).End = rt.soon() // perhaps some nanoseconds before the start: the collector corrects that
 	case r.detail == rt.none:
 	default:
 		r.trace.Release = max(r.trace.Choice, r.trace.Start, rt.soon())
@@ -362,7 +362,7 @@ func (rt *Runtime) observeKernel(k *Kernel, onCPU bool) {
 	})
 }
 
-// reportInterval is how long nobody is told what was learned after they were.
+// reportInterval is the least time between two reports of learned times.
 const reportInterval = 250 * time.Millisecond
 
 // observeLearned tells what the policy has learned, but for the end not more often than people can read.
@@ -396,7 +396,7 @@ func (rt *Runtime) observeAny(p probe.Point) {
 	}
 }
 
-// watched reports whether anybody wants to know. A plain task asks six times, and nothing else is done for traces where nobody does.
+// watched reports whether there is an observer. A simple task calls it six times; without an observer tracing does nothing else.
 func (rt *Runtime) watched() bool { return rt.hasObserver }
 
 // launchedEarly reports whether r was launched before its predecessors were finished, and is not finished itself.

@@ -56,7 +56,7 @@ func (b *box) empty() bool {
 }
 
 const (
-	noOption optionKind = iota // that nobody has made
+	noOption optionKind = iota // the zero value: no option
 	accessOption
 	specialOption // at is a *special
 	labelOption
@@ -186,7 +186,7 @@ func Resources(kind devices.Kind, tokens int) Option {
 	return textOption(tokenOption, string(kind), tokens)
 }
 
-// If with false makes who submits the task wait until it is over, as if it had been called: it runs in its order, and
+// If with false makes the submitting goroutine wait until the task has finished, as in a call: it runs in its order, and
 // where the body of a task submits it and nothing else is to come first, at once on the same goroutine. The error is the
 // task's. A body submits such tasks to its Scope: at the Runtime they are ErrInsideTask there.
 func If(condition bool) Option { return Option{kind: ifOption, n: bit(condition)} }

@@ -19,7 +19,7 @@ func mapPages(size int) ([]byte, error) {
 	return pages, nil
 }
 
-// protectPages lets nobody touch pages, or all again.
+// protectPages forbids all access to pages, or permits it again.
 func protectPages(pages []byte, open bool) error {
 	if open {
 		return unix.Mprotect(pages, unix.PROT_READ|unix.PROT_WRITE)

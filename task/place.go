@@ -182,7 +182,7 @@ func (r *record) nameLargest(err error) error {
 	return err
 }
 
-// largestSet returns a bound of the device memory that r needs: its buffers as a whole. Where that fits, nobody needs to
+// largestSet returns a bound of the device memory that r needs: its buffers as a whole. Where that fits, no caller needs to
 // count granules.
 func (rt *Runtime) largestSet(r *record) deps.Bytes {
 	var sum deps.Bytes

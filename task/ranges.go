@@ -68,7 +68,7 @@ func (a *allocations) check(m memory, t *buffers) error {
 	defer a.mu.Unlock()
 	for x := a.tree.after(lo); x != nil && x.lo < hi; x = a.tree.after(x.hi) {
 		switch {
-		case x.value == t: // somebody is about to give it back
+		case x.value == t: // another goroutine is about to give it back
 			return errFreed
 		case x.value != nil:
 			return errForeign

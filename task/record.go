@@ -14,16 +14,16 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A record is a task while it is in flight. Records are recycled: whoever keeps one from outside keeps the id with it
+// A record is a task while it is in flight. Records are recycled: a holder outside the engine keeps the id with it
 // and asks whether they still belong together.
 //
-// Who may touch what: until the task is ready its fields belong to the goroutine that submits it, from then on to
-// whoever runs it. poison, id and done are for all.
+// Ownership: until the task is ready its fields belong to the goroutine that submits it, from then on to
+// the goroutine that runs it. poison, id and done are shared.
 //
 // Millions may be pending, so a record is 256 bytes at most, and what most tasks do not need is in its detail.
 //
 // It is four cache lines, in the order of the fields. The first one is the same for all plain tasks, and only written where something
-// changes in it, so all processors keep it. The next two are those of who submits; see deps.Node. The last one goes to who runs the
+// changes in it, so all processors keep it. The next two belong to the submitting goroutine; see deps.Node. The last one belongs to the worker that runs the
 // task and comes back.
 type record struct {
 	*detail
@@ -45,10 +45,10 @@ type record struct {
 }
 
 // A detail is the part of a record that plain Go tasks of the program with nothing but accesses do without: all of those have
-// that of Runtime.none, which is for reading only. Who writes a field of a record that may be one of them calls need before.
+// that of Runtime.none, which is for reading only. A writer of a field of a record that may be one of them calls need before.
 type detail struct {
 	rt   *Runtime
-	next *detail // in the list of those that nobody uses
+	next *detail // in the free list
 	item sched.Item
 
 	inner       *Scope // of its body; nil when that has none
@@ -63,7 +63,7 @@ type detail struct {
 	sharedRegions     []deps.Region   // these, for others to compare with: accesses of reductions change when the task starts
 	heldIndex         int             // in gatherings.held
 	onHost            bool            // may run on the host alone
-	undeferred        bool            // who submits it goes on when it is over
+	undeferred        bool            // the submitting goroutine waits until it has finished
 	final             bool            // so do its children
 	retries           int             // how often it may still run again after a failure
 	tries             int             // how often it has failed and was run again
@@ -88,7 +88,7 @@ type detail struct {
 	uses     []reductionUse // reductions among them
 	bound    bool           // uses have their private copies
 	work     deps.Bytes
-	began    time.Duration // on an accelerator, where somebody learns
+	began    time.Duration // on an accelerator, where the policy learns
 	launch   devices.Launch
 	args     devices.Args
 	set      machine.WorkingSet
@@ -253,7 +253,7 @@ func (d *detail) clear() {
 	d.args.List, d.args.At = d.args.List[:0], nil
 }
 
-// detailFreeList are the details that nobody uses.
+// detailFreeList holds the free details.
 type detailFreeList struct {
 	mu   spin.Mutex
 	list *detail

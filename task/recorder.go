@@ -86,7 +86,7 @@ func (r *Recorder) check() error {
 	return r.err
 }
 
-// goStep records a task that runs body, or nested with a scope. With value somebody asks for the task itself.
+// goStep records a task that runs body, or nested with a scope. With value the program uses the handle of the task.
 func (r *Recorder) goStep(body func() error, nested func(*Scope) error, g *Group, options []Option, value bool) error {
 	if err := r.check(); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (r *Recorder) take(d *taskTemplate, g *Group) error {
 	return r.addDescribed(d)
 }
 
-// expected returns the step of the old iteration that comes next, nil at the end. Those that nobody gave are left out: they follow from
+// expected returns the step of the old iteration that comes next, nil at the end. Steps that the program did not submit itself are left out: they follow from
 // the others.
 func (r *Recorder) expected() *step {
 	for r.at < len(r.old.steps) && r.old.steps[r.at].combines != nil {

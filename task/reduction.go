@@ -300,7 +300,7 @@ func (rt *Runtime) returnPrivates(r *record) {
 
 // addPrivates adds the copies that r combines to its accesses.
 func (rt *Runtime) addPrivates(r *record) {
-	for _, c := range r.uses[0].group.copies { // its tasks are over: nobody else has them
+	for _, c := range r.uses[0].group.copies { // its tasks have finished: there is no other user
 		for _, p := range c.set.Regions() {
 			r.accesses = append(r.accesses, deps.Access{Region: p, Mode: deps.In})
 		}

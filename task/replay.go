@@ -14,8 +14,8 @@ import (
 // A replay runs the steps of an iteration: on the worker that has the task, its owner, and on those that are idle.
 //
 // A step counts its predecessors that are over. It is run when all are: replays with an even number count down to 0, the others
-// up again, so that nothing has to be reset. Who makes a step ready runs it next, without a queue; of several ready steps the
-// others go into the queue of the worker, from which those who have nothing take half.
+// up again, so that nothing has to be reset. The worker that makes a step ready runs it next, without a queue; of several ready steps the
+// others go into the queue of the worker, from which idle workers take half.
 type replay struct {
 	it      *Iteration
 	ctx     context.Context // of the steps of this replay
@@ -26,7 +26,7 @@ type replay struct {
 	roots      atomic.Int64 // handed out
 	completed  atomic.Int64 // steps; told by workers that run out of work
 	deques     []deque
-	freeDeques []*deque // that nobody sits at; the first desk is the owner's
+	freeDeques []*deque // without a worker; the first deque is the owner's
 	dequesMu   spin.Mutex
 	owner      *record     // the task that this replay is
 	asleep     atomic.Bool // its goroutine, which has lent its worker
@@ -61,7 +61,7 @@ func (r *replay) prepare(it *Iteration) {
 	}
 }
 
-// packRoots makes roots lo to hi-1 the one number that a desk keeps: who works there takes the first, who has nothing the later half.
+// packRoots makes roots lo to hi-1 the one number that a deque keeps: its worker takes the first, an idle worker the later half.
 func packRoots(lo, hi int64) uint64 { return uint64(hi)<<32 | uint64(lo) }
 
 func unpackRoots(s uint64) (lo, hi int64) { return int64(s & (1<<32 - 1)), int64(s >> 32) }
@@ -138,7 +138,7 @@ func (r *replay) Wanted() bool {
 	return false
 }
 
-// nonEmpty reports whether there is a step at d that somebody may take.
+// nonEmpty reports whether d has a step to take.
 func (d *deque) nonEmpty() bool {
 	lo, hi := unpackRoots(d.roots.Load())
 	return lo < hi || d.queued.Load() > 0
@@ -272,7 +272,7 @@ func (r *replay) refillRoots(d *deque) bool {
 		}
 		hi := min(n, lo+max(1, min(64, (n-lo)/int64(2*len(r.deques)))))
 		if r.roots.CompareAndSwap(lo, hi) {
-			d.roots.Store(packRoots(lo, hi)) // nobody takes from a desk that has none
+			d.roots.Store(packRoots(lo, hi)) // no worker takes from an empty deque
 			return true
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// This file is how a task that failed runs again. It may when nobody can see that it has run before: what it only writes is
+// This file is how a task that failed runs again. It may when no other task can observe that it has run before: what it only writes is
 // written again, and what it also reads is put back. No other task can have seen what it wrote, as its successors wait.
 
 // errNoRetry says why a task cannot be run again.
@@ -72,7 +72,7 @@ func isViolation(e *Error) bool {
 }
 
 // leaveScope ends the scope of a run that failed, and reports whether nothing was submitted there. The next run is on the worker that this
-// one has now: who has waited may have another than before.
+// one has now: a goroutine that has waited may have another than before.
 func (rt *Runtime) leaveScope(r *record) bool {
 	if r.inner == nil {
 		return true
@@ -119,7 +119,7 @@ func (r *record) inputs() (list []deps.Access) {
 }
 
 // keepInputs makes what r, which was granted to an accelerator, reads and writes valid on the host too, and launches it then. The host
-// is what it runs again from: a kernel writes where it runs, and nobody else may touch what it writes until it is over. It reports false
+// is what it runs again from: a kernel writes where it runs, and no other task may access what it writes until it has finished. It reports false
 // when there is nothing to keep.
 func (rt *Runtime) keepInputs(r *record) bool {
 	list := r.inputs()

@@ -124,13 +124,13 @@ type Runtime struct {
 	policyErr    atomic.Pointer[error] // what the policy broke with
 	sched        *sched.Scheduler
 	workerStates []workerState   // by worker
-	eagerQueues  []eagerQueue    // by place: who would follow there; nil when nobody may
-	backlogs     []deviceBacklog // by place: who does
+	eagerQueues  []eagerQueue    // by place: tasks to launch eagerly there; nil where that is off
+	backlogs     []deviceBacklog // by place: tasks launched eagerly there
 	counts       counts
 	learned      learned
 	agreed       [agreements]agreement
 	alike        []sched.PlaceSet // by place: those of its kind
-	// Until here all is written rarely, and read by all for every task. What follows is kept apart from it and by who writes it.
+	// Until here all is written rarely, and read by all for every task. The fields below are kept on cache lines of their own, by writer.
 	_ line128
 
 	root     Scope // of the tasks of the program
@@ -144,7 +144,7 @@ type Runtime struct {
 	freeDetails detailFreeList
 	domains     sync.Pool
 	cleaning    sync.WaitGroup
-	// callers is who uses the runtime and is in no window yet.
+	// callers are the goroutines that use the runtime and are in no window yet.
 	callers      activeCallers
 	contention   contention
 	sweeper      sweeper

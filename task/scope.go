@@ -34,10 +34,10 @@ type Scope struct {
 	records *Recorder // what is submitted here is recorded
 
 	graph graph
-	_     [64]byte // those who end tasks read what comes before
+	_     [64]byte // padding: goroutines that end tasks read the fields above
 
 	submitting      spin.Mutex    // one submission at a time: the order of submission is the meaning of the program
-	submitters      submitters    // of those who submit kernels to the program; beside the lock, whose line they have
+	submitters      submitters    // goroutines that submit kernels to the program; on the cache line of the lock
 	declared        []deps.Access // of the task that is being submitted, if its record has no detail
 	freeOwn         *record       // free; see Scope.takeRecord
 	returned        atomic.Pointer[record]
@@ -54,16 +54,16 @@ type Scope struct {
 	fresh           []*buffer      // memory first used here
 
 	pending      atomic.Int64  // children that are not over, and holder for each reason why the task is not over without them
-	waiting      atomic.Int32  // how somebody waits for the children
-	waitMu       spin.Mutex    // held by who waits for the children
-	childrenDone chan struct{} // for who waits without having lent the worker; made when first needed, as is resume
+	waiting      atomic.Int32  // how a goroutine waits for the children
+	waitMu       spin.Mutex    // held by the goroutine that waits for the children
+	childrenDone chan struct{} // for a wait that has not released its worker; made when first needed, as is resume
 
 	body  atomic.Uintptr // the goroutine that runs the body: see goroutine; bodyFinished when it has returned, 0 where there is none
 	above atomic.Uintptr // the goroutine of the body on whose stack a child runs
 
-	lending spin.Mutex // held by who has lent the worker, until it has one again
+	lending spin.Mutex // held by the goroutine that has released its worker, until it has one again
 	worker  int        // that the body runs on, smp.None when there is none; guarded by lending
-	resume  chan int   // a worker for who has lent it
+	resume  chan int   // a worker for the goroutine that has released its own
 
 	submitted atomic.Bool  // something was
 	pauses    atomic.Int32 // how often the body waits, or has returned; where bodies are checked
@@ -79,7 +79,7 @@ type Scope struct {
 // holder is what the body, and each external event, adds to Scope.pending.
 const holder = 1 << 32
 
-// How somebody waits for the children: Scope.waiting.
+// The states of Scope.waiting: how a goroutine waits for the children.
 const (
 	noWaiter           int32 = iota
 	waitsForWorker           // has lent the worker, and goes on when it gets one
@@ -156,7 +156,7 @@ func (s *Scope) lockSubmission(ctx context.Context) error {
 		case s.rt.window.hasCapacity(), insideBody(): // a body, which should use its scope, would wait for room as a worker
 			return nil
 		}
-		s.submitting.Unlock() // who ends tasks may need it
+		s.submitting.Unlock() // goroutines that end tasks may need it
 		if err := s.rt.window.waitCapacity(ctx); err != nil {
 			return err
 		}

@@ -238,7 +238,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	if err := goneIn(it.buffers); err != nil { // from here on who frees one waits for r
+	if err := goneIn(it.buffers); err != nil { // from here on a caller that frees one waits for r
 		return s.abort(r, err)
 	}
 	r.kernel, r.pos = it.kernel, it.kernel.device.Pos

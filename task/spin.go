@@ -7,7 +7,7 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// lock locks mu, which is of all. Workers alone are many, and rather sleep: 8 who submitted to 16 workers took a quarter longer awake.
+// lock locks mu, which all goroutines share. Many workers sleep rather than spin: 8 submitting goroutines with 16 workers took a quarter longer with spinning.
 func (rt *Runtime) lock(mu *spin.Mutex) {
 	if rt.accelerators {
 		spin.LockLong(mu)
@@ -16,7 +16,7 @@ func (rt *Runtime) lock(mu *spin.Mutex) {
 	}
 }
 
-// spinTime is how long somebody who has nothing to do looks for work before going to sleep: about what it takes to be woken.
+// spinTime is how long an idle goroutine looks for work before it sleeps: about the cost of a wake-up.
 const spinTime = 20 * time.Microsecond
 
 // spinFor calls found again and again for about spinTime, until it returns true. Other goroutines run in between.

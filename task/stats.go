@@ -47,7 +47,7 @@ type VariantChoice struct {
 	VectorTime, GoTime float64
 }
 
-// counts are written by all who start and end tasks.
+// counts are written by all goroutines that start and end tasks.
 type counts struct {
 	ran   []placeCount
 	held  []placeCount // that were granted and are not over
@@ -90,7 +90,7 @@ func (c *counts) grant(p sched.PlaceID) {
 	c.most[of] = max(c.most[of], n)
 }
 
-// grantUncounted is grant for who shares nothing with other places, and does not know how many there are in all.
+// grantUncounted is grant for a place that shares no counter with others and does not know the total.
 func (c *counts) grantUncounted(p sched.PlaceID) { c.held[p].n.Add(1) }
 
 func (c *counts) end(p sched.PlaceID) { c.held[p].n.Add(-1) }

@@ -169,7 +169,7 @@ func (s *Scope) commit(r *record) Task {
 	}
 	undeferred := r.undeferred || !s.program() && s.final
 	var enough <-chan struct{}
-	if !undeferred && !s.program() && s.rt.window.full() { // then it waits for room, and nobody has asked for the task
+	if !undeferred && !s.program() && s.rt.window.full() { // then it waits for capacity, and the program does not use the handle
 		undeferred, enough = true, r.context().Done()
 	}
 	if undeferred && !r.undeferred && s.wrongScope() != nil { // nor has it asked whether it would wait for itself
@@ -191,12 +191,12 @@ func (s *Scope) commit(r *record) Task {
 		ready.push(r)
 	}
 	s.rt.startAll(&ready)
-	s.awaitTask(t, enough) // who submits asks the task for its error
+	s.awaitTask(t, enough) // the submitting goroutine takes the error
 	return t
 }
 
 // enterGraph enters r into the graph and gives the lock of submission back. late is as in commitLocked; follows says that r is to be started
-// behind its predecessors. Where that may be and nobody looks on, what is r's alone is done without the lock: who comes next need not wait.
+// behind its predecessors. Without an observer, the part that concerns r alone is done without the lock, so that the next submission need not wait.
 func (s *Scope) enterGraph(r *record, ready *recordList) (id deps.TaskID, late, follows bool) {
 	rt, detail := s.rt, r.detail // r may be over, and another task, once it is in the graph
 	if rt.eagerQueues == nil || rt.recorder != nil || r.kind != kernelBody || r.isStep() {
@@ -499,7 +499,7 @@ func (rt *Runtime) addAccess(r *record, o *Option) error {
 func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
 	mode := o.mode()
 	if r.kind == waitBody && mode != deps.In {
-		mode = deps.InOut // who waits is alone
+		mode = deps.InOut // the waiting goroutine is alone
 	}
 	if mode >= deps.Concurrent {
 		r.need().relaxed = true

@@ -20,7 +20,7 @@ import (
 // A sweep comes when as many buffers or bytes were registered since the last one as half of those that there were then, so that what it costs
 // is a part of what registering costs; when the collector has freed memory; and a while after a buffer was used.
 
-// How tasks use a buffer: buffer.use. A task is described with a buffer that is inUse: who finds it in another state makes it so (claim).
+// How tasks use a buffer: buffer.use. A task is described with a buffer that is inUse: a goroutine that finds it in another state claims it (claim).
 const (
 	inUse    uint32 = iota
 	unused          // inUse, and not found since the last sweep
@@ -181,7 +181,7 @@ func (rt *Runtime) noteFreed(b *buffer) {
 	rt.wantSweep()
 }
 
-// usedNow reports whether a task in flight uses b, or one will that nobody submits. Requires: submitting held.
+// usedNow reports whether a task in flight uses b, or one that the runtime itself will submit. Requires: submitting held.
 func (rt *Runtime) usedNow(b *buffer) bool {
 	s := &rt.root
 	return b.dropping.Load() || b.users.Load() > 0 || b.parts.Load() != nil || s.graph.domain != nil && s.graph.domain.Uses(b.id) ||

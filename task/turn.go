@@ -144,10 +144,10 @@ type replayRun struct {
 	group     *Group
 	body      func() error // of the task, where the steps are none
 	task      *record
-	next      *replayRun // in the list of those that nobody uses
+	next      *replayRun // in the free list
 }
 
-// takeRun returns a turn that nobody uses.
+// takeRun returns an unused replayRun.
 func (it *Iteration) takeRun() *replayRun {
 	it.runsMu.Lock()
 	defer it.runsMu.Unlock()

@@ -126,7 +126,7 @@ func (v *variable) argument() (a devices.Arg, where memory) {
 	return a, where
 }
 
-// value returns a copy of v, an array or struct, that nobody changes.
+// value returns an immutable copy of v, an array or struct.
 func (v *variable) value() []byte {
 	now := variableBytes(v.at, v.of.Type.Size)
 	if last := v.last.Load(); last != nil && bytes.Equal(*last, now) {

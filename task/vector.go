@@ -36,7 +36,7 @@ type vectors struct {
 	await   bool  // tasks wait for it
 	options vec.Options
 	memory  vec.Memory                                      // the system's but in tests
-	made    func(c *kernelCode, began, ended time.Duration) // called for what was compiled; nil is nobody
+	made    func(c *kernelCode, began, ended time.Duration) // called for compiled code; may be nil
 	now     func() time.Duration
 
 	mu     sync.Mutex // guards what follows

@@ -13,7 +13,7 @@ import (
 // This file is a runtime whose devices have a virtual time: the same program does the same in every run, whatever the speed of the host.
 //
 // One thing is done at a time, and each one to its end: the program submits; a body runs; something ends on a device, with all that comes
-// of it: completions, placements, launches, copies. Each has its turn. When it is nobody's turn and all goroutines of the program that use
+// of it: completions, placements, launches, copies. Each has its turn. When no goroutine has the turn and all goroutines of the program that use
 // the runtime wait in it, the next turn is, in this order: that of what waits no more, in the order in which the waits began; that of a job
 // of the runtime; that of the CPU workers; and that of the next thing in virtual time. So time goes on only when nothing else is to be done.
 //
@@ -35,7 +35,7 @@ const (
 // A waiter is a goroutine that waits for something that comes of the turns of others.
 type waiter struct {
 	of      waiterOf
-	over    func() bool   // reports whether it waits no more; called when it is nobody's turn
+	over    func() bool   // reports whether it no longer waits; called when no goroutine has the turn
 	granted chan struct{} // closed when it goes on; nil where nothing waits for that
 }
 
@@ -60,7 +60,7 @@ type virtual struct {
 	jobs    []func()
 	looked  bool // the workers have looked for work since anything else has had its turn
 	stopped bool // what the end of the context does was done
-	loose   bool // nothing has happened for turnPatience: time goes on all the same, until somebody waits
+	loose   bool // nothing has happened for turnPatience: time goes on all the same, until a goroutine waits
 	forced  int64
 	ended   time.Duration // the last cost of a body
 
@@ -141,7 +141,7 @@ func (v *virtual) run() {
 	}
 }
 
-// loosen lets time go on although somebody seems to run.
+// loosen lets time go on although a goroutine seems to run.
 func (v *virtual) loosen() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -321,7 +321,7 @@ func (v *virtual) spend() {
 	if v == nil || v.costs.Submit <= 0 || insideBody() {
 		return
 	}
-	passed := false // written and read when it is nobody else's turn
+	passed := false // written and read when no other goroutine has the turn
 	v.line.At(v.line.Now()+v.costs.Submit, func() { passed = true })
 	v.wait(func() bool { return passed }, nil)
 }
@@ -342,7 +342,7 @@ func (rt *Runtime) aJob(f func()) {
 // endJobs waits until no job is left.
 func (v *virtual) endJobs() {
 	if v != nil {
-		v.wait(func() bool { return len(v.jobs) == 0 }, nil) // it is nobody's turn, and mu is held
+		v.wait(func() bool { return len(v.jobs) == 0 }, nil) // no goroutine has the turn, and mu is held
 	}
 }
 
@@ -388,7 +388,7 @@ func (v *virtual) pass(n int) {
 	v.rt.mu.Unlock()
 }
 
-// makespan returns when the last cost of a body has passed, and how often time went on though somebody seemed to run.
+// makespan returns when the last cost of a body has passed, and how often time went on although a goroutine seemed to run.
 func (v *virtual) makespan() (ended time.Duration, forced int64) {
 	if v == nil {
 		return 0, 0

@@ -52,7 +52,7 @@ func (t Task) done() <-chan struct{} {
 			return closedDone // it ended between the two looks
 		}
 	}
-	// The record may have gone to another task meanwhile, which then closes a channel that nobody waits for.
+	// The record may have gone to another task meanwhile, which then closes a channel without receivers.
 	if r.taskID() != t.id {
 		return closedDone
 	}
@@ -124,7 +124,7 @@ func (rt *Runtime) failureOf(id deps.TaskID) error {
 	return nil
 }
 
-// forgetError returns the error of a wait, which nobody asks for again.
+// forgetError returns the error of a wait and forgets it.
 func (rt *Runtime) forgetError(t Task) error {
 	err := t.Err()
 	rt.failing.Lock()
@@ -133,7 +133,7 @@ func (rt *Runtime) forgetError(t Task) error {
 	return err
 }
 
-// noteFailure keeps the error of r for those who ask.
+// noteFailure keeps the error of r for Task.Err and waits.
 func (rt *Runtime) noteFailure(r *record) {
 	if rt.watched() {
 		rt.observeFailure(r)
@@ -142,7 +142,7 @@ func (rt *Runtime) noteFailure(r *record) {
 	defer rt.failing.Unlock()
 	rt.failures.add(r.taskID(), r.err)
 	switch skipped := isSkip(r.err); {
-	case r.kind == waitBody: // who waits is told
+	case r.kind == waitBody: // the wait reports it
 		return
 	case skipped:
 		rt.skipped++
@@ -267,7 +267,7 @@ func (rt *Runtime) flush(read bool) error {
 	var all []deps.Access
 	for _, b := range rt.buffers.list() {
 		if b.copied || b.use.Load() == released && b.host.At() == nil {
-			continue // nobody sees what is there
+			continue // its data are undefined
 		}
 		all = append(all, deps.Access{Region: b.whole(), Mode: deps.In})
 	}
@@ -345,7 +345,7 @@ func (rt *Runtime) stop() {
 			}
 			rt.unlock()
 			if rt.workers != nil {
-				rt.workers.Wake(1) // who was woken for it may have found nothing meanwhile
+				rt.workers.Wake(1) // the worker that was woken for it may have found nothing
 			}
 			continue
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // The stages of a task whose data are brought to the host. The worker that acquires and the callback of the machine
-// meet here: who comes second goes on with the task.
+// meet here: the second one continues the task.
 const (
 	_ int32 = iota // nothing is being acquired
 	stageAcquiring
@@ -228,7 +228,7 @@ func (rt *Runtime) dieWith(r *record) {
 
 var errGoexit = errors.New("its goroutine was ended from inside (runtime.Goexit)")
 
-// callTimed calls the body of r, with a look at the clock if somebody learns from that.
+// callTimed calls the body of r and measures its time if the policy learns.
 func (rt *Runtime) callTimed(r *record) error {
 	if !rt.learned.on || r.kind != kernelBody {
 		return rt.callBody(r)
