@@ -6,8 +6,8 @@ package deps
 //   - readers are those after it; every reader waits for every writer;
 //   - before is what the members of a shared group wait for, as one that joins late has to wait for it too.
 //
-// What came earlier is in no list: whatever is in the lists waits for it, so nobody else needs to. Tasks that are over stay in a
-// list until somebody submits an access that looks there: that costs who completes a task nothing. Where all readers are over, so
+// What came earlier is in no list: everything in the lists waits for it, so later accesses need not. Finished tasks stay in a
+// list until a submission looks there: that makes completion cheap. Where all readers have finished, so
 // are the writers before them. Cells whose regions have a common element know each other (over), so a region that repeats costs
 // one look into the table and no search.
 //
@@ -18,7 +18,7 @@ type cell struct {
 	writers refs
 	key     modeKey
 	used    bool // since the latest sweep
-	asked   list // that were long when somebody who waits walked through them
+	asked   list // that were long when a waiter walked through them
 	region  Region
 	room    [1]ref // for writers, as long as there is one at a time
 
@@ -71,7 +71,7 @@ func (l *refs) empty() {
 	*l = (*l)[:0]
 }
 
-// idle reports whether nobody has to wait for an access of c.
+// idle reports whether no access has to wait for one of c.
 func (c *cell) idle() bool {
 	c.writers.tidy()
 	c.readers.tidy()

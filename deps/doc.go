@@ -9,7 +9,7 @@
 //   - regions hold buffer ids and element offsets, never addresses, and edges depend on nothing but the order of submission and
 //     what has completed, so that every process that submits the same program builds the same graph;
 //   - nothing in the graph waits for a completed node, and its memory can be used for another task of the domain. The lists of the
-//     graph may still name it, as the task that it was, until somebody looks there: a node says by its tag which task it is (ref). Memory
+//     graph may still name it, as the task that it was, until a submission looks there: a node identifies its task by its tag (ref). Memory
 //     goes to another domain when the one that it was in has been Reset or is gone.
 //
 // Two tiers: a region that repeats is found in a table, and regions that overlap in part know each other from the first use of
@@ -17,7 +17,7 @@
 //
 // Where many wait for the same many, they wait for a node between them (fanin.go), so that edges are a sum and no product.
 //
-// To complete a node takes no lock but its own, where others may follow it, and touches none of the lists: they belong to those who submit, one at a time. The two meet in one
+// To complete a node takes no lock but its own, where others may follow it, and touches none of the lists: they belong to the submitting goroutines, one at a time. The two meet in one
 // word of the node (Node.word), where an edge is made or refused, and in its count of predecessors.
 //
 // The package is pure: no goroutine, no clock, no device. Lock order: the lock of a node, which is there for Follow alone, one at

@@ -23,7 +23,7 @@ type Domain struct {
 	// the node can be ready, at most once for each node, and not for one whose predecessors complete meanwhile.
 	Follow func(n *Node, stream int)
 
-	_ [64]byte // who completes nodes reads Follow, and nothing of what follows
+	_ [64]byte // padding: completions read Follow, and nothing below
 
 	next   uint64 // submissions so far
 	edges  uint64 // made so far, those of joints included
@@ -34,7 +34,7 @@ type Domain struct {
 	found  []TaskID // predecessors of the node being submitted, for Edges
 	joints *joint   // that are over, by next
 	wides  []*wide  // that no cell has
-	_      [64]byte // who completes nodes writes what follows
+	_      [64]byte // padding: completions write the fields below
 	spent  atomic.Pointer[joint]
 }
 
@@ -58,7 +58,7 @@ func (d *Domain) Enter(n *Node, accesses []Access) (edges int32) {
 }
 
 // Prepare is the part of Enter that concerns n alone, whose memory another processor has had most often: several nodes are prepared at
-// once, and who comes next does not wait for it. Place, with the same accesses, must follow, or n be prepared again.
+// once, and the next submission does not wait for it. Place, with the same accesses, must follow, or n be prepared again.
 func (d *Domain) Prepare(n *Node, accesses []Access) { n.begin(accesses, d.Follow != nil) }
 
 // Place is the rest of Enter, for a node that is prepared.
@@ -303,7 +303,7 @@ func (d *Domain) visitReady(s *Node, visit func(ready *Node)) {
 	visit(s)
 }
 
-// take closes n: nobody becomes its successor any more. It returns how many there are, and whether they count n as not launched.
+// take closes n: it gets no further successors. It returns how many there are, and whether they count n as not launched.
 func (d *Domain) take(n *Node) (count uint32, counted bool) {
 	if n.word.Load() == 0 || n.pending.Load() != 0 {
 		panic(fmt.Sprintf("gompss: bug: node %d completed in state %d with %d predecessors", n.ID, n.word.Load()>>31&1, n.pending.Load()))

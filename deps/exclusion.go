@@ -11,8 +11,8 @@ import (
 // An Exclusion keeps tasks with overlapping Commutative regions apart, which the graph does not order: a node is granted all of
 // its commutative regions at once or waits holding none, so nothing deadlocks. The zero Exclusion holds nothing.
 //
-// Nodes that wait for the same first region stand in one queue, where only the head can be next. Nobody overtakes the node that
-// has waited longest if the two conflict, so nobody starves. Safe for concurrent use.
+// Nodes that wait for the same first region are in one queue, where only the head can be next. No node overtakes the one that
+// has waited longest if the two conflict, so none starves. Safe for concurrent use.
 type Exclusion struct {
 	mu      spin.Mutex
 	held    Shelf[int32] // regions by how many nodes have them: one, but where a node names one twice
@@ -112,7 +112,7 @@ func (e *Exclusion) let(n *Node) bool {
 	return true
 }
 
-// free reports whether nobody holds what n needs.
+// free reports whether no node holds what n needs.
 func (e *Exclusion) free(n *Node) bool {
 	for _, r := range n.Exclusive() {
 		if e.held.Any(&r, func(*Region, *int32) bool { return true }) {
@@ -122,8 +122,8 @@ func (e *Exclusion) free(n *Node) bool {
 	return true
 }
 
-// grant gives those of the waiting heads that n has kept back what is free now, oldest first, and appends them to granted. Nobody else
-// can go on: who was kept back by another that waits, and is granted its regions now, is kept back by that one still.
+// grant gives those of the waiting heads that n has kept back what is free now, oldest first, and appends them to granted. No other node
+// can continue: a node that another waiting node blocked stays blocked when that one is granted its regions.
 // Requires: e.mu held.
 func (e *Exclusion) grant(n *Node, granted []*Node) []*Node {
 	e.freed = e.freed[:0]
@@ -162,7 +162,7 @@ func (e *Exclusion) first() *Node {
 	if len(e.waiting) == 0 {
 		return nil
 	}
-	if e.oldest == nil { // who comes later is younger than all heads
+	if e.oldest == nil { // later nodes are younger than all heads
 		for _, q := range e.waiting {
 			if e.oldest == nil || q.head().arrived < e.oldest.head().arrived {
 				e.oldest = q

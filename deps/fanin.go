@@ -7,7 +7,7 @@ import "github.com/gompss/gompss/internal/spin"
 // the second one a joint is made, a node without a task, which comes after the n, and that one and all later ones come after the joint.
 // Whoever completes the last predecessor of a joint passes through it to its successors.
 //
-// A joint stands for a whole list, or for all that a reader or writer of a region waits for, so nobody waits for more than before.
+// A joint stands for a whole list, or for all that a reader or writer of a region waits for, so no node waits for more than before.
 // There are none where edges are told of or counted: where Domain.Edges or Domain.Follow is set.
 
 // fanIn is the number of edges from which a joint is made, or of regions that one overlaps from which it is wide.
@@ -40,7 +40,7 @@ func (d *Domain) newJoint() *joint {
 	} else {
 		d.joints, j.next = j.next, nil
 	}
-	j.ID++ // its tag; nobody else sees it
+	j.ID++ // its tag; no other goroutine sees it
 	j.mark = 0
 	j.word.Store(uint64(uint32(j.ID))<<32 | open)
 	return j
@@ -65,7 +65,7 @@ func (d *Domain) settle(j *joint, edges int32) ref {
 	r := ref{&j.Node, uint32(j.ID)}
 	spin.Perturb()
 	if edges == 0 || j.pending.Add(edges) == 0 {
-		d.pass(j, nil) // nobody waits for it yet
+		d.pass(j, nil) // nothing waits for it yet
 	}
 	return r
 }
@@ -94,7 +94,7 @@ func (d *Domain) pass(j *joint, visit func(ready *Node)) {
 	}
 }
 
-// tell visits those who wait for j, with ready false. Requires: a predecessor of j is not over before tell returns.
+// tell visits the nodes that wait for j, with ready false. Requires: a predecessor of j is not over before tell returns.
 func (j *joint) tell(visit func(succ *Node, ready bool)) {
 	at := walk{node: &j.Node}
 	for range uint32(j.word.Load()) &^ open {
@@ -107,7 +107,7 @@ func (j *joint) tell(visit func(succ *Node, ready bool)) {
 	}
 }
 
-// A list names lists of a cell, to remember which were long when somebody walked through them.
+// A list names lists of a cell, to remember which were long when a submission walked through them.
 type list uint8
 
 func (c *cell) name(l *refs) list {
@@ -120,7 +120,7 @@ func (c *cell) name(l *refs) list {
 	return 4
 }
 
-// fold replaces a long list by a joint when n is the second one who waits for all of it.
+// fold replaces a long list by a joint when n is the second node that waits for all of it.
 func (d *Domain) fold(n *Node, c *cell, l *refs) {
 	which := c.name(l)
 	if c.asked&which == 0 {
@@ -150,8 +150,8 @@ func (l *refs) has(n *Node) bool {
 // A wide is what a cell knows that overlaps many others, so that an access need not walk through all of them when nothing has
 // happened there since the one before it. Times are submissions of the domain.
 //
-//   - Where the latest writer, alone, came after all accesses to the others, it waits for those: who comes next waits for it, or
-//     for who waits for it, as in any cell.
+//   - Where the latest writer, alone, came after all accesses to the others, it waits for those: the next access waits for it, or
+//     for its waiters, as in any cell.
 //   - Where two in a row wait for the same, the second one makes a joint, which serves all others until something happens.
 type wide struct {
 	wrote      uint64 // when the latest writer came, if it is alone; else 0
@@ -274,7 +274,7 @@ func (d *Domain) afterSum(n *Node, w *wide) int32 {
 	return 1
 }
 
-// tell notes an access, of now, where others look who overlap and are wide.
+// tell records a new access where wide overlapping accesses look.
 func (w *wide) tell(now uint64, writes bool) {
 	for _, o := range w.neighbours {
 		o.wide.meets(now, writes)

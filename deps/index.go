@@ -103,7 +103,7 @@ type tract struct {
 	pairs  int // overlapping pairs of cells, each counted twice
 	// dropped is the regions of cells that were swept: Known finds them.
 	dropped Set
-	// The numbers from which cells that nobody waits for are dropped, if they have not been used again: regions that never
+	// The numbers from which cells without waiters are dropped, if they have not been used again: regions that never
 	// repeat must not pile up, and those of a loop must stay.
 	maxCells, maxPairs int
 }
@@ -156,7 +156,7 @@ func (n *cell) meeting(c *cell) {
 	}
 }
 
-// sweep drops the cells that nobody waits for and that have not been used again since the last sweep. The next one comes when
+// sweep drops the cells without waiters that have not been used since the last sweep. The next one comes when
 // what is left has doubled, which spreads the cost.
 func (d *Domain) sweep(t *tract) {
 	d.swept = d.swept[:0]

@@ -20,7 +20,7 @@ const (
 // submitted again as another task of the domain. The zero Node is ready for use. Owner is the caller's way back to its record.
 //
 // A task costs little as long as each cache line has one writer. Owner does not change. What lies between it and word belongs to
-// those who submit; who completes a node reads there only where it has more than three successors or is no plain task. word, near
+// the submitting goroutines; a completion reads there only where the node has more than three successors or is no simple task. word, near
 // and pending are what goes from one processor to the other and back.
 type Node struct {
 	Owner any
@@ -35,8 +35,8 @@ type Node struct {
 	chunks, last *chunk // of successors: the first one, and the one that is being filled
 	extra        [extraSuccessors]*Node
 
-	// word is 0 for a node that is not in flight, else its tag, open and the number of successors. Who submits notes a successor and
-	// then counts it by a compare-and-swap; who completes takes the word by a swap. One of the two comes first: either the swap finds
+	// word is 0 for a node that is not in flight, else its tag, open and the number of successors. A submission records a successor and
+	// then counts it by a compare-and-swap; a completion takes the word by a swap. One of the two comes first: either the swap finds
 	// the successor counted, and with it what was noted, or the compare-and-swap fails and there is no edge, as the node is complete.
 	word atomic.Uint64
 	near [nearSuccessors]*Node
@@ -129,7 +129,7 @@ func (n *Node) begin(accesses []Access, follows bool) {
 		m.behind.Store(0)
 	}
 	if follows {
-		n.spill().unlaunched.Store(1) // nobody tells of n before it is settled
+		n.spill().unlaunched.Store(1) // n is not reported before it is complete
 	}
 	for i := range accesses {
 		if a := &accesses[i]; a.Mode == Commutative && a.Region.N > 0 {
@@ -172,7 +172,7 @@ func (p ref) precede(s *Node) bool {
 		if !p.means(w) {
 			return false
 		}
-		*n.room(uint32(w) &^ open) = s // nobody reads it before it is counted
+		*n.room(uint32(w) &^ open) = s // it is not read before it is counted
 		spin.Perturb()
 		if n.word.CompareAndSwap(w, w+1) {
 			return true
@@ -196,7 +196,7 @@ func (n *Node) room(i uint32) **Node {
 		}
 		n.last = n.chunks
 	case at == 0:
-		// The chunk may be the last one for who completes n now, but that one does not look for a next one then.
+		// The chunk may be the last one for a concurrent completion of n, which does not look for a next one then.
 		if n.last.next == nil {
 			n.last.next = &chunk{}
 		}

@@ -5,9 +5,9 @@
 // trace/record; what the numbers mean is in trace/run.
 //
 // A page never slows the run: the collecting goroutine appends to a window of the newest tasks, one goroutine makes a snapshot of it
-// while somebody looks, as rarely as its own cost demands, and all clients get the same bytes. A client that does not read loses
+// while a page is open, as rarely as its own cost demands, and all clients get the same bytes. A client that does not read loses
 // snapshots, nothing else.
 //
-// Invariants: pages are served on loopback addresses, or else only to who knows the token of the URL; nothing is loaded from another
+// Invariants: pages are served on loopback addresses, or else only with the token of the URL; nothing is loaded from another
 // origin, and no other origin is allowed to read.
 package trace

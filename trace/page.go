@@ -19,7 +19,7 @@ const liveTasks = 16384
 const (
 	refresh    = 500 * time.Millisecond
 	costFactor = 200
-	// longestRest bounds that: where others keep the processor busy, what was spent is mostly theirs, and who looks wants to see the run.
+	// longestRest bounds that: where others keep the processor busy, what was spent is mostly theirs, and the page should show the run.
 	longestRest = 10 * time.Second
 )
 
@@ -37,7 +37,7 @@ type content struct {
 	view    *run.Run   // what the newest snapshot is of: a copy of run, or run itself when it is over
 	names   names
 	made    snapshot
-	columns []byte        // of made, once somebody asked
+	columns []byte        // of made, once requested
 	next    time.Time     // no snapshot before that
 	spent   time.Duration // on all snapshots
 }

@@ -125,7 +125,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// guard lets only those in who may see the page, and says what a browser may do with it.
+// guard admits authorized requests only, and sets the security headers.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -137,7 +137,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		switch {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			http.Error(w, "read only", http.StatusMethodNotAllowed)
-		case s.token == "" && !localHost(r.Host): // a name that somebody made point here
+		case s.token == "" && !localHost(r.Host): // a foreign name that resolves to this host
 			http.Error(w, "wrong host", http.StatusForbidden)
 		case s.token != "" && !s.knows(w, r):
 			http.Error(w, "the address needs its token", http.StatusForbidden)

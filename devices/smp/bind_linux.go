@@ -11,7 +11,7 @@ import (
 func systemTopology() (Topology, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return Topology{}, nil // then nobody is bound, and all are alike
+		return Topology{}, nil // then no worker is bound, and all are alike
 	}
 	var allowed []int
 	for c := range len(set) * 64 {
@@ -23,7 +23,7 @@ func systemTopology() (Topology, error) {
 }
 
 // bind keeps the calling goroutine on its thread, and that on the processors of a node. The thread ends with the goroutine, so
-// that nobody else inherits it.
+// that no other goroutine inherits it.
 func (n *memoryNode) bind() error {
 	runtime.LockOSThread()
 	var set unix.CPUSet

@@ -10,7 +10,7 @@ import (
 func init() { devices.Register(devices.SMP, open) }
 
 // A Device is the processors of this machine: one device with as many workers as were asked for, GOMAXPROCS when
-// nothing was said. It has no memory of its own; whoever runs tasks starts its Workers.
+// nothing was said. It has no memory of its own; the engine starts its Workers.
 type Device struct {
 	properties devices.Properties
 	bind       bool
@@ -75,5 +75,5 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 
 var errNoGo = fmt.Errorf("it has no Go function")
 
-// Close does nothing: workers belong to the one who started them.
+// Close does nothing: the workers belong to the engine that started them.
 func (d *Device) Close() error { return nil }

@@ -11,7 +11,7 @@
 //
 // Invariants: a wake-up is never lost (a worker announces that it will sleep before it looks at the source a last
 // time, and Wake looks for announcements after the work is in the source); Share returns only after the last chunk,
-// and a panic in a chunk is a panic of the one who shares.
+// and a panic in a chunk is a panic of the goroutine that shares.
 //
 // Lock order: Workers.mu guards the sleepers and the list of loops; nothing is called under it.
 package smp

@@ -58,7 +58,7 @@ type offer struct {
 type Aside func(over func() bool, f func())
 
 // Offer calls run, which works on the job as its owner, and lets idle workers help meanwhile. It returns when run has returned
-// and no helper is in the job any more: what is left of those it waits for with aside, if it takes longer than waking somebody.
+// and no helper is in the job any more: what is left of those it waits for with aside, if it takes longer than a wake-up.
 //
 // Idle workers come when Offer is called; when more of them could help later, the job calls Wake. run and Help may end
 // the goroutine (runtime.Goexit), and must not panic.

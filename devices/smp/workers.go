@@ -25,7 +25,7 @@ type Source interface {
 }
 
 // Turns is what a Source also implements whose workers may look for work at times only: when it is the turn of the workers, which begins
-// with Workers.Begin. All work is put in by others then; Wake wakes nobody.
+// with Workers.Begin. All work comes from other goroutines then; Wake wakes no worker.
 type Turns interface {
 	// Turn reports whether a worker may look for work now: one of them, the first that asks.
 	Turn(worker int) bool
@@ -64,7 +64,7 @@ type Workers struct {
 
 // A room is where one worker sleeps; padded, since neighbours are used by other processors.
 type room struct {
-	wake chan struct{} // holds one token at most: sent by who took the worker out of beds
+	wake chan struct{} // holds one token at most: sent by the goroutine that took the worker out of beds
 	_    [56]byte
 }
 
@@ -183,7 +183,7 @@ func (w *Workers) rest() int {
 }
 
 // Wake wakes up to n sleeping workers, one less when one is awake and looks for work. It is called after work was put into the
-// source; cost: one atomic load when nobody sleeps. A source whose Take sees that there is more calls it too.
+// source; cost: one atomic load when no worker sleeps. A source whose Take sees that there is more calls it too.
 func (w *Workers) Wake(n int) {
 	spin.Perturb()
 	if w.asleep.Load() == 0 || w.turns != nil {
@@ -264,13 +264,13 @@ func (w *Workers) work(i int) {
 // spinTime is how long a worker without work looks for some before it sleeps: about what it takes to wake it.
 const spinTime = 20 * time.Microsecond
 
-// pauseTime is how long such a worker does not look at first. Where somebody makes short tasks and the worker is quicker, it would take
-// each as it comes, and both would wait for the cache lines of the other: it had better come for several. Where nobody makes tasks just
-// now, who comes later finds it looking.
+// pauseTime is how long such a worker does not look at first. Where a goroutine makes short tasks and the worker is quicker, it would take
+// each as it comes, and both would wait for the cache lines of the other: it had better come for several. Where no tasks are made just
+// now, a later submission finds it looking.
 const pauseTime = time.Microsecond
 
 // spin looks for work for a while, unless another worker does, and reports whether there was some. Other goroutines run in
-// between: those who make work may need the processor.
+// between: the goroutines that make work may need the processor.
 func (w *Workers) spin(i int) bool {
 	if w.ending.Load() || !w.spinning.CompareAndSwap(false, true) {
 		return false
@@ -279,7 +279,7 @@ func (w *Workers) spin(i int) bool {
 	defer func() {
 		w.spinning.Store(false)
 		spin.Perturb()
-		if found && w.source.Ready() { // put in by those who counted on this worker
+		if found && w.source.Ready() { // put in by goroutines that counted on this worker
 			w.Wake(1)
 		}
 	}()
@@ -319,7 +319,7 @@ func (w *Workers) sleep(i int) {
 	<-w.rooms[i].wake
 }
 
-// getUp takes back the announcement of worker i that has found something, or the token of the one who woke it meanwhile.
+// getUp takes back the announcement of worker i, which has found work, or the token of a concurrent wake-up.
 func (w *Workers) getUp(i int) {
 	w.mu.Lock()
 	inBed := w.beds[i/64]&(1<<(i%64)) != 0
@@ -328,7 +328,7 @@ func (w *Workers) getUp(i int) {
 	}
 	w.mu.Unlock()
 	if !inBed {
-		<-w.rooms[i].wake // who woke it meant another one, for something else: perhaps itself, when it took one of two
+		<-w.rooms[i].wake // the wake-up was for other work: perhaps its own, when it took one of two
 	}
 	if w.turns == nil && w.source.Ready() { // also when it was in bed: several may have counted on it as the one that looks for work
 		w.Wake(1)

@@ -50,7 +50,7 @@ func (t *bufferTable) find(b deps.BufferID) *buffer {
 }
 
 // set sets or clears the entry of a buffer. The table doubles when it is full, and grows further
-// where ids are not dense. Requires: Machine.mu held, and nobody uses the buffer.
+// where ids are not dense. Requires: Machine.mu held, and the buffer unused.
 func (t *bufferTable) set(b deps.BufferID, v *buffer) {
 	table := *t.table.Load()
 	if int(b) >= len(table) {

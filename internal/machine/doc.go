@@ -2,7 +2,7 @@
 // the kernels.
 //
 // A task's accesses become a WorkingSet. It is acquired in an address space: memory for all of it
-// is reserved at once, and what is missing is copied, once for all who need it. Then its kernel is
+// is reserved at once, and missing data are copied, once for all tasks that need them. Then its kernel is
 // launched after its transfers, and ReleaseSet commits what was written. Package coherence decides
 // which copies and evictions that takes; the planner takes working sets from state to state, under
 // the lock, and the Machine carries out what it decides, without.

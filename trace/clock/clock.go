@@ -13,7 +13,7 @@ type Clock struct {
 	// line turns the counter into time; nil where the system is asked.
 	line atomic.Pointer[line]
 
-	mu    sync.Mutex // guards the fields below; nobody waits for it
+	mu    sync.Mutex // guards the fields below; no goroutine waits for it
 	begin sample     // where the line in use was last compared with the system
 	round int
 

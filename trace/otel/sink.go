@@ -23,7 +23,7 @@ import (
 // scope is the name of the instrumentation.
 const scope = "github.com/gompss/gompss/trace/otel"
 
-// Options say whom to tell, and how much. The zero value tells nobody.
+// Options name the receivers and the amount of detail. The zero value has no receiver.
 type Options struct {
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider

@@ -11,7 +11,7 @@ import (
 // Go functions are that, and two cache lines are all there is to say. It was chosen when it started, and its release was noticed when it
 // ended.
 //
-// It lies in Briefs, where who submits the task, makes it ready and runs it write it in turn: nothing is copied until it is collected.
+// It lies in Briefs, where the goroutines that submit the task, make it ready and run it write it in turn: nothing is copied until it is collected.
 type Brief struct {
 	ID   deps.TaskID
 	over atomic.Uint32 // overMark of ID once all is written
@@ -100,7 +100,7 @@ func UnpackAccess(words []uint64) (mode deps.Mode, buffer deps.BufferID, first, 
 	return mode, deps.BufferID(x >> lengthAt), int64(y & mostNear), int64(y >> 32), words[2:], true
 }
 
-// Over says that all is written: the brief belongs to who collects it from then on.
+// Over says that all is written: the brief belongs to the collector from then on.
 func (b *Brief) Over() { b.over.Store(overMark(b.ID)) }
 
 func (b *Brief) isOver() bool { return b.over.Load() == overMark(b.ID) }

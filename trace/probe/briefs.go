@@ -24,14 +24,14 @@ const (
 
 // Briefs are where the tasks of a runtime are written that a Brief says all of, until they are collected.
 //
-// They lie in sheets, in order of their ids. Who submits takes a sheet for the next ids, one that was used last if there is one, so
+// They lie in sheets, in order of their ids. A submitting goroutine takes a sheet for the next ids, one that was used last if there is one, so
 // that what is written lies in a cache; workers find a task by its id; the collecting goroutine takes what is over and gives sheets
-// back. No two of them write the same line at the same time, but for a lock that who submits and who collects take once for each sheet.
+// back. No two of them write the same line at the same time, but for a lock that submission and collection take once for each sheet.
 //
-// Where all sheets are in use, because nobody collects or tasks take long, New says so: such tasks are told of by Recorder.Ended.
+// Where all sheets are in use, because no collector runs or tasks take long, New says so: such tasks are told of by Recorder.Ended.
 type Briefs struct {
 	sheets [mostSheets]atomic.Pointer[sheet] // by the ids that they are for
-	// Of who submits.
+	// Fields of submission.
 	current   *sheet
 	at        uint32 // behind the last one that was written in current
 	published uint32
@@ -61,7 +61,7 @@ type sheet struct {
 	lately int
 }
 
-// NewBriefs returns room for briefs. settle is called by the collecting goroutine: it calls Publish when nobody submits just then, and must
+// NewBriefs returns room for briefs. settle is called by the collecting goroutine: it calls Publish when no submission is under way, and must
 // not wait.
 func NewBriefs(settle func()) *Briefs { return &Briefs{settle: settle} }
 
@@ -133,7 +133,7 @@ func (s *sheet) forget() {
 	}
 }
 
-// Publish shows all that was written to the collecting goroutine. Requires: nobody is in New, and what New returned last is written.
+// Publish shows all that was written to the collecting goroutine. Requires: no call of New is under way, and what New returned last is written.
 func (l *Briefs) Publish() {
 	if s := l.current; s != nil && l.at != l.published {
 		s.told.Store(l.at)

@@ -8,6 +8,6 @@
 // The file (format.go) is a sequence of blocks with checksums, each readable by itself: of a cut-off or damaged file Read gives what
 // is there and says what is missing.
 //
-// Invariants: a ring has one writer at a time, who is never waited for (who finds it taken goes to the next one), and one reader, the
+// Invariants: a ring has one writer at a time, for which no other waits (a writer that finds it taken goes to the next one), and one reader, the
 // collecting goroutine; what was recorded before Close is in the sinks when Close returns, or counted as dropped.
 package record

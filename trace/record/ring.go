@@ -4,11 +4,11 @@ import "sync/atomic"
 
 // A ring is a bounded queue that never blocks.
 //
-// state is twice the number of slots written, plus one while somebody writes.
+// state is twice the number of slots written, plus one while a write is under way.
 type ring[T any] struct {
 	_     [64]byte
 	state atomic.Uint64
-	freed uint64 // tail as the writers saw it last; of who writes
+	freed uint64 // tail as the writers saw it last; written by them
 	_     [64]byte
 	tail  atomic.Uint64 // slots read; of the reader
 	_     [64]byte
@@ -25,7 +25,7 @@ func newRing[T any](n int) *ring[T] {
 }
 
 // claim makes room for n slots from at on, which the caller fills and publishes. It returns at < 0 when they do not fit, and false when
-// somebody else is writing; then it has done nothing.
+// another writer is active; then it has done nothing.
 func (r *ring[T]) claim(n int) (at int64, done bool) {
 	s := r.state.Load()
 	if s&1 != 0 || !r.state.CompareAndSwap(s, s|1) {
@@ -69,7 +69,7 @@ func (r *ring[T]) take(until uint64, most int, f func(*T)) int {
 }
 
 // rings are the rings of one sort, by writer. Those of the writers are small, so that what is written and read all the time stays in the
-// caches; the reserves behind them are large, and belong to nobody: they are for whoever finds his ring taken or full.
+// caches; the reserves behind them are large, and belong to no writer: they serve writers whose ring is taken or full.
 type rings[T any] []*ring[T]
 
 func newRings[T any](writers, slots, reserve int) rings[T] {
@@ -87,7 +87,7 @@ func newRings[T any](writers, slots, reserve int) rings[T] {
 // spare is how many rings are reserves.
 const spare = 2
 
-// claim makes room for n slots in the ring of a writer, else in any that nobody writes to, reserves first. It returns nil when all of them
+// claim makes room for n slots in the ring of a writer, else in any idle one, reserves first. It returns nil when all of them
 // are full.
 func (l rings[T]) claim(writer, n int) (r *ring[T], at int64) {
 	if writer < 0 || writer >= len(l) {
