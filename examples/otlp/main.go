@@ -83,7 +83,7 @@ func work(ctx context.Context, tp *sdktrace.TracerProvider, mp *sdkmetric.MeterP
 			}
 		}
 	}
-	err = errors.Join(rt.Wait(), mp.ForceFlush(ctx), rt.Close(), rec.Close()) // a run this short would be over before the first collection
+	err = errors.Join(rt.Wait(ctx), mp.ForceFlush(ctx), rt.Close(), rec.Close()) // so short a run ends before the first collection
 	fmt.Println("sums", x)
 	return err
 }
