@@ -123,15 +123,6 @@ func descriptiveText(body string) string {
 		"func K(n int, x, y []int64, idx []int32, start []int, s *int64) {\n" + body + "\n}\n" + descriptiveHelpers
 }
 
-func loadText(t *testing.T, text string) *ir.Kernel {
-	t.Helper()
-	p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
-	require.NoError(t, err, text)
-	k, err := p.Kernel("K")
-	require.NoError(t, err)
-	return k
-}
-
 // orderedRuns runs the body everywhere, on slices that lie in all ways beside and on each other.
 func orderedRuns(t *testing.T, arena *cpu.Arena, body string) {
 	k, plain := loadText(t, descriptiveText(body)), loadText(t, strings.Replace(statementDirective.ReplaceAllString(descriptiveText(body), ""), "//omp:target device(acc, smp)\n", "", 1))

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
 )
 
 // TestInferredAccesses_SlicesAssignedAgain has the accesses of kernels that assign to slices: what is read through such a name was in none, or in
@@ -49,4 +50,13 @@ func TestDeclaredAccesses_SlicesAssignedAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, p.Warnings(), 1)
 	require.Equal(t, "k.go:8:41: warning: access to x: the body reads d[i], which may be x, and no clause of the task says so; write in(x) in //omp:task where it is", p.Warnings()[0].Error())
+}
+
+func loadText(t *testing.T, text string) *ir.Kernel {
+	t.Helper()
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+	require.NoError(t, err, text)
+	k, err := p.Kernel("K")
+	require.NoError(t, err)
+	return k
 }
