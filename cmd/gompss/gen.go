@@ -197,7 +197,8 @@ func (g *genRun) target(t target) error {
 	return errors.Join(errs...)
 }
 
-// without says what is wrong with a file that has no kernels and has directives or was meant to have some, or is named.
+// without handles a file without kernels: it prints the warnings of its directives, and returns an
+// error if the directives are wrong or the command line names the file.
 func (g *genRun) without(dir string, f codegen.File, named bool) error {
 	if codegen.HasDirectives(f.Text) {
 		loaded, err := codegen.Load(f)

@@ -6,8 +6,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Atomic updates whose places are neighbours, or one place, need no lane by lane: one goroutine runs a loop with atomics, and nobody is between its
-// reads and writes.
+// Atomic updates of neighbouring places, or of one place, need not run lane by lane. In a stage that
+// has its data to itself they are plain vector instructions. In a locked stage (locks.go) other workers
+// update the same data, and only an update of one place of integers is made for all lanes at once.
 
 // atomicTogether selects an update of places that differ in all lanes, or that is one place of integers, for all lanes at once; false where the places
 // are others.

@@ -157,8 +157,8 @@ func (g *gen) exchange(s *ir.Atomic, place x86.Arg, value ir.Expr) {
 	g.giveOld(s, old)
 }
 
-// exchangeLoop computes the new value from what is in memory, until nobody has changed that meanwhile. Values are compared by their bits, so that a NaN
-// ends the loop too.
+// exchangeLoop computes the new value from the value in memory and repeats that until no other worker
+// has changed memory meanwhile. It compares bits, so that a NaN ends the loop too.
 func (g *gen) exchangeLoop(s *ir.Atomic, place x86.Arg, value, compare ir.Expr) {
 	t, top, done := s.Place.Type(), g.NewLabel(), g.NewLabel()
 	bits := g.NewGeneral()

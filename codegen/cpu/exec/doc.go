@@ -8,8 +8,7 @@
 //
 // Invariants: code runs on a block that no other goroutine uses meanwhile. A fault in it, at
 // whatever address, is a [FaultError] of the call that it happened in: the code is a leaf below a
-// Go frame, so Go's unwinder finds its way. With nobody to share loops with, a call does not
-// allocate.
+// Go frame, so Go's unwinder finds its way. A call that shares no loops does not allocate.
 //
 // Lock order: Loop.mu guards the sums of one launch; nothing is called under it.
 package exec

@@ -6,15 +6,15 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 )
 
-// Sharing a loop inside sequential code costs some microseconds: it must take more than
-// worthSharing, and is tried with firstShared iterations while nobody knows.
+// Sharing a loop inside sequential code costs some microseconds. A loop is shared if it takes more
+// than worthSharing, and from firstShared iterations on while its time is unknown.
 const (
 	worthSharing = 50_000_000 // picoseconds
 	firstShared  = 512
 )
 
-// setThresholds says how many iterations of nested loops are worth sharing: none where there is
-// nobody to share with.
+// setThresholds sets the number of iterations from which nested loops are shared. They are never
+// shared where the call runs alone.
 func (r *Runner) setThresholds(p *Program, b *image.Block, alone bool) {
 	for _, i := range p.Code.Nested {
 		b[p.Code.Stages[i].Threshold] = r.threshold(p, i, alone)

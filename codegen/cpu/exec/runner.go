@@ -141,7 +141,7 @@ type Loop struct {
 	idleCopies []*copySet // of these, what no worker has
 }
 
-// Call runs the kernel. Every parallel loop that takes longer than waking somebody would is handed
+// Call runs the kernel. Every parallel loop that takes longer than waking a worker is handed
 // to share, which must have run all its iterations when it returns; nil runs them here. The caller
 // keeps what the arguments point at alive. A failed check is a *ir.CheckError, a fault a
 // *FaultError. With share nil it does not allocate.

@@ -128,7 +128,7 @@ func (c *Code) scan(all []interval, f RegisterFile) (spilled, masks int, spills 
 		}
 		victim.takeSlot(&slots[k])
 		switch {
-		case k == Vector && c.yields[victim.reg]: // as was meant
+		case k == Vector && c.yields[victim.reg]: // expected: its value is as good in memory
 		case k == Vector:
 			spilled++
 		case k == Mask && victim.weight >= hotMask:
